@@ -1,0 +1,50 @@
+"""Reads environment variables; an error names the variable and says what would be right."""
+
+import os
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off", ""}
+
+
+def env_str(name: str, default: str = "") -> str:
+    return os.environ.get(name, default)
+
+
+def env_bool(name: str, default: bool = False) -> bool:
+    text = os.environ.get(name)
+    if text is None:
+        return default
+    if text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise ImproperlyConfigured(f"{name}={text!r} is not a yes or a no. Write 1 or 0.")
+
+
+def env_int(name: str, default: int) -> int:
+    text = os.environ.get(name)
+    if text is None or text == "":
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={text!r} is not a whole number.") from None
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    """A list from "a,b c": commas and spaces both separate."""
+    return os.environ.get(name, default).replace(",", " ").split()
+
+
+def env_secret(name: str) -> str:
+    """A secret from NAME, or from the file that NAME_FILE names; "" where neither is set."""
+    path = os.environ.get(f"{name}_FILE")
+    if path:
+        try:
+            return Path(path).read_text().strip()
+        except OSError as error:
+            raise ImproperlyConfigured(f"{name}_FILE={path!r} cannot be read: {error}.") from None
+    return os.environ.get(name, "")

@@ -1,0 +1,258 @@
+"""All settings, in titled sections. What the environment may set is listed in .env.example."""
+
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from benchsite.env import env_bool, env_int, env_list, env_secret, env_str
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
+
+# --- what kind of installation -------------------------------------------------------------------
+# "local": one machine, plain HTTP on loopback (make run, make test). "server": behind TLS.
+MODE = env_str("BENCHSITE_MODE", "local")
+if MODE not in {"local", "server"}:
+    raise ImproperlyConfigured(f"BENCHSITE_MODE={MODE!r}: write local or server.")
+IS_SERVER = MODE == "server"
+DEBUG = False
+SECRET_KEY = env_secret("BENCHSITE_SECRET_KEY")
+if not SECRET_KEY:
+    raise ImproperlyConfigured(
+        "BENCHSITE_SECRET_KEY is not set. `make run` and `make test` make one; for a server write "
+        "50 random characters into it or into the file that BENCHSITE_SECRET_KEY_FILE names."
+    )
+ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", "localhost 127.0.0.1 [::1]")
+SITE_URL = env_str("BENCHSITE_URL", "http://127.0.0.1:8000").rstrip("/")
+CSRF_TRUSTED_ORIGINS = [SITE_URL]
+
+# --- the application -----------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "campaigns",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "django_celery_beat",
+    "django_filters",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "axes",
+    "csp",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "campaigns.views.errors.OutageMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+ROOT_URLCONF = "benchsite.urls"
+WSGI_APPLICATION = "benchsite.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "campaigns.views.context.site",
+            ],
+        },
+    }
+]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+LANGUAGE_CODE = "en"
+USE_I18N = False
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# --- PostgreSQL: the only authority --------------------------------------------------------------
+DATABASE_URL = env_str("DATABASE_URL")
+if not DATABASE_URL:
+    raise ImproperlyConfigured(
+        "DATABASE_URL is not set. `make run` starts a PostgreSQL and sets it."
+    )
+DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
+DATABASES["default"]["CONN_MAX_AGE"] = 0
+DATABASES["default"]["OPTIONS"] = {
+    **DATABASES["default"].get("OPTIONS", {}),
+    # Bounded: 300 viewers who arrive at once share 20 connections instead of opening 300.
+    "pool": {
+        "min_size": 1,
+        "max_size": env_int("BENCHSITE_DB_POOL", 20),
+        "timeout": 5,
+    },
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "options": "-c statement_timeout=15000 -c lock_timeout=5000 "
+    "-c idle_in_transaction_session_timeout=20000",
+}
+
+# --- Redis and Celery: doorbells and pokes -------------------------------------------------------
+REDIS_URL = env_str("REDIS_URL")
+if not REDIS_URL:
+    raise ImproperlyConfigured("REDIS_URL is not set. `make run` starts a Redis and sets it.")
+
+
+def _celery_broker(url: str) -> str:
+    """Celery spells a Redis socket `redis+socket://`, redis-py spells it `unix://`."""
+    return url.replace("unix://", "redis+socket://", 1)
+
+
+CELERY_BROKER_URL = _celery_broker(REDIS_URL)
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = False
+CELERY_TASK_DEFAULT_QUEUE = "general"
+CELERY_TASK_ROUTES = {"workers.inject": {"queue": "inject"}}
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_timeout": 5,
+    "socket_connect_timeout": 2,
+    "health_check_interval": 15,
+    # A run lasts longer than the default hour; messages are acknowledged early all the same.
+    "visibility_timeout": 12 * 3600,
+}
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
+CELERY_BEAT_SCHEDULE = {
+    "housekeeping": {"task": "workers.keep_house", "schedule": 3600.0},
+}
+
+# --- the engine ----------------------------------------------------------------------------------
+# Networks that injectors may connect to. A server allows nothing until its settings list networks.
+LOCAL_NETWORKS = "127.0.0.0/8 ::1/128 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"
+ALLOWED_NETWORKS = env_list("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
+INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 2)
+INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
+SPOOL_DIR = Path(env_str("BENCHSITE_SPOOL", str(VAR_DIR / "spool")))
+START_DELAY_ONE_HOST_S = 0.4
+START_DELAY_HOSTS_S = 3.0
+HEARTBEAT_S = 2.0
+LEASE_S = 30.0
+DEAD_MAN_S = 20.0
+
+# --- accounts ------------------------------------------------------------------------------------
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "project-list"
+LOGOUT_REDIRECT_URL = "login"
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+# Tokens and share links are stored as HMAC-SHA256 under this key; it is not SECRET_KEY, so that
+# rotating one does not kill the other.
+TOKEN_PEPPER = env_secret("BENCHSITE_TOKEN_PEPPER") or SECRET_KEY
+
+# --- security ------------------------------------------------------------------------------------
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = IS_SERVER
+CSRF_COOKIE_SECURE = IS_SERVER
+SECURE_SSL_REDIRECT = IS_SERVER and env_bool("BENCHSITE_SSL_REDIRECT", True)
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_HSTS_SECONDS = 31_536_000 if IS_SERVER else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_SERVER
+SECURE_HSTS_PRELOAD = IS_SERVER
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_SERVER else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
+
+# --- static files --------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "benchsite.staticfiles.NodeModulesFinder",
+]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "benchsite.staticfiles.HashedStaticFilesStorage"},
+}
+
+# --- REST ----------------------------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "campaigns.api.authentication.TokenAuthentication",
+        "campaigns.api.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "campaigns.api.pagination.Pages",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "campaigns.api.errors.one_error_shape",
+    "PAGE_SIZE": 50,
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "benchsite",
+    "DESCRIPTION": "Benchmark campaigns over REST: the same services and rights as the pages.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+}
+
+# --- logs ----------------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env_str("BENCHSITE_LOG_LEVEL", "INFO")},
+    "loggers": {"axes": {"level": "WARNING"}},
+}

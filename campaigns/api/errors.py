@@ -1,0 +1,2 @@
+def one_error_shape(error, context):
+    raise error

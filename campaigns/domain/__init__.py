@@ -1,0 +1,1 @@
+"""Pure: standard library and numpy. No clock, no input or output, no Django."""

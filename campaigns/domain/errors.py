@@ -1,0 +1,29 @@
+"""The refusals of benchsite: each says what is wrong and what would be right."""
+
+
+class BenchsiteError(Exception):
+    """Something that the person who asked can understand and mend."""
+
+
+class InvalidPlan(BenchsiteError):
+    """A plan that cannot be run. `errors` maps a field's path ("load.rate_per_s") to a sentence."""
+
+    def __init__(self, errors: dict[str, str]):
+        self.errors = errors
+        super().__init__("; ".join(f"{field}: {text}" for field, text in errors.items()))
+
+
+class IllegalMove(BenchsiteError):
+    """A change of state that the lifecycle does not know."""
+
+
+class Refused(BenchsiteError):
+    """An action that is not possible now; the text says why and what to do."""
+
+
+class Forbidden(BenchsiteError):
+    """An action that this actor may not take on something that it may see."""
+
+
+class CorruptHistogram(BenchsiteError):
+    """Bytes that are not an HdrHistogram V2 payload, or one larger than we accept."""

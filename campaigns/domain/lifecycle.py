@@ -1,0 +1,107 @@
+"""The states of a run and of a shard, and which moves between them are legal.
+
+The database refuses the same moves (migration 0002), so a wrong caller cannot write one.
+"""
+
+from enum import StrEnum
+
+from campaigns.domain.errors import IllegalMove
+
+
+class RunState(StrEnum):
+    QUEUED = "queued"
+    PREPARING = "preparing"
+    ARMED = "armed"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    FINALIZING = "finalizing"
+    DONE = "done"
+
+
+class ShardState(StrEnum):
+    OPEN = "open"
+    CLAIMED = "claimed"
+    READY = "ready"
+    RUNNING = "running"
+    DONE = "done"
+    LOST = "lost"
+    CANCELLED = "cancelled"
+
+
+class Outcome(StrEnum):
+    """How a run ended; whether its numbers may be believed is its validity, a separate thing."""
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    STOPPED = "stopped"
+    KILLED = "killed"
+    FAILED = "failed"
+    EXPIRED = "expired"
+
+
+class Validity(StrEnum):
+    VALID = "valid"
+    SUSPICIOUS = "suspicious"
+    INVALID = "invalid"
+
+
+ACTIVE_STATES = frozenset(
+    {RunState.PREPARING, RunState.ARMED, RunState.RUNNING, RunState.STOPPING, RunState.FINALIZING}
+)
+LIVE_SHARD_STATES = frozenset({ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING})
+ENDED_SHARD_STATES = frozenset({ShardState.DONE, ShardState.LOST, ShardState.CANCELLED})
+
+RUN_MOVES: frozenset[tuple[RunState, RunState]] = frozenset(
+    {
+        (RunState.QUEUED, RunState.PREPARING),
+        (RunState.QUEUED, RunState.DONE),
+        (RunState.PREPARING, RunState.QUEUED),
+        (RunState.PREPARING, RunState.ARMED),
+        (RunState.PREPARING, RunState.STOPPING),
+        (RunState.ARMED, RunState.RUNNING),
+        (RunState.ARMED, RunState.STOPPING),
+        (RunState.RUNNING, RunState.STOPPING),
+        (RunState.RUNNING, RunState.FINALIZING),
+        (RunState.STOPPING, RunState.FINALIZING),
+        (RunState.FINALIZING, RunState.DONE),
+    }
+)
+
+SHARD_MOVES: frozenset[tuple[ShardState, ShardState]] = frozenset(
+    {
+        (ShardState.OPEN, ShardState.CLAIMED),
+        (ShardState.OPEN, ShardState.CANCELLED),
+        (ShardState.CLAIMED, ShardState.READY),
+        (ShardState.CLAIMED, ShardState.OPEN),
+        (ShardState.CLAIMED, ShardState.LOST),
+        (ShardState.CLAIMED, ShardState.CANCELLED),
+        (ShardState.READY, ShardState.RUNNING),
+        (ShardState.READY, ShardState.OPEN),
+        (ShardState.READY, ShardState.LOST),
+        (ShardState.READY, ShardState.CANCELLED),
+        (ShardState.RUNNING, ShardState.DONE),
+        (ShardState.RUNNING, ShardState.LOST),
+    }
+)
+
+# The longest that a run may stay in a state before the dispatcher moves it on, seconds.
+# Running is bounded by its plan (planned duration + 30 s), queued by the head of its campaign.
+MAX_AGE_S: dict[RunState, float] = {
+    RunState.QUEUED: 3600,
+    RunState.PREPARING: 60,
+    RunState.ARMED: 15,
+    RunState.STOPPING: 45,
+    RunState.FINALIZING: 120,
+}
+
+
+def check_run_move(source: RunState, target: RunState) -> None:
+    """Raise IllegalMove unless a run may go from `source` to `target`."""
+    if (source, target) not in RUN_MOVES:
+        raise IllegalMove(f"A run cannot go from {source} to {target}.")
+
+
+def check_shard_move(source: ShardState, target: ShardState) -> None:
+    """Raise IllegalMove unless a shard may go from `source` to `target`."""
+    if (source, target) not in SHARD_MOVES:
+        raise IllegalMove(f"A shard cannot go from {source} to {target}.")

@@ -1,0 +1,75 @@
+"""How one attempt can end. The kinds are disjoint: every attempt has exactly one."""
+
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The error kinds; an attempt without one is ok."""
+
+    DNS_FAILED = "dns_failed"
+    ADDRESS_REFUSED = "address_refused"
+    CONNECT_REFUSED = "connect_refused"
+    CONNECT_TIMEOUT = "connect_timeout"
+    CONNECT_UNREACHABLE = "connect_unreachable"
+    CLIENT_FD_EXHAUSTED = "client_fd_exhausted"
+    CLIENT_FILE_TABLE = "client_file_table"
+    CLIENT_PORTS = "client_ports"
+    CLIENT_OTHER = "client_other"
+    TLS_HANDSHAKE = "tls_handshake"
+    TLS_VERIFY = "tls_verify"
+    TLS_TIMEOUT = "tls_timeout"
+    WRITE_ERROR = "write_error"
+    WRITE_TIMEOUT = "write_timeout"
+    RESET = "reset"
+    EOF_BEFORE_REPLY = "eof_before_reply"
+    FIRST_BYTE_TIMEOUT = "first_byte_timeout"
+    BODY_TIMEOUT = "body_timeout"
+    EOF_MID_BODY = "eof_mid_body"
+    HTTP_PARSE = "http_parse"
+    HEADER_CAP = "header_cap"
+    BODY_CAP = "body_cap"
+    STATUS_UNEXPECTED = "status_unexpected"
+    ABORTED_BY_STOP = "aborted_by_stop"
+
+
+# What is wrong with the injector's machine, never with the target: such a run is invalid.
+CLIENT_KINDS = frozenset(
+    {Kind.CLIENT_FD_EXHAUSTED, Kind.CLIENT_FILE_TABLE, Kind.CLIENT_PORTS, Kind.CLIENT_OTHER}
+)
+TIMEOUT_KINDS = frozenset(
+    {
+        Kind.CONNECT_TIMEOUT,
+        Kind.TLS_TIMEOUT,
+        Kind.WRITE_TIMEOUT,
+        Kind.FIRST_BYTE_TIMEOUT,
+        Kind.BODY_TIMEOUT,
+    }
+)
+
+# One sentence each, as a page says it.
+WORDS: dict[Kind, str] = {
+    Kind.DNS_FAILED: "the name could not be resolved",
+    Kind.ADDRESS_REFUSED: "the address is not in an allowed network",
+    Kind.CONNECT_REFUSED: "connection refused",
+    Kind.CONNECT_TIMEOUT: "no connection within the limit",
+    Kind.CONNECT_UNREACHABLE: "host or network unreachable",
+    Kind.CLIENT_FD_EXHAUSTED: "the injector ran out of file descriptors",
+    Kind.CLIENT_FILE_TABLE: "the injector's machine ran out of open files",
+    Kind.CLIENT_PORTS: "the injector ran out of local ports",
+    Kind.CLIENT_OTHER: "an error of the injector itself",
+    Kind.TLS_HANDSHAKE: "TLS handshake failed",
+    Kind.TLS_VERIFY: "certificate not accepted",
+    Kind.TLS_TIMEOUT: "no TLS session within the limit",
+    Kind.WRITE_ERROR: "the request could not be written",
+    Kind.WRITE_TIMEOUT: "the request was not accepted within the limit",
+    Kind.RESET: "connection reset",
+    Kind.EOF_BEFORE_REPLY: "connection closed before a reply",
+    Kind.FIRST_BYTE_TIMEOUT: "no first byte within the limit",
+    Kind.BODY_TIMEOUT: "the reply did not end within the limit",
+    Kind.EOF_MID_BODY: "connection closed in the middle of the reply",
+    Kind.HTTP_PARSE: "not an HTTP reply",
+    Kind.HEADER_CAP: "the reply's header is too large",
+    Kind.BODY_CAP: "the reply's body is too large",
+    Kind.STATUS_UNEXPECTED: "unexpected status",
+    Kind.ABORTED_BY_STOP: "in flight when the run was stopped",
+}

@@ -1,0 +1,212 @@
+"""What was seen: one second of one shard at one step, and how seconds are merged.
+
+A second is the only stored result. Counters and timings add up over seconds, shards and steps;
+percentiles are read from the merged histogram and never averaged.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, Self
+
+import numpy as np
+
+from campaigns.domain.histogram import Histogram
+
+# Counted per second and step. `started` lies in the second of the start, the others in the second
+# of the end. `carried` ended after the warm-up but began in it: in no other count, in no timing.
+# started = ok + failed + dropped + carried + (in flight at the end).
+COUNTERS = (
+    "started",
+    "ok",
+    "failed",
+    "dropped",
+    "carried",
+    "bytes_sent",
+    "bytes_received",
+    "connections_opened",
+    "tls_full",
+    "tls_resumed",
+    "tls_ragged_eof",
+)
+# Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
+PARTS = ("dns", "connect", "tls", "send", "wait", "receive")
+TIMINGS = ("response", "service", "lateness", *PARTS, "failed")
+
+
+@dataclass(slots=True)
+class Timing:
+    """A set of durations: exact moments beside the histogram. Microseconds throughout."""
+
+    n: int = 0
+    sum_us: int = 0
+    sum_squares: int = 0
+    min_us: int | None = None
+    max_us: int | None = None
+    histogram: Histogram = field(default_factory=Histogram)
+
+    @classmethod
+    def of(cls, values_us: Any) -> Self:
+        """A timing of whole microseconds, shape (k,)."""
+        values = np.asarray(values_us, dtype=np.int64)
+        if values.size == 0:
+            return cls()
+        return cls(
+            n=int(values.size),
+            sum_us=int(values.sum()),
+            # Python's integers: squares of hours overflow 64 bits after a few million values.
+            sum_squares=int(np.square(values.astype(np.float64)).sum()),
+            min_us=int(values.min()),
+            max_us=int(values.max()),
+            histogram=Histogram.of(values),
+        )
+
+    def merged(self, other: Self) -> Self:
+        """The timing of both sets of durations."""
+        if not self.n:
+            return other
+        if not other.n:
+            return self
+        return type(self)(
+            n=self.n + other.n,
+            sum_us=self.sum_us + other.sum_us,
+            sum_squares=self.sum_squares + other.sum_squares,
+            min_us=min(self.min_us, other.min_us),
+            max_us=max(self.max_us, other.max_us),
+            histogram=self.histogram.merged(other.histogram),
+        )
+
+    @property
+    def mean_us(self) -> float | None:
+        return self.sum_us / self.n if self.n else None
+
+    @property
+    def sd_us(self) -> float | None:
+        """The sample standard deviation (n − 1); None below two values."""
+        if self.n < 2:
+            return None
+        return sqrt(max(0.0, (self.sum_squares - self.sum_us**2 / self.n) / (self.n - 1)))
+
+    def percentile_us(self, per_100k: int) -> float | None:
+        """Nearest rank ⌈q·n⌉, q given in 1/100,000 (p99.9 is 99900); None where n is 0."""
+        if not self.n:
+            return None
+        rank = max(1, -(-per_100k * self.n // 100_000))
+        if rank == self.n:
+            return float(self.max_us)
+        return min(max(self.histogram.value_at_rank(rank), self.min_us), self.max_us)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "n": self.n,
+            "sum_us": self.sum_us,
+            "sum_squares": self.sum_squares,
+            "min_us": self.min_us,
+            "max_us": self.max_us,
+            "histogram": self.histogram.encode(),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any] | None) -> Self:
+        """Raises CorruptHistogram for a payload that is not ours."""
+        if not data or not data["n"]:
+            return cls()
+        moments = {name: data[name] for name in ("n", "sum_us", "sum_squares", "min_us", "max_us")}
+        return cls(**moments, histogram=Histogram.decode(data["histogram"]))
+
+
+@dataclass(slots=True)
+class Second:
+    """What one shard saw in one second at one step.
+
+    `second` counts from the start of the measurement; the warm-up has negative seconds.
+    `errors` and `statuses` count by kind and by status code; `in_flight` is read at the second's
+    end. `vitals` stands in the row of step 0 only.
+    """
+
+    second: int
+    step: int
+    counters: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    in_flight: int = 0
+    timings: dict[str, Timing] = field(default_factory=dict)
+    vitals: dict[str, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "second": self.second,
+            "step": self.step,
+            "counters": {name: count for name, count in self.counters.items() if count},
+            "errors": self.errors,
+            "statuses": self.statuses,
+            "in_flight": self.in_flight,
+            "timings": {
+                name: timing.to_json() for name, timing in self.timings.items() if timing.n
+            },
+            "vitals": self.vitals,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        return cls(
+            second=data["second"],
+            step=data["step"],
+            counters=dict(data["counters"]),
+            errors=dict(data["errors"]),
+            statuses=dict(data["statuses"]),
+            in_flight=data["in_flight"],
+            timings={name: Timing.from_json(each) for name, each in data["timings"].items()},
+            vitals=data["vitals"],
+        )
+
+
+@dataclass(slots=True)
+class Total:
+    """Any number of seconds merged: of one second over shards, of one run, of several runs."""
+
+    counters: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    timings: dict[str, Timing] = field(default_factory=dict)
+
+    def add(self, part: "Second | Total") -> None:
+        for name in ("counters", "errors", "statuses"):
+            mine = getattr(self, name)
+            for key, count in getattr(part, name).items():
+                mine[key] = mine.get(key, 0) + count
+        for name, timing in part.timings.items():
+            self.timings[name] = self.timing(name).merged(timing)
+
+    def timing(self, name: str) -> Timing:
+        return self.timings.get(name) or Timing()
+
+    def count(self, name: str) -> int:
+        return self.counters.get(name, 0)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "counters": self.counters,
+            "errors": self.errors,
+            "statuses": self.statuses,
+            "timings": {
+                name: timing.to_json() for name, timing in self.timings.items() if timing.n
+            },
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        return cls(
+            counters=dict(data["counters"]),
+            errors=dict(data["errors"]),
+            statuses=dict(data["statuses"]),
+            timings={name: Timing.from_json(each) for name, each in data["timings"].items()},
+        )
+
+
+def total_of(parts: Iterable[Second | Total]) -> Total:
+    """All parts merged into one."""
+    total = Total()
+    for part in parts:
+        total.add(part)
+    return total

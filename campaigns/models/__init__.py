@@ -1,0 +1,31 @@
+"""The tables: one file a noun, no actions."""
+
+from campaigns.models.campaigns import Campaign, Test
+from campaigns.models.hosts import InjectorHost
+from campaigns.models.plans import Plan, PlanVersion
+from campaigns.models.probes import Probe
+from campaigns.models.projects import Membership, Project
+from campaigns.models.runs import Run, RunEvent, RunSummary, Shard, ShardSecond
+from campaigns.models.shares import ShareLink
+from campaigns.models.targets import Endpoint, Target
+from campaigns.models.tokens import ApiToken
+
+__all__ = [
+    "ApiToken",
+    "Campaign",
+    "Endpoint",
+    "InjectorHost",
+    "Membership",
+    "Plan",
+    "PlanVersion",
+    "Probe",
+    "Project",
+    "Run",
+    "RunEvent",
+    "RunSummary",
+    "Shard",
+    "ShardSecond",
+    "ShareLink",
+    "Target",
+    "Test",
+]

@@ -1,0 +1,100 @@
+"""A campaign is plans × arms × repeats in a stated order; a test is one plan on one arm."""
+
+from django.conf import settings
+from django.db import models
+
+from campaigns.domain.plan import ConnectionMode
+from campaigns.models.plans import PlanVersion
+from campaigns.models.projects import Project
+from campaigns.models.targets import Endpoint
+from campaigns.models.visibility import SharedQuerySet
+
+
+class Campaign(models.Model):
+    project_path = "project"
+
+    class Order(models.TextChoices):
+        BLOCKS = "blocks", "Random within blocks"
+        LISTED = "listed", "As listed"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="campaigns")
+    name = models.CharField(max_length=150)
+    order = models.CharField(max_length=10, choices=Order, default=Order.BLOCKS)
+    repeats = models.PositiveIntegerField(default=5)
+    pause_s = models.FloatField(default=2.0)
+    injectors = models.PositiveIntegerField(default=1)  # shards of each run
+    seed = models.BigIntegerField()
+    # From which difference on a word is given: 0.05 is 5 %.
+    practical_threshold = models.FloatField(default=0.05)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    stop_requested_at = models.DateTimeField(null=True, blank=True)
+    stop_requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = SharedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(repeats__gte=1, repeats__lte=50), name="campaign_repeats_range"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(injectors__gte=1, injectors__lte=64),
+                name="campaign_injectors_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def shared(link) -> models.Q:
+        return models.Q(pk=link.campaign_id) if link.campaign_id else models.Q(pk__in=[])
+
+    @property
+    def state(self) -> str:
+        """draft, running, stopping or done; the runs have the finer states."""
+        if self.finished_at:
+            return "done"
+        if self.started_at is None:
+            return "draft"
+        return "stopping" if self.stop_requested_at else "running"
+
+
+class Test(models.Model):
+    """One plan on one arm: a cell of the campaign's table."""
+
+    __test__ = False  # pytest: not a test case
+    project_path = "campaign__project"
+
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="tests")
+    position = models.PositiveIntegerField()  # from 0: the order in which the tests are listed
+    plan_version = models.ForeignKey(PlanVersion, models.PROTECT, related_name="tests")
+    endpoint = models.ForeignKey(Endpoint, models.PROTECT, related_name="tests")
+    connection_mode = models.CharField(
+        max_length=10, choices=[(mode, mode) for mode in ConnectionMode]
+    )
+
+    objects = SharedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["campaign", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "position"], name="one_test_per_position"),
+            models.UniqueConstraint(
+                fields=["campaign", "plan_version", "endpoint", "connection_mode"],
+                name="one_test_per_plan_and_arm",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.plan_version} on {self.endpoint} {self.connection_mode}"
+
+    @staticmethod
+    def shared(link) -> models.Q:
+        return models.Q(campaign=link.campaign_id) if link.campaign_id else models.Q(pk__in=[])

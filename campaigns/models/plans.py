@@ -1,0 +1,60 @@
+"""A plan says what to send and how hard. Each edit is a new version; versions never change."""
+
+from django.conf import settings
+from django.db import models
+
+from campaigns.domain import plan as domain_plan
+from campaigns.models.projects import Project
+from campaigns.models.visibility import ProjectQuerySet
+
+
+class Plan(models.Model):
+    project_path = "project"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="plans")
+    name = models.CharField(max_length=100)
+    archived_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "name"],
+                condition=models.Q(archived_at=None),
+                name="one_plan_per_name",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def latest(self) -> "PlanVersion":
+        return self.versions.order_by("-number").first()
+
+
+class PlanVersion(models.Model):
+    project_path = "plan__project"
+
+    plan = models.ForeignKey(Plan, models.CASCADE, related_name="versions")
+    number = models.PositiveIntegerField()
+    spec = models.JSONField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["plan", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["plan", "number"], name="one_version_per_number")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.plan.name} v{self.number}"
+
+    def value(self) -> domain_plan.Plan:
+        return domain_plan.Plan.from_json(self.spec)

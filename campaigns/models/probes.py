@@ -1,0 +1,27 @@
+"""A probe is "try one request": one attempt at one endpoint, every phase timed."""
+
+from django.conf import settings
+from django.db import models
+
+from campaigns.models.targets import Endpoint
+from campaigns.models.visibility import ProjectQuerySet
+
+
+class Probe(models.Model):
+    project_path = "endpoint__target__project"
+
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="probes")
+    request = models.JSONField()  # a step of a plan: method, path, headers, body
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    requested_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    # {"status", "headers", "body_bytes", "snippet", "parts_us", "error", "peer", "tls": …}
+    result = models.JSONField(null=True, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"probe {self.pk} of {self.endpoint}"

@@ -1,0 +1,44 @@
+"""A project is a team's space; its members have a role."""
+
+from django.conf import settings
+from django.db import models
+
+from campaigns.models.visibility import ProjectQuerySet
+from campaigns.permissions import Role
+
+
+class Project(models.Model):
+    project_path = ""
+
+    name = models.CharField(max_length=100)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    project_path = "project"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=[(role, role.title()) for role in Role])
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["user__username"]
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user"], name="one_role_per_member"),
+            models.CheckConstraint(
+                condition=models.Q(role__in=[str(role) for role in Role]), name="known_role"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} as {self.role}"

@@ -1,0 +1,189 @@
+"""A run is one repeat of one test; its shards are the parts that one injector process does each.
+
+States change only by compare-and-set in services; a trigger (migration 0002) refuses illegal moves.
+"""
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Now
+
+from campaigns.domain.lifecycle import (
+    ACTIVE_STATES,
+    LIVE_SHARD_STATES,
+    Outcome,
+    ShardState,
+    Validity,
+)
+from campaigns.domain.lifecycle import RunState as State
+from campaigns.models.campaigns import Campaign, Test
+from campaigns.models.targets import Target
+from campaigns.models.visibility import SharedQuerySet
+
+
+def _choices(kind) -> list[tuple[str, str]]:
+    return [(str(each), str(each)) for each in kind]
+
+
+class Run(models.Model):
+    project_path = "campaign__project"
+
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="runs")
+    test = models.ForeignKey(Test, models.CASCADE, related_name="runs")
+    # Beside the test's endpoint, so that the database can hold "one active run per target".
+    target = models.ForeignKey(Target, models.PROTECT, related_name="runs")
+    position = models.PositiveIntegerField()  # from 1: the order in which runs are made
+    repeat = models.PositiveIntegerField()  # from 1: the block
+    state = models.CharField(max_length=10, choices=_choices(State), default=State.QUEUED)
+    state_at = models.DateTimeField(db_default=Now())
+    outcome = models.CharField(max_length=10, choices=_choices(Outcome), null=True, blank=True)
+    validity = models.CharField(max_length=10, choices=_choices(Validity), null=True, blank=True)
+    # [{"code", "validity", "value", "limit", "second", "text"}, …], worst first.
+    validity_reasons = models.JSONField(default=list, blank=True)
+    # The frozen copy: {"plan": …, "plan_name", "plan_number", "endpoint": …, "connection_mode",
+    # "target", "environment", "seed", "policy"}.
+    snapshot = models.JSONField()
+    n_shards = models.PositiveIntegerField(default=1)
+    t0 = models.DateTimeField(null=True, blank=True)  # when sending starts, warm-up included
+    ended_at = models.DateTimeField(null=True, blank=True)
+    stop_requested = models.CharField(max_length=20, null=True, blank=True)  # user, kill, overrun …
+    stop_requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    barrier_failures = models.PositiveIntegerField(default=0)
+    reason = models.TextField(blank=True)  # how it ended, in a sentence, where not as planned
+
+    objects = SharedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["campaign", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "position"], name="one_run_per_position"),
+            models.UniqueConstraint(fields=["test", "repeat"], name="one_run_per_repeat"),
+            models.UniqueConstraint(
+                fields=["target"],
+                condition=models.Q(state__in=sorted(ACTIVE_STATES)),
+                name="one_active_run_per_target",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state=State.DONE, outcome__isnull=False)
+                | (~models.Q(state=State.DONE) & models.Q(outcome__isnull=True)),
+                name="run_outcome_exactly_when_done",
+            ),
+        ]
+        indexes = [models.Index(fields=["state", "campaign", "position"], name="run_by_state")]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def label(self) -> str:
+        """What people call it: campaign 119's fourteenth run is 119.14."""
+        return f"{self.campaign_id}.{self.position}"
+
+    @property
+    def is_active(self) -> bool:
+        return self.state in ACTIVE_STATES
+
+    @property
+    def is_done(self) -> bool:
+        return self.state == State.DONE
+
+    @staticmethod
+    def shared(link) -> models.Q:
+        """A run's link shows that run; a campaign's shows the campaign page, not its run pages."""
+        return models.Q(pk=link.run_id) if link.run_id else models.Q(pk__in=[])
+
+
+class Shard(models.Model):
+    run = models.ForeignKey(Run, models.CASCADE, related_name="shards")
+    number = models.PositiveIntegerField()  # from 0
+    state = models.CharField(max_length=10, choices=_choices(ShardState), default=ShardState.OPEN)
+    # The fencing number: grows with each claim, and whoever holds an older one writes nothing.
+    epoch = models.PositiveIntegerField(default=0)
+    worker = models.CharField(max_length=150, blank=True)
+    host = models.CharField(max_length=100, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+    last_second = models.IntegerField(null=True, blank=True)
+    # The injector's own end line: totals, TLS facts, peers; and why, where it ended badly.
+    end = models.JSONField(null=True, blank=True)
+    reason = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["run", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "number"], name="one_shard_per_number"),
+            models.CheckConstraint(
+                condition=~models.Q(state__in=sorted(LIVE_SHARD_STATES))
+                | (~models.Q(worker="") & models.Q(lease_until__isnull=False)),
+                name="live_shard_has_a_lease",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run.label} shard {self.number}"
+
+
+class ShardSecond(models.Model):
+    """What one shard saw in one second at one step. Immutable; may be written twice."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="seconds")
+    shard = models.PositiveIntegerField()
+    second = models.IntegerField()
+    step = models.PositiveIntegerField()
+    epoch = models.PositiveIntegerField()
+    # campaigns.domain.snapshot.Second.to_json(), field by field.
+    counters = models.JSONField()
+    errors = models.JSONField()
+    statuses = models.JSONField()
+    in_flight = models.IntegerField()
+    timings = models.JSONField()
+    vitals = models.JSONField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "shard", "second", "step"], name="one_row_per_second"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} shard {self.shard} second {self.second} step {self.step}"
+
+
+class RunSummary(models.Model):
+    """Derived from the seconds and made again whenever late ones arrive: each time a revision."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="summaries")
+    revision = models.PositiveIntegerField()
+    n_seconds = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+    duration_s = models.FloatField()  # the measured part
+    total = models.JSONField()  # domain.snapshot.Total of all steps, warm-up excluded
+    steps = models.JSONField()  # [Total, …] in the order of the plan's steps
+    series = models.JSONField()  # a point a second: see queries.series
+    vitals = models.JSONField()  # per shard: the worst of each vital
+    made_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "revision"], name="one_summary_per_revision")
+        ]
+
+    def __str__(self) -> str:
+        return f"summary {self.revision} of run {self.run_id}"
+
+
+class RunEvent(models.Model):
+    """What happened to a run, written by the database itself at each change of state."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="events")
+    at = models.DateTimeField(db_default=Now())
+    kind = models.CharField(max_length=40)
+    data = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of run {self.run_id}"

@@ -1,0 +1,77 @@
+"""A target is the system under test; its endpoints are its origins."""
+
+from django.db import models
+
+from campaigns.models.projects import Project
+from campaigns.models.visibility import ProjectQuerySet
+
+
+class Target(models.Model):
+    project_path = "project"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="targets")
+    name = models.CharField(max_length=100)
+    # Free facts about the machine, [["CPU", "4 × Xeon 2.2 GHz"], …]: the tables of a study.
+    environment = models.JSONField(default=list, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "name"],
+                condition=models.Q(archived_at=None),
+                name="one_target_per_name",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Endpoint(models.Model):
+    project_path = "target__project"
+    SCHEMES = ("http", "https")
+
+    target = models.ForeignKey(Target, models.CASCADE, related_name="endpoints")
+    scheme = models.CharField(max_length=5, choices=[(scheme, scheme) for scheme in SCHEMES])
+    host = models.CharField(max_length=253)
+    port = models.PositiveIntegerField()
+    # Off only for certificates that nobody signed; every page that shows a result says so.
+    verify_tls = models.BooleanField(default=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["scheme", "host", "port"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["target", "scheme", "host", "port"],
+                condition=models.Q(archived_at=None),
+                name="one_endpoint_per_origin",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(port__gte=1, port__lte=65535), name="endpoint_port_range"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.origin
+
+    @property
+    def origin(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+    def frozen(self) -> dict:
+        """The copy that a run keeps and an injector gets."""
+        return {
+            "scheme": self.scheme,
+            "host": self.host,
+            "port": self.port,
+            "verify_tls": self.verify_tls,
+        }

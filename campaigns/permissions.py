@@ -1,0 +1,114 @@
+"""Who may do what: the only answer to both questions.
+
+An `Actor` is who asks: a signed-in user, a user's API token, or a share link's visitor. What an
+actor may see is in the querysets (`Run.objects.visible_to(actor)`): what it may not see does not
+exist for it. What it may do with something that it sees is `require(actor, Action…, project)`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Q
+
+from campaigns.domain.errors import Forbidden
+
+if TYPE_CHECKING:
+    from campaigns.models import ApiToken, Project, ShareLink
+
+
+class Role(StrEnum):
+    OWNER = "owner"
+    EDITOR = "editor"
+    OPERATOR = "operator"
+    VIEWER = "viewer"
+
+
+class Action(StrEnum):
+    VIEW = "view"
+    EDIT = "edit"  # targets, plans, campaigns
+    RUN = "run"  # start, try one request
+    STOP = "stop"
+    SHARE = "share"
+    MANAGE = "manage"  # members and roles
+
+
+_ALLOWED: dict[Role, frozenset[Action]] = {
+    Role.VIEWER: frozenset({Action.VIEW}),
+    Role.OPERATOR: frozenset({Action.VIEW, Action.RUN, Action.STOP}),
+    Role.EDITOR: frozenset(set(Action) - {Action.MANAGE}),
+    Role.OWNER: frozenset(Action),
+}
+
+
+class Scope(StrEnum):
+    """What a token may do of what its owner may do."""
+
+    READ = "read"
+    RUN = "run"
+    WRITE = "write"
+
+
+_SCOPE_ALLOWS: dict[Scope, frozenset[Action]] = {
+    Scope.READ: frozenset({Action.VIEW}),
+    Scope.RUN: frozenset({Action.VIEW, Action.RUN, Action.STOP}),
+    Scope.WRITE: frozenset({Action.VIEW, Action.RUN, Action.STOP, Action.EDIT}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who asks. `token` narrows the user's rights; `share` stands alone, without a user."""
+
+    user: Any = None
+    token: "ApiToken | None" = None
+    share: "ShareLink | None" = None
+
+    @property
+    def is_member(self) -> bool:
+        return self.user is not None and self.user.is_active
+
+
+def visible(actor: Actor, project_path: str) -> Q:
+    """The filter of what a member sees; `project_path` leads from a row to its project."""
+    if not actor.is_member:
+        return Q(pk__in=[])
+    path = f"{project_path}__memberships__user" if project_path else "memberships__user"
+    return Q(**{path: actor.user})
+
+
+def role_in(actor: Actor, project: "Project") -> Role | None:
+    """The actor's role in a project, or None for a stranger or a share link's visitor."""
+    if not actor.is_member:
+        return None
+    membership = project.memberships.filter(user=actor.user).first()
+    return Role(membership.role) if membership else None
+
+
+def may(actor: Actor, action: Action, project: "Project") -> bool:
+    """Whether the actor may do this in the project."""
+    role = role_in(actor, project)
+    if role is None or action not in _ALLOWED[role]:
+        return False
+    return actor.token is None or action in _SCOPE_ALLOWS[Scope(actor.token.scope)]
+
+
+_NEEDS = {
+    Action.EDIT: "Only an editor or owner may change this.",
+    Action.RUN: "Only an operator, editor or owner may start this.",
+    Action.STOP: "Only an operator, editor or owner may stop this.",
+    Action.SHARE: "Only an editor or owner may share this.",
+    Action.MANAGE: "Only an owner may change who is a member.",
+    Action.VIEW: "You are not a member of this project.",
+}
+
+
+def require(actor: Actor, action: Action, project: "Project") -> None:
+    """Raise Forbidden, with a sentence that names who may, unless the actor may do this."""
+    if not may(actor, action, project):
+        narrowed = actor.token is not None and may(Actor(user=actor.user), action, project)
+        raise Forbidden(
+            f"This token has the scope {actor.token.scope}, which does not allow it."
+            if narrowed
+            else _NEEDS[action]
+        )

@@ -1,0 +1,138 @@
+"""Rows with sensible defaults; a test names only what it is about."""
+
+from itertools import count
+from typing import Any
+
+import numpy as np
+from django.contrib.auth.models import User
+
+from campaigns.domain.snapshot import PARTS, Second, Timing
+from campaigns.models import (
+    Campaign,
+    Endpoint,
+    Membership,
+    Plan,
+    PlanVersion,
+    Project,
+    Run,
+    Shard,
+    ShardSecond,
+    Target,
+    Test,
+)
+from campaigns.permissions import Role
+
+_numbers = count(1)
+
+
+def make_user(username: str = "", **fields) -> User:
+    return User.objects.create_user(username or f"user{next(_numbers)}", password="pw", **fields)
+
+
+def make_project(name: str = "", owner: User | None = None) -> Project:
+    project = Project.objects.create(name=name or f"Project {next(_numbers)}")
+    if owner:
+        make_membership(project, owner, Role.OWNER)
+    return project
+
+
+def make_membership(project: Project, user: User, role: Role) -> Membership:
+    return Membership.objects.create(project=project, user=user, role=role)
+
+
+def make_target(project: Project, name: str = "", **fields) -> Target:
+    return Target.objects.create(project=project, name=name or f"target {next(_numbers)}", **fields)
+
+
+def make_endpoint(target: Target, scheme: str = "http", port: int | None = None, **fields):
+    port = port or {"http": 8081, "https": 8444}[scheme]
+    return Endpoint.objects.create(
+        target=target, scheme=scheme, host=fields.pop("host", "127.0.0.1"), port=port, **fields
+    )
+
+
+def plan_spec(**load: Any) -> dict[str, Any]:
+    """A plan's JSON: 100 POST requests over 10 s on new connections, or the load given."""
+    return {
+        "steps": [
+            {"label": "add", "method": "POST", "path": "/", "headers": [], "body": "<soap/>"}
+        ],
+        "load": load or {"model": "over", "requests": 100, "over_s": 10},
+        "connection_mode": "new",
+    }
+
+
+def make_plan(project: Project, name: str = "", spec: dict | None = None) -> PlanVersion:
+    plan = Plan.objects.create(project=project, name=name or f"plan {next(_numbers)}")
+    return PlanVersion.objects.create(plan=plan, number=1, spec=spec or plan_spec())
+
+
+def make_campaign(project: Project, name: str = "", **fields) -> Campaign:
+    fields = {"seed": 1, "repeats": 3, **fields}
+    return Campaign.objects.create(
+        project=project, name=name or f"campaign {next(_numbers)}", **fields
+    )
+
+
+def make_test(campaign: Campaign, version: PlanVersion | None = None, **fields) -> Test:
+    version = version or make_plan(campaign.project)
+    endpoint = fields.pop("endpoint", None) or make_endpoint(make_target(campaign.project))
+    return Test.objects.create(
+        campaign=campaign,
+        position=fields.pop("position", campaign.tests.count()),
+        plan_version=version,
+        endpoint=endpoint,
+        connection_mode=fields.pop("connection_mode", "new"),
+    )
+
+
+def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
+    """A run with its shards; `state`, `outcome` and the like as given (default: queued)."""
+    run = Run.objects.create(
+        campaign=test.campaign,
+        test=test,
+        target=test.endpoint.target,
+        position=fields.pop("position", test.campaign.runs.count() + 1),
+        repeat=repeat,
+        n_shards=n_shards,
+        snapshot={
+            "plan": test.plan_version.value().to_json(),
+            "plan_name": test.plan_version.plan.name,
+            "plan_number": test.plan_version.number,
+            "endpoint": test.endpoint.frozen(),
+            "connection_mode": test.connection_mode,
+            "target": test.endpoint.target.name,
+            "environment": test.endpoint.target.environment,
+            "seed": test.campaign.seed,
+            "policy": {"allow": ["127.0.0.0/8", "::1/128"]},
+        },
+        **fields,
+    )
+    for number in range(n_shards):
+        Shard.objects.create(run=run, number=number)
+    return run
+
+
+def make_second(
+    second: int, responses_us: list[int] | None = None, step: int = 0, **fields
+) -> Second:
+    """A second in which these responses (µs) were ok: all of each was spent waiting."""
+    values = np.array(responses_us or [], dtype=np.int64)
+    timings = {
+        "response": Timing.of(values),
+        "service": Timing.of(values),
+        "wait": Timing.of(values),
+        **{part: Timing.of(np.zeros_like(values)) for part in PARTS if part in {"send", "receive"}},
+    }
+    return Second(
+        second=second,
+        step=step,
+        counters={"started": len(values), "ok": len(values), **fields.pop("counters", {})},
+        statuses={"200": len(values)} if len(values) else {},
+        timings={**timings, **fields.pop("timings", {})},
+        **{"errors": {}, "in_flight": 0, "vitals": None, **fields},
+    )
+
+
+def store_second(run: Run, second: Second, shard: int = 0, epoch: int = 1) -> ShardSecond:
+    return ShardSecond.objects.create(run=run, shard=shard, epoch=epoch, **second.to_json())

@@ -1,0 +1,48 @@
+"""Two rules protect the measurements; each import is tried in a fresh interpreter."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+LIST_MODULES = """
+import importlib, json, pkgutil, sys
+package = importlib.import_module(sys.argv[1])
+for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def modules_loaded_by(package: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", LIST_MODULES, package], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(done.stdout))
+
+
+def test_the_domain_loads_no_django():
+    loaded = modules_loaded_by("campaigns.domain")
+    assert "campaigns.domain.plan" in loaded
+    assert not {"django", "celery", "redis", "gevent"} & loaded
+
+
+@pytest.mark.parametrize("forbidden", ["django", "celery", "redis", "kombu", "psycopg"])
+def test_the_injector_loads_nothing_but_gevent_and_the_domain(forbidden):
+    assert forbidden not in modules_loaded_by("workers.injector")
+
+
+def test_loading_the_injector_patches_nothing():
+    code = (
+        "import importlib, pkgutil, socket, ssl, time\n"
+        "before = (socket.socket, ssl.SSLContext, time.sleep)\n"
+        "import workers.injector as package\n"
+        "for each in pkgutil.iter_modules(package.__path__):\n"
+        "    if each.name != '__main__': importlib.import_module('workers.injector.' + each.name)\n"
+        "from gevent import monkey\n"
+        "assert (socket.socket, ssl.SSLContext, time.sleep) == before\n"
+        "assert not monkey.saved, monkey.saved\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
