@@ -1,0 +1,67 @@
+"""The table of roles and scopes, cell by cell."""
+
+import pytest
+
+from campaigns.domain.errors import Forbidden
+from campaigns.models import ApiToken, Project
+from campaigns.permissions import Action, Actor, Role, Scope, may, require
+from tests.factories import make_membership, make_project, make_user
+
+ROLES = {
+    Role.VIEWER: "view",
+    Role.OPERATOR: "view run stop",
+    Role.EDITOR: "view run stop edit share",
+    Role.OWNER: "view run stop edit share manage",
+}
+SCOPES = {
+    Scope.READ: "view",
+    Scope.RUN: "view run stop",
+    Scope.WRITE: "view run stop edit",
+}
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize("role", list(Role))
+@pytest.mark.parametrize("action", list(Action))
+def test_a_role_may_do_what_its_row_says(role, action):
+    user = make_user()
+    project = make_project()
+    make_membership(project, user, role)
+    assert may(Actor(user=user), action, project) == (action in ROLES[role].split())
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+@pytest.mark.parametrize("action", list(Action))
+def test_a_token_narrows_what_its_owner_may_do(scope, action):
+    user = make_user()
+    project = make_project(owner=user)
+    actor = Actor(user=user, token=ApiToken(user=user, scope=scope))
+    assert may(actor, action, project) == (action in SCOPES[scope].split())
+
+
+def test_a_token_gives_its_owner_nothing_that_the_owner_may_not_do():
+    user = make_user()
+    project = make_project()
+    make_membership(project, user, Role.VIEWER)
+    actor = Actor(user=user, token=ApiToken(user=user, scope=Scope.WRITE))
+    assert not may(actor, Action.EDIT, project)
+
+
+def test_a_stranger_a_visitor_and_a_deactivated_member_see_nothing(project, alice, charlie):
+    assert not Project.objects.visible_to(Actor(user=charlie)).exists()
+    assert not Project.objects.visible_to(Actor()).exists()
+    alice.is_active = False
+    assert not Project.objects.visible_to(Actor(user=alice)).exists()
+    assert not may(Actor(user=alice), Action.VIEW, project)
+
+
+def test_a_refusal_says_who_may(project, vera):
+    with pytest.raises(Forbidden, match="Only an editor or owner may change this"):
+        require(Actor(user=vera), Action.EDIT, project)
+
+
+def test_a_refusal_names_the_scope_when_the_token_is_what_narrows(project, alice):
+    actor = Actor(user=alice, token=ApiToken(user=alice, scope=Scope.READ))
+    with pytest.raises(Forbidden, match="scope read"):
+        require(actor, Action.EDIT, project)
