@@ -15,6 +15,12 @@ def _plain_static_names(settings):
     }
 
 
+@pytest.fixture(autouse=True)
+def _quick_passwords(settings):
+    """A slow hash protects people's passwords; the cast has none worth it."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
 @pytest.fixture
 def alice(db):
     return make_user("alice")
