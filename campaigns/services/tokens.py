@@ -1,0 +1,87 @@
+"""Personal tokens for the REST API: made, revoked, recognised.
+
+A token reads `bs_pat_<lookup>_<secret>`. The lookup finds the row; of the whole only a keyed hash
+is stored. The secret has 256 random bits, so a fast hash is enough and guessing is hopeless.
+"""
+
+import hmac
+import re
+import secrets
+from datetime import timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+from campaigns.domain.errors import Forbidden, Refused
+from campaigns.models import ApiToken
+from campaigns.permissions import Actor, Scope
+from campaigns.services.keyed_hash import keyed_hash
+
+MAX_DAYS = 365
+_PURPOSE = "api-token"
+_FORM = re.compile(r"bs_pat_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
+# One write a minute is enough to see whether a token is in use.
+_USE_IS_NOTED_EVERY = timedelta(minutes=1)
+
+
+def create_token(*, by: Actor, name: str, scope: str, days: int) -> tuple[ApiToken, str]:
+    """The token's row and its text, which nobody can see again."""
+    _require_person(by)
+    name = name.strip()
+    _check(name, scope, days)
+    lookup = secrets.token_hex(8)
+    text = f"bs_pat_{lookup}_{secrets.token_urlsafe(32)}"
+    token = ApiToken.objects.create(
+        user=by.user,
+        name=name,
+        scope=scope,
+        lookup=lookup,
+        token_hash=keyed_hash(text, _PURPOSE),
+        expires_at=timezone.now() + timedelta(days=days),
+    )
+    return token, text
+
+
+def revoke_token(*, by: Actor, token: ApiToken) -> None:
+    """Takes effect at the next request. Once revoked, a token stays revoked."""
+    _require_person(by)
+    if token.user_id != by.user.pk:
+        raise Forbidden("Only its owner may revoke a token.")
+    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+
+
+def authenticate_token(*, text: str) -> ApiToken | None:
+    """The live token that has this text, or None: unknown, expired, revoked, or owner inactive."""
+    form = _FORM.fullmatch(text)
+    if form is None:
+        return None
+    token = ApiToken.objects.select_related("user").filter(lookup=form[1]).first()
+    if token is None or not hmac.compare_digest(token.token_hash, keyed_hash(text, _PURPOSE)):
+        return None
+    now = timezone.now()
+    if token.revoked_at is not None or token.expires_at <= now or not token.user.is_active:
+        return None
+    _note_use(token, now)
+    return token
+
+
+def _require_person(by: Actor) -> None:
+    """A stolen token must not make itself a successor."""
+    if not by.is_member or by.token is not None:
+        raise Forbidden("Tokens are made and revoked by a person who has signed in.")
+
+
+def _check(name: str, scope: str, days: int) -> None:
+    if not 1 <= len(name) <= 100:
+        raise Refused("Give the token a name of 1 to 100 characters, such as the program's.")
+    if scope not in list(Scope):
+        raise Refused(f"Choose one of the scopes {', '.join(Scope)}.")
+    if not 1 <= days <= MAX_DAYS:
+        raise Refused(f"A token lives from 1 to {MAX_DAYS} days.")
+
+
+def _note_use(token: ApiToken, now) -> None:
+    stale = now - _USE_IS_NOTED_EVERY
+    if token.last_used_at is None or token.last_used_at < stale:
+        unnoted = Q(last_used_at=None) | Q(last_used_at__lt=stale)
+        ApiToken.objects.filter(unnoted, pk=token.pk).update(last_used_at=now)
