@@ -1,9 +1,52 @@
-from rest_framework.authentication import (
-    BaseAuthentication,
-    SessionAuthentication,  # noqa: F401
-)
+"""Who asks the API: the holder of a personal token, or the user of a signed-in browser.
+
+The token is read from the Authorization header only: a cookie would be sent along by any page.
+A session needs Django's CSRF token for everything that writes.
+"""
+
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.authentication import SessionAuthentication as SessionAuthentication
+from rest_framework.exceptions import AuthenticationFailed, Throttled
+from rest_framework.throttling import SimpleRateThrottle
+
+from campaigns.services.tokens import authenticate_token
+
+_WRONG_FORM = "Write the header as `Authorization: Bearer bs_pat_…`."
+_NOT_LIVE = "This token is unknown, expired or revoked. Make another under Account, Tokens."
+
+
+class FailedTokens(SimpleRateThrottle):
+    """Counts wrong tokens by address, in each web process; right tokens are never slowed down."""
+
+    scope = "failed-tokens"
+    rate = "30/min"
+
+    def get_cache_key(self, request, view) -> str:
+        return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
 
 
 class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer bs_pat_…`; the token's row becomes `request.auth`."""
+
+    keyword = "Bearer"
+
     def authenticate(self, request):
-        return None
+        words = get_authorization_header(request).decode("latin-1").split()
+        if not words:
+            return None
+        if len(words) != 2 or words[0].lower() != self.keyword.lower():
+            raise AuthenticationFailed(_WRONG_FORM)
+        token = authenticate_token(text=words[1])
+        if token is None:
+            _slow_down(request)
+            raise AuthenticationFailed(_NOT_LIVE)
+        return token.user, token
+
+    def authenticate_header(self, request) -> str:
+        return f'{self.keyword} realm="benchsite"'
+
+
+def _slow_down(request) -> None:
+    throttle = FailedTokens()
+    if not throttle.allow_request(request, None):
+        raise Throttled(throttle.wait())

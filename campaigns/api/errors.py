@@ -1,2 +1,115 @@
-def one_error_shape(error, context):
-    raise error
+"""Every refusal of the API has one shape: {"error": {"code", "message", "fields": {path: text}}}.
+
+Codes: invalid, parse_error, unauthenticated, forbidden, not_found, method_not_allowed,
+not_acceptable, refused, too_large, unsupported_media_type, throttled, unavailable, internal.
+"""
+
+import logging
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.db import InterfaceError, OperationalError
+from django.http import Http404
+from rest_framework import exceptions, status
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidPlan, Refused
+
+logger = logging.getLogger(__name__)
+
+_NOT_FOUND = "There is nothing here that you may see."
+_INVALID = "Some fields need another value."
+_CODES = {
+    exceptions.ParseError: "parse_error",
+    exceptions.AuthenticationFailed: "unauthenticated",
+    exceptions.NotAuthenticated: "unauthenticated",
+    exceptions.PermissionDenied: "forbidden",
+    exceptions.NotFound: "not_found",
+    exceptions.MethodNotAllowed: "method_not_allowed",
+    exceptions.NotAcceptable: "not_acceptable",
+    exceptions.UnsupportedMediaType: "unsupported_media_type",
+    exceptions.Throttled: "throttled",
+}
+
+
+def error_body(code: str, message: str, fields: dict[str, str] | None = None) -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "fields": fields or {}}}
+
+
+def one_error_shape(error: Exception, context: dict[str, Any]) -> Response:
+    """What DRF calls for any exception of a view."""
+    set_rollback()
+    if isinstance(error, exceptions.APIException):
+        return _of_framework(error)
+    http_status, code, message = _judge(error)
+    if http_status == status.HTTP_500_INTERNAL_SERVER_ERROR:
+        logger.error("API: %s", context.get("request"), exc_info=error)
+    fields = _spec_fields(error) if isinstance(error, InvalidPlan) else {}
+    return Response(error_body(code, message, fields), http_status)
+
+
+def _judge(error: Exception) -> tuple[int, str, str]:
+    match error:
+        case Http404():
+            return 404, "not_found", _NOT_FOUND
+        case PermissionDenied():
+            return 403, "forbidden", str(error) or "You may not do this."
+        case Forbidden():
+            return 403, "forbidden", str(error)
+        case InvalidPlan():
+            return 400, "invalid", _INVALID
+        case Refused():
+            return 409, "refused", str(error)
+        case BenchsiteError():
+            return 409, "refused", str(error)
+        case OperationalError() | InterfaceError():
+            return 503, "unavailable", "The database does not answer. Try again in a moment."
+    return 500, "internal", "This is our fault, not yours; the server's log says what happened."
+
+
+def _of_framework(error: exceptions.APIException) -> Response:
+    if isinstance(error, exceptions.ValidationError):
+        body = error_body("invalid", _INVALID, flat(error.detail))
+    else:
+        body = error_body(_code(error), str(error.detail))
+    return Response(body, error.status_code, headers=_headers(error))
+
+
+def _code(error: exceptions.APIException) -> str:
+    return _CODES.get(type(error), error.default_code)
+
+
+def _headers(error: exceptions.APIException) -> dict[str, str]:
+    headers = {}
+    if getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = error.auth_header
+    if getattr(error, "wait", None):
+        headers["Retry-After"] = str(int(error.wait))
+    return headers
+
+
+def flat(detail: Any, path: str = "") -> dict[str, str]:
+    """DRF's nested details as {"cells.0.plan": "sentence sentence"}."""
+    if isinstance(detail, dict):
+        pairs = detail.items()
+    elif isinstance(detail, list) and any(isinstance(each, dict | list) for each in detail):
+        pairs = enumerate(detail)
+    else:
+        sentences = detail if isinstance(detail, list) else [detail]
+        return {path or "body": " ".join(str(each) for each in sentences)} if sentences else {}
+    return {
+        name: text
+        for key, value in pairs
+        for name, text in flat(value, _joined(path, str(key))).items()
+    }
+
+
+def _joined(path: str, key: str) -> str:
+    if key == "non_field_errors":
+        return path or "body"
+    return f"{path}.{key}" if path else key
+
+
+def _spec_fields(error: InvalidPlan) -> dict[str, str]:
+    return {f"spec.{path}": text for path, text in error.errors.items()}
