@@ -1,0 +1,172 @@
+"""What a campaign will cost before it starts: time, requests, ports, the highest percentile.
+
+Pure arithmetic on domain plans. What only the target decides (how long 1,000 requests of a closed
+loop take) is left out of the sums and counted beside them, never guessed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from campaigns.domain.plan import (
+    ConnectionMode,
+    Model,
+    Plan,
+    planned_duration_s,
+    planned_requests,
+)
+
+# From one run's end to the next one's first request: claim, resolve, barrier, summary.
+SET_UP_S = 2.0
+# Linux keeps a closed connection's port for a minute; its range has this many by default.
+TIME_WAIT_S = 60.0
+LOCAL_PORTS = 28_232
+# What an injector has open besides its connections: pipes, libraries, the resolver.
+OWN_DESCRIPTORS = 64
+# A percentile needs ten values beyond it; below that it is noise.
+VALUES_BEYOND = 10
+_LADDER = (50_000, 75_000, 90_000, 95_000, 99_000, 99_500, 99_900, 99_950, 99_990, 99_999)
+
+
+@dataclass(frozen=True, slots=True)
+class HighestPercentile:
+    """`label` such as p99.9; "" where n is too small even for the median."""
+
+    label: str
+    n: int
+    beyond: int
+
+
+@dataclass(frozen=True, slots=True)
+class TestEstimate:
+    """One run of one test. None where only the target decides."""
+
+    __test__ = False  # pytest: not a test case
+
+    requests: int | None
+    duration_s: float | None  # warm-up included
+    ports: int | None
+    descriptors: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The whole campaign; sums leave out what only the target decides."""
+
+    n_tests: int
+    repeats: int
+    duration_s: float
+    runs_of_unknown_duration: int
+    requests: int
+    runs_of_unknown_requests: int
+    fewest_in_a_run: int | None
+    most_in_a_run: int | None
+    highest_of_a_run: HighestPercentile | None
+    highest_pooled: HighestPercentile | None
+    ports: int | None
+    descriptors: int | None
+
+    @property
+    def n_runs(self) -> int:
+        return self.n_tests * self.repeats
+
+    @property
+    def lacks_ports(self) -> bool:
+        return self.ports is not None and self.ports > LOCAL_PORTS
+
+
+def highest_percentile(n: int) -> HighestPercentile:
+    """The highest percentile with at least ten of n values beyond it: N(1 − q) ≥ 10."""
+    best = HighestPercentile("", n, 0)
+    for per_100k in _LADDER:
+        beyond = n * (100_000 - per_100k) // 100_000
+        if beyond >= VALUES_BEYOND:
+            best = HighestPercentile(f"p{per_100k / 1000:g}", n, beyond)
+    return best
+
+
+def estimate_campaign(
+    tests: Sequence[tuple[Plan, ConnectionMode]], *, repeats: int, pause_s: float, injectors: int
+) -> Estimate:
+    """The estimate for these tests (plan and connection mode each), `repeats` runs of each."""
+    each = [estimate_test(plan, mode, pause_s, injectors) for plan, mode in tests]
+    known_s = sum(test.duration_s or 0.0 for test in each)
+    counts = [test.requests for test in each if test.requests is not None]
+    n_runs = len(each) * repeats
+    waits_s = n_runs * SET_UP_S + max(0, n_runs - 1) * pause_s
+    return Estimate(
+        n_tests=len(each),
+        repeats=repeats,
+        duration_s=known_s * repeats + waits_s,
+        runs_of_unknown_duration=repeats * sum(test.duration_s is None for test in each),
+        requests=sum(counts) * repeats,
+        runs_of_unknown_requests=repeats * (len(each) - len(counts)),
+        fewest_in_a_run=min(counts, default=None),
+        most_in_a_run=max(counts, default=None),
+        highest_of_a_run=highest_percentile(min(counts)) if counts else None,
+        highest_pooled=highest_percentile(min(counts) * repeats) if counts else None,
+        ports=_most(test.ports for test in each),
+        descriptors=_most(test.descriptors for test in each),
+    )
+
+
+def estimate_test(plan: Plan, mode: ConnectionMode, pause_s: float, injectors: int) -> TestEstimate:
+    """One run of this plan in this connection mode, its load shared by `injectors`."""
+    measured_s = planned_duration_s(plan.load)
+    duration_s = None if measured_s is None else measured_s + plan.warm_up_s
+    requests = planned_requests(plan.load)
+    in_flight = _most_in_flight(plan, requests, injectors)
+    return TestEstimate(
+        requests=requests,
+        duration_s=duration_s,
+        ports=_ports(plan, mode, requests, duration_s, pause_s, injectors, in_flight),
+        descriptors=in_flight + OWN_DESCRIPTORS,
+    )
+
+
+def _most_in_flight(plan: Plan, requests: int | None, injectors: int) -> int:
+    """The worst case of one injector: a target that never answers."""
+    load = plan.load
+    if load.model == Model.SEQUENTIAL:
+        return 1
+    if load.model == Model.CLOSED:
+        return ceil((load.connections or 1) / injectors)
+    waiting = ceil((_rate_per_s(plan) or 0) * plan.timeouts.total_s)
+    most = min(load.max_in_flight, waiting, requests or waiting)
+    return max(1, ceil(most / injectors))
+
+
+def _rate_per_s(plan: Plan) -> float | None:
+    load = plan.load
+    if load.model == Model.OVER and load.requests and load.over_s:
+        return load.requests / load.over_s
+    return load.rate_per_s
+
+
+def _ports(
+    plan: Plan,
+    mode: ConnectionMode,
+    requests: int | None,
+    duration_s: float | None,
+    pause_s: float,
+    injectors: int,
+    in_flight: int,
+) -> int | None:
+    """Local ports of one injector at a time: each closed connection holds its own for a minute."""
+    if mode == ConnectionMode.KEEP_ALIVE:
+        return in_flight
+    rate_per_s = _rate_per_s(plan)
+    if rate_per_s is not None:
+        in_a_minute = rate_per_s * min(TIME_WAIT_S, duration_s or TIME_WAIT_S)
+    elif requests is not None:
+        in_a_minute = requests
+    else:
+        return None
+    # Short runs follow one another within the minute.
+    cycle_s = (duration_s or TIME_WAIT_S) + pause_s + SET_UP_S
+    return ceil(in_a_minute * max(1, int(TIME_WAIT_S // cycle_s)) / injectors)
+
+
+def _most(values) -> int | None:
+    known = [value for value in values if value is not None]
+    return max(known, default=None)

@@ -1,0 +1,99 @@
+"""The estimate before the start: what is known is summed, what is not is said."""
+
+import pytest
+
+from campaigns.domain.plan import ConnectionMode, Plan
+from campaigns.queries.estimates import estimate_campaign, estimate_test, highest_percentile
+
+NEW, KEEP_ALIVE = ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE
+
+
+def plan(warm_up_s=0, **load) -> Plan:
+    return Plan.from_json(
+        {"steps": [{"method": "GET", "path": "/"}], "load": load, "warm_up_s": warm_up_s}
+    )
+
+
+def hundred_over_ten() -> Plan:
+    return plan(model="over", requests=100, over_s=10)
+
+
+def estimate(*tests, repeats=1, pause_s=0.0, injectors=1):
+    return estimate_campaign(tests, repeats=repeats, pause_s=pause_s, injectors=injectors)
+
+
+def test_it_sums_the_runs_and_the_pauses_between_them():
+    found = estimate((hundred_over_ten(), NEW), (hundred_over_ten(), NEW), repeats=3, pause_s=5)
+    assert found.n_runs == 6
+    assert found.requests == 600
+    assert found.duration_s == 6 * 10 + 6 * 2 + 5 * 5
+
+
+def test_the_warm_up_takes_time_but_gives_no_requests():
+    found = estimate_test(plan(warm_up_s=10, model="open", rate_per_s=50, duration_s=60), NEW, 0, 1)
+    assert (found.duration_s, found.requests) == (70, 3000)
+
+
+def test_what_only_the_target_decides_is_counted_not_guessed():
+    by_count = plan(model="closed", connections=8, requests=1000)
+    by_time = plan(model="closed", connections=8, duration_s=30)
+    found = estimate((by_count, KEEP_ALIVE), (by_time, KEEP_ALIVE), repeats=2)
+    assert found.runs_of_unknown_duration == 2
+    assert found.runs_of_unknown_requests == 2
+    assert found.requests == 2000
+
+
+def test_without_a_tick_there_is_nothing_to_estimate():
+    found = estimate()
+    assert (found.n_runs, found.duration_s, found.requests) == (0, 0, 0)
+    assert found.highest_of_a_run is None
+
+
+@pytest.mark.parametrize(
+    ("n", "label", "beyond"),
+    [
+        (15, "", 0),
+        (20, "p50", 10),
+        (100, "p90", 10),
+        (200, "p95", 10),
+        (999, "p95", 49),
+        (1000, "p99", 10),
+        (12_000, "p99.9", 12),
+    ],
+)
+def test_the_highest_percentile_has_ten_values_beyond_it(n, label, beyond):
+    found = highest_percentile(n)
+    assert (found.label, found.beyond) == (label, beyond)
+
+
+def test_pooling_the_repeats_allows_a_higher_percentile():
+    found = estimate((hundred_over_ten(), NEW), repeats=10)
+    assert found.highest_of_a_run.label == "p90"
+    assert found.highest_pooled.label == "p99"
+
+
+def test_new_connections_hold_their_ports_for_a_minute():
+    found = estimate((plan(model="open", rate_per_s=1000, duration_s=120), NEW))
+    assert found.ports == 60_000
+    assert found.lacks_ports
+
+
+def test_injectors_share_the_ports():
+    found = estimate((plan(model="open", rate_per_s=1000, duration_s=120), NEW), injectors=3)
+    assert found.ports == 20_000
+    assert not found.lacks_ports
+
+
+def test_kept_connections_need_one_port_each():
+    found = estimate((plan(model="closed", connections=100, duration_s=120), KEEP_ALIVE))
+    assert found.ports == 100
+
+
+def test_short_runs_within_a_minute_add_up_their_ports():
+    found = estimate((hundred_over_ten(), NEW), repeats=5)
+    assert found.ports == 500
+
+
+def test_descriptors_cover_a_target_that_never_answers():
+    found = estimate((plan(model="open", rate_per_s=100, duration_s=600), NEW))
+    assert found.descriptors == 100 * 30 + 64
