@@ -1,0 +1,123 @@
+"""What a campaign, a run or a pair of runs has to say, as plain values.
+
+Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.snapshot import Total
+from campaigns.domain.tables import Table
+
+Sentence = list[tuple[str, bool]]  # (text, is it bold)
+
+
+@dataclass(frozen=True, slots=True)
+class TestAnswer:
+    """One plan on one arm. `table` has a row a run, a mean row and a pooled row.
+
+    `means_ms` has an entry per repeat (None: not usable). `curve` is the pooled percentile plot:
+    [{"x": 1/(1−q), "q", "ms", "beyond": samples above}]. Of `pooled`, response and lateness have
+    histograms; the parts have only their exact moments.
+    """
+
+    __test__ = False  # pytest: not a test case
+
+    test_id: int
+    label: str
+    scheme: str
+    connection_mode: str
+    plan_label: str
+    table: Table
+    pooled: Total
+    means_ms: list[float | None]
+    validity: str
+    curve: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitAnswer:
+    """The mean response time by parts: [{"label", "scheme", "parts": {part: ms|None}, "total_ms"}].
+
+    Parts are dns, connect, tls, send, wait, receive and lateness; rounded, they add up to the
+    total. `difference` is {"parts", "total_ms"} of HTTPS − HTTP.
+    """
+
+    rows: list[dict[str, Any]]
+    difference: dict[str, Any]
+    decimals: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadAnswer:
+    """HTTPS against HTTP, same plan and connection mode.
+
+    `table`: rows metric; columns http, https, difference, ratio, low, high, increase, share, word.
+    `forest`: [{"metric", "ratio", "low", "high", "word", "primary"}] of the rows with an interval.
+    `like_for_like`: {"same": [[k, v]], "equal": [[k, v]], "different": [[k, http, https]]}.
+    `word` is "" before the third finished repeat; `word_reason` says why a word is missing or weak.
+    """
+
+    plan_label: str
+    connection_mode: str
+    http_test_id: int
+    https_test_id: int
+    table: Table
+    forest: list[dict[str, Any]]
+    split: SplitAnswer | None
+    word: str
+    word_reason: str
+    like_for_like: dict[str, list[list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A campaign's answer: the sentence first, then its grounds, tables and overheads."""
+
+    sentence: Sentence
+    grounds: list[str]
+    tests: list[TestAnswer]
+    overheads: list[OverheadAnswer]
+    n_done: int
+    n_runs: int
+    has_word: bool
+
+    @property
+    def tables(self) -> list[Table]:
+        """Every table in the order of the page."""
+        return [test.table for test in self.tests] + [each.table for each in self.overheads]
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """One run. `tiles`: [{"key", "title", "value", "unit", "lines": [text, …]}].
+
+    `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `reasons` are
+    the run's validity reasons.
+    """
+
+    sentence: Sentence
+    grounds: list[str]
+    tiles: list[dict[str, Any]]
+    table: Table
+    parts: Table
+    errors: Table
+    vitals: Table
+    facts: list[tuple[str, list[list[str]]]]
+    curve: list[dict[str, Any]]
+    validity: str
+    reasons: list[dict[str, Any]]
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.table, self.parts, self.errors, self.vitals]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two single runs: `differs` is [[field, baseline, candidate]]; `note` says why no word."""
+
+    table: Table
+    differs: list[list[str]]
+    curves: dict[str, list[dict[str, Any]]]
+    note: str
