@@ -1,0 +1,106 @@
+"""What a stream says: server-sent events, and the cursor from which a viewer carries on.
+
+Pure values. An event's id `e<event>.r<run>.s<second>` names the last change of state, the run and
+the second that the viewer has seen; a browser sends it back as Last-Event-ID when it reconnects.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from campaigns.domain.lifecycle import RunState
+
+KEEPALIVE = ": keepalive\n\n"
+_CURSOR = re.compile(r"e(\d{1,18})\.r(\d{1,18})\.s(-?\d{1,9})")
+# A viewer who was away while many runs came and went gets the latest ones only.
+_MOST_RUNS = 3
+# Below every second that a warm-up can have.
+BEFORE_ALL = -1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a viewer has come. `run` is 0 where it has seen no second yet."""
+
+    event: int = 0
+    run: int = 0
+    second: int = BEFORE_ALL
+
+    def __str__(self) -> str:
+        return f"e{self.event}.r{self.run}.s{self.second}"
+
+    @classmethod
+    def parse(cls, text: str | None) -> Self | None:
+        """None for anything that is not a cursor: the stream then begins with all there is."""
+        match = _CURSOR.fullmatch(text or "")
+        return cls(*map(int, match.groups())) if match else None
+
+
+@dataclass(frozen=True, slots=True)
+class RunLook:
+    """What a stream needs to know of a run."""
+
+    id: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A campaign or run at one instant: what all its viewers are told about."""
+
+    event: int  # the newest run event
+    state: str
+    is_over: bool
+    runs: tuple[RunLook, ...]  # in the order in which they are made
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    kind: str  # state, second, beat or end
+    data: dict[str, Any]
+    cursor: Cursor | None = None
+
+    def encode(self) -> str:
+        """The bytes on the wire, as the HTML standard's event stream format."""
+        head = f"id: {self.cursor}\n" if self.cursor else ""
+        data = json.dumps(self.data, separators=(",", ":"))
+        return f"{head}event: {self.kind}\ndata: {data}\n\n"
+
+
+def news(
+    cursor: Cursor,
+    seen_state: str,
+    look: Look,
+    points_of: Callable[[int, int], Sequence[dict[str, Any]]],
+) -> Iterator[Message]:
+    """What is new since the cursor. `points_of(run, after_second)` gives a run's points."""
+    for run_id in _runs_to_tell(cursor, look.runs):
+        after = cursor.second if run_id == cursor.run else BEFORE_ALL
+        points = points_of(run_id, after)
+        if points:
+            cursor = replace(cursor, run=run_id, second=points[-1]["second"])
+            yield Message("second", {"run": run_id, "points": list(points)}, cursor)
+    if look.event > cursor.event or look.state != seen_state:
+        cursor = replace(cursor, event=max(look.event, cursor.event))
+        yield Message("state", {"state": look.state}, cursor)
+
+
+def current_run(runs: Sequence[RunLook]) -> RunLook | None:
+    """The run that is shown live: the active one, else the last that was made."""
+    begun = [run for run in runs if run.state != RunState.QUEUED]
+    active = [run for run in begun if run.state != RunState.DONE]
+    return (active or begun or [None])[-1]
+
+
+def _runs_to_tell(cursor: Cursor, runs: Sequence[RunLook]) -> list[int]:
+    """From the run that the viewer saw last to the one that is current, in their order."""
+    current = current_run(runs)
+    if current is None:
+        return []
+    begun = [run.id for run in runs if run.state != RunState.QUEUED]
+    until = begun[: begun.index(current.id) + 1]
+    if cursor.run not in until:
+        return [current.id]
+    return until[until.index(cursor.run) :][-_MOST_RUNS:]

@@ -1,0 +1,139 @@
+"""Server-sent events of a campaign, a run or a share link: authorise, let go of the database, talk.
+
+A stream ends after a while and the browser reconnects with Last-Event-ID, so that a viewer who is
+gone does not stay for ever and a restart of the server is not held up.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, StreamingHttpResponse
+from django.views.decorators.http import require_GET
+
+from campaigns.live.events import KEEPALIVE, Cursor, Look, Message, news
+from campaigns.live.feed import FEED, Feed, release_connection
+from campaigns.models import Campaign, Run
+from campaigns.services.shares import open_share
+from campaigns.views.access import actor_of, find
+
+LIFETIME_S = 100.0
+BEAT_EVERY_S = 2.0
+KEEPALIVE_EVERY_S = 10.0
+CHECK_EVERY_S = 10.0
+
+
+@login_required
+@require_GET
+def campaign_stream(request: HttpRequest, campaign: int) -> StreamingHttpResponse:
+    find(Campaign, actor_of(request), pk=campaign)
+    return _stream(
+        request,
+        lambda: FEED.campaign(campaign),
+        lambda: _is_signed_in(request) and _still_sees(request, Campaign, campaign),
+    )
+
+
+@login_required
+@require_GET
+def run_stream(request: HttpRequest, run: int) -> StreamingHttpResponse:
+    find(Run, actor_of(request), pk=run)
+    return _stream(
+        request,
+        lambda: FEED.run(run),
+        lambda: _is_signed_in(request) and _still_sees(request, Run, run),
+    )
+
+
+@require_GET
+def share_stream(request: HttpRequest, token: str) -> StreamingHttpResponse:
+    share = open_share(token=token, counts_view=False)
+    if share is None:
+        raise Http404
+    look = (
+        (lambda: FEED.campaign(share.campaign_id))
+        if share.campaign_id
+        else (lambda: FEED.run(share.run_id))
+    )
+    response = _stream(
+        request, look, lambda: open_share(token=token, counts_view=False) is not None
+    )
+    response["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+def _still_sees(request: HttpRequest, model: type, pk: int) -> bool:
+    return model.objects.visible_to(actor_of(request)).filter(pk=pk).exists()
+
+
+def _is_signed_in(request: HttpRequest) -> bool:
+    """A sign-out removes the session's row, also while its stream is open."""
+    return request.session.exists(request.session.session_key)
+
+
+def _stream(
+    request: HttpRequest, look: Callable[[], Look], may_go_on: Callable[[], bool]
+) -> StreamingHttpResponse:
+    text = request.headers.get("Last-Event-ID") or request.GET.get("after")
+    seen_state = request.GET.get("state", "")
+    release_connection()
+    response = StreamingHttpResponse(
+        talk(Cursor.parse(text) or Cursor(), seen_state, look, may_go_on),
+        content_type="text/event-stream",
+    )
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"
+    return response
+
+
+def talk(
+    cursor: Cursor,
+    seen_state: str,
+    look: Callable[[], Look],
+    may_go_on: Callable[[], bool],
+    *,
+    feed: Feed = FEED,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[str]:
+    """The stream's text. Every turn reads what is new (once for all viewers) and then sleeps."""
+    begun = checked = beaten = commented = clock()
+    yield "retry: 1000\n\n"
+    while clock() - begun < LIFETIME_S:
+        heard = feed.bell.count
+        now, messages = _read(cursor, seen_state, look, feed)
+        for message in messages:
+            cursor = message.cursor
+            yield message.encode()
+        seen_state = now.state
+        if now.is_over:
+            yield Message("end", {}, cursor).encode()
+            return
+        if clock() - checked > CHECK_EVERY_S:
+            checked = clock()
+            if not _ask(may_go_on):
+                return
+        if clock() - beaten > BEAT_EVERY_S:
+            beaten = clock()
+            yield Message("beat", {}).encode()
+        if clock() - commented > KEEPALIVE_EVERY_S:
+            commented = clock()
+            yield KEEPALIVE
+        feed.bell.wait(heard, 1.0)
+
+
+def _read(
+    cursor: Cursor, seen_state: str, look: Callable[[], Look], feed: Feed
+) -> tuple[Look, list[Message]]:
+    """All reading at once: a slow viewer must not hold a connection while it takes the text."""
+    try:
+        now = look()
+        return now, list(news(cursor, seen_state, now, feed.points))
+    finally:
+        release_connection()
+
+
+def _ask(may_go_on: Callable[[], bool]) -> bool:
+    try:
+        return may_go_on()
+    finally:
+        release_connection()
