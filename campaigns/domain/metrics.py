@@ -1,0 +1,136 @@
+"""The one registry of metrics: what each figure is called, its unit, how it is computed, and what
+other tools call it. Pages, the REST interface, exports and help read it.
+"""
+
+from dataclasses import dataclass, field
+
+from campaigns.domain.tables import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """`unit` is the one shown; `others` maps a tool to its own name for (nearly) the same."""
+
+    key: str
+    title: str
+    unit: str
+    formula: str
+    others: dict[str, str] = field(default_factory=dict)
+
+    def column(self, title: str = "", unit: str | None = None) -> Column:
+        return Column(
+            key=self.key,
+            title=title or self.title,
+            unit=self.unit if unit is None else unit,
+            help=self.formula,
+            is_text=self.key in _TEXT,
+        )
+
+
+_TEXT = {"word", "words", "validity"}
+_RESPONSE = "response time: from the intended start to the last byte, ok requests only"
+
+
+def _percentile(name: str, q: str, **others: str) -> Metric:
+    return Metric(
+        name,
+        name,
+        "ms",
+        f"The ⌈{q}·n⌉-th smallest {_RESPONSE}. Shown with ten requests beyond it.",
+        others,
+    )
+
+
+_ALL = (
+    Metric(
+        "mean",
+        "average",
+        "ms",
+        f"Sum of the response times / n; {_RESPONSE}. Over repeats: the mean of the runs' means.",
+        {"ab": "Total, mean", "JMeter": "Average", "k6": "http_req_duration avg", "wrk": "Avg"},
+    ),
+    Metric(
+        "min",
+        "min",
+        "ms",
+        f"The smallest {_RESPONSE}.",
+        {"ab": "Total, min", "JMeter": "Min", "k6": "http_req_duration min"},
+    ),
+    Metric(
+        "max",
+        "max",
+        "ms",
+        f"The largest {_RESPONSE}. It is one request of n: never averaged.",
+        {"ab": "Total, max", "JMeter": "Max", "wrk": "Max", "k6": "http_req_duration max"},
+    ),
+    _percentile("p50", "0.5", ab="50%", JMeter="Median", wrk="50%", k6="med"),
+    _percentile("p90", "0.9", ab="90%", JMeter="90% Line", wrk="90%", k6="p(90)"),
+    _percentile("p95", "0.95", ab="95%", JMeter="95% Line", k6="p(95)"),
+    _percentile("p99", "0.99", ab="99%", JMeter="99% Line", wrk="99%", k6="p(99)"),
+    Metric(
+        "rate",
+        "requests/s",
+        "1/s",
+        "Ok requests / measured seconds.",
+        {"ab": "Requests per second (counts failed ones too)", "httperf": "Request rate"},
+    ),
+    Metric(
+        "duration",
+        "time",
+        "s",
+        "From the start of the measurement to the end of its last request.",
+        {"ab": "Time taken for tests", "httperf": "test-duration"},
+    ),
+    Metric(
+        "errors",
+        "errors",
+        "",
+        "Requests that failed or were dropped; each has one kind.",
+        {"ab": "Failed requests", "httperf": "Errors: total", "JMeter": "Error %"},
+    ),
+    Metric("error_share", "errors", "%", "Errors / (ok + errors)."),
+    Metric("n", "n", "", "Ok requests: the ones that have a response time."),
+    Metric("http", "HTTP", "ms", "The figure over HTTP."),
+    Metric("https", "HTTPS", "ms", "The figure over HTTPS."),
+    Metric("baseline", "baseline", "", "The figure of the run that is compared with."),
+    Metric("candidate", "candidate", "", "The figure of the run that is compared."),
+    Metric("difference", "difference", "ms", "HTTPS − HTTP, from unrounded figures."),
+    Metric("ratio", "ratio", "", "HTTPS / HTTP."),
+    Metric("low", "from", "", "Lower end of the ratio's 95 % interval over repeats."),
+    Metric("high", "to", "", "Upper end of the ratio's 95 % interval over repeats."),
+    Metric(
+        "increase",
+        "increase",
+        "% of HTTP",
+        "(HTTPS − HTTP) / HTTP: HTTPS takes so much more than HTTP.",
+    ),
+    Metric(
+        "share",
+        "share",
+        "% of HTTPS",
+        "(HTTPS − HTTP) / HTTPS: so much of the HTTPS time is overhead.",
+    ),
+    Metric("word", "verdict", "", "Given to the average only, from three repeats on."),
+    Metric("dns", "dns", "ms", "Resolving the name."),
+    Metric("connect", "connect", "ms", "The TCP handshake.", {"ab": "Connect (with TLS)"}),
+    Metric("tls", "tls", "ms", "The TLS handshake.", {"k6": "http_req_tls_handshaking"}),
+    Metric("send", "send", "ms", "Writing the request.", {"k6": "http_req_sending"}),
+    Metric(
+        "wait",
+        "wait",
+        "ms",
+        "From the request's last byte written to the reply's first byte.",
+        {"ab": "Waiting", "k6": "http_req_waiting", "JMeter": "Latency (with connect)"},
+    ),
+    Metric("receive", "receive", "ms", "From the reply's first byte to its last."),
+    Metric("lateness", "lateness", "ms", "Actual start − intended start: the injector's delay."),
+    Metric("response", "response", "ms", "Last byte − intended start: what tables show."),
+    Metric("service", "service", "ms", "Last byte − actual start.", {"ab": "Total"}),
+    Metric("count", "count", "", "How many."),
+    Metric("share_of_requests", "share of requests", "%", "Count / all requests that ended."),
+    Metric("words", "what it means", "", "The kind of error in words."),
+    Metric("first", "first seen", "s", "The second of the run in which it was first seen."),
+    Metric("last", "last seen", "s", "The second of the run in which it was last seen."),
+)
+
+METRICS: dict[str, Metric] = {metric.key: metric for metric in _ALL}

@@ -1,0 +1,98 @@
+"""Numbers as people read them: rounded once, half-up, with their unit.
+
+Every text that a page, a table or the terminal shows comes from here.
+"""
+
+from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
+from math import floor, isfinite, log10
+
+THIN = "\u202f"  # narrow no-break space, before a unit
+MINUS = "\u2212"
+DASH = "–"
+MAX_DECIMALS = 3  # a microsecond in milliseconds: finer than that we do not measure
+
+
+def rounded(value: float | Decimal, decimals: int) -> Decimal:
+    """Half-up on the decimal digits as written: 99.05 becomes 99.1, not Python's 99.0."""
+    exact = value if isinstance(value, Decimal) else Decimal(repr(float(value)))
+    return exact.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+
+
+def decimals_for(values: Iterable[float | None], digits: int = 3, most: int = MAX_DECIMALS) -> int:
+    """Decimals that give the typical (median) value of a column `digits` significant digits."""
+    sizes = sorted(abs(value) for value in values if value and isfinite(value))
+    if not sizes:
+        return min(digits - 1, most)
+    typical = sizes[(len(sizes) - 1) // 2]
+    return min(max(0, digits - 1 - floor(log10(typical))), most)
+
+
+def number(value: float | Decimal | None, decimals: int = 0, *, signed: bool = False) -> str:
+    """Comma for thousands, true minus, plus on differences; a dash for None."""
+    if value is None:
+        return DASH
+    exact = rounded(value, decimals)
+    sign = MINUS if exact < 0 else "+" if signed and exact > 0 else ""
+    return f"{sign}{abs(exact):,}"
+
+
+def figure(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
+    """One number by itself with three significant digits."""
+    if value is None:
+        return DASH
+    return number(value, decimals_for([value], digits), signed=signed)
+
+
+def with_unit(text: str, unit: str) -> str:
+    return text if text == DASH or not unit else f"{text}{THIN}{unit}"
+
+
+def ms(value_us: float | None, *, signed: bool = False) -> str:
+    """Microseconds as milliseconds: 18.9 ms."""
+    if value_us is None:
+        return DASH
+    return with_unit(figure(value_us / 1000, signed=signed), "ms")
+
+
+def us(value_us: float | None) -> str:
+    return with_unit(figure(value_us), "µs")
+
+
+def percent(share: float | None, *, decimals: int | None = None, signed: bool = False) -> str:
+    """A share of 1 as percent: 0.543 is 54.3 %."""
+    if share is None:
+        return DASH
+    value = share * 100
+    places = decimals_for([value], most=2) if decimals is None else decimals
+    return with_unit(number(value, places, signed=signed), "%")
+
+
+def count(value: int | None) -> str:
+    return number(value)
+
+
+def rate(per_s: float | None) -> str:
+    """Requests a second, without the unit's name: 28.4 or 1,997."""
+    return figure(per_s)
+
+
+def seconds(value_s: float | None) -> str:
+    return with_unit(figure(value_s), "s")
+
+
+def rounded_to_sum(parts: dict[str, float], decimals: int) -> tuple[dict[str, Decimal], Decimal]:
+    """The parts and their total, rounded so that the shown parts add up to the shown total.
+
+    The largest-remainder method: all are rounded down, and the units that the total is then short
+    of go to the parts that lost most.
+    """
+    unit = Decimal(1).scaleb(-decimals)
+    exact = {name: Decimal(repr(float(value))) for name, value in parts.items()}
+    total = rounded(sum(exact.values(), Decimal(0)), decimals)
+    floors = {name: (value // unit - (value % unit < 0)) * unit for name, value in exact.items()}
+    short = int((total - sum(floors.values(), Decimal(0))) / unit)
+    by_loss = sorted(exact, key=lambda name: (floors[name] - exact[name], name))
+    for name in by_loss[:short]:
+        floors[name] += unit
+    return {name: floors[name].quantize(unit) for name in exact}, total

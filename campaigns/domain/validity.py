@@ -1,0 +1,188 @@
+"""May a run's numbers be believed? Criteria with limits, and sentences that blame the right side.
+
+The worst reason decides. Limits and where they come from: docs/measuring.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.lifecycle import Validity
+from campaigns.domain.units import count, percent
+from campaigns.domain.units import ms as ms_text
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """From which value on a run is suspicious or invalid; None: never."""
+
+    suspicious: float | None
+    invalid: float | None
+
+
+# Shares are of 1; the injector's CPU share is of one core, other processes' of the machine.
+LIMITS: dict[str, Limits] = {
+    "too_few_requests": Limits(1000, 100),
+    "lateness_p99_us": Limits(2_000, 10_000),
+    "lateness_p99_share": Limits(0.10, 0.25),
+    "sent_share": Limits(0.999, 0.99),
+    "dropped": Limits(0.001, 0.01),
+    "cpu": Limits(0.60, 0.85),
+    "cpu_5s": Limits(0.80, 0.95),
+    "run_delay": Limits(0.10, 0.20),
+    "hub_lag": Limits(100_000, 1_000_000),
+    "other_cpu": Limits(0.20, 0.50),
+    "injector_exhausted": Limits(None, 0),
+    "little": Limits(0.05, 0.20),
+    "missing_seconds": Limits(0.0, 0.01),
+    "errors": Limits(0.01, 0.10),
+    "only_redirects": Limits(0.0, None),
+    "co_located": Limits(0.0, None),
+}
+
+
+def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
+    """The limits with those of the settings, {code: (suspicious, invalid)}, in their place.
+
+    Raises KeyError for a code that does not exist.
+    """
+    unknown = sorted(set(overrides) - set(LIMITS))
+    if unknown:
+        known = ", ".join(sorted(LIMITS))
+        raise KeyError(f"VALIDITY_LIMITS knows no {', '.join(unknown)}; there are {known}.")
+    return {**LIMITS, **{code: Limits(*pair) for code, pair in overrides.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What was seen of one criterion: its worst value, and the second and shard it was seen in."""
+
+    value: float
+    second: int | None = None
+    shard: int | None = None
+
+
+# What a reason says. {value}, {limit}: as numbers with units; {where}: " of shard 1".
+_SENTENCES: dict[str, str] = {
+    "no_requests": "Nothing was measured: no request ended after the warm-up.",
+    "no_success": "No request succeeded, so there is no response time. See the errors.",
+    "too_few_requests": "Only {value} requests were measured: with fewer than {limit}, a p99 rests "
+    "on a handful of them. Repeat the run or plan more requests.",
+    "lateness_p99": "The injector{where} sent late (p99 {value}, limit {limit}): its own delay is "
+    "in the response times.",
+    "sent_share": "Only {value} of the planned requests were sent (limit {limit}).",
+    "dropped": "{value} of the requests found no free connection (limit {limit}) and were dropped.",
+    "target_saturated": "The target did not keep up: {value} of the requests found all connections "
+    "busy. The injector was on time, so this measures overload, not the response time.",
+    "cpu": "The injector{where} was busy: {value} of a core on average (limit {limit}).",
+    "cpu_5s": "The injector{where} was busy: {value} of a core over five seconds (limit {limit}).",
+    "run_delay": "The injector{where} waited for a CPU {value} of the time (limit {limit}): other "
+    "programs ran in its place.",
+    "hub_lag": "The injector{where} stood still for {value} (limit {limit}).",
+    "other_cpu": "Other programs took {value} of the injector's machine{where} (limit {limit}).",
+    "injector_exhausted": "The injector's machine ran out of descriptors or ports ({value} "
+    "requests): the target is not to blame.",
+    "little": "Requests in flight and response times disagree by {value} (limit {limit}): part of "
+    "the waiting was not timed.",
+    "missing_seconds": "{value} of the seconds{where} are missing.",
+    "errors": "{value} of the requests failed at the target (limit {limit}); the response times "
+    "are those of the rest.",
+    "only_redirects": "Every reply was a redirect: this measures the redirect, not the page.",
+    "co_located": "The target runs on the injector's own machine: they share its CPU, and the "
+    "network is left out.",
+}
+_TIMES = {"lateness_p99", "hub_lag"}
+_COUNTS = {"too_few_requests", "injector_exhausted"}
+_LESS_IS_WORSE = {"too_few_requests", "sent_share"}
+
+
+def judge(
+    observed: Mapping[str, Observed],
+    limits: Mapping[str, Limits] = LIMITS,
+    headline_us: float | None = None,
+) -> tuple[Validity, list[dict[str, Any]]]:
+    """The worst state and its reasons, [{code, validity, value, limit, second, text}], worst first.
+
+    `observed` is keyed by the codes of LIMITS and "lateness_p99"; a criterion that could not be
+    looked at is absent. `headline_us` is the run's own p99 (p90 in short runs): lateness counts
+    against it.
+    """
+    if not observed["too_few_requests"].value:
+        return Validity.INVALID, [_reason("no_requests", Validity.INVALID, Observed(0), None)]
+    found = [
+        reason
+        for code, seen in observed.items()
+        if (reason := _judge_one(code, seen, limits_of(code, limits, headline_us)))
+    ]
+    found = _blame_the_target_when_the_injector_was_on_time(found)
+    if headline_us is None:
+        found.append(_reason("no_success", Validity.INVALID, Observed(0), None))
+    found.sort(key=lambda reason: reason["validity"] != Validity.INVALID)
+    return _worst(found), found
+
+
+def _worst(reasons: list[dict[str, Any]]) -> Validity:
+    return Validity(reasons[0]["validity"]) if reasons else Validity.VALID
+
+
+def limits_of(code: str, limits: Mapping[str, Limits], headline_us: float | None) -> Limits:
+    """The limits of one criterion; lateness has the wider one of a time and a share."""
+    if code != "lateness_p99":
+        return limits[code]
+    time, part = limits["lateness_p99_us"], limits["lateness_p99_share"]
+    headline = headline_us or 0.0
+    return Limits(
+        max(time.suspicious, part.suspicious * headline), max(time.invalid, part.invalid * headline)
+    )
+
+
+def _judge_one(code: str, seen: Observed, limits: Limits) -> dict[str, Any] | None:
+    for validity, limit in (
+        (Validity.INVALID, limits.invalid),
+        (Validity.SUSPICIOUS, limits.suspicious),
+    ):
+        if limit is not None and _is_beyond(code, seen.value, limit):
+            return _reason(code, validity, seen, limit)
+    return None
+
+
+def _is_beyond(code: str, value: float, limit: float) -> bool:
+    return value < limit if code in _LESS_IS_WORSE else value > limit
+
+
+def _reason(code: str, validity: Validity, seen: Observed, limit: float | None) -> dict[str, Any]:
+    text = _SENTENCES[code].format(
+        value=_shown(code, seen.value),
+        limit="" if limit is None else _shown(code, limit),
+        where="" if seen.shard is None else f" of shard {seen.shard}",
+    )
+    return {
+        "code": code,
+        "validity": str(validity),
+        "value": seen.value,
+        "limit": limit,
+        "second": seen.second,
+        "text": text if seen.second is None else f"{text} Worst in second {seen.second}.",
+    }
+
+
+def _shown(code: str, value: float) -> str:
+    if code in _TIMES:
+        return ms_text(value)
+    return count(int(value)) if code in _COUNTS else percent(value)
+
+
+def _blame_the_target_when_the_injector_was_on_time(reasons: list[dict]) -> list[dict]:
+    """Unsent and dropped requests are the injector's fault only if it also sent late."""
+    if any(reason["code"] == "lateness_p99" for reason in reasons):
+        return reasons
+    return [_without_blame(reason) for reason in reasons]
+
+
+def _without_blame(reason: dict[str, Any]) -> dict[str, Any]:
+    if reason["validity"] != Validity.INVALID or reason["code"] not in {"dropped", "sent_share"}:
+        return reason
+    if reason["code"] == "sent_share":
+        return {**reason, "validity": str(Validity.SUSPICIOUS)}
+    seen = Observed(reason["value"], reason["second"])
+    return _reason("target_saturated", Validity.SUSPICIOUS, seen, reason["limit"])
