@@ -1,1 +1,11 @@
-urlpatterns = []
+"""The root of the URLs: the pages, the REST API, the admin site."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+urlpatterns = [
+    path("", include("campaigns.urls")),
+    path("admin/", admin.site.urls),
+]
+
+handler500 = "campaigns.views.errors.server_error"

@@ -1,6 +1,63 @@
+"""Answers to what goes wrong: each a sentence and one thing to do, never a bare code."""
+
+import logging
+import sys
+import uuid
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.loader import get_template
+from psycopg_pool import PoolTimeout
+
+from campaigns.domain.errors import Forbidden, Refused
+
+logger = logging.getLogger(__name__)
+
+OUTAGES = (OperationalError, InterfaceError, PoolTimeout)
+RETRY_AFTER_S = 5
+
+
 class OutageMiddleware:
+    """Turns what a view raised into a page: no database, not allowed, not possible now."""
+
     def __init__(self, get_response):
         self.get_response = get_response
 
     def __call__(self, request):
         return self.get_response(request)
+
+    def process_exception(self, request, error):
+        if isinstance(error, OUTAGES):
+            return database_away(error)
+        if isinstance(error, Forbidden):
+            return render(request, "403.html", {"sentence": str(error)}, status=403)
+        if isinstance(error, Refused):
+            return render(request, "409.html", {"sentence": str(error)}, status=409)
+        return None
+
+
+def database_away(error: BaseException) -> HttpResponse:
+    """A page that needs no database: no session, no user, no context processor."""
+    logger.error("PostgreSQL does not answer: %s", error)
+    page = get_template("503.html").render({"retry_after_s": RETRY_AFTER_S})
+    return HttpResponse(page, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+
+
+def server_error(request) -> HttpResponse:
+    """The 500 page with an id that stands in the log; sessions also fail here on an outage."""
+    error = sys.exc_info()[1]
+    if isinstance(error, OUTAGES):
+        return database_away(error)
+    incident = uuid.uuid4().hex[:8]
+    logger.error("Incident %s at %s", incident, request.path, exc_info=error)
+    return HttpResponse(get_template("500.html").render({"incident": incident}), status=500)
+
+
+def csrf_failure(request, reason=""):
+    """A form that came from elsewhere, or from a page older than the last sign-in."""
+    sentence = (
+        "This form was opened before you signed in, or it came from another site. "
+        "Go back, reload the page and send it again."
+    )
+    return render(request, "403.html", {"sentence": sentence}, status=403)

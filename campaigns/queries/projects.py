@@ -1,0 +1,35 @@
+"""Reads of projects and members."""
+
+from django.db.models import Count, OuterRef, Q, Subquery
+
+from campaigns.models import Campaign, Membership, Project
+from campaigns.permissions import Actor, Role
+
+# What each role may do, in one line; permissions.py decides, tests compare.
+ROLES: dict[str, str] = {
+    Role.OWNER: "everything, and changes who is a member",
+    Role.EDITOR: "makes targets, plans and campaigns, starts and stops them, shares results",
+    Role.OPERATOR: "starts and stops what others made",
+    Role.VIEWER: "reads everything, changes nothing",
+}
+
+
+def projects_of(actor: Actor):
+    """The actor's projects with their counts, the actor's role and the latest campaign's date."""
+    role = Membership.objects.filter(project=OuterRef("pk"), user=actor.user).values("role")[:1]
+    latest = Campaign.objects.filter(project=OuterRef("pk")).order_by("-pk").values("created_at")
+    return (
+        Project.objects.filter(pk__in=Project.objects.visible_to(actor).values("pk"))
+        .annotate(
+            n_targets=Count("targets", filter=Q(targets__archived_at=None), distinct=True),
+            n_campaigns=Count("campaigns", distinct=True),
+            n_members=Count("memberships", distinct=True),
+            role=Subquery(role),
+            latest_campaign_at=Subquery(latest[:1]),
+        )
+        .order_by("name", "pk")
+    )
+
+
+def members_of(project: Project):
+    return project.memberships.select_related("user")

@@ -1,0 +1,58 @@
+"""What can be done to a project: make it, and say who is in it as what."""
+
+from django.contrib.auth import get_user_model
+from django.db import IntegrityError, transaction
+
+from campaigns.domain.errors import Forbidden, Refused
+from campaigns.models import Membership, Project
+from campaigns.permissions import Action, Actor, Role, Scope, require
+
+
+@transaction.atomic
+def create_project(*, by: Actor, name: str) -> Project:
+    """A new project, owned by its maker."""
+    if not by.is_member or (by.token is not None and by.token.scope != Scope.WRITE):
+        raise Forbidden("Sign in to make a project; a token needs the scope write.")
+    project = Project.objects.create(name=name)
+    Membership.objects.create(project=project, user=by.user, role=Role.OWNER)
+    return project
+
+
+def add_member(*, by: Actor, project: Project, username: str, role: str) -> Membership:
+    require(by, Action.MANAGE, project)
+    user = get_user_model().objects.filter(username=username, is_active=True).first()
+    if user is None:
+        raise Refused(
+            f"There is no account named {username}. An administrator makes accounts; "
+            "check the spelling, capitals count."
+        )
+    try:
+        with transaction.atomic():
+            return Membership.objects.create(project=project, user=user, role=Role(role))
+    except IntegrityError:
+        raise Refused(f"{username} is a member already; change the role in the list.") from None
+
+
+@transaction.atomic
+def change_role(*, by: Actor, membership: Membership, role: str) -> None:
+    require(by, Action.MANAGE, membership.project)
+    if Role(role) != Role.OWNER:
+        _keep_an_owner(membership)
+    Membership.objects.filter(pk=membership.pk).update(role=Role(role))
+
+
+@transaction.atomic
+def remove_member(*, by: Actor, membership: Membership) -> None:
+    require(by, Action.MANAGE, membership.project)
+    _keep_an_owner(membership)
+    membership.delete()
+
+
+def _keep_an_owner(membership: Membership) -> None:
+    """Refuse to take away the last owner; the lock makes two owners who leave at once wait."""
+    owners = membership.project.memberships.select_for_update().filter(role=Role.OWNER)
+    if {owner.pk for owner in owners} == {membership.pk}:
+        raise Refused(
+            f"{membership.user} is the only owner. Make somebody else an owner first, "
+            "so that the project stays in somebody's hands."
+        )

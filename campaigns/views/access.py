@@ -1,0 +1,48 @@
+"""The way into every page view: who asks, what they can find, and how a refusal is answered."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib import messages
+from django.shortcuts import get_object_or_404, redirect
+
+from campaigns.domain.errors import Refused
+from campaigns.permissions import Action, Actor, may
+
+
+def actor_of(request) -> Actor:
+    """The signed-in user as an actor; nobody where no one is signed in."""
+    return Actor(user=request.user if request.user.is_authenticated else None)
+
+
+def find(rows, actor: Actor, **lookup):
+    """The one row that the actor can see, or a 404. `rows` is a model or a queryset of one."""
+    queryset = getattr(rows, "objects", rows)
+    return get_object_or_404(queryset.visible_to(actor), **lookup)
+
+
+def rights_in(project, actor: Actor) -> dict[str, bool]:
+    """What a template asks before it draws a button: {"edit": True, "run": …}."""
+    return {str(action): may(actor, action, project) for action in Action}
+
+
+def answers_refusals(redirect_to: str | Callable[..., str]):
+    """For POST views: a Refused becomes a message, and the way back is the named URL.
+
+    A name is reversed with the view's own keyword arguments; a function gets request and arguments.
+    """
+
+    def decorate(view):
+        @wraps(view)
+        def answering(request, **kwargs):
+            try:
+                return view(request, **kwargs)
+            except Refused as refusal:
+                messages.error(request, str(refusal))
+                if callable(redirect_to):
+                    return redirect(redirect_to(request, **kwargs))
+                return redirect(redirect_to, **kwargs)
+
+        return answering
+
+    return decorate

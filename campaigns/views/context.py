@@ -1,0 +1,40 @@
+"""What every page needs besides its own context: the person's projects and the current place."""
+
+from django.utils.functional import SimpleLazyObject
+
+from campaigns.models import Project
+from campaigns.permissions import Actor
+
+# The beginning of a URL's name → the place in the top bar under which it stands.
+PLACES = {
+    "campaign": "campaigns",
+    "run": "campaigns",
+    "share": "campaigns",
+    "target": "targets",
+    "probe": "targets",
+    "plan": "plans",
+    "comparison": "history",
+    "injector": "injectors",
+    "token": "account",
+    "password": "account",
+    "project": "projects",
+}
+
+
+def site(request) -> dict:
+    return {
+        "my_projects": SimpleLazyObject(lambda: _projects_of(request)),
+        "place": place_of(request),
+    }
+
+
+def place_of(request) -> str:
+    name = getattr(request.resolver_match, "url_name", None) or ""
+    return "history" if name == "run-list" else PLACES.get(name.partition("-")[0], "")
+
+
+def _projects_of(request) -> list[Project]:
+    user = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return []
+    return list(Project.objects.visible_to(Actor(user=user)))

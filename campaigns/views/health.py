@@ -1,0 +1,53 @@
+"""For supervisors and load balancers: is the process alive, and can it serve?"""
+
+import logging
+
+import redis
+from django.conf import settings
+from django.db import Error, connection
+from django.http import HttpResponse, JsonResponse
+from django.views.decorators.http import require_safe
+from psycopg_pool import PoolTimeout
+
+logger = logging.getLogger(__name__)
+
+PING_TIMEOUT_S = 2
+
+
+@require_safe
+def healthz(request):
+    """The process answers. Touches nothing else, so that a database outage restarts no web."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@require_safe
+def readyz(request):
+    """200 where PostgreSQL and Redis answer, else 503 with what fails."""
+    checks = {"postgresql": _ask(_ask_postgresql), "redis": _ask(_ask_redis)}
+    is_ready = all(answer == "ok" for answer in checks.values())
+    return JsonResponse({"ready": is_ready, **checks}, status=200 if is_ready else 503)
+
+
+def _ask(question) -> str:
+    try:
+        question()
+    except (Error, PoolTimeout, redis.RedisError, OSError) as error:
+        # The text of the error names hosts and accounts; that is for the log only.
+        logger.warning("Not ready: %s", error)
+        return "does not answer"
+    return "ok"
+
+
+def _ask_postgresql() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def _ask_redis() -> None:
+    client = redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=PING_TIMEOUT_S, socket_connect_timeout=PING_TIMEOUT_S
+    )
+    try:
+        client.ping()
+    finally:
+        client.close()

@@ -1,0 +1,91 @@
+"""Projects and their members."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.errors import Refused
+from campaigns.forms.projects import MemberForm, ProjectForm, RoleForm
+from campaigns.models import Membership, Project
+from campaigns.permissions import Action, require
+from campaigns.queries import projects as queries
+from campaigns.services import projects as services
+from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+
+
+@login_required
+def project_list(request):
+    projects = queries.projects_of(actor_of(request))
+    return render(request, "projects/list.html", {"projects": projects, "form": ProjectForm()})
+
+
+@login_required
+def project_new(request):
+    form = ProjectForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        project = services.create_project(by=actor_of(request), **form.cleaned_data)
+        messages.success(request, f"Project {project.name} is made. Add a target next.")
+        return redirect("target-list", project=project.pk)
+    return render(request, "projects/new.html", {"form": form})
+
+
+@login_required
+def project_members(request, project: int):
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.VIEW, found)
+    form = MemberForm(request.POST or None)
+    if request.method == "POST" and form.is_valid() and _added(form, actor, found):
+        messages.success(request, f"{form.cleaned_data['username']} is a member now.")
+        return redirect("project-members", project=found.pk)
+    context = {
+        "project": found,
+        "members": queries.members_of(found),
+        "form": form,
+        "roles": queries.ROLES,
+        "may": rights_in(found, actor),
+    }
+    return render(request, "projects/members.html", context)
+
+
+def _added(form, actor, project) -> bool:
+    """Whether the person is a member now; otherwise the form says why not, beside the name."""
+    try:
+        services.add_member(by=actor, project=project, **form.cleaned_data)
+    except Refused as refusal:
+        form.add_error("username", str(refusal))
+        return False
+    return True
+
+
+def _to_members(request, membership: int) -> str:
+    found = find(Membership, actor_of(request), pk=membership)
+    return reverse("project-members", args=[found.project_id])
+
+
+@login_required
+@require_POST
+@answers_refusals(_to_members)
+def membership_role(request, membership: int):
+    actor = actor_of(request)
+    found = find(Membership, actor, pk=membership)
+    form = RoleForm(request.POST)
+    if form.is_valid():
+        services.change_role(by=actor, membership=found, role=form.cleaned_data["role"])
+        messages.success(request, f"{found.user} is {form.cleaned_data['role']} now.")
+    else:
+        messages.error(request, "Choose one of the four roles.")
+    return redirect("project-members", project=found.project_id)
+
+
+@login_required
+@require_POST
+@answers_refusals(_to_members)
+def membership_remove(request, membership: int):
+    actor = actor_of(request)
+    found = find(Membership, actor, pk=membership)
+    services.remove_member(by=actor, membership=found)
+    messages.success(request, f"{found.user} is no longer a member.")
+    return redirect("project-members", project=found.project_id)

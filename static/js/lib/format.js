@@ -1,0 +1,47 @@
+// Figures as the pages write them: three significant digits, comma for thousands, true minus.
+
+export const MINUS = "−";
+
+function grouped(text) {
+  const [whole, fraction] = text.split(".");
+  const commas = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return fraction === undefined ? commas : `${commas}.${fraction}`;
+}
+
+function decimalsFor(size, digits) {
+  if (size === 0) return 0;
+  return Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+}
+
+// 1234.5 → "1,235"; 12.345 → "12.3"; 0 → "0"; nothing → "–".
+export function figure(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  const text = grouped(size.toFixed(decimalsFor(size, digits)));
+  return value < 0 ? MINUS + text : text;
+}
+
+export function fixed(value, decimals) {
+  const text = grouped(Math.abs(value).toFixed(decimals));
+  return value < 0 && Number(text.replaceAll(",", "")) !== 0 ? MINUS + text : text;
+}
+
+// 90 → "1 min 30 s"; 0.4 → "0.4 s"; 7320 → "2 h 2 min".
+export function duration(seconds) {
+  if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  const [h, min, s] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];
+  if (h) return min ? `${h} h ${min} min` : `${h} h`;
+  return s ? `${min} min ${s} s` : `${min} min`;
+}
+
+// Round ticks from 0 to at least `highest`: about `count` steps of 1, 2 or 5 times a power of ten.
+export function roundTicks(highest, count = 4) {
+  if (!(highest > 0)) return [0, 1];
+  const rough = highest / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
+  const ticks = [];
+  for (let i = 0; i * step < highest + step * 0.999; i += 1) ticks.push(Number((i * step).toPrecision(12)));
+  return ticks;
+}
