@@ -10,6 +10,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404
+from psycopg_pool import PoolTimeout
 from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -63,7 +64,7 @@ def _judge(error: Exception) -> tuple[int, str, str]:
             return 409, "refused", str(error)
         case BenchsiteError():
             return 409, "refused", str(error)
-        case OperationalError() | InterfaceError():
+        case OperationalError() | InterfaceError() | PoolTimeout():
             return 503, "unavailable", "The database does not answer. Try again in a moment."
     return 500, "internal", "This is our fault, not yours; the server's log says what happened."
 

@@ -1,0 +1,57 @@
+"""Between a request and the two questions of campaigns.permissions: who asks, for which row."""
+
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from django.http import Http404
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from campaigns.models import ApiToken
+from campaigns.permissions import Actor
+
+
+def actor_of(request: Request) -> Actor:
+    """The token's owner narrowed by its scope, or the user of the session."""
+    token = request.auth if isinstance(request.auth, ApiToken) else None
+    return Actor(user=request.user, token=token)
+
+
+def find(model: type[Model], request: Request, **lookup: Any) -> Any:
+    """A row that the actor may see; a foreign one is as absent as one that never was."""
+    found = model.objects.visible_to(actor_of(request)).filter(**lookup).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+class VisibleViewSet(GenericViewSet):
+    """Views of one model whose every read starts from what the actor may see."""
+
+    model: type[Model]
+    filter_backends = (DjangoFilterBackend,)
+
+    def get_queryset(self) -> QuerySet:
+        return self.model.objects.visible_to(self.actor)
+
+    @property
+    def actor(self) -> Actor:
+        return actor_of(self.request)
+
+    def page_of(self, rows: QuerySet) -> Response:
+        """One page of the rows in the form of this view's serializer."""
+        page = self.paginate_queryset(rows)
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+    def answer(self, pk: int, status: int = 200) -> Response:
+        """The row as it stands in the database now."""
+        row = self.get_queryset().get(pk=pk)
+        return Response(self.get_serializer(row).data, status)
+
+    def list(self, request: Request) -> Response:
+        return self.page_of(self.filter_queryset(self.get_queryset()))
+
+    def retrieve(self, request: Request, pk: int) -> Response:
+        return Response(self.get_serializer(self.get_object()).data)

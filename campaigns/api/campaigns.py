@@ -1,0 +1,160 @@
+"""Campaigns: read, made as drafts, started, stopped, repeated."""
+
+import django_filters
+from django.db.models import Count, Q
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+
+from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.cells import CellInput, cells_of
+from campaigns.api.fields import LARGEST_ID, IdField, IdFilter, StrictSerializer, validated
+from campaigns.domain.lifecycle import RunState
+from campaigns.models import Campaign, Project, Test
+from campaigns.services.campaigns import (
+    create_campaign,
+    repeat_campaign,
+    start_campaign,
+    stop_campaign,
+)
+
+STATES = {
+    "draft": Q(started_at=None, finished_at=None),
+    "running": Q(started_at__isnull=False, finished_at=None, stop_requested_at=None),
+    "stopping": Q(started_at__isnull=False, finished_at=None, stop_requested_at__isnull=False),
+    "done": Q(finished_at__isnull=False),
+}
+
+
+class TestSerializer(serializers.ModelSerializer):
+    __test__ = False  # pytest: not a test case
+
+    plan = serializers.IntegerField(source="plan_version.plan_id")
+    plan_name = serializers.CharField(source="plan_version.plan.name")
+    plan_number = serializers.IntegerField(source="plan_version.number")
+    origin = serializers.CharField(source="endpoint.origin")
+
+    class Meta:
+        model = Test
+        fields = (
+            "id",
+            "position",
+            "plan",
+            "plan_name",
+            "plan_number",
+            "endpoint",
+            "origin",
+            "connection_mode",
+        )
+        read_only_fields = fields
+
+
+class CampaignSerializer(serializers.ModelSerializer):
+    state = serializers.ChoiceField(choices=list(STATES))
+    created_by = serializers.CharField(
+        source="created_by.username", allow_null=True, default=None, help_text="Who made it."
+    )
+    tests = TestSerializer(many=True)
+    n_runs = serializers.IntegerField()
+    n_done = serializers.IntegerField(help_text="Runs that have ended, however they ended.")
+
+    class Meta:
+        model = Campaign
+        fields = (
+            "id",
+            "project",
+            "name",
+            "state",
+            "order",
+            "repeats",
+            "pause_s",
+            "injectors",
+            "seed",
+            "practical_threshold",
+            "created_by",
+            "created_at",
+            "started_at",
+            "stop_requested_at",
+            "finished_at",
+            "n_runs",
+            "n_done",
+            "tests",
+        )
+        read_only_fields = fields
+
+
+class NewCampaign(StrictSerializer):
+    project = IdField()
+    name = serializers.CharField(max_length=150)
+    cells = CellInput(many=True, allow_empty=False, max_length=200)
+    repeats = serializers.IntegerField(default=5, min_value=1, max_value=50)
+    order = serializers.ChoiceField(choices=Campaign.Order.choices, default=Campaign.Order.BLOCKS)
+    pause_s = serializers.FloatField(default=2.0, min_value=0, max_value=3600)
+    injectors = serializers.IntegerField(default=1, min_value=1, max_value=64)
+    practical_threshold = serializers.FloatField(default=0.05, min_value=0, max_value=1)
+    seed = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        min_value=0,
+        max_value=LARGEST_ID,
+        help_text="Of the random order of runs; chosen where it is left out.",
+    )
+
+
+class CampaignFilter(django_filters.FilterSet):
+    project = IdFilter()
+    state = django_filters.ChoiceFilter(
+        choices=[(state, state) for state in STATES], method="in_state"
+    )
+
+    class Meta:
+        model = Campaign
+        fields = ()
+
+    def in_state(self, queryset, name, value):
+        return queryset.filter(STATES[value])
+
+
+class CampaignViewSet(VisibleViewSet):
+    model = Campaign
+    serializer_class = CampaignSerializer
+    filterset_class = CampaignFilter
+
+    def get_queryset(self):
+        return (
+            super()
+            .get_queryset()
+            .select_related("created_by")
+            .prefetch_related("tests__plan_version__plan", "tests__endpoint")
+            .annotate(
+                n_runs=Count("runs"), n_done=Count("runs", filter=Q(runs__state=RunState.DONE))
+            )
+        )
+
+    @extend_schema(request=NewCampaign, responses={201: CampaignSerializer})
+    def create(self, request):
+        """A draft: nothing is sent before it is started."""
+        data = validated(NewCampaign, request.data)
+        project = find(Project, request, pk=data.pop("project"))
+        cells = cells_of(self.actor, project, data.pop("cells"))
+        campaign = create_campaign(by=self.actor, project=project, cells=cells, **data)
+        return self.answer(campaign.pk, status.HTTP_201_CREATED)
+
+    @extend_schema(request=None)
+    def start(self, request, pk):
+        """Queues all runs; a campaign starts once."""
+        campaign = self.get_object()
+        start_campaign(by=self.actor, campaign=campaign)
+        return self.answer(campaign.pk)
+
+    @extend_schema(request=None)
+    def stop(self, request, pk):
+        """Ends the active run within seconds, keeps what it measured, and drops the queued ones."""
+        campaign = self.get_object()
+        stop_campaign(by=self.actor, campaign=campaign)
+        return self.answer(campaign.pk)
+
+    @extend_schema(request=None, responses={201: CampaignSerializer})
+    def repeat(self, request, pk):
+        """A new draft with the same cells."""
+        again = repeat_campaign(by=self.actor, campaign=self.get_object())
+        return self.answer(again.pk, status.HTTP_201_CREATED)

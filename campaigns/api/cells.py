@@ -1,0 +1,56 @@
+"""The cells of a new campaign as a request names them: a plan on an endpoint."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from campaigns.api.fields import IdField, StrictSerializer
+from campaigns.domain.plan import ConnectionMode
+from campaigns.models import Endpoint, PlanVersion, Project
+from campaigns.permissions import Actor
+from campaigns.services.campaigns import Cell
+
+
+class CellInput(StrictSerializer):
+    plan = IdField()
+    version = serializers.IntegerField(
+        required=False, min_value=1, max_value=2**31 - 1, help_text="The latest if left out."
+    )
+    endpoint = IdField()
+    connection_mode = serializers.ChoiceField(
+        choices=list(ConnectionMode), required=False, help_text="The plan's own if left out."
+    )
+
+
+def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> list[Cell]:
+    """The project's rows that were named; ValidationError for what is not there to be seen."""
+    errors: dict[str, dict[str, str]] = {}
+    cells = []
+    for index, each in enumerate(wanted):
+        version = _version(actor, project, each)
+        endpoint = _endpoint(actor, project, each)
+        if version and endpoint:
+            mode = each.get("connection_mode") or version.value().connection_mode
+            cells.append(Cell(version, endpoint, ConnectionMode(mode)))
+            continue
+        errors[str(index)] = {
+            **({} if version else {"plan": "This project has no such plan or version."}),
+            **({} if endpoint else {"endpoint": "This project has no such endpoint."}),
+        }
+    if errors:
+        raise serializers.ValidationError({"cells": errors})
+    return cells
+
+
+def _version(actor: Actor, project: Project, cell: dict[str, Any]) -> PlanVersion | None:
+    versions = PlanVersion.objects.visible_to(actor).filter(
+        plan=cell["plan"], plan__project=project
+    )
+    if "version" in cell:
+        versions = versions.filter(number=cell["version"])
+    return versions.order_by("-number").first()
+
+
+def _endpoint(actor: Actor, project: Project, cell: dict[str, Any]) -> Endpoint | None:
+    visible = Endpoint.objects.visible_to(actor).select_related("target")
+    return visible.filter(pk=cell["endpoint"], target__project=project).first()

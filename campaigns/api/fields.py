@@ -1,0 +1,49 @@
+"""Serializer and filter fields that several nouns use."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import django_filters
+from django import forms
+from rest_framework import serializers
+
+LARGEST_ID = 2**63 - 1
+
+
+class StrictSerializer(serializers.Serializer):
+    """Takes the fields that it names and refuses others: a misspelt one must not go unnoticed."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if isinstance(data, Mapping):
+            known = ", ".join(self.fields)
+            unknown = {
+                name: [f"There is no such field here. Known: {known}."]
+                for name in data
+                if name not in self.fields
+            }
+            if unknown:
+                raise serializers.ValidationError(unknown)
+        return super().to_internal_value(data)
+
+
+class IdField(serializers.IntegerField):
+    """The number of a row, in the body of a request."""
+
+    def __init__(self, **options: Any):
+        super().__init__(min_value=1, max_value=LARGEST_ID, **options)
+
+
+class IdFilter(django_filters.NumberFilter):
+    """The number of a row, in the query string."""
+
+    field_class = forms.IntegerField
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, min_value=1, max_value=LARGEST_ID, **options)
+
+
+def validated(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
+    """The data as the serializer understands it; raises ValidationError with a text per field."""
+    serializer = kind(data=data)
+    serializer.is_valid(raise_exception=True)
+    return serializer.validated_data

@@ -1,0 +1,110 @@
+"""Plans and their versions: read, made, edited (which makes a version), archived."""
+
+import django_filters
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers, status
+
+from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
+from campaigns.api.specs import SpecSerializer
+from campaigns.models import Plan, PlanVersion, Project
+from campaigns.services.plans import archive_plan, create_plan, edit_plan
+
+
+@extend_schema_field(SpecSerializer)
+class SpecField(serializers.JSONField):
+    """A plan's JSON. The domain's own reader checks it, so that pages and API agree."""
+
+
+class PlanVersionSerializer(serializers.ModelSerializer):
+    spec = SpecField()
+    created_by = serializers.CharField(
+        source="created_by.username", allow_null=True, default=None, help_text="Who made it."
+    )
+
+    class Meta:
+        model = PlanVersion
+        fields = ("id", "plan", "number", "spec", "created_by", "created_at")
+        read_only_fields = fields
+
+
+class PlanSerializer(serializers.ModelSerializer):
+    latest = serializers.SerializerMethodField()
+    versions = serializers.SerializerMethodField(help_text="The numbers of all versions.")
+
+    class Meta:
+        model = Plan
+        fields = ("id", "project", "name", "latest", "versions", "archived_at", "created_at")
+        read_only_fields = fields
+
+    @extend_schema_field(PlanVersionSerializer)
+    def get_latest(self, plan: Plan):
+        return PlanVersionSerializer(list(plan.versions.all())[-1]).data
+
+    def get_versions(self, plan: Plan) -> list[int]:
+        return [version.number for version in plan.versions.all()]
+
+
+class PlanInput(StrictSerializer):
+    name = serializers.CharField(max_length=100)
+    spec = SpecField()
+
+
+class NewPlan(PlanInput):
+    project = IdField()
+
+
+class PlanFilter(django_filters.FilterSet):
+    project = IdFilter()
+    archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
+
+    class Meta:
+        model = Plan
+        fields = ()
+
+
+class PlanViewSet(VisibleViewSet):
+    model = Plan
+    serializer_class = PlanSerializer
+    filterset_class = PlanFilter
+
+    def get_queryset(self):
+        return super().get_queryset().prefetch_related("versions__created_by")
+
+    @extend_schema(request=NewPlan, responses={201: PlanSerializer})
+    def create(self, request):
+        data = validated(NewPlan, request.data)
+        project = find(Project, request, pk=data.pop("project"))
+        version = create_plan(by=self.actor, project=project, **data)
+        return self.answer(version.plan_id, status.HTTP_201_CREATED)
+
+    @extend_schema(request=PlanInput)
+    def update(self, request, pk):
+        """Makes a new version where the spec differs from the latest one."""
+        plan = self.get_object()
+        edit_plan(by=self.actor, plan=plan, **validated(PlanInput, request.data))
+        return self.answer(plan.pk)
+
+    @extend_schema(request=None)
+    def archive(self, request, pk):
+        """Takes the plan out of lists and forms; its results stay."""
+        plan = self.get_object()
+        archive_plan(by=self.actor, plan=plan)
+        return self.answer(plan.pk)
+
+
+class PlanVersionViewSet(VisibleViewSet):
+    model = PlanVersion
+    serializer_class = PlanVersionSerializer
+    lookup_field = "number"
+
+    def get_queryset(self):
+        versions = super().get_queryset().select_related("created_by")
+        return versions.filter(plan=self.kwargs.get("plan"))
+
+    def list(self, request, plan):
+        find(Plan, request, pk=plan)
+        return super().list(request)
+
+    def retrieve(self, request, plan, number):
+        return super().retrieve(request, number)

@@ -1,0 +1,26 @@
+"""Projects: which there are for the asker, and the asker's role in each."""
+
+from django.db.models import F
+from rest_framework import serializers
+
+from campaigns.api.access import VisibleViewSet
+from campaigns.models import Project
+from campaigns.permissions import Role
+
+
+class ProjectSerializer(serializers.ModelSerializer):
+    role = serializers.ChoiceField(choices=list(Role), help_text="Yours in this project.")
+
+    class Meta:
+        model = Project
+        fields = ("id", "name", "role", "created_at")
+        read_only_fields = fields
+
+
+class ProjectViewSet(VisibleViewSet):
+    model = Project
+    serializer_class = ProjectSerializer
+
+    def get_queryset(self):
+        # The join is the one of visible_to, so this is the asker's own membership.
+        return super().get_queryset().annotate(role=F("memberships__role"))

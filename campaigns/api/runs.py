@@ -1,0 +1,172 @@
+"""Runs: listed by filters, read with their frozen copy of the plan, stopped; and their seconds."""
+
+import django_filters
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+
+from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.fields import IdFilter
+from campaigns.domain.lifecycle import Outcome, RunState, Validity
+from campaigns.models import Run, ShardSecond
+from campaigns.services.runs import stop_run
+
+
+def _choices(kind) -> list[tuple[str, str]]:
+    return [(str(each), str(each)) for each in kind]
+
+
+class ReasonSerializer(serializers.Serializer):
+    code = serializers.CharField()
+    validity = serializers.ChoiceField(choices=list(Validity))
+    text = serializers.CharField()
+
+
+class RunSerializer(serializers.ModelSerializer):
+    project = serializers.IntegerField(source="campaign.project_id")
+    plan = serializers.IntegerField(source="test.plan_version.plan_id")
+    plan_name = serializers.CharField(source="test.plan_version.plan.name")
+    plan_number = serializers.IntegerField(source="test.plan_version.number")
+    origin = serializers.CharField(source="test.endpoint.origin")
+    connection_mode = serializers.CharField(source="test.connection_mode")
+    validity_reasons = ReasonSerializer(many=True)
+
+    class Meta:
+        model = Run
+        fields = (
+            "id",
+            "label",
+            "project",
+            "campaign",
+            "test",
+            "target",
+            "plan",
+            "plan_name",
+            "plan_number",
+            "origin",
+            "connection_mode",
+            "position",
+            "repeat",
+            "state",
+            "state_at",
+            "outcome",
+            "validity",
+            "validity_reasons",
+            "n_shards",
+            "t0",
+            "ended_at",
+            "stop_requested",
+            "reason",
+        )
+        read_only_fields = fields
+
+
+class RunWithSnapshotSerializer(RunSerializer):
+    snapshot = serializers.JSONField(help_text="Plan, endpoint and environment as they were.")
+
+    class Meta(RunSerializer.Meta):
+        fields = (*RunSerializer.Meta.fields, "snapshot")
+        read_only_fields = fields
+
+
+class RunFilter(django_filters.FilterSet):
+    project = IdFilter("campaign__project")
+    campaign = IdFilter()
+    test = IdFilter()
+    target = IdFilter()
+    plan = IdFilter("test__plan_version__plan")
+    state = django_filters.MultipleChoiceFilter(choices=_choices(RunState))
+    outcome = django_filters.MultipleChoiceFilter(choices=_choices(Outcome))
+    validity = django_filters.MultipleChoiceFilter(choices=_choices(Validity))
+    since = django_filters.IsoDateTimeFilter("t0", lookup_expr="gte")
+    until = django_filters.IsoDateTimeFilter("t0", lookup_expr="lt")
+
+    class Meta:
+        model = Run
+        fields = ()
+
+
+class RunViewSet(VisibleViewSet):
+    model = Run
+    filterset_class = RunFilter
+
+    def get_queryset(self):
+        runs = super().get_queryset()
+        return runs.select_related("campaign", "test__endpoint", "test__plan_version__plan")
+
+    def get_serializer_class(self):
+        return RunSerializer if self.action == "list" else RunWithSnapshotSerializer
+
+    def filter_queryset(self, queryset):
+        return super().filter_queryset(queryset).order_by("-campaign", "-position")
+
+    @extend_schema(request=None)
+    def stop(self, request, pk):
+        """Ends the run within seconds; what it measured is kept and marked as stopped."""
+        run = self.get_object()
+        stop_run(by=self.actor, run=run)
+        return self.answer(run.pk)
+
+
+class TimingSerializer(serializers.Serializer):
+    """Durations in µs. `histogram` is HdrHistogram's V2 compressed payload in base64."""
+
+    n = serializers.IntegerField()
+    sum_us = serializers.IntegerField()
+    sum_squares = serializers.IntegerField()
+    min_us = serializers.IntegerField()
+    max_us = serializers.IntegerField()
+    histogram = serializers.CharField()
+
+
+class SecondSerializer(serializers.ModelSerializer):
+    """What one shard saw in one second at one step. Absent counters are 0."""
+
+    counters = serializers.DictField(child=serializers.IntegerField())
+    errors = serializers.DictField(child=serializers.IntegerField())
+    statuses = serializers.DictField(child=serializers.IntegerField())
+    timings = serializers.DictField(child=TimingSerializer())
+    vitals = serializers.DictField(child=serializers.FloatField(), allow_null=True)
+
+    class Meta:
+        model = ShardSecond
+        fields = (
+            "second",
+            "step",
+            "shard",
+            "counters",
+            "errors",
+            "statuses",
+            "in_flight",
+            "timings",
+            "vitals",
+        )
+        read_only_fields = fields
+
+
+class SecondFilter(django_filters.FilterSet):
+    step = django_filters.NumberFilter(min_value=0, max_value=1000)
+    shard = django_filters.NumberFilter(min_value=0, max_value=1000)
+    after = django_filters.NumberFilter(
+        "second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000
+    )
+
+    class Meta:
+        model = ShardSecond
+        fields = ()
+
+
+class SecondViewSet(VisibleViewSet):
+    """The stored result itself, in order; the warm-up has negative seconds."""
+
+    model = ShardSecond
+    serializer_class = SecondSerializer
+    filterset_class = SecondFilter
+
+    def get_queryset(self):
+        # Seconds have no rights of their own: they belong to a run that `list` has found.
+        seconds = ShardSecond.objects.filter(run=self.kwargs.get("pk"))
+        return seconds.order_by("second", "step", "shard")
+
+    def list(self, request, pk):
+        find(Run, request, pk=pk)
+        return super().list(request)

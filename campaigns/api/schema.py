@@ -1,0 +1,81 @@
+"""The API described by itself: OpenAPI 3, and the page that shows it."""
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from rest_framework.exceptions import NotFound
+from rest_framework.permissions import AllowAny
+from rest_framework.views import APIView
+
+_ERROR = {
+    "type": "object",
+    "description": "The one shape of everything that is refused.",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message", "fields"],
+            "properties": {
+                "code": {"type": "string", "example": "invalid"},
+                "message": {"type": "string", "example": "Some fields need another value."},
+                "fields": {
+                    "type": "object",
+                    "additionalProperties": {"type": "string"},
+                    "example": {"spec.load.over_s": "The load model over needs a time."},
+                },
+            },
+        }
+    },
+}
+_ERROR_RESPONSE = {
+    "description": "Refused: the code and the message say why, fields says it for each field.",
+    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+}
+
+
+class TokenScheme(OpenApiAuthenticationExtension):
+    target_class = "campaigns.api.authentication.TokenAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema) -> dict[str, str]:
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A personal token, bs_pat_…, made under Account, Tokens.",
+        }
+
+
+def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """For drf-spectacular: every operation may answer in the error shape."""
+    result["components"]["schemas"]["Error"] = _ERROR
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            operation["responses"]["default"] = _ERROR_RESPONSE
+    return result
+
+
+class SchemaView(SpectacularAPIView):
+    """Names no data, so that it needs no account."""
+
+    permission_classes = (AllowAny,)
+
+
+class DocsView(SpectacularSwaggerSplitView):
+    """Swagger UI from our own server; its script is a request of its own, as our CSP wants it."""
+
+    permission_classes = (AllowAny,)
+    url_name = "api-schema"
+    template_name = "api/docs.html"
+
+
+class NothingHere(APIView):
+    """Addresses below the API that do not exist are refused in the API's shape, too."""
+
+    permission_classes = (AllowAny,)
+    schema = None
+
+    def http_method_not_allowed(self, request, *args, **kwargs):
+        raise NotFound("There is no such address; they end with a slash. See /api/v1/docs/.")
+
+    get = http_method_not_allowed

@@ -1,0 +1,53 @@
+"""A plan's JSON as the API's description shows it. domain.plan.Plan.from_json checks the real one.
+
+Names, choices and defaults come from there; a test compares the fields.
+"""
+
+from rest_framework import serializers
+
+from campaigns.domain.plan import METHODS, ConnectionMode, Model, Timeouts
+
+_STANDARD = Timeouts()
+
+
+class StepSerializer(serializers.Serializer):
+    label = serializers.CharField(required=False, max_length=100)
+    method = serializers.ChoiceField(choices=METHODS, default="GET")
+    path = serializers.CharField(default="/", help_text="Begins with a slash; with the query.")
+    headers = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
+        required=False,
+        help_text="Pairs of name and value.",
+    )
+    body = serializers.CharField(required=False, allow_blank=True)
+
+
+class LoadSerializer(serializers.Serializer):
+    """closed: connections; open: rate_per_s; over: requests, over_s; sequential: one connection."""
+
+    model = serializers.ChoiceField(choices=list(Model), default=Model.CLOSED)
+    connections = serializers.IntegerField(required=False, allow_null=True)
+    rate_per_s = serializers.FloatField(required=False, allow_null=True)
+    requests = serializers.IntegerField(required=False, allow_null=True)
+    over_s = serializers.FloatField(required=False, allow_null=True)
+    duration_s = serializers.FloatField(required=False, allow_null=True)
+    max_in_flight = serializers.IntegerField(default=10_000)
+
+
+class TimeoutsSerializer(serializers.Serializer):
+    connect_s = serializers.FloatField(default=_STANDARD.connect_s)
+    tls_s = serializers.FloatField(default=_STANDARD.tls_s)
+    total_s = serializers.FloatField(default=_STANDARD.total_s)
+
+
+class SpecSerializer(serializers.Serializer):
+    steps = StepSerializer(many=True)
+    load = LoadSerializer()
+    connection_mode = serializers.ChoiceField(
+        choices=list(ConnectionMode), default=ConnectionMode.KEEP_ALIVE
+    )
+    timeouts = TimeoutsSerializer(required=False)
+    expected_status = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text="Such as 2xx, 304."
+    )
+    warm_up_s = serializers.IntegerField(default=0, min_value=0, max_value=3600)

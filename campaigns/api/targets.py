@@ -1,0 +1,92 @@
+"""Targets with their endpoints: read, made, edited, archived."""
+
+import django_filters
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+
+from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
+from campaigns.models import Endpoint, Project, Target
+from campaigns.services.targets import archive_target, create_target, edit_target
+
+
+class EndpointSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Endpoint
+        fields = ("id", "scheme", "host", "port", "verify_tls", "origin", "archived_at")
+        read_only_fields = fields
+
+
+class FactField(serializers.ListField):
+    """A fact about the machine: ["CPU", "4 × Xeon 2.2 GHz"]."""
+
+    def __init__(self, **options):
+        child = serializers.CharField(allow_blank=True, max_length=500)
+        super().__init__(child=child, min_length=2, max_length=2, **options)
+
+
+class TargetSerializer(serializers.ModelSerializer):
+    environment = serializers.ListField(child=FactField())
+    endpoints = EndpointSerializer(many=True)
+
+    class Meta:
+        model = Target
+        fields = ("id", "project", "name", "environment", "endpoints", "archived_at", "created_at")
+        read_only_fields = fields
+
+
+class EndpointInput(StrictSerializer):
+    id = IdField(required=False, help_text="Of an endpoint that stays; without it a new one.")
+    scheme = serializers.ChoiceField(choices=Endpoint.SCHEMES)
+    host = serializers.CharField(max_length=253)
+    port = serializers.IntegerField(min_value=1, max_value=65535)
+    verify_tls = serializers.BooleanField(default=True)
+
+
+class TargetInput(StrictSerializer):
+    name = serializers.CharField(max_length=100)
+    environment = serializers.ListField(child=FactField(), max_length=100, default=list)
+    endpoints = EndpointInput(many=True, allow_empty=False, max_length=50)
+
+
+class NewTarget(TargetInput):
+    project = IdField()
+
+
+class TargetFilter(django_filters.FilterSet):
+    project = IdFilter()
+    archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
+
+    class Meta:
+        model = Target
+        fields = ()
+
+
+class TargetViewSet(VisibleViewSet):
+    model = Target
+    serializer_class = TargetSerializer
+    filterset_class = TargetFilter
+
+    def get_queryset(self):
+        return super().get_queryset().prefetch_related("endpoints")
+
+    @extend_schema(request=NewTarget, responses={201: TargetSerializer})
+    def create(self, request):
+        data = validated(NewTarget, request.data)
+        project = find(Project, request, pk=data.pop("project"))
+        target = create_target(by=self.actor, project=project, **data)
+        return self.answer(target.pk, status.HTTP_201_CREATED)
+
+    @extend_schema(request=TargetInput)
+    def update(self, request, pk):
+        """Replaces all three fields; an endpoint that is left out goes, archived if it has runs."""
+        target = self.get_object()
+        edit_target(by=self.actor, target=target, **validated(TargetInput, request.data))
+        return self.answer(target.pk)
+
+    @extend_schema(request=None)
+    def archive(self, request, pk):
+        """Takes the target out of lists and forms; its results stay."""
+        target = self.get_object()
+        archive_target(by=self.actor, target=target)
+        return self.answer(target.pk)

@@ -1,0 +1,58 @@
+"""The addresses of the REST API, below /api/v1/. Verbs are bound here, one line an address."""
+
+from django.urls import path, re_path
+
+from campaigns.api.campaigns import CampaignViewSet
+from campaigns.api.metrics import MetricList
+from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
+from campaigns.api.projects import ProjectViewSet
+from campaigns.api.runs import RunViewSet, SecondViewSet
+from campaigns.api.schema import DocsView, NothingHere, SchemaView
+from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
+from campaigns.api.targets import TargetViewSet
+
+LIST = {"get": "list"}
+LIST_AND_CREATE = {"get": "list", "post": "create"}
+READ = {"get": "retrieve"}
+READ_AND_EDIT = {"get": "retrieve", "put": "update"}
+
+
+def _post(view, action: str):
+    return view.as_view({"post": action})
+
+
+urlpatterns = [
+    path("projects/", ProjectViewSet.as_view(LIST), name="api-project-list"),
+    path("projects/<int:pk>/", ProjectViewSet.as_view(READ), name="api-project"),
+    path("targets/", TargetViewSet.as_view(LIST_AND_CREATE), name="api-target-list"),
+    path("targets/<int:pk>/", TargetViewSet.as_view(READ_AND_EDIT), name="api-target"),
+    path("targets/<int:pk>/archive/", _post(TargetViewSet, "archive"), name="api-target-archive"),
+    path("plans/", PlanViewSet.as_view(LIST_AND_CREATE), name="api-plan-list"),
+    path("plans/<int:pk>/", PlanViewSet.as_view(READ_AND_EDIT), name="api-plan"),
+    path("plans/<int:pk>/archive/", _post(PlanViewSet, "archive"), name="api-plan-archive"),
+    path("plans/<int:plan>/versions/", PlanVersionViewSet.as_view(LIST), name="api-version-list"),
+    path(
+        "plans/<int:plan>/versions/<int:number>/",
+        PlanVersionViewSet.as_view(READ),
+        name="api-version",
+    ),
+    path("campaigns/", CampaignViewSet.as_view(LIST_AND_CREATE), name="api-campaign-list"),
+    path("campaigns/<int:pk>/", CampaignViewSet.as_view(READ), name="api-campaign"),
+    path("campaigns/<int:pk>/start/", _post(CampaignViewSet, "start"), name="api-campaign-start"),
+    path("campaigns/<int:pk>/stop/", _post(CampaignViewSet, "stop"), name="api-campaign-stop"),
+    path(
+        "campaigns/<int:pk>/repeat/", _post(CampaignViewSet, "repeat"), name="api-campaign-repeat"
+    ),
+    path("campaigns/<int:pk>/tables/", CampaignTables.as_view(), name="api-campaign-tables"),
+    path("campaigns/<int:pk>/tables.csv", CampaignTablesCsv.as_view(), name="api-campaign-csv"),
+    path("runs/", RunViewSet.as_view(LIST), name="api-run-list"),
+    path("runs/<int:pk>/", RunViewSet.as_view(READ), name="api-run"),
+    path("runs/<int:pk>/stop/", _post(RunViewSet, "stop"), name="api-run-stop"),
+    path("runs/<int:pk>/seconds/", SecondViewSet.as_view(LIST), name="api-run-seconds"),
+    path("runs/<int:pk>/tables/", RunTables.as_view(), name="api-run-tables"),
+    path("runs/<int:pk>/tables.csv", RunTablesCsv.as_view(), name="api-run-csv"),
+    path("metrics/", MetricList.as_view(), name="api-metric-list"),
+    path("schema/", SchemaView.as_view(), name="api-schema"),
+    path("docs/", DocsView.as_view(), name="api-docs"),
+    re_path(r"", NothingHere.as_view(), name="api-nothing-here"),
+]
