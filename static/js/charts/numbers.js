@@ -1,0 +1,86 @@
+// Figures as the pages write them, and where axes and labels go. Pure.
+
+const MINUS = "\u2212";
+
+// Three significant digits, thousands with commas, a true minus; "–" for what is not there.
+export function figure(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  const places = size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size) + 1e-9));
+  const text = size.toLocaleString("en", {
+    minimumFractionDigits: Math.min(places, 3),
+    maximumFractionDigits: Math.min(places, 3),
+  });
+  return value < 0 ? MINUS + text : text;
+}
+
+// A whole number with commas and a true minus.
+export function whole(value) {
+  return figure(Math.round(value), 1);
+}
+
+// Ticks 1 2 5 10 … within [low, high], thinned to at most `most`.
+export function logTicks(low, high, most = 6) {
+  for (const steps of [[1, 2, 5], [1, 3], [1]]) {
+    const ticks = logTicksOf(low, high, steps);
+    if (ticks.length <= most) return ticks;
+  }
+  const decades = logTicksOf(low, high, [1]);
+  const skip = Math.ceil(decades.length / most);
+  return decades.filter((_, i) => i % skip === 0);
+}
+
+function logTicksOf(low, high, steps) {
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+    for (const step of steps) {
+      const tick = Number((step * 10 ** power).toPrecision(6));
+      if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
+    }
+  }
+  return ticks;
+}
+
+// A range around positive values for a logarithmic axis, opened to the next tick on both sides.
+export function logRange(values) {
+  const positive = values.filter((value) => value > 0);
+  if (!positive.length) return { min: 1, max: 10 };
+  return { min: tickAt(Math.min(...positive), false), max: tickAt(Math.max(...positive), true) };
+}
+
+function tickAt(value, up) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  const steps = [1, 2, 5, 10].map((step) => Number((step * power).toPrecision(6)));
+  if (up) return steps.find((step) => step > value * 1.02) ?? Number((20 * power).toPrecision(6));
+  return [...steps].reverse().find((step) => step < value * 0.98) ?? power / 2;
+}
+
+// The smallest round number that is not below value: the top of an axis that starts at 0.
+export function roundUp(value) {
+  if (!(value > 0)) return 1;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const step = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((each) => each * power >= value * 0.999);
+  return Number((step * power).toPrecision(6));
+}
+
+// Moves label positions (px) apart until `gap` lies between neighbours, all within [low, high].
+export function pushApart(positions, gap, low, high) {
+  const order = positions.map((_, i) => i).sort((a, b) => positions[a] - positions[b]);
+  const placed = [...positions];
+  let floor = low;
+  for (const i of order) {
+    placed[i] = Math.max(placed[i], floor);
+    floor = placed[i] + gap;
+  }
+  let ceiling = high;
+  for (const i of [...order].reverse()) {
+    placed[i] = Math.min(placed[i], ceiling);
+    ceiling = placed[i] - gap;
+  }
+  return placed;
+}
+
+// "p99.9" of x = 1/(1−q).
+export function percentileLabel(x) {
+  return `p${Number((100 * (1 - 1 / x)).toPrecision(7))}`;
+}

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import {
+  figure, logRange, logTicks, percentileLabel, pushApart, roundUp,
+} from "../../static/js/charts/numbers.js";
+
+test("figures have three significant digits, commas and a true minus", () => {
+  assert.equal(figure(18.94), "18.9");
+  assert.equal(figure(0.0712), "0.071");
+  assert.equal(figure(12345), "12,345");
+  assert.equal(figure(-4.2), "\u22124.20");
+  assert.equal(figure(0), "0");
+  assert.equal(figure(null), "–");
+});
+
+test("logarithmic ticks are 1 2 5 and never too many", () => {
+  assert.deepEqual(logTicks(10, 200), [10, 20, 50, 100, 200]);
+  assert.ok(logTicks(0.001, 1e6).length <= 6);
+});
+
+test("a logarithmic range opens to the next ticks", () => {
+  assert.deepEqual(logRange([12, 87]), { min: 10, max: 100 });
+  assert.deepEqual(logRange([10]), { min: 5, max: 20 });
+  assert.deepEqual(logRange([]), { min: 1, max: 10 });
+});
+
+test("an axis from zero ends at a round number", () => {
+  assert.equal(roundUp(1997), 2000);
+  assert.equal(roundUp(0), 1);
+  assert.equal(roundUp(0.31), 0.4);
+});
+
+test("labels are pushed apart and stay inside", () => {
+  assert.deepEqual(pushApart([50, 52, 51], 10, 0, 200), [50, 70, 60]);
+  const placed = pushApart([95, 96], 10, 0, 100);
+  assert.deepEqual(placed, [90, 100]);
+});
+
+test("the percentile axis names its ticks", () => {
+  assert.deepEqual([2, 10, 100, 1000].map(percentileLabel), ["p50", "p90", "p99", "p99.9"]);
+});

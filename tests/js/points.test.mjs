@@ -1,0 +1,64 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import {
+  errorKinds, isWeak, latest, lineOf, mergePoints, progressOf,
+} from "../../static/js/live/points.js";
+
+const at = (second, more = {}) => ({ second, ok: 10, failed: 0, errors: {}, ...more });
+const seconds = (points) => points.map((point) => point.second);
+
+test("fresh points follow the known ones", () => {
+  assert.deepEqual(seconds(mergePoints([at(0), at(1)], [at(2), at(3)])), [0, 1, 2, 3]);
+});
+
+test("a second that comes twice stands once, as it came last", () => {
+  const merged = mergePoints([at(0), at(1, { ok: 5 })], [at(1, { ok: 7 }), at(2)]);
+  assert.deepEqual(seconds(merged), [0, 1, 2]);
+  assert.equal(merged[1].ok, 7);
+});
+
+test("late seconds find their place, the warm-up before zero", () => {
+  assert.deepEqual(seconds(mergePoints([at(-1), at(2)], [at(1), at(0)])), [-1, 0, 1, 2]);
+});
+
+test("nothing new leaves the same array", () => {
+  const known = [at(0)];
+  assert.equal(mergePoints(known, []), known);
+});
+
+test("a gap breaks the line", () => {
+  const line = lineOf([at(0, { p50_ms: 3 }), at(4, { p50_ms: 5 })], (point) => point.p50_ms);
+  assert.deepEqual(line, [{ x: 0, y: 3 }, { x: 1, y: null }, { x: 4, y: 5 }]);
+});
+
+test("the most frequent error comes first", () => {
+  const points = [at(0, { errors: { reset: 1, tls_verify: 4 } }), at(1, { errors: { reset: 2 } })];
+  assert.deepEqual(errorKinds(points), ["tls_verify", "reset"]);
+});
+
+test("a percentile is weak with fewer than ten values beyond it", () => {
+  assert.equal(isWeak(at(0, { ok: 1000 }), 0.99), false);
+  assert.equal(isWeak(at(0, { ok: 999 }), 0.99), true);
+  assert.equal(isWeak(at(0, { ok: 20 }), 0.5), false);
+});
+
+test("progress counts measured seconds, never the warm-up", () => {
+  assert.equal(progressOf([at(-3), at(-2)], { seconds: 60 }).isWarmUp, true);
+  const there = progressOf([at(-1), at(0), at(1)], { seconds: 60 });
+  assert.deepEqual([there.measured, there.share], [2, 2 / 60]);
+});
+
+test("without a planned time the requests tell how far it is", () => {
+  const there = progressOf([at(0), at(1, { failed: 5 })], { requests: 100 });
+  assert.deepEqual([there.completed, there.share], [25, 0.25]);
+});
+
+test("without any plan there is no share", () => {
+  assert.equal(progressOf([at(0)], {}).share, null);
+});
+
+test("now is the last second in which something ended", () => {
+  assert.equal(latest([at(0), at(1), at(2, { ok: 0 })]).second, 1);
+  assert.equal(latest([]), null);
+});

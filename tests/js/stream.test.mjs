@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { coalesced } from "../../static/js/live/regions.js";
+import { follow, streamAddress } from "../../static/js/live/stream.js";
+
+class Source {
+  constructor(address) {
+    this.address = address;
+    this.readyState = 0;
+    this.listeners = {};
+    Source.last = this;
+  }
+
+  addEventListener(name, listener) {
+    this.listeners[name] = listener;
+  }
+
+  say(name, data = {}) {
+    this.listeners[name]({ data: JSON.stringify(data) });
+  }
+
+  close() {
+    this.readyState = 2;
+  }
+}
+
+function start(handlers) {
+  const clock = { ms: 0, tick: null };
+  const parts = {
+    EventSource: Source,
+    now: () => clock.ms,
+    setInterval: (tick) => { clock.tick = tick; return 1; },
+    clearInterval: () => {},
+  };
+  follow("/stream/", handlers, parts);
+  return clock;
+}
+
+test("the address carries the place from which to go on", () => {
+  assert.equal(streamAddress("/s/", "e1.r2.s3", "running"), "/s/?after=e1.r2.s3&state=running");
+});
+
+test("seconds reach their handler", () => {
+  const seen = [];
+  start({ second: (data) => seen.push(data) });
+  Source.last.say("second", { run: 5, points: [{ second: 1 }] });
+  assert.deepEqual(seen, [{ run: 5, points: [{ second: 1 }] }]);
+});
+
+test("five silent seconds are told once, and so is the next word", () => {
+  const told = [];
+  const clock = start({ stale: (isStale, at) => told.push([isStale, at]) });
+  clock.ms = 5001;
+  clock.tick();
+  clock.tick();
+  Source.last.say("beat");
+  assert.deepEqual(told, [[true, 0], [false, 5001]]);
+});
+
+test("a second opening means that something may have been missed", () => {
+  let reopened = 0;
+  start({ reopened: () => { reopened += 1; } });
+  Source.last.say("open");
+  assert.equal(reopened, 0);
+  Source.last.say("open");
+  assert.equal(reopened, 1);
+});
+
+test("the end closes the stream", () => {
+  let ended = 0;
+  start({ end: () => { ended += 1; } });
+  const source = Source.last;
+  source.say("end");
+  assert.deepEqual([ended, source.readyState], [1, 2]);
+});
+
+test("many requests at once become one refresh, and one more afterwards", async () => {
+  const waiting = [];
+  let n = 0;
+  const ask = coalesced(async () => { n += 1; ask(); }, { later: (run) => waiting.push(run), now: () => 0 });
+  ask();
+  ask();
+  assert.equal(waiting.length, 1);
+  waiting.shift()();
+  await new Promise(setImmediate);
+  assert.deepEqual([n, waiting.length], [1, 1]);
+});
