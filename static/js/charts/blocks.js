@@ -1,0 +1,105 @@
+// Every run a mark, connected along the blocks: how far repeats of one test lie apart.
+
+import { endLabels, fixWidth, framed } from "./marks.js";
+import { figure, roundUp } from "./numbers.js";
+import { cssToken, onThemeChange } from "./theme.js";
+
+const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
+const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
+
+// lines: [{label, scheme, mode, means: [ms|null per repeat]}].
+export function blocksChart(canvas, lines, repeats, { endWidth = 128 } = {}) {
+  const isNarrow = canvas.parentElement.clientWidth < 480;
+  const chart = new window.Chart(canvas, {
+    type: "line",
+    data: { datasets: [] },
+    options: options(repeats, isNarrow, endWidth),
+    plugins: [endLabels],
+  });
+  let shown = lines;
+
+  function draw() {
+    chart.data.datasets = shown.map(datasetOf);
+    const means = shown.flatMap((line) => line.means).filter((each) => each !== null);
+    chart.options.scales.y.max = roundUp(Math.max(...means, 0) * 1.08);
+    chart.update("none");
+  }
+
+  listen(chart, () => shown);
+  onThemeChange(draw);
+  draw();
+  return {
+    show(next) {
+      shown = next;
+      draw();
+    },
+  };
+}
+
+function options(repeats, isNarrow, endWidth) {
+  return {
+    ...framed(isNarrow ? Math.min(endWidth, 108) : endWidth),
+    parsing: false,
+    events: [],
+    scales: {
+      x: {
+        type: "linear",
+        min: 0.6,
+        max: repeats + 0.2,
+        grid: { display: false },
+        border: { display: false },
+        afterBuildTicks(scale) {
+          const step = Math.ceil(repeats / 10);
+          scale.ticks = Array.from({ length: repeats }, (_, i) => ({ value: i + 1 }))
+            .filter((tick) => (tick.value - 1) % step === 0);
+        },
+        ticks: {
+          maxRotation: 0,
+          callback: (value) => (isNarrow || repeats > 6 ? `${value}` : `block ${value}`),
+        },
+      },
+      y: {
+        min: 0,
+        border: { display: false },
+        afterFit: fixWidth,
+        grid: { color: () => cssToken("grid") },
+        ticks: { maxTicksLimit: 6, callback: (value) => figure(value) },
+      },
+    },
+  };
+}
+
+function datasetOf(line) {
+  const isPlain = line.scheme === "http";
+  return {
+    data: line.means.map((ms, i) => ({ x: i + 1, y: ms })),
+    label: line.label,
+    endLabel: line.label,
+    labelToken: line.scheme,
+    borderColor: cssToken(line.scheme),
+    borderDash: DASHES[line.mode] || [],
+    borderWidth: 1.4,
+    pointStyle: SHAPES[line.mode] || "circle",
+    pointRadius: 4,
+    pointBackgroundColor: cssToken(isPlain ? "paper" : line.scheme),
+    pointBorderColor: cssToken(line.scheme),
+    pointBorderWidth: 1.5,
+    spanGaps: true,
+  };
+}
+
+function listen(chart, lines) {
+  const readout = chart.canvas.closest(".chart")?.querySelector(".readout");
+  if (!readout) return;
+  chart.canvas.addEventListener("pointermove", (event) => {
+    const left = chart.canvas.getBoundingClientRect().left;
+    const block = Math.round(chart.scales.x.getValueForPixel(event.clientX - left));
+    const values = lines()
+      .filter((line) => line.means[block - 1] !== undefined)
+      .map((line) => `${line.label} ${figure(line.means[block - 1])}`);
+    readout.textContent = values.length ? `block ${block}  ${values.join("  ")}` : "";
+  });
+  chart.canvas.addEventListener("pointerleave", () => {
+    readout.textContent = "";
+  });
+}

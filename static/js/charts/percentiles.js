@@ -1,0 +1,138 @@
+// The percentile plot: how slow is the slowest half, tenth, hundredth. x = 1/(1−q), logarithmic.
+
+import { END_WIDTH, endLabels, fixWidth, framed } from "./marks.js";
+import { figure, logRange, logTicks, percentileLabel, roundUp } from "./numbers.js";
+import { cssToken, onThemeChange } from "./theme.js";
+
+const TICKS = [1.25, 2, 10, 100, 1000, 10_000, 100_000];
+const LOWEST = 1 / 0.9;
+const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
+const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
+
+// lines: [{label, scheme, mode, curve: [{x, ms, beyond}]}]; a line's `dash` and `token` override.
+export function percentilePlot(canvas, lines, { switcher = null, endWidth = 128 } = {}) {
+  const isNarrow = canvas.parentElement.clientWidth < 480;
+  const chart = new window.Chart(canvas, {
+    type: "line",
+    data: { datasets: [] },
+    options: options(isNarrow ? Math.min(endWidth, 108) : Math.max(endWidth, END_WIDTH)),
+    plugins: [endLabels],
+  });
+  let isLog = true;
+  let shown = lines;
+
+  function draw() {
+    chart.data.datasets = shown.map(datasetOf);
+    const xs = shown.flatMap((line) => line.curve.map((point) => point.x));
+    Object.assign(chart.options.scales.x, { min: LOWEST, max: Math.max(20, ...xs) });
+    setHeight(chart, shown, isLog);
+    chart.update("none");
+  }
+
+  for (const button of switcher?.querySelectorAll("button") ?? []) {
+    button.addEventListener("click", () => {
+      isLog = button.dataset.scale === "log";
+      for (const each of switcher.querySelectorAll("button")) {
+        each.setAttribute("aria-pressed", String(each === button));
+      }
+      draw();
+    });
+  }
+  listen(chart, () => shown);
+  onThemeChange(draw);
+  draw();
+  return {
+    show(next) {
+      shown = next;
+      draw();
+    },
+  };
+}
+
+function options(endWidth) {
+  return {
+    ...framed(endWidth),
+    parsing: false,
+    normalized: true,
+    events: [],
+    scales: {
+      x: {
+        type: "logarithmic",
+        border: { display: false },
+        grid: { color: () => cssToken("grid") },
+        afterBuildTicks(scale) {
+          scale.ticks = TICKS.filter((x) => x >= scale.min && x <= scale.max * 1.01).map((value) => ({ value }));
+        },
+        ticks: { maxRotation: 0, autoSkipPadding: 10, callback: percentileLabel },
+      },
+      y: yScale(true),
+    },
+  };
+}
+
+function yScale(isLog) {
+  return {
+    type: isLog ? "logarithmic" : "linear",
+    border: { display: false },
+    afterFit: fixWidth,
+    grid: { color: () => cssToken("grid") },
+    ...(isLog && {
+      afterBuildTicks(scale) {
+        scale.ticks = logTicks(scale.min, scale.max).map((value) => ({ value }));
+      },
+    }),
+    ticks: { maxTicksLimit: 6, callback: (value) => Number(value.toPrecision(3)).toLocaleString("en") },
+  };
+}
+
+function setHeight(chart, lines, isLog) {
+  const values = lines.flatMap((line) => line.curve.filter((p) => p.x >= LOWEST).map((p) => p.ms));
+  const scale = yScale(isLog);
+  const range = isLog ? logRange(values) : { min: 0, max: roundUp(Math.max(...values, 0) * 1.05) };
+  chart.options.scales.y = { ...scale, ...range };
+}
+
+function datasetOf(line) {
+  const token = line.token || line.scheme;
+  const data = line.curve.filter((point) => point.x >= LOWEST).map((point) => ({ x: point.x, y: point.ms, beyond: point.beyond }));
+  const isMark = (i) => TICKS.some((tick) => Math.abs(data[i].x - tick) < tick * 1e-6);
+  const isPlain = line.scheme === "http";
+  return {
+    data,
+    label: line.label,
+    endLabel: line.label,
+    labelToken: token,
+    borderColor: cssToken(token),
+    borderDash: line.dash || DASHES[line.mode] || [],
+    borderWidth: 1.6,
+    pointStyle: SHAPES[line.mode] || "circle",
+    pointRadius: data.map((_, i) => (isMark(i) ? 4 : 0)),
+    pointBackgroundColor: cssToken(isPlain ? "paper" : token),
+    pointBorderColor: cssToken(token),
+    pointBorderWidth: 1.5,
+    segment: {
+      borderColor: (context) => (data[context.p1DataIndex].beyond < 10 ? cssToken("ink-3") : undefined),
+      borderDash: (context) => (data[context.p1DataIndex].beyond < 10 ? [1, 3] : undefined),
+    },
+  };
+}
+
+// The pointer's percentile of every line, in the title line.
+function listen(chart, lines) {
+  const readout = chart.canvas.closest(".chart")?.querySelector(".readout");
+  if (!readout) return;
+  chart.canvas.addEventListener("pointermove", (event) => {
+    const x = chart.scales.x.getValueForPixel(event.clientX - chart.canvas.getBoundingClientRect().left);
+    if (!(x >= LOWEST)) return;
+    const label = percentileLabel(Number(x.toPrecision(2)));
+    const values = lines().map((line) => `${line.label} ${figure(valueAt(line.curve, x))}`);
+    readout.textContent = `${label}  ${values.join("  ")}`;
+  });
+  chart.canvas.addEventListener("pointerleave", () => {
+    readout.textContent = "";
+  });
+}
+
+function valueAt(curve, x) {
+  return (curve.find((point) => point.x >= x) || curve[curve.length - 1])?.ms;
+}

@@ -1,0 +1,262 @@
+// A run over time: requests, response time and errors, one above another on the same seconds.
+// One crosshair runs through all panels; what it reads stands in their title lines.
+
+import { AXIS_WIDTH, crosshair, endLabels, fixWidth, framed, hatch, timeGround } from "./marks.js";
+import { figure, logRange, logTicks, roundUp } from "./numbers.js";
+import { cssToken, onThemeChange } from "./theme.js";
+import { errorKinds, isWeak, lineOf } from "../live/points.js";
+
+const PERCENTILES = [
+  { name: "p99", key: "p99_ms", q: 0.99, width: 2.2, dash: [] },
+  { name: "p95", key: "p95_ms", q: 0.95, width: 1.6, dash: [7, 3] },
+  { name: "p50", key: "p50_ms", q: 0.5, width: 1.5, dash: [] },
+];
+const MOST_KINDS = 4;
+
+// `frame` holds [data-panel] elements with a canvas each; `plan` is
+// {seconds, warmUp, intended, scheme, words: {kind: sentence}}.
+export function overTime(frame, plan) {
+  const panels = {
+    requests: panel(frame, "requests", requestsConfig(plan)),
+    response: panel(frame, "response", responseConfig()),
+    errors: panel(frame, "errors", errorsConfig(true)),
+  };
+  const all = Object.values(panels);
+  let points = [];
+  let at = null;
+
+  function show(next, isLive = false) {
+    points = next;
+    const range = rangeOf(points, plan, isLive);
+    setRequests(panels.requests, points, plan);
+    setResponse(panels.response, points, plan);
+    setErrors(panels.errors, points, plan);
+    for (const each of all) {
+      Object.assign(each.chart.options.scales.x, { min: range.min, max: range.max });
+      each.chart.options.plugins.timeGround.reached = range.reached;
+    }
+    read(at);
+  }
+
+  function read(second) {
+    at = second;
+    const point = points.find((each) => each.second === second);
+    for (const each of all) {
+      each.chart.options.plugins.crosshair.at = point ? second : null;
+      each.readout.textContent = point ? `at ${second} s  ${each.words(point, plan)}` : "";
+      each.chart.update("none");
+    }
+  }
+
+  listen(frame, all, () => points, () => at, read);
+  onThemeChange(() => show(points));
+  return { show };
+}
+
+function panel(frame, name, { options, words }) {
+  const element = frame.querySelector(`[data-panel="${name}"]`);
+  const chart = new window.Chart(element.querySelector("canvas"), {
+    type: "line",
+    data: { datasets: [] },
+    options,
+    plugins: [timeGround, endLabels, crosshair],
+  });
+  return { element, chart, words, readout: element.querySelector(".readout") };
+}
+
+function baseOptions(isLowest, y) {
+  return {
+    ...framed(),
+    parsing: false,
+    normalized: true,
+    events: [],
+    plugins: { timeGround: { reached: 0 }, crosshair: { at: null } },
+    scales: {
+      x: {
+        type: "linear",
+        grid: { display: false },
+        border: { display: false },
+        ticks: {
+          display: isLowest,
+          maxRotation: 0,
+          maxTicksLimit: 8,
+          callback: (value, i, ticks) => figure(value) + (i === ticks.length - 1 ? " s" : ""),
+        },
+      },
+      y: { border: { display: false }, afterFit: fixWidth, ...y },
+    },
+  };
+}
+
+const fromZero = {
+  min: 0,
+  ticks: { maxTicksLimit: 4, callback: (value) => figure(value) },
+};
+
+function requestsConfig(plan) {
+  const words = (point) =>
+    `completed ${point.ok}` + (point.failed ? `, failed ${point.failed}` : "") +
+    (plan.intended ? ` of ${figure(plan.intended)}` : "") +
+    (point.dropped ? `, dropped ${point.dropped}` : "");
+  return { options: baseOptions(false, fromZero), words };
+}
+
+function responseConfig() {
+  const options = baseOptions(false, {
+    type: "logarithmic",
+    afterBuildTicks(scale) {
+      scale.ticks = logTicks(scale.min, scale.max).map((value) => ({ value }));
+    },
+    ticks: { callback: (value) => Number(value.toPrecision(3)).toLocaleString("en") },
+  });
+  const words = (point) =>
+    PERCENTILES.map(({ name, key, q }) => `${name} ${isWeak(point, q) ? "~" : ""}${figure(point[key])}`)
+      .reverse()
+      .join("  ");
+  return { options, words };
+}
+
+function errorsConfig(isLowest) {
+  const words = (point, plan) => {
+    const kinds = Object.entries(point.errors || {});
+    if (!kinds.length) return "none";
+    return kinds.map(([kind, n]) => `${plan.words[kind] || kind} ${n}`).join(", ");
+  };
+  const options = baseOptions(isLowest, { ...fromZero, stacked: true });
+  options.scales.x.stacked = true;
+  return { options, words };
+}
+
+function rangeOf(points, plan, isLive) {
+  const last = points.length ? points[points.length - 1].second + 1 : 0;
+  const first = points.length ? points[0].second : 0;
+  const min = Math.min(0, first, -(plan.warmUp || 0));
+  const max = Math.max(plan.seconds || 0, last, isLive && !plan.seconds ? roundUp(last * 1.3) : 1);
+  return { min, max, reached: last };
+}
+
+function setRequests({ chart }, points, plan) {
+  const completed = lineOf(points, (point) => point.ok + point.failed);
+  const datasets = [line(completed, "ink", { endLabel: "completed", borderWidth: 1.6 })];
+  const intended = intendedLine(points, plan);
+  if (intended.length) {
+    datasets.push(line(intended, "ink-3", { borderDash: [4, 3], borderWidth: 1.2, endLabel: "" }));
+  }
+  const top = Math.max(...[...completed, ...intended].map((each) => each.y || 0), 1);
+  chart.options.scales.y.max = roundUp(top * 1.08);
+  chart.data.datasets = datasets;
+}
+
+function intendedLine(points, plan) {
+  if (!plan.intended) return [];
+  const end = plan.seconds || (points.length ? points[points.length - 1].second + 1 : 0);
+  return [{ x: -(plan.warmUp || 0), y: plan.intended }, { x: end, y: plan.intended }];
+}
+
+function setResponse({ chart }, points, plan) {
+  chart.data.datasets = PERCENTILES.map(({ name, key, q, width, dash }) => {
+    const drawn = points.filter((point) => point.ok > 0);
+    const data = lineOf(drawn, (point) => point[key]);
+    const bySecond = new Map(drawn.map((point) => [point.second, point]));
+    const weak = (context) => {
+      const point = bySecond.get(data[context.p1DataIndex]?.x);
+      return point ? isWeak(point, q) : false;
+    };
+    return line(data, `${plan.scheme}-${name}`, {
+      endLabel: name,
+      borderWidth: width,
+      borderDash: dash,
+      segment: {
+        borderDash: (context) => (weak(context) ? [1, 3] : undefined),
+      },
+    });
+  });
+  const values = points.flatMap((point) => [point.p50_ms, point.p99_ms]).filter((each) => each > 0);
+  Object.assign(chart.options.scales.y, logRange(values));
+}
+
+function setErrors({ chart, element }, points, plan) {
+  const kinds = errorKinds(points);
+  const shown = kinds.slice(0, MOST_KINDS);
+  const datasets = shown.map((kind, i) => bars(chart, points, i, (point) => point.errors[kind] || 0));
+  if (kinds.length > MOST_KINDS) {
+    const rest = kinds.slice(MOST_KINDS);
+    datasets.push(bars(chart, points, MOST_KINDS, (point) =>
+      rest.reduce((n, kind) => n + (point.errors[kind] || 0), 0)));
+  }
+  chart.data.datasets = datasets;
+  const top = Math.max(...points.map((point) => point.failed + point.dropped), 0);
+  chart.options.scales.y.max = top ? roundUp(top * 1.05) : 1;
+  chart.options.scales.y.ticks.stepSize = top && top < 4 ? 1 : undefined;
+  writeKey(element.querySelector(".key"), shown, kinds.length > MOST_KINDS, plan);
+}
+
+const HATCH_STEPS = [0, 5, 9, 3, 13];
+
+function bars(chart, points, nth, value) {
+  const fill = nth === 0 ? cssToken("bad") : hatch(chart.ctx, "bad", { step: HATCH_STEPS[nth], ground: "paper" });
+  return {
+    type: "bar",
+    data: points.map((point) => ({ x: point.second + 0.5, y: value(point) })),
+    backgroundColor: fill,
+    borderColor: cssToken("bad"),
+    borderWidth: nth ? 1 : 0,
+    barPercentage: 1,
+    categoryPercentage: 0.9,
+    stack: "errors",
+  };
+}
+
+function writeKey(key, kinds, hasRest, plan) {
+  const entries = kinds.map((kind) => plan.words[kind] || kind);
+  if (hasRest) entries.push("other");
+  key.replaceChildren(
+    ...entries.map((text, i) => {
+      const entry = document.createElement("span");
+      entry.className = `swatch swatch-error-${i}`;
+      entry.textContent = text;
+      return entry;
+    }),
+  );
+}
+
+function line(data, token, more) {
+  return { data, borderColor: cssToken(token), spanGaps: false, ...more };
+}
+
+// Pointer, touch and arrow keys move the crosshair; leaving or Escape takes it away.
+function listen(frame, panels, points, at, read) {
+  for (const { chart } of panels) {
+    const canvas = chart.canvas;
+    canvas.addEventListener("pointermove", (event) => read(secondUnder(chart, event, points())));
+    canvas.addEventListener("pointerdown", (event) => read(secondUnder(chart, event, points())));
+    canvas.addEventListener("pointerleave", () => read(null));
+  }
+  frame.tabIndex = 0;
+  frame.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (event.key === "Escape") read(null);
+    if (!step || !points().length) return;
+    event.preventDefault();
+    read(neighbour(points(), at(), step));
+  });
+}
+
+function secondUnder(chart, event, points) {
+  const box = chart.canvas.getBoundingClientRect();
+  const x = event.clientX - box.left;
+  if (x < AXIS_WIDTH - 4) return null;
+  const value = chart.scales.x.getValueForPixel(x);
+  const nearest = points.reduce(
+    (best, point) =>
+      best === null || Math.abs(point.second - value) < Math.abs(best - value) ? point.second : best,
+    null,
+  );
+  return nearest;
+}
+
+function neighbour(points, at, step) {
+  const index = points.findIndex((point) => point.second === at);
+  if (index < 0) return points[step > 0 ? 0 : points.length - 1].second;
+  return points[Math.min(points.length - 1, Math.max(0, index + step))].second;
+}
