@@ -153,6 +153,8 @@ START_DELAY_HOSTS_S = 3.0
 HEARTBEAT_S = 2.0
 LEASE_S = 30.0
 DEAD_MAN_S = 20.0
+# Limits that differ from campaigns.domain.validity.LIMITS: {code: (suspicious, invalid)}.
+VALIDITY_LIMITS = {}
 
 # --- accounts ------------------------------------------------------------------------------------
 AUTHENTICATION_BACKENDS = [
@@ -249,6 +251,15 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
+    "ENUM_NAME_OVERRIDES": {
+        "CampaignState": "campaigns.api.choices.CAMPAIGN_STATES",
+        "RunState": "campaigns.api.choices.RUN_STATES",
+        "Outcome": "campaigns.api.choices.OUTCOMES",
+        "Validity": "campaigns.api.choices.VALIDITIES",
+        "ConnectionMode": "campaigns.api.choices.CONNECTION_MODES",
+        "Role": "campaigns.api.choices.ROLES",
+        "Word": "campaigns.api.choices.WORDS",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "campaigns.api.schema.describe_errors",

@@ -51,7 +51,9 @@ class VisibleViewSet(GenericViewSet):
         return Response(self.get_serializer(row).data, status)
 
     def list(self, request: Request) -> Response:
+        """All that you may see, a page at a time."""
         return self.page_of(self.filter_queryset(self.get_queryset()))
 
     def retrieve(self, request: Request, pk: int) -> Response:
+        """One that you may see."""
         return Response(self.get_serializer(self.get_object()).data)

@@ -7,6 +7,7 @@ from rest_framework import serializers, status
 
 from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.cells import CellInput, cells_of
+from campaigns.api.choices import CAMPAIGN_STATES
 from campaigns.api.fields import LARGEST_ID, IdField, IdFilter, StrictSerializer, validated
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import Campaign, Project, Test
@@ -49,7 +50,7 @@ class TestSerializer(serializers.ModelSerializer):
 
 
 class CampaignSerializer(serializers.ModelSerializer):
-    state = serializers.ChoiceField(choices=list(STATES))
+    state = serializers.ChoiceField(choices=CAMPAIGN_STATES)
     created_by = serializers.CharField(
         source="created_by.username", allow_null=True, default=None, help_text="Who made it."
     )
@@ -102,9 +103,7 @@ class NewCampaign(StrictSerializer):
 
 class CampaignFilter(django_filters.FilterSet):
     project = IdFilter()
-    state = django_filters.ChoiceFilter(
-        choices=[(state, state) for state in STATES], method="in_state"
-    )
+    state = django_filters.ChoiceFilter(choices=CAMPAIGN_STATES, method="in_state")
 
     class Meta:
         model = Campaign
@@ -139,21 +138,23 @@ class CampaignViewSet(VisibleViewSet):
         campaign = create_campaign(by=self.actor, project=project, cells=cells, **data)
         return self.answer(campaign.pk, status.HTTP_201_CREATED)
 
-    @extend_schema(request=None)
+    @extend_schema(request=None, operation_id="campaigns_start")
     def start(self, request, pk):
         """Queues all runs; a campaign starts once."""
         campaign = self.get_object()
         start_campaign(by=self.actor, campaign=campaign)
         return self.answer(campaign.pk)
 
-    @extend_schema(request=None)
+    @extend_schema(request=None, operation_id="campaigns_stop")
     def stop(self, request, pk):
         """Ends the active run within seconds, keeps what it measured, and drops the queued ones."""
         campaign = self.get_object()
         stop_campaign(by=self.actor, campaign=campaign)
         return self.answer(campaign.pk)
 
-    @extend_schema(request=None, responses={201: CampaignSerializer})
+    @extend_schema(
+        request=None, responses={201: CampaignSerializer}, operation_id="campaigns_repeat"
+    )
     def repeat(self, request, pk):
         """A new draft with the same cells."""
         again = repeat_campaign(by=self.actor, campaign=self.get_object())

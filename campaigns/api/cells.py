@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from campaigns.api.choices import CONNECTION_MODES
 from campaigns.api.fields import IdField, StrictSerializer
 from campaigns.domain.plan import ConnectionMode
 from campaigns.models import Endpoint, PlanVersion, Project
@@ -18,7 +19,7 @@ class CellInput(StrictSerializer):
     )
     endpoint = IdField()
     connection_mode = serializers.ChoiceField(
-        choices=list(ConnectionMode), required=False, help_text="The plan's own if left out."
+        choices=CONNECTION_MODES, required=False, help_text="The plan's own if left out."
     )
 
 

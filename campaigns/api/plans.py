@@ -85,7 +85,7 @@ class PlanViewSet(VisibleViewSet):
         edit_plan(by=self.actor, plan=plan, **validated(PlanInput, request.data))
         return self.answer(plan.pk)
 
-    @extend_schema(request=None)
+    @extend_schema(request=None, operation_id="plans_archive")
     def archive(self, request, pk):
         """Takes the plan out of lists and forms; its results stay."""
         plan = self.get_object()

@@ -4,12 +4,12 @@ from django.db.models import F
 from rest_framework import serializers
 
 from campaigns.api.access import VisibleViewSet
+from campaigns.api.choices import ROLES
 from campaigns.models import Project
-from campaigns.permissions import Role
 
 
 class ProjectSerializer(serializers.ModelSerializer):
-    role = serializers.ChoiceField(choices=list(Role), help_text="Yours in this project.")
+    role = serializers.ChoiceField(choices=ROLES, help_text="Yours in this project.")
 
     class Meta:
         model = Project

@@ -5,19 +5,15 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 
 from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.choices import OUTCOMES, RUN_STATES, VALIDITIES
 from campaigns.api.fields import IdFilter
-from campaigns.domain.lifecycle import Outcome, RunState, Validity
 from campaigns.models import Run, ShardSecond
 from campaigns.services.runs import stop_run
 
 
-def _choices(kind) -> list[tuple[str, str]]:
-    return [(str(each), str(each)) for each in kind]
-
-
 class ReasonSerializer(serializers.Serializer):
     code = serializers.CharField()
-    validity = serializers.ChoiceField(choices=list(Validity))
+    validity = serializers.ChoiceField(choices=VALIDITIES)
     text = serializers.CharField()
 
 
@@ -74,9 +70,9 @@ class RunFilter(django_filters.FilterSet):
     test = IdFilter()
     target = IdFilter()
     plan = IdFilter("test__plan_version__plan")
-    state = django_filters.MultipleChoiceFilter(choices=_choices(RunState))
-    outcome = django_filters.MultipleChoiceFilter(choices=_choices(Outcome))
-    validity = django_filters.MultipleChoiceFilter(choices=_choices(Validity))
+    state = django_filters.MultipleChoiceFilter(choices=RUN_STATES)
+    outcome = django_filters.MultipleChoiceFilter(choices=OUTCOMES)
+    validity = django_filters.MultipleChoiceFilter(choices=VALIDITIES)
     since = django_filters.IsoDateTimeFilter("t0", lookup_expr="gte")
     until = django_filters.IsoDateTimeFilter("t0", lookup_expr="lt")
 
@@ -99,7 +95,7 @@ class RunViewSet(VisibleViewSet):
     def filter_queryset(self, queryset):
         return super().filter_queryset(queryset).order_by("-campaign", "-position")
 
-    @extend_schema(request=None)
+    @extend_schema(request=None, operation_id="runs_stop")
     def stop(self, request, pk):
         """Ends the run within seconds; what it measured is kept and marked as stopped."""
         run = self.get_object()

@@ -5,6 +5,7 @@ Names, choices and defaults come from there; a test compares the fields.
 
 from rest_framework import serializers
 
+from campaigns.api.choices import CONNECTION_MODES
 from campaigns.domain.plan import METHODS, ConnectionMode, Model, Timeouts
 
 _STANDARD = Timeouts()
@@ -44,7 +45,7 @@ class SpecSerializer(serializers.Serializer):
     steps = StepSerializer(many=True)
     load = LoadSerializer()
     connection_mode = serializers.ChoiceField(
-        choices=list(ConnectionMode), default=ConnectionMode.KEEP_ALIVE
+        choices=CONNECTION_MODES, default=ConnectionMode.KEEP_ALIVE
     )
     timeouts = TimeoutsSerializer(required=False)
     expected_status = serializers.ListField(

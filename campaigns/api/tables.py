@@ -11,8 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import find
-from campaigns.domain.comparison import Word
-from campaigns.domain.lifecycle import Validity
+from campaigns.api.choices import VALIDITIES, WORDS
 from campaigns.domain.results import Answer, RunReport, Sentence
 from campaigns.domain.tables import Table
 from campaigns.exports.tables import csv_of_tables
@@ -57,7 +56,7 @@ class TestTableSerializer(serializers.Serializer):
     scheme = serializers.CharField()
     connection_mode = serializers.CharField()
     plan = serializers.CharField()
-    validity = serializers.ChoiceField(choices=list(Validity), allow_blank=True)
+    validity = serializers.ChoiceField(choices=VALIDITIES, allow_blank=True)
     table = TableSerializer()
 
 
@@ -68,7 +67,7 @@ class OverheadTableSerializer(serializers.Serializer):
     connection_mode = serializers.CharField()
     http_test = serializers.IntegerField()
     https_test = serializers.IntegerField()
-    word = serializers.ChoiceField(choices=list(Word), allow_blank=True)
+    word = serializers.ChoiceField(choices=WORDS, allow_blank=True)
     word_reason = serializers.CharField(allow_blank=True)
     table = TableSerializer()
 
@@ -88,7 +87,7 @@ class RunTablesSerializer(serializers.Serializer):
     run = serializers.IntegerField()
     sentence = serializers.CharField()
     grounds = serializers.ListField(child=serializers.CharField())
-    validity = serializers.ChoiceField(choices=list(Validity), allow_blank=True)
+    validity = serializers.ChoiceField(choices=VALIDITIES, allow_blank=True)
     tables = TableSerializer(many=True)
 
 
@@ -103,7 +102,7 @@ class AnyAccept(BaseContentNegotiation):
 
 
 class CampaignTables(APIView):
-    @extend_schema(responses=CampaignTablesSerializer)
+    @extend_schema(responses=CampaignTablesSerializer, operation_id="campaigns_tables")
     def get(self, request, pk):
         """The answer so far; complete when the campaign is done."""
         campaign = find(Campaign, request, pk=pk)
@@ -111,7 +110,7 @@ class CampaignTables(APIView):
 
 
 class RunTables(APIView):
-    @extend_schema(responses=RunTablesSerializer)
+    @extend_schema(responses=RunTablesSerializer, operation_id="runs_tables")
     def get(self, request, pk):
         """All steps, then each; response time parts; errors by kind; the injectors' vitals."""
         run = find(Run, request, pk=pk)
@@ -124,8 +123,9 @@ _CSV = {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "The same figures a
 class CampaignTablesCsv(APIView):
     content_negotiation_class = AnyAccept
 
-    @extend_schema(responses=_CSV)
+    @extend_schema(responses=_CSV, operation_id="campaigns_csv")
     def get(self, request, pk):
+        """Table after table, each with its title above and units in its head."""
         campaign = find(Campaign, request, pk=pk)
         return _csv(f"campaign-{campaign.pk}.csv", campaign_answer(campaign).tables)
 
@@ -133,8 +133,9 @@ class CampaignTablesCsv(APIView):
 class RunTablesCsv(APIView):
     content_negotiation_class = AnyAccept
 
-    @extend_schema(responses=_CSV)
+    @extend_schema(responses=_CSV, operation_id="runs_csv")
     def get(self, request, pk):
+        """Table after table, each with its title above and units in its head."""
         run = find(Run, request, pk=pk)
         return _csv(f"run-{run.label}.csv", run_report(run).tables)
 

@@ -84,7 +84,7 @@ class TargetViewSet(VisibleViewSet):
         edit_target(by=self.actor, target=target, **validated(TargetInput, request.data))
         return self.answer(target.pk)
 
-    @extend_schema(request=None)
+    @extend_schema(request=None, operation_id="targets_archive")
     def archive(self, request, pk):
         """Takes the target out of lists and forms; its results stay."""
         target = self.get_object()

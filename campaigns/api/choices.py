@@ -1,0 +1,21 @@
+"""The words that fields choose from, so that the schema gives each set one name."""
+
+from collections.abc import Iterable
+
+from campaigns.domain.comparison import Word
+from campaigns.domain.lifecycle import Outcome, RunState, Validity
+from campaigns.domain.plan import ConnectionMode
+from campaigns.permissions import Role
+
+
+def _pairs(words: Iterable[str]) -> list[tuple[str, str]]:
+    return [(str(word), str(word)) for word in words]
+
+
+CAMPAIGN_STATES = _pairs(("draft", "running", "stopping", "done"))
+RUN_STATES = _pairs(RunState)
+OUTCOMES = _pairs(Outcome)
+VALIDITIES = _pairs(Validity)
+CONNECTION_MODES = _pairs(ConnectionMode)
+ROLES = _pairs(Role)
+WORDS = _pairs(Word)
