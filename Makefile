@@ -1,0 +1,28 @@
+# Two commands are enough: `make run` and `make test`. Each sets up what it needs first.
+PYTHON ?= python3
+ONCE ?=
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check demo-target benchmark setup
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## set up, start everything, run the sample once, serve until Ctrl-C (ONCE=1: end after the sample)
+	@exec $(PYTHON) -m local run $(if $(filter-out 0,$(ONCE)),--once)
+
+test: ## set up and run all tests (ARGS="-k histogram": only these, by pytest)
+	@exec $(PYTHON) -m local test $(ARGS)
+
+check: ## style, the settings of a server, missing migrations, the compose file
+	@exec $(PYTHON) -m local check
+
+demo-target: ## only the bundled HTTP and HTTPS target, until Ctrl-C
+	@exec $(PYTHON) -m local demo-target
+
+benchmark: setup ## what the injector costs, beside wrk and ab where they are installed
+	@exec .venv/bin/python -m benchmarks
+
+setup: ## only the set-up: virtual environment, pinned packages, Chart.js
+	@exec $(PYTHON) -m local setup

@@ -1,0 +1,53 @@
+"""`manage.py ensure_admin`: the first account.
+
+BENCHSITE_ADMIN names it, BENCHSITE_ADMIN_PASSWORD is its password.
+"""
+
+import os
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+STANDARD_NAME = "admin"
+
+
+class Command(BaseCommand):
+    help = "Makes the administrator's account, or sets its password."
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            "--only-if-missing",
+            action="store_true",
+            help="leave an account that is there as it is",
+        )
+
+    def handle(self, *args, only_if_missing: bool, **options):
+        name = os.environ.get("BENCHSITE_ADMIN") or STANDARD_NAME
+        user = User.objects.filter(username=name).first()
+        if user and only_if_missing:
+            self.stdout.write(f"The account {name} is there already.")
+            return
+        password = os.environ.get("BENCHSITE_ADMIN_PASSWORD")
+        if not password:
+            raise CommandError("Set BENCHSITE_ADMIN_PASSWORD to the password of the account.")
+        _check_strength(password, name)
+        if user:
+            user.set_password(password)
+            user.save(update_fields=["password"])
+            self.stdout.write(f"The password of {name} is set.")
+        else:
+            User.objects.create_superuser(name, password=password)
+            self.stdout.write(f"The account {name} is made.")
+
+
+def _check_strength(password: str, name: str) -> None:
+    """A server refuses a weak password; on one's own machine any will do."""
+    if not settings.IS_SERVER:
+        return
+    try:
+        validate_password(password, User(username=name))
+    except ValidationError as error:
+        raise CommandError(f"BENCHSITE_ADMIN_PASSWORD: {' '.join(error.messages)}") from None

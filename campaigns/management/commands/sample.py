@@ -1,0 +1,120 @@
+"""`manage.py sample`: runs the sample study, waits for its end and prints its tables."""
+
+import time
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db.models import Count, Q
+from django.urls import reverse
+
+from campaigns.domain.errors import BenchsiteError
+from campaigns.domain.lifecycle import Outcome, RunState
+from campaigns.exports import text_of_tables
+from campaigns.management.study import latest_sample, make_sample
+from campaigns.models import Campaign, Run
+from campaigns.permissions import Actor
+from campaigns.queries.answers import campaign_answer
+from campaigns.services.campaigns import start_campaign
+
+POLL_S = 0.5
+NEWS_S = 10.0
+
+
+class Command(BaseCommand):
+    help = "Runs the sample campaign on the bundled demo target."
+
+    def add_arguments(self, parser):
+        parser.add_argument("--wait", action="store_true", help="wait, then print the tables")
+        parser.add_argument(
+            "--unless-done", action="store_true", help="nothing where a sample has ended already"
+        )
+        parser.add_argument("--by", default="", help="the account that it belongs to")
+        parser.add_argument("--http-port", type=int, default=8081)
+        parser.add_argument("--https-port", type=int, default=8444)
+        parser.add_argument("--timeout", type=float, default=300.0, help="seconds to wait at most")
+
+    def handle(self, *args, **options):
+        try:
+            self._run(_owner(options["by"]), options)
+        except BenchsiteError as error:
+            raise CommandError(str(error)) from None
+
+    def _run(self, by: Actor, options: dict) -> None:
+        campaign = latest_sample(by) if options["unless_done"] else None
+        if campaign and campaign.finished_at:
+            return
+        if campaign is None:
+            campaign = make_sample(by, options["http_port"], options["https_port"])
+            start_campaign(by=by, campaign=campaign)
+        self.stdout.write(f"Sample campaign, live at {_address(campaign)}")
+        if options["wait"]:
+            self._wait(campaign, time.monotonic() + options["timeout"])
+            self._print_answer(campaign)
+            _refuse_failures(campaign)
+
+    def _wait(self, campaign: Campaign, until: float) -> None:
+        news_at = time.monotonic()
+        while campaign.finished_at is None:
+            if time.monotonic() > until:
+                raise CommandError(_why_late(campaign))
+            if time.monotonic() >= news_at:
+                self._print_progress(campaign)
+                news_at += NEWS_S
+            time.sleep(POLL_S)
+            campaign.refresh_from_db()
+
+    def _print_progress(self, campaign: Campaign) -> None:
+        done = campaign.runs.filter(state=RunState.DONE).count()
+        self.stdout.write(f"  {done} of {campaign.runs.count()} runs done")
+
+    def _print_answer(self, campaign: Campaign) -> None:
+        answer = campaign_answer(campaign)
+        tables = [each.table for each in (*answer.tests, *answer.overheads)]
+        self.stdout.write("\n" + text_of_tables(tables))
+        self.stdout.write("\n" + "".join(text for text, _bold in answer.sentence))
+        self.stdout.write(f"\nThe answer with its charts: {_address(campaign)}")
+
+
+def _owner(name: str) -> Actor:
+    """The named account, or the administrator who was made first."""
+    users = User.objects.filter(is_active=True)
+    user = users.filter(username=name).first() if name else _first_administrator(users)
+    if user is None:
+        raise CommandError("There is no such account. Make one with `manage.py ensure_admin`.")
+    return Actor(user=user)
+
+
+def _first_administrator(users) -> User | None:
+    return users.filter(is_superuser=True).order_by("pk").first()
+
+
+def _address(campaign: Campaign) -> str:
+    return settings.SITE_URL + reverse("campaign-detail", args=[campaign.pk])
+
+
+def _why_late(campaign: Campaign) -> str:
+    states = campaign.runs.values_list("state").annotate(n=Count("pk")).order_by("state")
+    counted = ", ".join(f"{n} {state}" for state, n in states)
+    return (
+        f"The sample has not ended in time (runs: {counted}). Is a launcher running, and a "
+        "dispatcher? Their logs say what holds it up."
+    )
+
+
+def _refuse_failures(campaign: Campaign) -> None:
+    """Raises CommandError with the reasons of the runs that did not end as planned."""
+    bad = campaign.runs.exclude(Q(state=RunState.DONE) & Q(outcome=Outcome.COMPLETE))
+    sentences = [f"Run {run.label} ended {run.outcome}: {run.reason or 'no reason'}" for run in bad]
+    sentences += [sentence for run in campaign.runs.all() if (sentence := _errors_of(run))]
+    if sentences:
+        raise CommandError("The sample did not go well.\n  " + "\n  ".join(sentences))
+
+
+def _errors_of(run: Run) -> str:
+    summary = run.summaries.order_by("-revision").first()
+    errors = summary.total["errors"] if summary else {}
+    if not errors:
+        return ""
+    counted = ", ".join(f"{n} {kind}" for kind, n in errors.items())
+    return f"Run {run.label} has failed requests: {counted}."

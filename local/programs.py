@@ -1,0 +1,67 @@
+"""The processes of an installation, as docker-compose.yml has them, for the supervisor."""
+
+import os
+import signal
+import sys
+
+from local.children import Program
+from local.ports import Ports
+
+# Celery finishes its task at SIGTERM, which may be a run of hours, and drops it at SIGQUIT.
+CELERY_STOP = ((signal.SIGTERM, 4.0), (signal.SIGQUIT, 4.0))
+DEFAULT_SLOTS = "2"
+
+
+def programs(env: dict[str, str], ports: Ports) -> list[Program]:
+    """In the order of their start; they are stopped in the opposite one."""
+    slots = env.get("BENCHSITE_INJECTOR_SLOTS") or DEFAULT_SLOTS
+    return [
+        demo(env, ports),
+        _python("web", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi", env=env),
+        _worker("launcher", "inject", slots, env),
+        _worker("general", "general", "1", env),
+        _python("dispatcher", "workers.dispatcher", env=env),
+        _python("beat", "celery", "-A", "benchsite", "beat", "--pidfile=", env=env),
+    ]
+
+
+def demo(env: dict[str, str], ports: Ports) -> Program:
+    """The bundled target, with a plain and a TLS port."""
+    return _python(
+        "demo-target",
+        "workers.echo",
+        "--http-port",
+        str(ports.demo_http),
+        "--https-port",
+        str(ports.demo_https),
+        env=env,
+    )
+
+
+def manage(*arguments: str, env: dict[str, str]) -> Program:
+    """One of Django's commands, which ends by itself."""
+    return Program(
+        name=f"manage-{arguments[0]}",
+        command=(sys.executable, "manage.py", *arguments),
+        env=env,
+    )
+
+
+def plain_environment() -> dict[str, str]:
+    """Ours, without what would lead a PostgreSQL client elsewhere than DATABASE_URL says."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return {**env, "PYTHONUNBUFFERED": "1", "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
+
+
+def _worker(name: str, queue: str, slots: str, env: dict[str, str]) -> Program:
+    arguments = ["-A", "benchsite", "worker", "-Q", queue, "-c", slots, "--pool", "prefork"]
+    arguments += ["-n", f"{name}@%h", "--without-gossip", "--without-mingle", "-l", "INFO"]
+    return _python(name, "celery", *arguments, env=env, stop_signals=CELERY_STOP)
+
+
+def _python(
+    name: str, module: str, *arguments: str, env: dict[str, str], **options: object
+) -> Program:
+    return Program(
+        name=name, command=(sys.executable, "-m", module, *arguments), env=env, **options
+    )

@@ -1,0 +1,103 @@
+"""The virtual environment in .venv, also where Debian has left out ensurepip."""
+
+import hashlib
+import html
+import importlib.util
+import os
+import re
+import shutil
+import sys
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+from local.console import LocalError, step
+from local.paths import ROOT, VENV, VENV_PYTHON
+from local.setup import digest_of, is_stamped, run_logged
+
+# Where the machine's Python comes without pip, this one wheel is fetched; a wheel can run itself.
+PIP_WHEEL = "pip-26.3-py3-none-any.whl"
+PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
+
+
+def ensure_venv() -> None:
+    """A .venv with pip in it, made by the Python that runs this."""
+    if _venv_works():
+        return
+    with step(f"Making a virtual environment in .venv with Python {sys.version.split()[0]}"):
+        shutil.rmtree(VENV, ignore_errors=True)
+        if importlib.util.find_spec("ensurepip"):
+            run_logged([sys.executable, "-m", "venv", str(VENV)], "setup")
+        else:
+            run_logged([sys.executable, "-m", "venv", "--without-pip", str(VENV)], "setup")
+            _install_pip()
+
+
+def ensure_packages(requirements: str) -> None:
+    """The pinned packages of a requirements file, installed only when the file has changed."""
+    stamp = VENV / f".installed-{requirements}"
+    digest = digest_of(*_files_of(requirements), sys.version_info[:2])
+    if is_stamped(stamp, digest):
+        return
+    with step(f"Installing the Python packages of {requirements} (about half a minute)"):
+        pip_install("-r", requirements)
+    stamp.write_text(digest)
+
+
+def pip_install(*what: str) -> None:
+    quiet = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
+    run_logged([str(VENV_PYTHON), "-m", "pip", "install", *quiet, *what], "setup-pip")
+
+
+def _venv_works() -> bool:
+    """A .venv that was moved, or whose Python is gone, is made anew."""
+    pip = next(VENV.glob("lib/python3.*/site-packages/pip"), None)
+    if pip is None or not os.access(VENV_PYTHON, os.X_OK):
+        return False
+    version = pip.parent.parent.name.removeprefix("python3.")
+    return version.isdigit() and int(version) >= 11
+
+
+def _files_of(requirements: str) -> list[Path]:
+    """The file and those that it takes in with -r."""
+    first = ROOT / requirements
+    included = re.findall(r"^-r\s+(\S+)", first.read_text(), re.MULTILINE)
+    return [first, *(ROOT / name for name in included)]
+
+
+def _install_pip() -> None:
+    """ensurepip is missing (Debian keeps it in python3-venv): take pip's own wheel from PyPI."""
+    with tempfile.TemporaryDirectory() as folder:
+        wheel = Path(folder) / PIP_WHEEL
+        wheel.write_bytes(_download_pip())
+        run_logged([str(VENV_PYTHON), f"{wheel}/pip", "install", "--no-index", str(wheel)], "setup")
+
+
+def _download_pip() -> bytes:
+    index = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/") + "/pip/"
+    try:
+        content = _fetch(urllib.parse.urljoin(index, _wheel_link(_fetch(index).decode())))
+    except (OSError, urllib.error.URLError) as error:
+        raise LocalError(
+            f"This Python has no ensurepip, and pip cannot be fetched from {index} ({error}). "
+            "Install it (Debian: apt-get install python3-venv) and call again."
+        ) from None
+    if hashlib.sha256(content).hexdigest() != PIP_SHA256:
+        raise LocalError(f"{index} answered with another {PIP_WHEEL} than the pinned one.")
+    return content
+
+
+def _wheel_link(page: str) -> str:
+    found = re.search(rf'href="([^"#]*/{re.escape(PIP_WHEEL)})[#"]', page)
+    if not found:
+        raise LocalError(f"The package index does not list {PIP_WHEEL}.")
+    return html.unescape(found.group(1))
+
+
+def _fetch(url: str) -> bytes:
+    if not url.startswith("https://") and "PIP_INDEX_URL" not in os.environ:
+        raise LocalError(f"{url} is not fetched: only https is.")
+    with urllib.request.urlopen(url, timeout=60) as answer:  # noqa: S310  checked above
+        return answer.read()

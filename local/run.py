@@ -1,0 +1,90 @@
+"""`make run`: start everything, show the sample once, serve until Ctrl-C."""
+
+import fcntl
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from local.console import LocalError, fail, say
+from local.paths import ROOT, var_dir
+from local.ports import ports_from_environment, refuse_taken
+from local.servers import announce_foreign_servers
+from local.site import Account, Site
+from local.supervisor import StopRequested
+
+FOREVER_S = 3600.0
+
+
+def run(is_once: bool) -> int:
+    """The exit status: 0 after Ctrl-C or, with ONCE=1, when the sample's tables are printed."""
+    try:
+        var = var_dir()
+        with only_one(var):
+            ports = ports_from_environment()
+            refuse_taken(ports)
+            return _serve(Site(var, ports), is_once)
+    except LocalError as error:
+        return fail(str(error))
+
+
+@contextmanager
+def only_one(var: Path) -> Iterator[None]:
+    """Hold the checkout's lock; a second start says that one is already running."""
+    var.mkdir(parents=True, exist_ok=True)
+    path = var / "run.lock"
+    with path.open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise LocalError(
+                f"benchsite is already running in this checkout (process {lock.read().strip()}). "
+                "Stop that one with Ctrl-C, or use it."
+            ) from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield
+        lock.truncate(0)
+
+
+def stop_on_signals(site: Site) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, site.supervisor.request_stop)
+
+
+def _serve(site: Site, is_once: bool) -> int:
+    stop_on_signals(site)
+    say(f"benchsite in {ROOT}")
+    announce_foreign_servers()
+    try:
+        account = site.start()
+        _greet(site, account)
+        status = site.run_sample("--wait", *(() if is_once else ("--unless-done",)))
+        if is_once:
+            return status
+        if status:
+            say("The sample campaign did not end well (reason above); benchsite goes on serving.")
+        say(f"\nServing {site.url} (Ctrl-C stops everything; logs in {site.supervisor.log_dir})")
+        while True:
+            site.supervisor.wait(FOREVER_S)
+    except StopRequested:
+        return 130 if is_once else 0
+    finally:
+        say("Stopping …")
+        site.stop()
+        say("Stopped; nothing is left running.")
+
+
+def _greet(site: Site, account: Account) -> None:
+    say(f"\n  Address   {site.url}")
+    say(f"  Account   {account.name}")
+    if account.password:
+        say(f"  Password  {account.password}   (shown this once; stored only as a hash)\n")
+    else:
+        say(
+            "  Password  the one from the first start (forgotten: "
+            "BENCHSITE_ADMIN_PASSWORD=… make run sets another)\n"
+        )

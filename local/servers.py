@@ -1,0 +1,60 @@
+"""PostgreSQL and Redis together: our own, or the ones that the environment names."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from local import postgres, redis
+from local.console import say
+from local.supervisor import Supervisor
+
+READY_S = 60.0
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Where the two are; `own` are the prepared servers that we started ourselves."""
+
+    database_url: str
+    redis_url: str
+    own: tuple = ()
+
+    def clean_up(self) -> None:
+        for server in self.own:
+            server.clean_up()
+
+
+def start_servers(
+    supervisor: Supervisor, var: Path, *, is_throw_away: bool = False, respect_urls: bool = True
+) -> Servers:
+    """Start what the environment does not name; return when both answer."""
+    database_url = os.environ.get("DATABASE_URL", "") if respect_urls else ""
+    redis_url = os.environ.get("REDIS_URL", "") if respect_urls else ""
+    own = []
+    if not redis_url:
+        server = redis.prepare(var)
+        own.append(server)
+        redis_url = server.url
+    if not database_url:
+        server = postgres.prepare(var, is_throw_away=is_throw_away)
+        own.append(server)
+        database_url = server.url
+    for server in own:
+        supervisor.start(server.program)
+    for server in own:
+        _wait_for(supervisor, server)
+    if database_url == getattr(own[-1] if own else None, "url", None):
+        own[-1].make_database()
+    return Servers(database_url, redis_url, tuple(own))
+
+
+def announce_foreign_servers() -> None:
+    for variable, what in (("DATABASE_URL", "PostgreSQL"), ("REDIS_URL", "Redis")):
+        if os.environ.get(variable):
+            say(f"  {what}: the one that {variable} names")
+
+
+def _wait_for(supervisor: Supervisor, server) -> None:
+    name = server.program.name
+    log = supervisor.log_dir / f"{name}.log"
+    supervisor.wait_until(server.accepts_connections, READY_S, f"{name} (its log: {log})")

@@ -1,0 +1,133 @@
+"""A whole installation on this machine: servers, database, static files, all processes."""
+
+import http.client
+import os
+import secrets as random_secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+from local import programs
+from local.console import LocalError, step
+from local.paths import ROOT, tail
+from local.ports import LOOPBACK, Ports
+from local.secrets import secret_key_file
+from local.servers import Servers, start_servers
+from local.setup import digest_of, is_stamped
+from local.supervisor import Supervisor
+
+WEB_READY_S = 60.0
+
+
+@dataclass(frozen=True)
+class Account:
+    """The first account; the password is "" where it was made by an earlier start."""
+
+    name: str
+    password: str
+
+
+class Site:
+    """Start with `start()`, watch through `supervisor.wait`, end with `stop()`."""
+
+    def __init__(self, var: Path, ports: Ports, *, is_throw_away: bool = False):
+        self.var = var
+        self.ports = ports
+        self.is_throw_away = is_throw_away
+        self.supervisor = Supervisor(var / "log")
+        self.servers: Servers | None = None
+        self.env: dict[str, str] = {}
+
+    @property
+    def url(self) -> str:
+        return f"http://{LOOPBACK}:{self.ports.web}"
+
+    def start(self) -> Account:
+        """Everything up to a web server that answers; the first account."""
+        with step("Starting PostgreSQL and Redis"):
+            self.servers = start_servers(
+                self.supervisor,
+                self.var,
+                is_throw_away=self.is_throw_away,
+                respect_urls=not self.is_throw_away,
+            )
+        self.env = self._environment()
+        with step("Bringing the database up to date"):
+            self._manage("migrate", "--no-input", "-v", "0")
+        self._collect_static()
+        with step("Starting web, launcher, general worker, dispatcher, beat and demo target"):
+            for program in programs.programs(self.env, self.ports):
+                self.supervisor.start(program)
+            account = self._ensure_admin()
+            self.supervisor.wait_until(self._web_answers, WEB_READY_S, self._what("web"))
+        return account
+
+    def stop(self) -> None:
+        self.supervisor.stop_all()
+        if self.servers:
+            self.servers.clean_up()
+
+    def run_sample(self, *arguments: str) -> int:
+        """`manage.py sample` with its tables on our terminal; its exit status."""
+        ports = ("--http-port", str(self.ports.demo_http), "--https-port")
+        program = programs.manage(
+            "sample", *ports, str(self.ports.demo_https), *arguments, env=self.env
+        )
+        return self.supervisor.run_to_end(program, log=None)
+
+    def _environment(self) -> dict[str, str]:
+        env = {
+            **programs.plain_environment(),
+            "DATABASE_URL": self.servers.database_url,
+            "REDIS_URL": self.servers.redis_url,
+            "BENCHSITE_VAR": str(self.var),
+            "BENCHSITE_BIND": f"{LOOPBACK}:{self.ports.web}",
+        }
+        env.setdefault("BENCHSITE_URL", self.url)
+        if not (env.get("BENCHSITE_SECRET_KEY") or env.get("BENCHSITE_SECRET_KEY_FILE")):
+            env["BENCHSITE_SECRET_KEY_FILE"] = str(secret_key_file(self.var))
+        return env
+
+    def _ensure_admin(self) -> Account:
+        """The account's password goes over the environment, never into a log or a list."""
+        name = os.environ.get("BENCHSITE_ADMIN") or "admin"
+        given = os.environ.get("BENCHSITE_ADMIN_PASSWORD", "")
+        password = given or random_secrets.token_urlsafe(12)
+        env = {**self.env, "BENCHSITE_ADMIN": name, "BENCHSITE_ADMIN_PASSWORD": password}
+        arguments = () if given else ("--only-if-missing",)
+        output = self._manage("ensure_admin", *arguments, env=env)
+        return Account(name, "" if "is there already" in output else password)
+
+    def _collect_static(self) -> None:
+        stamp = self.var / "static" / ".benchsite-collected"
+        files = sorted(path for path in (ROOT / "static").rglob("*") if path.is_file())
+        facts = [(str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in files]
+        code = ROOT / "benchsite" / "staticfiles.py"
+        lock = ROOT / "package-lock.json"
+        digest = digest_of(code, lock, ROOT / "requirements.txt", facts)
+        if is_stamped(stamp, digest):
+            return
+        with step("Collecting the static files"):
+            self._manage("collectstatic", "--no-input", "-v", "0")
+            stamp.write_text(digest)
+
+    def _manage(self, *arguments: str, env: dict[str, str] | None = None) -> str:
+        """Run one of Django's commands; its output. Raises LocalError with the end of its log."""
+        program = programs.manage(*arguments, env=env or self.env)
+        log = self.supervisor.log_dir / f"{program.name}.log"
+        log.unlink(missing_ok=True)
+        if self.supervisor.run_to_end(program, log):
+            raise LocalError(f"`manage.py {arguments[0]}` failed:\n{tail(log)}")
+        return log.read_text()
+
+    def _web_answers(self) -> bool:
+        connection = http.client.HTTPConnection(LOOPBACK, self.ports.web, timeout=5)
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status < 500
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def _what(self, name: str) -> str:
+        return f"{name} (its log: {self.supervisor.log_dir / f'{name}.log'})"

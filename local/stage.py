@@ -1,0 +1,71 @@
+"""`python -m local site`: a throw-away installation on free ports, for tests and pictures.
+
+The first line of its output is JSON: where it is and how to sign in. It ends at the end of its
+input or at SIGTERM, and nothing of it is left.
+"""
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from local.console import LocalError, fail
+from local.ports import LOOPBACK, free_ports
+from local.run import stop_on_signals
+from local.site import Account, Site
+from local.supervisor import StopRequested
+
+
+def stage() -> int:
+    _forget_settings()
+    var = Path(tempfile.mkdtemp(prefix="benchsite-site-"))
+    var.chmod(0o711)  # root's PostgreSQL runs as nobody, who has to get through
+    site = Site(var, free_ports(), is_throw_away=True)
+    stop_on_signals(site)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            account = site.start()
+        print(json.dumps(_facts(site, account)), flush=True)
+        while not _input_has_ended():
+            site.supervisor.wait(0.2)
+        return 0
+    except StopRequested:
+        return 0
+    except LocalError as error:
+        return fail(str(error))
+    finally:
+        site.stop()
+        shutil.rmtree(var, ignore_errors=True)
+
+
+def _facts(site: Site, account: Account) -> dict:
+    return {
+        "url": site.url,
+        "demo_http": f"http://{LOOPBACK}:{site.ports.demo_http}",
+        "demo_https": f"https://{LOOPBACK}:{site.ports.demo_https}",
+        "username": account.name,
+        "password": account.password,
+        "pids": site.supervisor.pids(),
+        "log_dir": str(site.supervisor.log_dir),
+        "env": {
+            name: value
+            for name, value in site.env.items()
+            if name in {"DATABASE_URL", "REDIS_URL"} or name.startswith("BENCHSITE_")
+        },
+    }
+
+
+def _forget_settings() -> None:
+    """The caller's installation is none of ours."""
+    for name in list(os.environ):
+        if name.startswith("BENCHSITE_") or name in {"DATABASE_URL", "REDIS_URL"}:
+            del os.environ[name]
+
+
+def _input_has_ended() -> bool:
+    readable, _, _ = select.select([sys.stdin], [], [], 0)
+    return bool(readable) and not sys.stdin.buffer.read1(1)

@@ -1,0 +1,186 @@
+"""Keeps children running, and leaves none behind.
+
+A child that dies is started again, sooner at first and later each time; the terminal is told. At
+the end the children are asked to stop in the opposite order of their start, and whatever they
+themselves have left over is ended too.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from local.children import Program, how_it_ended, rotate, spawn
+from local.console import LocalError, say
+
+PR_SET_CHILD_SUBREAPER = 36
+TICK_S = 0.1
+FIRST_BACKOFF_S = 0.5
+LONGEST_BACKOFF_S = 30.0
+# A child that has lived this long is taken as healthy: its next end counts as the first one.
+HEALTHY_S = 30.0
+
+
+class StopRequested(Exception):
+    """Somebody has asked this process to end."""
+
+
+@dataclass
+class Child:
+    program: Program
+    process: subprocess.Popen
+    started_at: float
+    failures: int = 0
+    restart_at: float | None = None
+
+
+class Supervisor:
+    """Starts programs, watches them, and stops them all; use it from the main thread only."""
+
+    def __init__(self, log_dir: Path, tell: Callable[[str], None] = say):
+        self.log_dir = log_dir
+        self.tell = tell
+        self.children: dict[str, Child] = {}
+        self.guests: set[int] = set()  # programs of run_to_end
+        self.is_stopping = False
+        log_dir.mkdir(parents=True, exist_ok=True)
+        # What our children leave behind becomes our own child, so that it can be found and ended.
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+    def start(self, program: Program) -> None:
+        rotate(self._log(program.name))
+        process = spawn(program, self._log(program.name))
+        self.children[program.name] = Child(program, process, time.monotonic())
+
+    def pids(self) -> dict[str, int]:
+        return {name: child.process.pid for name, child in self.children.items()}
+
+    def is_alive(self, name: str) -> bool:
+        return self.children[name].process.poll() is None
+
+    def tick(self) -> None:
+        """Start again whatever has died and has waited long enough."""
+        _reap(set(self.pids().values()) | self.guests)
+        for child in self.children.values():
+            if child.restart_at is None and child.process.poll() is not None:
+                self._plan_restart(child)
+            if child.restart_at is not None and time.monotonic() >= child.restart_at:
+                self._restart(child)
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass while watching the children. Raises StopRequested."""
+        until = time.monotonic() + seconds
+        while True:
+            if self.is_stopping:
+                raise StopRequested
+            self.tick()
+            left = until - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(TICK_S, left))
+
+    def wait_until(self, is_ready: Callable[[], bool], seconds: float, what: str) -> None:
+        """Wait for a condition. Raises LocalError when it does not come about in time."""
+        until = time.monotonic() + seconds
+        while not is_ready():
+            if time.monotonic() > until:
+                raise LocalError(f"{what} was not ready within {seconds:.0f} s.")
+            self.wait(TICK_S)
+
+    def run_to_end(self, program: Program, log: Path | None) -> int:
+        """Run a program that ends by itself, while the others are watched; its exit status."""
+        process = spawn(program, log)
+        self.guests.add(process.pid)
+        try:
+            while process.poll() is None:
+                self.wait(TICK_S)
+        finally:
+            _end(process, program.stop_signals)
+            self.guests.discard(process.pid)
+        return process.returncode
+
+    def request_stop(self, *_signal: object) -> None:
+        self.is_stopping = True
+
+    def stop(self, name: str) -> None:
+        """Stop one child for good."""
+        child = self.children.pop(name)
+        _end(child.process, child.program.stop_signals)
+
+    def stop_all(self) -> None:
+        for name in reversed(list(self.children)):
+            self.stop(name)
+        _end_leftovers()
+
+    def _log(self, name: str) -> Path:
+        return self.log_dir / f"{name}.log"
+
+    def _plan_restart(self, child: Child) -> None:
+        lived_s = time.monotonic() - child.started_at
+        child.failures = 1 if lived_s > HEALTHY_S else child.failures + 1
+        backoff_s = min(FIRST_BACKOFF_S * 2 ** (child.failures - 1), LONGEST_BACKOFF_S)
+        child.restart_at = time.monotonic() + backoff_s
+        _kill_group(child.process.pid)
+        self.tell(
+            f"{child.program.name} {how_it_ended(child.process.returncode)}; starting it again in "
+            f"{backoff_s:g} s (its log: {self._log(child.program.name)})"
+        )
+
+    def _restart(self, child: Child) -> None:
+        child.process = spawn(child.program, self._log(child.program.name))
+        child.started_at = time.monotonic()
+        child.restart_at = None
+
+
+def _end(process: subprocess.Popen, stop_signals: tuple) -> None:
+    for stop_signal, patience_s in stop_signals:
+        if process.poll() is not None:
+            break
+        process.send_signal(stop_signal)
+        try:
+            process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            continue
+    _kill_group(process.pid)
+    process.wait()
+
+
+def _kill_group(pid: int) -> None:
+    """Whatever is left of a child's own session; its leader has had its chance."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def _reap(known: set[int]) -> None:
+    """Orphans that came to us and have ended would else stay as zombies."""
+    for pid in set(_own_children()) - known:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+
+
+def _end_leftovers(seconds: float = 3.0) -> None:
+    """Grandchildren in sessions of their own have become our children: end and reap them."""
+    until = time.monotonic() + seconds
+    stop_signal = signal.SIGTERM
+    while left := _own_children():
+        if time.monotonic() > until:
+            stop_signal = signal.SIGKILL
+        for pid in left:
+            _signal_and_reap(pid, stop_signal)
+        time.sleep(0.05)
+
+
+def _own_children() -> list[int]:
+    path = Path(f"/proc/self/task/{os.getpid()}/children")
+    return [int(pid) for pid in path.read_text().split()] if path.exists() else []
+
+
+def _signal_and_reap(pid: int, stop_signal: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        os.kill(pid, stop_signal)
+        os.waitpid(pid, os.WNOHANG)

@@ -1,0 +1,68 @@
+"""`make test`: Python on real servers, the browser modules in node, the pages in Chromium."""
+
+import sys
+
+from local.browsers import ensure_chromium, version_of
+from local.children import Program
+from local.console import LocalError, fail, say
+from local.node_env import node_dir
+from local.paths import ROOT
+from local.supervisor import StopRequested, Supervisor
+from local.throw_away import throw_away_servers
+
+NO_TESTS_CHOSEN = 5  # pytest's exit status
+
+
+def test(arguments: list[str]) -> int:
+    """0 when every test that could run has passed. With arguments: only pytest, with them."""
+    try:
+        with throw_away_servers() as (supervisor, env):
+            results = (
+                {"chosen tests": _pytest(supervisor, env, *arguments)}
+                if arguments
+                else _all_tests(supervisor, env)
+            )
+    except LocalError as error:
+        return fail(str(error))
+    except StopRequested:
+        return 130
+    return _report(results)
+
+
+def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
+    results = {
+        "Python tests": _pytest(supervisor, env, "-m", "not browser"),
+        "JavaScript tests": _node_tests(supervisor, env),
+    }
+    chromium = ensure_chromium()
+    if chromium:
+        say(f"\nBrowser tests in {version_of(chromium)}")
+        results["browser tests"] = _pytest(supervisor, env, "-m", "browser", "tests/browser")
+    return results
+
+
+def _pytest(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
+    command = (sys.executable, "-m", "pytest", "-q", *arguments)
+    status = supervisor.run_to_end(Program("pytest", command, env), log=None)
+    return 0 if status == NO_TESTS_CHOSEN else status
+
+
+def _node_tests(supervisor: Supervisor, env: dict[str, str]) -> int:
+    """Files by name: what node makes of a folder has changed between its versions."""
+    files = sorted(
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests" / "js").rglob("*")
+        if path.name.endswith((".test.js", ".test.mjs"))
+    )
+    if not files:
+        say("There are no JavaScript tests.")
+        return 1
+    command = (str(node_dir() / "node"), "--test", *files)
+    return supervisor.run_to_end(Program("node", command, env), log=None)
+
+
+def _report(results: dict[str, int]) -> int:
+    say()
+    for what, status in results.items():
+        say(f"  {what}: {'passed' if status == 0 else f'FAILED (status {status})'}")
+    return 1 if any(results.values()) else 0

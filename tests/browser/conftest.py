@@ -1,0 +1,111 @@
+"""A real Chromium and a whole installation of its own for it: every process, nothing mocked.
+
+`site` (once a session) knows the address, the demo target's ports and the administrator; `page` is
+a fresh browser tab. Every test in this folder is marked `browser`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from local.browsers import find_chromium
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FLAGS = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+ACTION_TIMEOUT_MS = 10_000
+
+
+@dataclass(frozen=True)
+class SiteFacts:
+    """`pids` by process name; `env` lets a test call manage.py on this installation."""
+
+    url: str
+    demo_http: str
+    demo_https: str
+    username: str
+    password: str
+    pids: dict[str, int]
+    log_dir: str
+    env: dict[str, str]
+
+    def port_of(self, scheme: str) -> int:
+        address = self.demo_https if scheme == "https" else self.demo_http
+        return int(address.rsplit(":", 1)[1])
+
+
+def pytest_collection_modifyitems(items):
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    found = find_chromium()
+    if not found:
+        pytest.skip("There is no Chromium on PATH; `make test` as root installs one.")
+    return found
+
+
+@pytest.fixture(scope="session")
+def site(chromium):
+    """The installation: migrated database, web, launcher, dispatcher, beat, demo target."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "local", "site"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    first_line = process.stdout.readline()
+    if not first_line:
+        pytest.fail("The installation for the browser tests did not start; see above.")
+    yield SiteFacts(**json.loads(first_line))
+    process.stdin.close()
+    process.wait(60)
+
+
+@pytest.fixture(scope="session")
+def browser(chromium):
+    from playwright.sync_api import sync_playwright
+
+    # Playwright's loop runs in this thread, where Django would refuse to touch the database.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser, site):
+    """A tab without cookies; links may be given without the site's address."""
+    context = browser.new_context(base_url=site.url, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(ACTION_TIMEOUT_MS)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def signed_in(page, site):
+    """The same tab with the administrator signed in."""
+    page.goto("/login/")
+    page.fill("input[name=username]", site.username)
+    page.fill("input[name=password]", site.password)
+    page.click("button[type=submit]")
+    page.wait_for_url(lambda url: "/login/" not in url)
+    return page
