@@ -15,6 +15,7 @@ from campaigns.domain.lifecycle import (
     Validity,
 )
 from campaigns.domain.lifecycle import RunState as State
+from campaigns.domain.snapshot import Second
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.targets import Target
 from campaigns.models.visibility import SharedQuerySet
@@ -149,6 +150,9 @@ class ShardSecond(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.run_id} shard {self.shard} second {self.second} step {self.step}"
+
+    def value(self) -> Second:
+        return Second.from_json(vars(self))
 
 
 class RunSummary(models.Model):

@@ -1,0 +1,143 @@
+"""A run's summary: derived from its seconds, made again whenever late ones arrive."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from campaigns.domain.lifecycle import Outcome, ShardState, Validity
+from campaigns.domain.plan import Plan, planned_duration_s
+from campaigns.domain.series import points_of, vitals_of
+from campaigns.domain.snapshot import Second, Total
+from campaigns.domain.validity import judge, limits_with
+from campaigns.models import Run, RunSummary, Shard, ShardSecond
+from campaigns.services.observations import headline_us, observe
+
+
+@transaction.atomic
+def summarise_run(run: Run) -> RunSummary:
+    """Merge the run's seconds into a summary and judge the run by it.
+
+    Idempotent: with the same seconds the summary stays, with others there is a new revision.
+    """
+    Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
+    merging = _Merging(n_steps=len(run.snapshot["plan"]["steps"]))
+    shards = list(run.shards.all())
+    series = list(points_of(merging.read(run), _last_seconds(shards)))
+    latest = run.summaries.order_by("-revision").first()
+    summary = latest
+    if latest is None or latest.digest != merging.digest.hexdigest():
+        summary = RunSummary.objects.create(
+            run=run,
+            revision=latest.revision + 1 if latest else 1,
+            n_seconds=merging.n_rows,
+            digest=merging.digest.hexdigest(),
+            duration_s=measured_s(run, shards, series),
+            total=merging.total.to_json(),
+            steps=[step.to_json() for step in merging.steps],
+            series=series,
+            vitals=merging.vitals(shards),
+        )
+    run.validity, run.validity_reasons = judge_run(run, summary)
+    Run.objects.filter(pk=run.pk).update(
+        validity=run.validity, validity_reasons=run.validity_reasons
+    )
+    return summary
+
+
+def judge_run(run: Run, summary: RunSummary) -> tuple[Validity, list[dict[str, Any]]]:
+    """Whether the run's numbers may be believed, and the reasons, worst first."""
+    total = Total.from_json(summary.total)
+    return judge(
+        observe(run, summary, total), limits_with(settings.VALIDITY_LIMITS), headline_us(total)
+    )
+
+
+def measured_s(run: Run, shards: list[Shard], series: list[dict[str, Any]]) -> float:
+    """Seconds from the start of the measurement to the end of its last request.
+
+    The injectors say it exactly (`measured_s` of their end line). Where one could not, seconds
+    tell it as well as they can: the plan's own duration if the last request ended in that second,
+    else the end of the last second in which a request ended.
+    """
+    exact = [(shard.end or {}).get("measured_s") for shard in shards]
+    if exact and all(value is not None for value in exact):
+        return max(exact)
+    ended = [
+        point["second"]
+        for point in series
+        if point["second"] >= 0 and point["ok"] + point["failed"] + point["dropped"]
+    ]
+    if not ended:
+        return 0.0
+    planned = planned_duration_s(Plan.from_json(run.snapshot["plan"]).load)
+    if planned is not None and run.outcome in {None, Outcome.COMPLETE}:
+        return float(min(max(planned, ended[-1]), ended[-1] + 1))
+    return float(ended[-1] + 1)
+
+
+@dataclass(slots=True)
+class _Merging:
+    """Everything that one pass over the rows collects. The warm-up is in no total."""
+
+    n_steps: int
+    n_rows: int = 0
+    digest: Any = field(default_factory=hashlib.sha256)
+    total: Total = field(default_factory=Total)
+    steps: list[Total] = field(default_factory=list)
+    samples: dict[int, list[tuple[int, dict]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.steps = [Total() for _ in range(self.n_steps)]
+
+    def read(self, run: Run) -> Iterator[tuple[int, Second]]:
+        """Pass the run's (shard, second) pairs on, ordered by second, and add them up."""
+        rows = run.seconds.order_by("second", "shard", "step")
+        for row in rows.iterator(chunk_size=500):
+            second = row.value()
+            self.n_rows += 1
+            self.digest.update(_fingerprint(row))
+            if second.second >= 0:
+                self._add(row.shard, second)
+            yield row.shard, second
+
+    def _add(self, shard: int, second: Second) -> None:
+        if second.step < self.n_steps:
+            self.steps[second.step].add(second)
+        self.total.add(second)
+        if second.vitals:
+            self.samples.setdefault(shard, []).append((second.second, second.vitals))
+
+    def vitals(self, shards: list[Shard]) -> list[dict[str, Any]]:
+        return [
+            {**vitals_of(self.samples.get(shard.number, []), shard.number), "host": shard.host}
+            for shard in shards
+        ]
+
+
+def _fingerprint(row: ShardSecond) -> bytes:
+    """What the row holds, as bytes that are the same whenever it holds the same."""
+    values = (
+        row.shard,
+        row.second,
+        row.step,
+        row.counters,
+        row.errors,
+        row.statuses,
+        row.in_flight,
+        row.timings,
+        row.vitals,
+    )
+    return json.dumps(values, sort_keys=True).encode()
+
+
+def _last_seconds(shards: list[Shard]) -> dict[int, int | None]:
+    """Each shard's last second; None for a lost one, which owes the rest."""
+    return {
+        shard.number: shard.last_second if shard.state == ShardState.DONE else None
+        for shard in shards
+    }
