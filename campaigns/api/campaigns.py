@@ -127,6 +127,7 @@ class CampaignViewSet(VisibleViewSet):
             .annotate(
                 n_runs=Count("runs"), n_done=Count("runs", filter=Q(runs__state=RunState.DONE))
             )
+            .order_by("-pk")
         )
 
     @extend_schema(request=NewCampaign, responses={201: CampaignSerializer})

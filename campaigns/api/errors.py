@@ -15,7 +15,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidPlan, Refused
+from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidFields, InvalidPlan
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +46,7 @@ def one_error_shape(error: Exception, context: dict[str, Any]) -> Response:
     http_status, code, message = _judge(error)
     if http_status == status.HTTP_500_INTERNAL_SERVER_ERROR:
         logger.error("API: %s", context.get("request"), exc_info=error)
-    fields = _spec_fields(error) if isinstance(error, InvalidPlan) else {}
-    return Response(error_body(code, message, fields), http_status)
+    return Response(error_body(code, message, _fields_of(error)), http_status)
 
 
 def _judge(error: Exception) -> tuple[int, str, str]:
@@ -58,10 +57,8 @@ def _judge(error: Exception) -> tuple[int, str, str]:
             return 403, "forbidden", str(error) or "You may not do this."
         case Forbidden():
             return 403, "forbidden", str(error)
-        case InvalidPlan():
+        case InvalidFields():
             return 400, "invalid", _INVALID
-        case Refused():
-            return 409, "refused", str(error)
         case BenchsiteError():
             return 409, "refused", str(error)
         case OperationalError() | InterfaceError() | PoolTimeout():
@@ -112,5 +109,7 @@ def _joined(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _spec_fields(error: InvalidPlan) -> dict[str, str]:
-    return {f"spec.{path}": text for path, text in error.errors.items()}
+def _fields_of(error: Exception) -> dict[str, str]:
+    if isinstance(error, InvalidPlan):
+        return {f"spec.{path}": text for path, text in error.errors.items()}
+    return error.errors if isinstance(error, InvalidFields) else {}

@@ -36,7 +36,6 @@ class TargetSerializer(serializers.ModelSerializer):
 
 
 class EndpointInput(StrictSerializer):
-    id = IdField(required=False, help_text="Of an endpoint that stays; without it a new one.")
     scheme = serializers.ChoiceField(choices=Endpoint.SCHEMES)
     host = serializers.CharField(max_length=253)
     port = serializers.IntegerField(min_value=1, max_value=65535)
@@ -79,7 +78,7 @@ class TargetViewSet(VisibleViewSet):
 
     @extend_schema(request=TargetInput)
     def update(self, request, pk):
-        """Replaces all three fields; an endpoint that is left out goes, archived if it has runs."""
+        """Replaces all three fields; an endpoint left out goes, archived if it has tests."""
         target = self.get_object()
         edit_target(by=self.actor, target=target, **validated(TargetInput, request.data))
         return self.answer(target.pk)

@@ -1,0 +1,32 @@
+"""Clients of the API: somebody signed in, or somebody's program with a token."""
+
+import pytest
+from django.core.cache import cache
+from rest_framework.test import APIClient
+
+from campaigns.permissions import Actor, Scope
+from campaigns.services.tokens import create_token
+
+
+@pytest.fixture(autouse=True)
+def _no_failures_counted_before():
+    cache.clear()
+
+
+def client_of(user) -> APIClient:
+    client = APIClient()
+    client.force_login(user)
+    return client
+
+
+def token_client(user, scope=Scope.WRITE) -> APIClient:
+    _, text = create_token(by=Actor(user=user), name=f"{scope} job", scope=scope, days=1)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {text}")
+    return client
+
+
+@pytest.fixture
+def api(alice):
+    """Alice's program, which may write."""
+    return token_client(alice)

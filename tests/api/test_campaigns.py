@@ -1,0 +1,166 @@
+import pytest
+
+from campaigns.models import Campaign
+from tests.api.conftest import client_of, token_client
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_project,
+    make_run,
+    make_target,
+    make_test,
+    plan_spec,
+)
+
+CAMPAIGNS = "/api/v1/campaigns/"
+
+
+@pytest.fixture
+def plan(project):
+    return make_plan(project).plan
+
+
+@pytest.fixture
+def endpoint(project):
+    return make_endpoint(make_target(project))
+
+
+@pytest.fixture
+def body(project, plan, endpoint):
+    return {
+        "project": project.pk,
+        "name": "overhead",
+        "cells": [{"plan": plan.pk, "endpoint": endpoint.pk}],
+        "repeats": 2,
+    }
+
+
+def test_it_makes_a_draft_with_a_test_per_cell(api, body, plan, endpoint):
+    answer = api.post(CAMPAIGNS, body, format="json")
+    assert answer.status_code == 201
+    made = answer.json()
+    assert made["state"] == "draft"
+    assert made["n_runs"] == 0
+    assert made["created_by"] == "alice"
+    (test,) = made["tests"]
+    assert (test["plan"], test["plan_number"]) == (plan.pk, 1)
+    assert (test["endpoint"], test["origin"]) == (endpoint.pk, endpoint.origin)
+    assert test["connection_mode"] == "new"
+
+
+def test_a_cell_takes_the_latest_version_or_the_one_it_names(api, body, plan):
+    plan.versions.create(number=2, spec=plan_spec(model="sequential", requests=5))
+    assert api.post(CAMPAIGNS, body, format="json").json()["tests"][0]["plan_number"] == 2
+    body["cells"][0]["version"] = 1
+    assert api.post(CAMPAIGNS, body, format="json").json()["tests"][0]["plan_number"] == 1
+
+
+def test_it_starts_once_and_stops(api, body):
+    address = f"{CAMPAIGNS}{api.post(CAMPAIGNS, body, format='json').json()['id']}/"
+    started = api.post(f"{address}start/").json()
+    assert started["state"] == "running"
+    assert started["n_runs"] == 2
+    again = api.post(f"{address}start/")
+    assert again.status_code == 409
+    assert again.json()["error"]["code"] == "refused"
+    assert api.post(f"{address}stop/").json()["n_done"] == 2
+
+
+def test_it_repeats_as_a_new_draft(api, body):
+    made = api.post(CAMPAIGNS, body, format="json").json()
+    answer = api.post(f"{CAMPAIGNS}{made['id']}/repeat/")
+    assert answer.status_code == 201
+    assert answer.json()["id"] != made["id"]
+    assert answer.json()["state"] == "draft"
+    assert answer.json()["name"] == made["name"]
+
+
+def test_a_get_never_starts_stops_or_repeats(api, project):
+    campaign = make_campaign(project)
+    make_test(campaign)
+    for verb in ("start", "stop", "repeat"):
+        assert api.get(f"{CAMPAIGNS}{campaign.pk}/{verb}/").status_code == 405
+    assert Campaign.objects.get().state == "draft"
+
+
+def test_a_foreign_plan_or_endpoint_is_not_there(api, body):
+    foreign = make_project()
+    body["cells"] = [
+        {
+            "plan": make_plan(foreign).plan_id,
+            "endpoint": make_endpoint(make_target(foreign)).pk,
+        }
+    ]
+    answer = api.post(CAMPAIGNS, body, format="json")
+    assert answer.status_code == 400
+    assert set(answer.json()["error"]["fields"]) == {"cells.0.plan", "cells.0.endpoint"}
+    assert foreign.name not in answer.content.decode()
+
+
+def test_a_plan_of_another_of_my_projects_does_not_fit(api, body, alice):
+    other = make_project(owner=alice)
+    body["cells"][0]["plan"] = make_plan(other).plan_id
+    answer = api.post(CAMPAIGNS, body, format="json")
+    assert set(answer.json()["error"]["fields"]) == {"cells.0.plan"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("repeats", 0),
+        ("repeats", 51),
+        ("injectors", 65),
+        ("pause_s", -1),
+        ("order", "alphabetical"),
+        ("practical_threshold", 7),
+        ("seed", -1),
+        ("cells", []),
+        ("name", ""),
+        ("started_at", "2026-01-01T00:00:00Z"),
+        ("created_by", 1),
+    ],
+)
+def test_a_wrong_field_is_named(api, body, field, value):
+    answer = api.post(CAMPAIGNS, {**body, field: value}, format="json")
+    assert answer.status_code == 400
+    assert field in answer.json()["error"]["fields"]
+
+
+def test_it_lists_by_state(api, project):
+    draft = make_campaign(project)
+    started = make_campaign(project, started_at="2026-11-21T12:00:00Z")
+    done = make_campaign(
+        project, started_at="2026-11-21T12:00:00Z", finished_at="2026-11-21T12:05:00Z"
+    )
+    for state, campaign in {"draft": draft, "running": started, "done": done}.items():
+        rows = api.get(f"{CAMPAIGNS}?state={state}").json()["results"]
+        assert [(row["id"], row["state"]) for row in rows] == [(campaign.pk, state)]
+    assert api.get(f"{CAMPAIGNS}?state=stopping").json()["count"] == 0
+
+
+def test_it_counts_runs_for_members_of_a_team_of_several(project, bob, api):
+    campaign = make_campaign(project)
+    test = make_test(campaign)
+    make_run(test, repeat=1, state="done", outcome="complete")
+    make_run(test, repeat=2)
+    for client in (api, client_of(bob)):
+        row = client.get(f"{CAMPAIGNS}{campaign.pk}/").json()
+        assert (row["n_runs"], row["n_done"]) == (2, 1)
+
+
+@pytest.mark.parametrize(("scope", "status"), [("read", 403), ("run", 200), ("write", 200)])
+def test_the_scope_run_starts(alice, project, scope, status):
+    campaign = make_campaign(project)
+    make_test(campaign)
+    answer = token_client(alice, scope).post(f"{CAMPAIGNS}{campaign.pk}/start/")
+    assert answer.status_code == status
+
+
+def test_a_list_of_campaigns_costs_the_same_few_queries(
+    api, project, django_assert_max_num_queries
+):
+    for _ in range(6):
+        make_test(make_campaign(project))
+    with django_assert_max_num_queries(8):
+        assert api.get(CAMPAIGNS).json()["count"] == 6

@@ -1,0 +1,154 @@
+"""One shape for everything that is refused, whoever refuses it."""
+
+import pytest
+from django.db import OperationalError
+from rest_framework.exceptions import ValidationError
+from rest_framework.test import APIClient
+
+from campaigns.api import errors
+from campaigns.domain.errors import InvalidPlan
+from tests.api.conftest import client_of
+
+TARGETS = "/api/v1/targets/"
+
+
+def error_of(answer, status: int, code: str) -> dict:
+    """The error, after a look that it has the shape and nothing else."""
+    assert answer.status_code == status
+    assert answer["Content-Type"] == "application/json"
+    body = answer.json()
+    assert set(body) == {"error"}
+    error = body["error"]
+    assert set(error) == {"code", "message", "fields"}
+    assert error["code"] == code
+    assert error["message"]
+    assert all(isinstance(text, str) for text in error["fields"].values())
+    return error
+
+
+def test_401(db):
+    error_of(APIClient().get(TARGETS), 401, "unauthenticated")
+
+
+def test_403(vera, project):
+    body = {
+        "project": project.pk,
+        "name": "demo",
+        "endpoints": [{"scheme": "http", "host": "127.0.0.1", "port": 8081}],
+    }
+    error_of(client_of(vera).post(TARGETS, body, format="json"), 403, "forbidden")
+
+
+def test_404_of_a_row_and_of_an_address(api):
+    error_of(api.get(f"{TARGETS}123456789/"), 404, "not_found")
+    error_of(api.get("/api/v1/nothing/"), 404, "not_found")
+    error_of(api.post("/api/v1/nothing/"), 404, "not_found")
+    error_of(api.get("/api/v1/targets"), 404, "not_found")
+    error_of(api.get("/api/v1/"), 404, "not_found")
+
+
+def test_404_of_a_number_beyond_the_database_and_of_a_page_beyond_the_last(api):
+    error_of(api.get(f"{TARGETS}{10**30}/"), 404, "not_found")
+    error_of(api.get(f"{TARGETS}?page=77"), 404, "not_found")
+
+
+@pytest.mark.parametrize("method", ["delete", "patch", "options", "put"])
+def test_405(api, method):
+    error_of(getattr(api, method)(TARGETS), 405, "method_not_allowed")
+
+
+def test_406(api):
+    error_of(api.get(TARGETS, HTTP_ACCEPT="text/html"), 406, "not_acceptable")
+
+
+def test_413(api, settings):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    error_of(api.post(TARGETS, {"name": "x" * 200}, format="json"), 413, "too_large")
+
+
+def test_415(api):
+    answer = api.post(TARGETS, "name=x", content_type="application/x-www-form-urlencoded")
+    error_of(answer, 415, "unsupported_media_type")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{",
+        "",
+        '{"name": NaN}',
+        '{"port": 1e999}',
+        '{"port": 99999999999999999999}',
+        '{"port": ' + "9" * 5000 + "}",
+        '{"name": "a\\u0000b"}',
+        '{"name": "\\ud800"}',
+        "[" * 100_000,
+        b"\xff\xfe",
+    ],
+    ids=lambda text: repr(text[:20]),
+)
+def test_json_that_cannot_be_read_or_stored(api, text):
+    answer = api.post(TARGETS, text, content_type="application/json")
+    if text == "":
+        error_of(answer, 400, "invalid")
+    else:
+        error_of(answer, 400, "parse_error")
+
+
+@pytest.mark.parametrize("body", [[], "text", 1, None, True])
+def test_a_body_that_is_no_object(api, body):
+    error = error_of(api.post(TARGETS, body, format="json"), 400, "invalid")
+    assert error["fields"]
+
+
+def test_a_field_is_named_by_its_path(api, project):
+    body = {
+        "project": project.pk,
+        "name": "",
+        "endpoints": [
+            {"scheme": "http", "host": "127.0.0.1", "port": 8081},
+            {"scheme": "gopher", "host": "x", "port": 0},
+        ],
+        "colour": "red",
+    }
+    error = error_of(api.post(TARGETS, body, format="json"), 400, "invalid")
+    assert error["fields"] == {
+        "colour": "There is no such field here. Known: name, environment, endpoints, project."
+    }
+    del body["colour"]
+    error = error_of(api.post(TARGETS, body, format="json"), 400, "invalid")
+    assert set(error["fields"]) == {"name", "endpoints.1.scheme", "endpoints.1.port"}
+
+
+def test_a_filter_that_makes_no_sense(api):
+    error = error_of(api.get("/api/v1/runs/?state=sleeping&campaign=x"), 400, "invalid")
+    assert set(error["fields"]) == {"state", "campaign"}
+
+
+def test_500_says_nothing_of_the_inside_and_the_log_does(api, monkeypatch, caplog):
+    def fails(*_, **__):
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr("campaigns.api.access.VisibleViewSet.page_of", fails)
+    answer = api.get(TARGETS)
+    assert "secret" not in error_of(answer, 500, "internal")["message"]
+    assert "secret detail" in caplog.text
+
+
+def test_503_while_the_database_is_away(api, monkeypatch):
+    def fails(*_, **__):
+        raise OperationalError("connection refused to db.internal")
+
+    monkeypatch.setattr("campaigns.api.access.VisibleViewSet.page_of", fails)
+    assert "db.internal" not in error_of(api.get(TARGETS), 503, "unavailable")["message"]
+
+
+def test_an_invalid_plan_is_told_field_by_field():
+    answer = errors.one_error_shape(InvalidPlan({"load.over_s": "Needs a time."}), {})
+    assert answer.status_code == 400
+    assert answer.data["error"]["fields"] == {"spec.load.over_s": "Needs a time."}
+
+
+def test_nested_details_become_paths():
+    detail = ValidationError({"a": ["one.", "two."], "b": [{}, {"c": ["three."]}]}).detail
+    assert errors.flat(detail) == {"a": "one. two.", "b.1.c": "three."}

@@ -1,0 +1,79 @@
+from dataclasses import fields
+
+import pytest
+
+from campaigns.api import specs
+from campaigns.domain.plan import Load, Plan, Step, Timeouts
+from tests.api.conftest import client_of
+from tests.factories import make_plan, plan_spec
+
+PLANS = "/api/v1/plans/"
+
+
+def test_it_makes_a_plan_with_its_first_version(api, project):
+    answer = api.post(
+        PLANS, {"project": project.pk, "name": "add", "spec": plan_spec()}, format="json"
+    )
+    assert answer.status_code == 201
+    made = answer.json()
+    assert made["versions"] == [1]
+    assert made["latest"]["number"] == 1
+    assert Plan.from_json(made["latest"]["spec"]) == Plan.from_json(plan_spec())
+
+
+def test_an_edit_makes_a_version_and_the_first_stays_as_it_was(api, project):
+    plan = make_plan(project).plan
+    slower = plan_spec(model="over", requests=100, over_s=100)
+    answer = api.put(f"{PLANS}{plan.pk}/", {"name": plan.name, "spec": slower}, format="json")
+    assert answer.json()["versions"] == [1, 2]
+    first = api.get(f"{PLANS}{plan.pk}/versions/1/").json()
+    assert first["spec"]["load"]["over_s"] == 10
+    numbers = [row["number"] for row in api.get(f"{PLANS}{plan.pk}/versions/").json()["results"]]
+    assert numbers == [1, 2]
+    again = api.put(f"{PLANS}{plan.pk}/", {"name": "renamed", "spec": slower}, format="json")
+    assert again.json()["versions"] == [1, 2]
+    assert again.json()["name"] == "renamed"
+
+
+def test_a_wrong_spec_is_answered_field_by_field(api, project):
+    wrong = plan_spec(model="over", requests=100)
+    wrong["steps"][0]["path"] = "no-slash"
+    answer = api.post(PLANS, {"project": project.pk, "name": "add", "spec": wrong}, format="json")
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert error["code"] == "invalid"
+    assert set(error["fields"]) == {"spec.load.over_s", "spec.steps.0.path"}
+
+
+@pytest.mark.parametrize("spec", [None, [], "text", 5, {"steps": [[]]}, {"load": []}])
+def test_a_spec_of_another_shape_is_answered_and_does_not_break(api, project, spec):
+    answer = api.post(PLANS, {"project": project.pk, "name": "add", "spec": spec}, format="json")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"]
+
+
+def test_it_archives_a_plan(api, project):
+    plan = make_plan(project).plan
+    assert api.post(f"{PLANS}{plan.pk}/archive/").json()["archived_at"]
+    assert api.get(f"{PLANS}?archived=false").json()["count"] == 0
+
+
+def test_a_stranger_finds_neither_plan_nor_versions(charlie, project):
+    plan = make_plan(project).plan
+    client = client_of(charlie)
+    for address in ("", "versions/", "versions/1/"):
+        assert client.get(f"{PLANS}{plan.pk}/{address}").status_code == 404
+    assert client.get(PLANS).json()["count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("described", "value"),
+    [
+        (specs.SpecSerializer, Plan),
+        (specs.StepSerializer, Step),
+        (specs.LoadSerializer, Load),
+        (specs.TimeoutsSerializer, Timeouts),
+    ],
+)
+def test_the_description_names_the_fields_of_the_domain(described, value):
+    assert set(described().fields) == {field.name for field in fields(value)}

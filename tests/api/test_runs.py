@@ -1,0 +1,117 @@
+import pytest
+
+from campaigns.domain.snapshot import Second, Timing
+from tests.api.conftest import client_of
+from tests.factories import (
+    make_campaign,
+    make_project,
+    make_run,
+    make_second,
+    make_test,
+    store_second,
+)
+
+RUNS = "/api/v1/runs/"
+
+
+@pytest.fixture
+def campaign(project):
+    return make_campaign(project)
+
+
+@pytest.fixture
+def run(campaign):
+    return make_run(make_test(campaign))
+
+
+def test_it_reads_a_run_with_its_frozen_copy(api, run):
+    row = api.get(f"{RUNS}{run.pk}/").json()
+    assert row["label"] == run.label
+    assert row["origin"] == run.test.endpoint.origin
+    assert row["snapshot"]["plan_name"] == row["plan_name"]
+
+
+def test_a_list_leaves_the_copies_out(api, run):
+    (row,) = api.get(RUNS).json()["results"]
+    assert row["id"] == run.pk
+    assert "snapshot" not in row
+
+
+def test_it_filters(api, campaign, alice):
+    first, second = make_test(campaign), make_test(campaign)
+    done = make_run(
+        first, state="done", outcome="stopped", validity="invalid", t0="2026-11-21T12:00:00Z"
+    )
+    queued = make_run(second)
+    elsewhere = make_run(make_test(make_campaign(make_project(owner=alice))))
+    expected = {
+        f"campaign={campaign.pk}": {done, queued},
+        f"project={campaign.project_id}": {done, queued},
+        f"project={elsewhere.campaign.project_id}": {elsewhere},
+        f"test={first.pk}": {done},
+        f"plan={second.plan_version.plan_id}": {queued},
+        f"target={first.endpoint.target_id}": {done},
+        "state=done": {done},
+        "state=done&state=queued": {done, queued, elsewhere},
+        "outcome=stopped": {done},
+        "validity=invalid": {done},
+        "since=2026-11-21T12:00:00Z": {done},
+        "until=2026-11-21T12:00:00Z": set(),
+    }
+    for query, runs in expected.items():
+        rows = api.get(f"{RUNS}?{query}").json()["results"]
+        assert {row["id"] for row in rows} == {run.pk for run in runs}, query
+
+
+def test_it_stops_a_queued_run_at_once(api, run):
+    stopped = api.post(f"{RUNS}{run.pk}/stop/").json()
+    assert (stopped["state"], stopped["outcome"]) == ("done", "stopped")
+    again = api.post(f"{RUNS}{run.pk}/stop/")
+    assert again.status_code == 409
+    assert run.label in again.json()["error"]["message"]
+
+
+def test_a_viewer_does_not_stop(vera, run):
+    assert client_of(vera).post(f"{RUNS}{run.pk}/stop/").status_code == 403
+
+
+def test_seconds_come_as_they_are_stored_and_in_order(api, run):
+    stored = [make_second(second, [1000, 2000 + second]) for second in (1, -1, 0)]
+    for second in stored:
+        store_second(run, second)
+    rows = api.get(f"{RUNS}{run.pk}/seconds/").json()["results"]
+    assert [row["second"] for row in rows] == [-1, 0, 1]
+    read = Second.from_json(rows[2])
+    assert read.counters == stored[0].to_json()["counters"]
+    timing = read.timings["response"]
+    assert (timing.n, timing.sum_us) == (2, 3001)
+    assert timing.histogram == Timing.of([1000, 2001]).histogram
+
+
+def test_seconds_come_in_pages_and_from_where_one_stopped(api, run):
+    for second in range(5):
+        store_second(run, make_second(second, [1000]))
+        store_second(run, make_second(second, [1000], step=1))
+    address = f"{RUNS}{run.pk}/seconds/"
+    page = api.get(f"{address}?page_size=4").json()
+    assert page["count"] == 10
+    assert len(page["results"]) == 4
+    rows = api.get(f"{address}?after=2&step=1").json()["results"]
+    assert [(row["second"], row["step"]) for row in rows] == [(3, 1), (4, 1)]
+    assert api.get(f"{address}?shard=1").json()["count"] == 0
+
+
+def test_a_stranger_finds_no_run_and_no_second(charlie, run):
+    store_second(run, make_second(0, [1000]))
+    client = client_of(charlie)
+    for address in ("", "seconds/", "tables/", "tables.csv"):
+        assert client.get(f"{RUNS}{run.pk}/{address}").status_code == 404
+    assert client.post(f"{RUNS}{run.pk}/stop/").status_code == 404
+    assert client.get(RUNS).json()["count"] == 0
+
+
+def test_a_list_of_runs_costs_the_same_few_queries(api, campaign, django_assert_max_num_queries):
+    for _ in range(6):
+        make_run(make_test(campaign))
+    with django_assert_max_num_queries(6):
+        assert api.get(RUNS).json()["count"] == 6
