@@ -1,21 +1,32 @@
-"""Reads environment variables; an error names the variable and says what would be right."""
+"""Reads environment variables; an error names the variable and says what would be right.
 
+A variable that is set to nothing counts as not set: that is how compose passes one on.
+"""
+
+import ipaddress
 import os
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
 _TRUE = {"1", "true", "yes", "on"}
-_FALSE = {"0", "false", "no", "off", ""}
+_FALSE = {"0", "false", "no", "off"}
 
 
 def env_str(name: str, default: str = "") -> str:
-    return os.environ.get(name, default)
+    return os.environ.get(name) or default
+
+
+def env_choice(name: str, choices: tuple[str, ...], default: str) -> str:
+    text = env_str(name, default)
+    if text not in choices:
+        raise ImproperlyConfigured(f"{name}={text!r}: write one of {', '.join(choices)}.")
+    return text
 
 
 def env_bool(name: str, default: bool = False) -> bool:
     text = os.environ.get(name)
-    if text is None:
+    if not text:
         return default
     if text.lower() in _TRUE:
         return True
@@ -26,7 +37,7 @@ def env_bool(name: str, default: bool = False) -> bool:
 
 def env_int(name: str, default: int) -> int:
     text = os.environ.get(name)
-    if text is None or text == "":
+    if not text:
         return default
     try:
         return int(text)
@@ -36,7 +47,18 @@ def env_int(name: str, default: int) -> int:
 
 def env_list(name: str, default: str = "") -> list[str]:
     """A list from "a,b c": commas and spaces both separate."""
-    return os.environ.get(name, default).replace(",", " ").split()
+    return env_str(name, default).replace(",", " ").split()
+
+
+def env_networks(name: str, default: str = "") -> list[str]:
+    """A list of networks such as 10.0.0.0/8 or fc00::/7; a single address is a network too."""
+    networks = env_list(name, default)
+    for network in networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name}: {error}. Write such as 10.1.0.0/16.") from None
+    return networks
 
 
 def env_secret(name: str) -> str:

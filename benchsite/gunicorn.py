@@ -7,16 +7,16 @@ from gevent import monkey
 
 monkey.patch_all()
 
-import os  # noqa: E402  the patch has to come first
+from benchsite.env import env_int, env_str  # noqa: E402  the patch has to come first
 
-bind = os.environ.get("BENCHSITE_BIND", "127.0.0.1:8000")
+bind = env_str("BENCHSITE_BIND", "127.0.0.1:8000")
 worker_class = "gevent"
-workers = int(os.environ.get("BENCHSITE_WEB_WORKERS", "1"))
+workers = env_int("BENCHSITE_WEB_WORKERS", 1)
 worker_connections = 1000
 # An open event stream must not hold up a restart for long.
 graceful_timeout = 3
 timeout = 60
 # The control socket would stand in $HOME, where two installations share its path.
 control_socket_disable = True
-accesslog = "-" if os.environ.get("BENCHSITE_ACCESS_LOG") else None
-forwarded_allow_ips = os.environ.get("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1")
+accesslog = "-" if env_str("BENCHSITE_ACCESS_LOG") else None
+forwarded_allow_ips = env_str("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1")

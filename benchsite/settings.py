@@ -6,16 +6,22 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from benchsite.env import env_bool, env_int, env_list, env_secret, env_str
+from benchsite.env import (
+    env_bool,
+    env_choice,
+    env_int,
+    env_list,
+    env_networks,
+    env_secret,
+    env_str,
+)
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
 
 # --- what kind of installation -------------------------------------------------------------------
 # "local": one machine, plain HTTP on loopback (make run, make test). "server": behind TLS.
-MODE = env_str("BENCHSITE_MODE", "local")
-if MODE not in {"local", "server"}:
-    raise ImproperlyConfigured(f"BENCHSITE_MODE={MODE!r}: write local or server.")
+MODE = env_choice("BENCHSITE_MODE", ("local", "server"), "local")
 IS_SERVER = MODE == "server"
 DEBUG = False
 SECRET_KEY = env_secret("BENCHSITE_SECRET_KEY")
@@ -88,7 +94,10 @@ if not DATABASE_URL:
     raise ImproperlyConfigured(
         "DATABASE_URL is not set. `make run` starts a PostgreSQL and sets it."
     )
-DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
+try:
+    DATABASES = {"default": dj_database_url.parse(DATABASE_URL)}
+except ValueError as error:
+    raise ImproperlyConfigured(f"DATABASE_URL is not the address of a database: {error}") from None
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
@@ -144,7 +153,7 @@ CELERY_BEAT_SCHEDULE = {
 # --- the engine ----------------------------------------------------------------------------------
 # Networks that injectors may connect to. A server allows nothing until its settings list networks.
 LOCAL_NETWORKS = "127.0.0.0/8 ::1/128 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"
-ALLOWED_NETWORKS = env_list("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
+ALLOWED_NETWORKS = env_networks("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
 INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 2)
 INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
 SPOOL_DIR = Path(env_str("BENCHSITE_SPOOL", str(VAR_DIR / "spool")))
@@ -267,11 +276,12 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- logs ----------------------------------------------------------------------------------------
+LOG_LEVEL = env_choice("BENCHSITE_LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["stderr"], "level": env_str("BENCHSITE_LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {"axes": {"level": "WARNING"}},
 }

@@ -82,7 +82,8 @@ class Site:
             "BENCHSITE_VAR": str(self.var),
             "BENCHSITE_BIND": f"{LOOPBACK}:{self.ports.web}",
         }
-        env.setdefault("BENCHSITE_URL", self.url)
+        env["BENCHSITE_URL"] = env.get("BENCHSITE_URL") or self.url
+        env.pop("BENCHSITE_ADMIN_PASSWORD", None)  # the business of one command only
         if not (env.get("BENCHSITE_SECRET_KEY") or env.get("BENCHSITE_SECRET_KEY_FILE")):
             env["BENCHSITE_SECRET_KEY_FILE"] = str(secret_key_file(self.var))
         return env
