@@ -7,7 +7,7 @@ import {
 
 test("figures have three significant digits, commas and a true minus", () => {
   assert.equal(figure(18.94), "18.9");
-  assert.equal(figure(0.0712), "0.071");
+  assert.equal(figure(0.0712), "0.0712");
   assert.equal(figure(12345), "12,345");
   assert.equal(figure(-4.2), "\u22124.20");
   assert.equal(figure(0), "0");

@@ -1,23 +1,8 @@
 // Figures as the pages write them, and where axes and labels go. Pure.
 
-const MINUS = "\u2212";
+import { figure } from "../lib/format.js";
 
-// Three significant digits, thousands with commas, a true minus; "–" for what is not there.
-export function figure(value, digits = 3) {
-  if (value === null || value === undefined || Number.isNaN(value)) return "–";
-  const size = Math.abs(value);
-  const places = size === 0 ? 0 : Math.max(0, digits - 1 - Math.floor(Math.log10(size) + 1e-9));
-  const text = size.toLocaleString("en", {
-    minimumFractionDigits: Math.min(places, 3),
-    maximumFractionDigits: Math.min(places, 3),
-  });
-  return value < 0 ? MINUS + text : text;
-}
-
-// A whole number with commas and a true minus.
-export function whole(value) {
-  return figure(Math.round(value), 1);
-}
+export { figure };
 
 // Ticks 1 2 5 10 … within [low, high], thinned to at most `most`.
 export function logTicks(low, high, most = 6) {

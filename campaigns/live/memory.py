@@ -1,0 +1,80 @@
+"""Answers and reports that this process has made already: a page that a hundred people watch is
+computed once for each change, not once for each of them.
+
+A key holds everything on which the value depends, so nothing here can be out of date.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from django.db.models import Max
+
+from campaigns.domain.results import Answer, RunReport, Sentence
+from campaigns.models import Campaign, Run, RunEvent, RunSummary, ShardSecond
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.reports import run_report
+
+_T = TypeVar("_T")
+
+
+class Memory(Generic[_T]):
+    """Keeps the `size` values that were used last; a value is made once, also for many at once."""
+
+    def __init__(self, size: int):
+        self._size = size
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, _Slot[_T]] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        with self._lock:
+            slot = self._kept.setdefault(key, _Slot())
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+        return slot.get(make)
+
+
+class _Slot(Generic[_T]):
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._values: list[_T] = []
+
+    def get(self, make: Callable[[], _T]) -> _T:
+        with self._lock:
+            if not self._values:
+                self._values.append(make())
+            return self._values[0]
+
+
+_ANSWERS: Memory[Answer] = Memory(16)
+_SENTENCES: Memory[Sentence] = Memory(500)
+_REPORTS: Memory[RunReport] = Memory(32)
+
+
+def answer_of(campaign: Campaign) -> Answer:
+    return _ANSWERS.get(_campaign_key(campaign), lambda: campaign_answer(campaign))
+
+
+def sentence_of(campaign: Campaign) -> Sentence:
+    """The answer's sentence alone, for lists: it is small, so many can be kept."""
+    return _SENTENCES.get(_campaign_key(campaign), lambda: campaign_answer(campaign).sentence)
+
+
+def report_of(run: Run) -> RunReport:
+    return _REPORTS.get(_run_key(run), lambda: run_report(run))
+
+
+def _campaign_key(campaign: Campaign) -> tuple:
+    event = RunEvent.objects.filter(run__campaign=campaign).aggregate(newest=Max("pk"))
+    summary = RunSummary.objects.filter(run__campaign=campaign).aggregate(newest=Max("pk"))
+    n_runs = campaign.runs.count()
+    return campaign.pk, campaign.state, n_runs, event["newest"], summary["newest"]
+
+
+def _run_key(run: Run) -> tuple:
+    event = RunEvent.objects.filter(run=run).aggregate(newest=Max("pk"))
+    summary = RunSummary.objects.filter(run=run).aggregate(newest=Max("pk"))
+    second = ShardSecond.objects.filter(run=run).aggregate(newest=Max("pk"))
+    return run.pk, run.state, run.validity, event["newest"], summary["newest"], second["newest"]

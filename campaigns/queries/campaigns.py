@@ -1,0 +1,187 @@
+"""What the pages of campaigns read: the grid of a new one, the list, the runs of one."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
+from campaigns.domain.plan import ConnectionMode, Plan
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Target, Test
+from campaigns.models import Plan as PlanRow
+from campaigns.permissions import Actor
+from campaigns.queries.plans import load_words
+
+STATES = ("draft", "running", "stopping", "done")
+_MODES = {
+    "http": (ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE),
+    "https": (ConnectionMode.NEW, ConnectionMode.RESUMED, ConnectionMode.KEEP_ALIVE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    endpoint: Endpoint
+    mode: ConnectionMode
+    is_first: bool  # of its endpoint: where a column group begins
+
+    @property
+    def key(self) -> str:
+        return f"{self.endpoint.pk}.{self.mode}"
+
+
+@dataclass(frozen=True, slots=True)
+class GridPlan:
+    version: PlanVersion
+    plan: Plan
+
+    @property
+    def load_words(self) -> str:
+        return load_words(self.plan.load)
+
+    def cell_key(self, arm: Arm) -> str:
+        return f"{self.version.pk}.{arm.key}"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Plans × arms of a project: one tick is one test."""
+
+    plans: tuple[GridPlan, ...]
+    targets: tuple[tuple[Target, tuple[tuple[Endpoint, int], ...], int], ...]
+    arms: tuple[Arm, ...]
+
+    @cached_property
+    def cells(self) -> dict[str, tuple[GridPlan, Arm]]:
+        """Every possible cell by its key, in the order of the grid."""
+        return {plan.cell_key(arm): (plan, arm) for plan in self.plans for arm in self.arms}
+
+
+def grid_of(project: Project) -> Grid:
+    """The latest version of each plan, and each endpoint in each mode that makes sense on it."""
+    live = Endpoint.objects.filter(archived_at=None)
+    targets = [
+        target
+        for target in project.targets.filter(archived_at=None).prefetch_related(
+            Prefetch("endpoints", queryset=live, to_attr="live_endpoints")
+        )
+        if target.live_endpoints
+    ]
+    return Grid(
+        plans=tuple(_grid_plans(project)),
+        targets=tuple(_column_group(target) for target in targets),
+        arms=tuple(arm for target in targets for arm in _arms_of(target)),
+    )
+
+
+def _grid_plans(project: Project):
+    plans = PlanRow.objects.filter(project=project, archived_at=None)
+    versions = PlanVersion.objects.filter(plan__in=plans).select_related("plan")
+    latest = versions.order_by("plan__name", "plan", "-number").distinct("plan__name", "plan")
+    for version in latest:
+        try:
+            yield GridPlan(version, version.value())
+        except InvalidPlan:
+            continue  # stored by an older program; its own page says what is wrong
+
+
+def _column_group(target: Target):
+    endpoints = tuple((each, len(_MODES[each.scheme])) for each in target.live_endpoints)
+    return target, endpoints, sum(n for _, n in endpoints)
+
+
+def _arms_of(target: Target):
+    for endpoint in target.live_endpoints:
+        for nth, mode in enumerate(_MODES[endpoint.scheme]):
+            yield Arm(endpoint, mode, is_first=nth == 0)
+
+
+def ticks_for(question: str, grid: Grid) -> list[str]:
+    """The cells that answer a question: "https" all arms of a pair, "works" the first arm."""
+    if not grid.plans or not grid.arms:
+        return []
+    plan = grid.plans[0]
+    if question == "works":
+        return [plan.cell_key(grid.arms[0])]
+    for target, endpoints, _ in grid.targets:
+        if {endpoint.scheme for endpoint, _ in endpoints} >= {"http", "https"}:
+            arms = [arm for arm in grid.arms if arm.endpoint.target_id == target.pk]
+            return [plan.cell_key(arm) for arm in arms]
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFilter:
+    """What the list is narrowed to; empty means any."""
+
+    name: str = ""
+    state: str = ""
+    target: int | None = None
+    since: datetime | None = None
+
+
+_STATE_IS = {
+    "draft": Q(started_at=None, finished_at=None),
+    "running": Q(started_at__isnull=False, finished_at=None, stop_requested_at=None),
+    "stopping": Q(finished_at=None, stop_requested_at__isnull=False),
+    "done": Q(finished_at__isnull=False),
+}
+
+
+def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QuerySet[Campaign]:
+    """The project's campaigns, newest first, each with its counts, tests, targets and plans."""
+    found = Campaign.objects.visible_to(actor).filter(project=project)
+    if by.name:
+        found = found.filter(
+            Q(name__icontains=by.name)
+            | Exists(_tests_named(by.name).filter(campaign=OuterRef("pk")))
+        )
+    if by.state:
+        found = found.filter(_STATE_IS[by.state])
+    if by.target:
+        tests = Test.objects.filter(campaign=OuterRef("pk"), endpoint__target=by.target)
+        found = found.filter(Exists(tests))
+    if by.since:
+        found = found.filter(created_at__gte=by.since)
+    return with_counts(found)
+
+
+def _tests_named(text: str) -> QuerySet[Test]:
+    return Test.objects.filter(
+        Q(endpoint__target__name__icontains=text) | Q(plan_version__plan__name__icontains=text)
+    )
+
+
+def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
+    tests = Test.objects.select_related("endpoint__target", "plan_version__plan")
+    return (
+        campaigns.annotate(
+            n_runs=Count("runs"),
+            n_done=Count("runs", filter=Q(runs__state=RunState.DONE)),
+        )
+        .select_related("created_by")
+        .prefetch_related(Prefetch("tests", queryset=tests))
+        .order_by("-pk")
+    )
+
+
+def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
+    """Campaigns that were started and are not over, the oldest first: they run in that order."""
+    found = Campaign.objects.visible_to(actor).filter(project=project)
+    return with_counts(found.filter(started_at__isnull=False, finished_at=None)).order_by(
+        "started_at"
+    )
+
+
+def current_run_of(campaign: Campaign) -> Run | None:
+    """The run that is being made; None between two runs."""
+    active = campaign.runs.filter(state__in=ACTIVE_STATES)
+    return active.select_related("test__endpoint").order_by("-position").first()
+
+
+def runs_of(campaign: Campaign) -> list[Run]:
+    """All runs of a campaign in their order."""
+    related = ("test__endpoint", "test__plan_version__plan")
+    return list(campaign.runs.select_related(*related).order_by("position"))

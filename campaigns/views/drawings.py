@@ -1,0 +1,194 @@
+"""Where the marks of server-drawn plots lie, in percent of their width: forests and split bars.
+
+Pure. Templates write the numbers into SVG attributes, so the plots stretch without a script.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any
+
+from campaigns.domain.results import OverheadAnswer, SplitAnswer
+from campaigns.domain.units import figure, number
+
+# A wider axis would press all intervals into one point; what lies beyond is cut at the edge.
+_WIDEST = 20.0
+_TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 20)
+_MOST_TICKS = 8
+_LEAST_GAP = 7.0  # percent between two tick labels
+# The share of the bar's width (about 440 px) that a label of 44 px needs.
+_LABEL_SHARE = 10.0
+PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "lateness")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One row of a forest: whisker from `low` to `high`, the mark at `at`."""
+
+    at: float
+    low: float
+    high: float
+    width: float
+    is_primary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    at: float
+    text: str
+
+
+class RatioAxis:
+    """A logarithmic axis through all rows that holds 1, the threshold's band and every interval."""
+
+    def __init__(self, forests: Iterable[Sequence[dict[str, Any]]], threshold: float):
+        ends = [
+            edge
+            for forest in forests
+            for row in forest
+            for edge in (row["low"], row["high"])
+            if edge and edge > 0
+        ]
+        widest = 1 + threshold
+        low = max(min([*ends, 1 / widest]), 1 / _WIDEST) / 1.03
+        high = min(max([*ends, widest]), _WIDEST) * 1.03
+        self._low, self._span = log(low), log(high) - log(low)
+        self.one = self.at(1)
+        self.band_from = self.at(1 / widest)
+        self.band_width = round(self.at(widest) - self.band_from, 2)
+        self.ticks = _thinned(
+            [Tick(self.at(t), f"{t:g}") for t in _TICKS if low < t < high], self.one
+        )
+
+    def at(self, ratio: float) -> float:
+        if ratio <= 0:
+            return 0.0
+        return round(min(100.0, max(0.0, 100 * (log(ratio) - self._low) / self._span)), 2)
+
+    def mark(self, row: dict[str, Any]) -> Mark:
+        low, high = self.at(row["low"]), self.at(row["high"])
+        return Mark(self.at(row["ratio"]), low, high, round(high - low, 2), row["primary"])
+
+
+def _thinned(ticks: list[Tick], one: float) -> list[Tick]:
+    """Ticks that leave room between their labels; 1 always stays."""
+    kept: list[Tick] = [tick for tick in ticks if tick.at == one]
+    for tick in sorted(ticks, key=lambda each: abs(each.at - one)):
+        if all(abs(tick.at - other.at) >= _LEAST_GAP for other in kept):
+            kept.append(tick)
+    return sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
+
+
+def forest_groups(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
+    """{"axis", "groups": [{"overhead", "rows": [(row, cells by key, mark or None)]}]}."""
+    axis = RatioAxis([each.forest for each in overheads], threshold)
+    return {"axis": axis, "groups": [_group(each, axis) for each in overheads]}
+
+
+def _group(overhead: OverheadAnswer, axis: RatioAxis) -> dict[str, Any]:
+    marks = {row["metric"]: axis.mark(row) for row in overhead.forest}
+    keys = [column.key for column in overhead.table.columns]
+    rows = [
+        (row, dict(zip(keys, row.cells, strict=True)), marks.get(row.label))
+        for row in overhead.table.rows
+    ]
+    return {"overhead": overhead, "rows": rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One part of a bar. `label` is "" where it would not fit."""
+
+    part: str
+    x: float
+    width: float
+    label: str
+    is_negative: bool = False
+
+
+def split_bars(splits: Sequence[SplitAnswer]) -> dict[str, Any]:
+    """All arms' bars on one axis from 0: {"parts", "ticks", "groups"}; a group is one pair."""
+    totals = [row["total_ms"] for split in splits for row in split.rows]
+    scale = 100 / (_round_up(max(totals, default=0) * 1.02) or 1)
+    used = {
+        part
+        for split in splits
+        for row in split.rows
+        for part, value in row["parts"].items()
+        if value is not None
+    }
+    parts = [part for part in PARTS if part in used]
+    return {
+        "parts": parts,
+        "ticks": _length_ticks(100 / scale, scale),
+        "groups": [_split_group(split, parts, scale) for split in splits],
+    }
+
+
+def _split_group(split: SplitAnswer, parts: list[str], scale: float) -> dict[str, Any]:
+    http = split.rows[0]["total_ms"]
+    total = split.difference["total_ms"]
+    return {
+        "rows": [
+            {
+                **row,
+                "pieces": _pieces(row["parts"], parts, 0.0, scale),
+                "cells": _cells(row["parts"], parts, split.decimals),
+                "total": number(row["total_ms"], split.decimals),
+            }
+            for row in split.rows
+        ],
+        "difference": {
+            "pieces": _pieces(split.difference["parts"], parts, http, scale),
+            "cells": _cells(split.difference["parts"], parts, split.decimals, signed=True),
+            "total": number(total, split.decimals, signed=True),
+            "text": f"{figure(total, signed=True)}\u202fms",
+            "end": round(
+                min(88.0, (http + max(0.0, _positive(split.difference["parts"]))) * scale), 2
+            ),
+        },
+    }
+
+
+def _pieces(values: dict[str, float | None], parts: list[str], start: float, scale: float):
+    right = left = start
+    for part in parts:
+        value = values.get(part) or 0.0
+        width = round(abs(value) * scale, 3)
+        if not width:
+            continue
+        if value < 0:
+            left -= abs(value)
+        x = left if value < 0 else right
+        if value > 0:
+            right += value
+        label = f"{part} {figure(value)}" if width >= _LABEL_SHARE else ""
+        yield Piece(part, round(max(0.0, x) * scale, 3), width, label, value < 0)
+
+
+def _positive(values: dict[str, float | None]) -> float:
+    return sum(value for value in values.values() if value and value > 0)
+
+
+def _cells(values, parts: list[str], decimals: int, *, signed: bool = False) -> list[str]:
+    return [number(values.get(part), decimals, signed=signed) for part in parts]
+
+
+def _length_ticks(length: float, scale: float) -> list[Tick]:
+    step = _round_up(length / 6) or 1
+    count = int(length / step + 1e-9)
+    return [Tick(round(n * step * scale, 2), f"{n * step:g}") for n in range(count + 1)]
+
+
+def _round_up(value: float) -> float:
+    """The next of 1, 2, 2.5, 5 × 10ⁿ; 0 stays 0."""
+    if value <= 0:
+        return 0.0
+    power = 1.0
+    while power > value:
+        power /= 10
+    while power * 10 <= value:
+        power *= 10
+    return next(
+        step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= value
+    )
