@@ -1,0 +1,180 @@
+"""What the engine and its pages ask of the rows: free slots, live hosts, what waits, what is stuck.
+
+No permission check inside: these are read by the dispatcher, by operations, and by pages for
+campaigns that they found with `visible_to`.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import (
+    Count,
+    DateTimeField,
+    DurationField,
+    ExpressionWrapper,
+    F,
+    Max,
+    OuterRef,
+    Q,
+    Subquery,
+    Sum,
+    Value,
+)
+from django.db.models.functions import Coalesce, Greatest
+
+from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
+from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.limits import longest_run_s
+from campaigns.domain.plan import Load, Timeouts
+from campaigns.models import Campaign, InjectorHost, Run, Shard
+from campaigns.models.dbtime import ClockTimestamp, db_now
+
+# A host that announced itself within this time is alive; it does so every 5 s.
+ALIVE_S = 15
+# What the watchdog leaves to the dispatcher, which acts once a tick, before it calls a row stuck.
+STUCK_SLACK_S = 15.0
+
+
+def live_hosts():
+    """The injector hosts that announced themselves lately."""
+    return InjectorHost.objects.filter(seen_at__gt=db_now(-ALIVE_S))
+
+
+def total_slots() -> int:
+    """How many injectors could run at once on the live hosts."""
+    return live_hosts().aggregate(n=Sum("slots"))["n"] or 0
+
+
+def taken_slots() -> int:
+    """Slots that admitted runs hold or have been promised."""
+    return Shard.objects.filter(
+        state__in=[Part.OPEN, *LIVE_SHARD_STATES], run__state__in=ACTIVE_STATES
+    ).count()
+
+
+def free_slots() -> int:
+    return max(0, total_slots() - taken_slots())
+
+
+def head_runs():
+    """The next run of each campaign that has none under way, with `due_at`: when it may begin.
+
+    That is the pause after the end of the run before it, or the campaign's start.
+    """
+    first = (
+        Run.objects.filter(campaign=OuterRef("campaign"), state=RunState.QUEUED)
+        .order_by("position")
+        .values("pk")[:1]
+    )
+    last_end = (
+        Run.objects.filter(campaign=OuterRef("campaign"), state=RunState.DONE)
+        .order_by()
+        .values("campaign")
+        .annotate(last=Max("ended_at"))
+        .values("last")
+    )
+    pause = ExpressionWrapper(
+        F("campaign__pause_s") * Value(timedelta(seconds=1)), output_field=DurationField()
+    )
+    busy = Run.objects.filter(state__in=ACTIVE_STATES).values("campaign")
+    return (
+        Run.objects.filter(state=RunState.QUEUED, pk=Subquery(first))
+        .filter(campaign__started_at__isnull=False, campaign__finished_at=None)
+        .exclude(campaign__in=busy)
+        .annotate(last_end=Subquery(last_end))
+        .annotate(
+            due_at=Greatest(
+                Coalesce(
+                    ExpressionWrapper(F("last_end") + pause, output_field=DateTimeField()),
+                    F("campaign__started_at"),
+                ),
+                # A run that came back from a failed barrier waits from then on.
+                F("state_at"),
+            )
+        )
+        .select_related("campaign")
+    )
+
+
+def overrun_runs() -> list[tuple[int, float]]:
+    """Running runs that take longer than their plan allows: (pk, the allowed seconds)."""
+    return [(pk, limit_s) for pk, limit_s, late_s in _running_ages() if late_s > 0]
+
+
+def _running_ages() -> list[tuple[int, float, float]]:
+    rows = Run.objects.filter(state=RunState.RUNNING, t0__isnull=False).values_list(
+        "pk",
+        ClockTimestamp() - F("t0"),
+        "snapshot__plan__load",
+        "snapshot__plan__timeouts",
+        "snapshot__plan__warm_up_s",
+    )
+    ages = []
+    for pk, age, load, timeouts, warm_up_s in rows:
+        limit_s = longest_run_s(Load(**load), Timeouts(**timeouts), warm_up_s)
+        ages.append((pk, limit_s, age.total_seconds() - limit_s))
+    return ages
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """A run that stayed in a state for longer than anything is allowed to."""
+
+    run_id: int
+    state: str
+
+
+def stuck_runs() -> list[Stuck]:
+    """Runs beyond the greatest age of their state. Empty after any fault, or we are wrong."""
+    too_old = Q()
+    for state in (
+        RunState.PREPARING,
+        RunState.ARMED,
+        RunState.STOPPING,
+        RunState.FINALIZING,
+    ):
+        too_old |= Q(state=state, state_at__lt=db_now(-MAX_AGE_S[state] - STUCK_SLACK_S))
+    stuck = list(Run.objects.filter(too_old).values_list("pk", "state"))
+    expired = head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[RunState.QUEUED] - STUCK_SLACK_S))
+    stuck += expired.values_list("pk", "state")
+    stuck += [(pk, RunState.RUNNING) for pk, _, late_s in _running_ages() if late_s > STUCK_SLACK_S]
+    return [Stuck(pk, state) for pk, state in stuck]
+
+
+def waiting_reason(campaign: Campaign) -> str:
+    """Why a started campaign's next run has not begun, in a sentence; "" where nothing waits."""
+    head = head_runs().filter(campaign=campaign).first()
+    return reason_to_wait(head) if head else ""
+
+
+def _is_due():
+    return Q(due_at__lte=ClockTimestamp())
+
+
+def reason_to_wait(head: Run) -> str:
+    """What keeps a row of `head_runs` from beginning now, in a sentence; "" for nothing."""
+    if not head_runs().filter(pk=head.pk).filter(_is_due()).exists():
+        return f"Pausing {head.campaign.pause_s:g} s between two runs."
+    slots = total_slots()
+    if not slots:
+        return (
+            "No injector answers. Start one with: celery -A benchsite worker -Q inject "
+            "(make run starts one by itself)."
+        )
+    if slots < head.n_shards:
+        return (
+            f"Each run wants {head.n_shards} injectors at once, and only {slots} are there. "
+            "Start another injector host, or make the campaign with fewer."
+        )
+    busy = Run.objects.filter(target=head.target_id, state__in=ACTIVE_STATES).first()
+    if busy:
+        return f"Run {busy.label} is measuring this target; one run at a time keeps it undisturbed."
+    if free_slots() < head.n_shards:
+        return f"All injectors are busy ({taken_slots()} of {slots})."
+    return ""
+
+
+def count_by_state() -> dict[str, int]:
+    """How many runs are in each state short of done: what the dispatcher looks at each tick."""
+    rows = Run.objects.exclude(state=RunState.DONE).order_by().values_list("state")
+    return dict(rows.annotate(n=Count("pk")))

@@ -1,0 +1,23 @@
+"""Injector hosts announce themselves: that is how slots come to be free."""
+
+from django.db.models import Case, F, When
+from django.db.models.functions import Now
+
+from campaigns.models import InjectorHost
+from campaigns.models.dbtime import db_now
+from campaigns.queries.engine import ALIVE_S
+
+__all__ = ["ALIVE_S", "announce_host"]
+
+
+def announce_host(*, name: str, slots: int, facts: dict) -> None:
+    """Say that host `name` is alive and runs up to `slots` injectors at once.
+
+    `started_at` stays while the announcements go on and begins anew after a silence.
+    """
+    fields = {"slots": slots, "facts": facts, "seen_at": Now()}
+    since = Case(When(seen_at__lt=db_now(-ALIVE_S), then=Now()), default=F("started_at"))
+    if not InjectorHost.objects.filter(name=name).update(**fields, started_at=since):
+        InjectorHost.objects.bulk_create(
+            [InjectorHost(name=name, started_at=Now(), **fields)], ignore_conflicts=True
+        )
