@@ -1,0 +1,49 @@
+"""Stopping runs: a request is written beside the state, and the dispatcher acts on it."""
+
+from django.db.models.functions import Now
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.lifecycle import ACTIVE_STATES, Outcome, RunState, ShardState
+from campaigns.live.pokes import poke
+from campaigns.models import Run, Shard
+from campaigns.permissions import Action, Actor, require
+
+STOPPED_BEFORE = "Stopped before it began."
+
+
+def stop_run(*, by: Actor, run: Run) -> None:
+    """Stop one run: one that waits is done at once, one under way stops sending within a second.
+
+    Stopping a run that is being stopped changes nothing. Raises Refused for one that is done.
+    """
+    require(by, Action.STOP, run.campaign.project)
+    if end_queued(Run.objects.filter(pk=run.pk), Outcome.STOPPED, STOPPED_BEFORE):
+        return
+    request_stop(Run.objects.filter(pk=run.pk), "user", by=by.user)
+    if Run.objects.filter(pk=run.pk, state=RunState.DONE).exists():
+        raise Refused(f"Run {run.label} is over already; there is nothing to stop.")
+
+
+def request_stop(runs, why: str, by=None) -> int:
+    """Write the wish to stop into the active ones among `runs`; the first wish stays."""
+    asked = runs.filter(state__in=ACTIVE_STATES, stop_requested=None)
+    touched = list(asked.values_list("pk", "campaign_id"))
+    n_asked = asked.update(stop_requested=why, stop_requested_by=by)
+    for run_id, campaign_id in touched:
+        poke(run_id=run_id, campaign_id=campaign_id)
+    return n_asked
+
+
+def end_queued(runs, outcome: Outcome, reason: str) -> int:
+    """End the queued ones among `runs` without running them; how many there were."""
+    waiting = list(runs.filter(state=RunState.QUEUED).values_list("pk", "campaign_id"))
+    pks = [pk for pk, _ in waiting]
+    n_ended = Run.objects.filter(pk__in=pks, state=RunState.QUEUED).update(
+        state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
+    )
+    Shard.objects.filter(run__in=pks, run__state=RunState.DONE, state=ShardState.OPEN).update(
+        state=ShardState.CANCELLED
+    )
+    for run_id, campaign_id in waiting:
+        poke(run_id=run_id, campaign_id=campaign_id)
+    return n_ended
