@@ -1,0 +1,238 @@
+"""What a launcher may do with a shard: claim it, keep its lease, move it on, write its seconds.
+
+The right to send load is a lease on the shard's row. Its number (`epoch`) fences: whoever holds an
+older one changes nothing and writes nothing, however late its statement arrives.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Coalesce, Greatest
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
+from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.live.pokes import poke
+from campaigns.models import Run, RunEvent, Shard, ShardSecond
+from campaigns.models.dbtime import ClockTimestamp, db_now
+
+PROTOCOL = 1
+LATE_SECONDS_FOR_S = 24 * 3600
+LATE_SECONDS = "late_seconds"
+_FIELDS = (
+    "second",
+    "step",
+    "counters",
+    "errors",
+    "statuses",
+    "in_flight",
+    "timings",
+    "vitals",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to do one shard: who it belongs to and the order for its injector."""
+
+    shard_id: int
+    run_id: int
+    number: int
+    epoch: int
+    worker: str
+    host: str
+    order: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """What a launcher learns when it looks at its shard's run."""
+
+    run_state: str
+    stop_requested: str | None
+    t0: datetime | None
+    db_now: datetime
+
+
+@transaction.atomic
+def claim_shard(*, worker: str, host: str) -> Lease | None:
+    """Take an open shard of an admitted run, or None where there is none (left)."""
+    shard = (
+        Shard.objects.select_for_update(skip_locked=True, of=("self",))
+        .select_related("run")
+        .filter(state=Part.OPEN, run__state=RunState.PREPARING, run__stop_requested=None)
+        .order_by("run_id", "number")
+        .first()
+    )
+    if shard is None:
+        return None
+    Shard.objects.filter(pk=shard.pk).update(
+        state=Part.CLAIMED,
+        worker=worker,
+        host=host,
+        epoch=F("epoch") + 1,
+        lease_until=db_now(settings.LEASE_S),
+        reason="",
+    )
+    _poke(shard.run)
+    return Lease(
+        shard_id=shard.pk,
+        run_id=shard.run_id,
+        number=shard.number,
+        epoch=shard.epoch + 1,
+        worker=worker,
+        host=host,
+        order=_order(shard.run, shard.number),
+    )
+
+
+def _order(run: Run, number: int) -> dict[str, Any]:
+    parts = ("plan", "endpoint", "connection_mode", "policy", "seed")
+    return {
+        "protocol": PROTOCOL,
+        "run": run.label,
+        **{name: run.snapshot[name] for name in parts},
+        "shard": {"index": number, "count": run.n_shards},
+    }
+
+
+def heartbeat(*, lease: Lease) -> Pulse | None:
+    """Renew the lease. None: it is no longer held, so stop sending at once.
+
+    An expired lease stays expired, also before anybody has noticed.
+    """
+    renewed = _held(lease).filter(state__in=LIVE_SHARD_STATES, lease_until__gt=ClockTimestamp())
+    if not renewed.update(lease_until=db_now(settings.LEASE_S)):
+        return None
+    return look(lease=lease)
+
+
+def look(*, lease: Lease) -> Pulse | None:
+    """The run's state, without renewing; None where the shard is no longer the lease's."""
+    row = (
+        _held(lease)
+        .filter(state__in=LIVE_SHARD_STATES)
+        .values_list("run__state", "run__stop_requested", "run__t0", ClockTimestamp())
+        .first()
+    )
+    return Pulse(*row) if row else None
+
+
+def mark_ready(*, lease: Lease) -> bool:
+    """The injector is ready to send; False where the run does not wait for it any more."""
+    return _move(lease, Part.CLAIMED, Part.READY, {RunState.PREPARING}, is_leased=True)
+
+
+def mark_running(*, lease: Lease) -> bool:
+    """Take the right to send; False where the run was stopped or the lease is lost."""
+    return _move(
+        lease, Part.READY, Part.RUNNING, {RunState.ARMED, RunState.RUNNING}, is_leased=True
+    )
+
+
+def mark_done(*, lease: Lease, end: dict[str, Any]) -> bool:
+    """The injector has ended by itself and all its seconds are stored; `end` is its last line.
+
+    A lease that ran out meanwhile does not matter here: nothing is sent any more.
+    """
+    return _move(lease, Part.RUNNING, Part.DONE, None, end=end, reason=end.get("reason", ""))
+
+
+def mark_lost(*, lease: Lease, reason: str) -> bool:
+    """The injector refused or broke; `reason` says how, in a sentence."""
+    return any(
+        _move(lease, state, Part.LOST, None, reason=reason) for state in sorted(LIVE_SHARD_STATES)
+    )
+
+
+@transaction.atomic
+def _move(lease, source, target, run_states, *, is_leased=False, **fields) -> bool:
+    """Compare and set. The run is locked first, as the dispatcher does, so that a stop and a move
+    happen one after the other."""
+    run = Run.objects.select_for_update(no_key=True).filter(pk=lease.run_id).order_by("pk").first()
+    if run is None:
+        return False
+    if run_states is not None and (run.state not in run_states or run.stop_requested):
+        return False
+    shard = _held(lease).filter(state=source)
+    if is_leased:
+        shard = shard.filter(lease_until__gt=ClockTimestamp())
+    moved = bool(shard.update(state=target, **fields))
+    if moved:
+        _poke(run)
+    return moved
+
+
+def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
+    """Store what was seen; how many rows are new. Writing the same again changes nothing.
+
+    Raises Refused where the lease's claim is no longer the shard's, or the run is long over.
+    """
+    if not seconds:
+        return 0
+    with transaction.atomic():
+        shard = _lock_for_seconds(lease)
+        new = _not_yet_stored(lease, seconds)
+        ShardSecond.objects.bulk_create(
+            (_row(lease, second) for second in new), ignore_conflicts=True, batch_size=500
+        )
+        last = max(second["second"] for second in seconds)
+        Shard.objects.filter(pk=shard.pk).update(
+            last_second=Greatest(Coalesce("last_second", last), last)
+        )
+        if new and shard.state != Part.RUNNING:
+            _note_late(lease, len(new))
+        poke(run_id=lease.run_id)
+    return len(new)
+
+
+def _not_yet_stored(lease: Lease, seconds: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The shard's row is locked, so that nobody stores one of these meanwhile."""
+    by_key = {(second["second"], second["step"]): second for second in seconds}
+    stored = ShardSecond.objects.filter(
+        run=lease.run_id, shard=lease.number, second__in={second for second, _ in by_key}
+    ).values_list("second", "step")
+    return [by_key[key] for key in by_key.keys() - set(stored)]
+
+
+def _lock_for_seconds(lease: Lease) -> Shard:
+    shard = (
+        _held(lease)
+        .select_for_update(no_key=True)
+        .filter(state__in=(Part.RUNNING, Part.DONE, Part.LOST))
+        .first()
+    )
+    if shard is None:
+        raise Refused(f"Shard {lease.number} of run {lease.run_id} has another worker by now.")
+    too_old = Run.objects.filter(pk=lease.run_id, ended_at__lt=db_now(-LATE_SECONDS_FOR_S))
+    if shard.state != Part.RUNNING and too_old.exists():
+        raise Refused(f"Run {lease.run_id} has been over for more than a day.")
+    return shard
+
+
+def _row(lease: Lease, second: dict[str, Any]) -> ShardSecond:
+    fields = {name: second[name] for name in _FIELDS}
+    return ShardSecond(run_id=lease.run_id, shard=lease.number, epoch=lease.epoch, **fields)
+
+
+def _note_late(lease: Lease, n_stored: int) -> None:
+    """Leave a note for the dispatcher to make the summary again.
+
+    The run's lock puts the note before or after the summary's own, never in the middle.
+    """
+    Run.objects.select_for_update(no_key=True).get(pk=lease.run_id)
+    RunEvent.objects.create(
+        run_id=lease.run_id, kind=LATE_SECONDS, data={"shard": lease.number, "stored": n_stored}
+    )
+
+
+def _held(lease: Lease):
+    return Shard.objects.filter(pk=lease.shard_id, epoch=lease.epoch).order_by("pk")
+
+
+def _poke(run: Run) -> None:
+    poke(run_id=run.pk, campaign_id=run.campaign_id)
