@@ -1,0 +1,281 @@
+"""What the dispatcher does, one function for each rule; each may be called at any time, by anyone.
+
+Every change is compare-and-set under the run's lock, so two dispatchers, or one that was away for
+an hour, do no harm. All times are the database's.
+"""
+
+import logging
+
+from django.conf import settings
+from django.db import (
+    DatabaseError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    connection,
+    transaction,
+)
+from django.db.models import F
+from django.db.models.functions import Now
+
+from campaigns import queue
+from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, Outcome
+from campaigns.domain.lifecycle import RunState as State
+from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.live.pokes import poke
+from campaigns.models import Campaign, Run, Shard
+from campaigns.models.dbtime import ClockTimestamp, db_now
+from campaigns.queries import engine
+from campaigns.services.runs import end_queued, request_stop
+
+logger = logging.getLogger(__name__)
+
+# Any number, the same in every dispatcher: admissions happen one at a time.
+ADMISSION_LOCK = 0x62656E63
+LOST_SENDING = "The injector host stopped answering while it was sending."
+
+
+# --- admission -----------------------------------------------------------------------------------
+def admit_runs() -> int:
+    """Let runs begin for which all is there: slots for every shard, a free target, the pause over.
+
+    Campaigns take turns: whose last run ended longest ago comes first. A run that fits the live
+    hosts but not the slots that are free now holds back those behind it, or it would never begin.
+    """
+    n_admitted = 0
+    with transaction.atomic():
+        _lock_admission()
+        free, slots = engine.free_slots(), engine.total_slots()
+        for run in _due_heads():
+            if run.n_shards > slots or _target_is_busy(run):
+                continue
+            if run.n_shards > free:
+                break
+            if _admit(run):
+                free -= run.n_shards
+                n_admitted += 1
+    return n_admitted
+
+
+def _lock_admission() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADMISSION_LOCK])
+
+
+def _due_heads():
+    return (
+        engine.head_runs()
+        .filter(due_at__lte=ClockTimestamp(), stop_requested=None)
+        .order_by(F("last_end").asc(nulls_first=True), "campaign__started_at", "campaign_id")
+        .defer("snapshot")
+    )
+
+
+def _target_is_busy(run: Run) -> bool:
+    return Run.objects.filter(target=run.target_id, state__in=ACTIVE_STATES).exists()
+
+
+def _admit(run: Run) -> bool:
+    try:
+        with transaction.atomic():
+            return _move(run, State.QUEUED, State.PREPARING)
+    except IntegrityError:
+        # The unique index on the target: somebody else's run on it was admitted meanwhile.
+        return False
+
+
+def expire_runs() -> int:
+    """End the runs that were next for an hour and could not begin, saying what was missing."""
+    late = engine.head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[State.QUEUED]))
+    n_ended = 0
+    for run in late.defer("snapshot"):
+        reason = f"Could not begin for an hour. {engine.reason_to_wait(run)}".strip()
+        n_ended += end_queued(Run.objects.filter(pk=run.pk), Outcome.EXPIRED, reason)
+    return n_ended
+
+
+def ring_doorbells() -> int:
+    """Ring once for every shard that waits for a worker; how many rings the broker took."""
+    n_open = Shard.objects.filter(
+        state=Part.OPEN, run__state=State.PREPARING, run__stop_requested=None
+    ).count()
+    for n_rung in range(n_open):
+        if not queue.send(queue.INJECT, []):
+            return n_rung
+    return n_open
+
+
+# --- the barrier ---------------------------------------------------------------------------------
+def arm_runs() -> int:
+    """Set the common start of every run whose shards are all ready."""
+    return _each(_active(State.PREPARING).filter(stop_requested=None), _arm)
+
+
+def _arm(run: Run) -> bool:
+    ready = run.shards.filter(state=Part.READY)
+    hosts = set(ready.values_list("host", flat=True))
+    if ready.count() < run.n_shards:
+        return False
+    one_host = len(hosts) == 1
+    delay_s = settings.START_DELAY_ONE_HOST_S if one_host else settings.START_DELAY_HOSTS_S
+    return _move(run, State.PREPARING, State.ARMED, t0=db_now(delay_s))
+
+
+# --- moving on -----------------------------------------------------------------------------------
+def advance_runs() -> int:
+    """Move every active run on whose shards or whose age say so."""
+    _ask_overruns_to_stop()
+    n_moved = _each(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier)
+    n_moved += _each(_too_old(State.ARMED).filter(stop_requested=None), _miss_start)
+    n_moved += _each(_active(State.PREPARING, State.ARMED), _stop_where_shard_was_lost)
+    n_moved += _each(_active(State.ARMED), _begin)
+    n_moved += _each(_active(State.RUNNING), _end_sending)
+    n_moved += _each(_too_old(State.STOPPING), _lose_whoever_still_runs)
+    n_moved += _each(_active(State.STOPPING), _end_stopping)
+    return n_moved
+
+
+def _ask_overruns_to_stop() -> None:
+    for run_id, _ in engine.overrun_runs():
+        request_stop(Run.objects.filter(pk=run_id), "overrun")
+
+
+def _miss_barrier(run: Run) -> bool:
+    if run.barrier_failures:
+        return bool(request_stop(Run.objects.filter(pk=run.pk), "barrier_timeout"))
+    _release(run.shards.filter(state__in=(Part.CLAIMED, Part.READY)))
+    return _move(run, State.PREPARING, State.QUEUED, barrier_failures=1)
+
+
+def _release(shards) -> int:
+    return shards.update(
+        state=Part.OPEN, epoch=F("epoch") + 1, lease_until=None, worker="", host=""
+    )
+
+
+def _miss_start(run: Run) -> bool:
+    if run.shards.exclude(state=Part.READY).exists():
+        return False
+    return bool(request_stop(Run.objects.filter(pk=run.pk), "no_start"))
+
+
+def _stop_where_shard_was_lost(run: Run) -> bool:
+    if not run.shards.filter(state=Part.LOST).exists():
+        return False
+    return bool(request_stop(Run.objects.filter(pk=run.pk), "shard_lost"))
+
+
+def _begin(run: Run) -> bool:
+    has_begun = run.shards.filter(state__in=(Part.RUNNING, Part.DONE)).exists()
+    return has_begun and _move(run, State.ARMED, State.RUNNING)
+
+
+def _end_sending(run: Run) -> bool:
+    if run.shards.exclude(state__in=(Part.DONE, Part.LOST)).exists():
+        return False
+    return _move(run, State.RUNNING, State.FINALIZING)
+
+
+def stop_requested_runs() -> int:
+    """Begin to stop every run that somebody, or a rule, asked to stop."""
+    asked = _active(State.PREPARING, State.ARMED, State.RUNNING)
+    return _each(asked.exclude(stop_requested=None), _stop)
+
+
+def _stop(run: Run) -> bool:
+    waiting = run.shards.filter(state__in=(Part.OPEN, Part.CLAIMED, Part.READY))
+    waiting.update(state=Part.CANCELLED, epoch=F("epoch") + 1)
+    return _move(run, run.state, State.STOPPING)
+
+
+def _lose_whoever_still_runs(run: Run) -> bool:
+    """A launcher that renews its lease and yet does not stop loses it by a new epoch."""
+    n_lost = run.shards.filter(state=Part.RUNNING).update(
+        state=Part.LOST, epoch=F("epoch") + 1, reason="It did not stop when it was told to."
+    )
+    return bool(n_lost)
+
+
+def _end_stopping(run: Run) -> bool:
+    if run.shards.filter(state=Part.RUNNING).exists():
+        return False
+    return _move(run, State.STOPPING, State.FINALIZING)
+
+
+# --- leases --------------------------------------------------------------------------------------
+def reap_shards() -> int:
+    """Take back the shards whose lease ran out. One that may have sent load is never run again."""
+    expired = Shard.objects.filter(
+        state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp()
+    ).values_list("run_id", flat=True)
+    return _each(Run.objects.filter(pk__in=list(expired)), _reap)
+
+
+def _reap(run: Run) -> bool:
+    expired = run.shards.filter(state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp())
+    waiting = expired.filter(state__in=(Part.CLAIMED, Part.READY))
+    n_reaped = 0
+    if run.state == State.PREPARING:
+        n_reaped += _release_once(waiting)
+    n_reaped += waiting.update(
+        state=Part.LOST, reason="The injector host stopped answering before the start."
+    )
+    n_reaped += expired.filter(state=Part.RUNNING).update(state=Part.LOST, reason=LOST_SENDING)
+    return bool(n_reaped)
+
+
+def _release_once(shards) -> int:
+    pks = list(shards.filter(attempts=0).values_list("pk", flat=True))
+    again = Shard.objects.filter(pk__in=pks)
+    n_released = _release(again.filter(state__in=(Part.CLAIMED, Part.READY)))
+    again.update(attempts=1)
+    return n_released
+
+
+# --- the end -------------------------------------------------------------------------------------
+def finish_campaigns() -> int:
+    """Close the campaigns of which every run is done."""
+    open_ = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
+    over = open_.exclude(runs__in=Run.objects.exclude(state=State.DONE))
+    pks = list(over.values_list("pk", flat=True))
+    n_finished = open_.filter(pk__in=pks).update(finished_at=Now())
+    for pk in pks:
+        poke(campaign_id=pk)
+    return n_finished
+
+
+# --- helpers -------------------------------------------------------------------------------------
+def _active(*states: State):
+    return Run.objects.filter(state__in=states)
+
+
+def _too_old(state: State):
+    return _active(state).filter(state_at__lt=db_now(-MAX_AGE_S[state]))
+
+
+def _each(runs, act) -> int:
+    """Do `act` to each run under its lock. What goes wrong with one does not keep the others."""
+    n_changed = 0
+    for pk in list(runs.order_by("pk").values_list("pk", flat=True)):
+        try:
+            n_changed += _locked(runs, pk, act)
+        except (OperationalError, InterfaceError):
+            raise
+        except DatabaseError:
+            logger.exception("Run %s was left as it is", pk)
+    return n_changed
+
+
+@transaction.atomic
+def _locked(runs, pk: int, act) -> bool:
+    """The conditions are asked again under the lock: the run may have moved on meanwhile."""
+    locked = runs.filter(pk=pk).select_for_update(no_key=True, of=("self",)).order_by("pk")
+    run = locked.defer("snapshot").first()
+    return run is not None and act(run)
+
+
+def _move(run: Run, source: State, target: State, **fields) -> bool:
+    moved = Run.objects.filter(pk=run.pk, state=source).update(state=target, **fields)
+    if moved:
+        poke(run_id=run.pk, campaign_id=run.campaign_id)
+    return bool(moved)

@@ -1,0 +1,149 @@
+"""How a run ends: its outcome, the reason in a sentence, its summary; and late seconds."""
+
+import logging
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.db.models import Max, Q
+from django.db.models.functions import Now
+
+from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
+from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.limits import longest_run_s
+from campaigns.domain.plan import Load, Timeouts
+from campaigns.live.pokes import poke
+from campaigns.models import Run, RunEvent, Shard
+from campaigns.models.dbtime import db_now
+from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
+from campaigns.services.summaries import summarise_run
+
+logger = logging.getLogger(__name__)
+
+SUMMARISED = "summarised"
+SUMMARY_FAILED = "summary_failed"
+RETRY_SUMMARY_S = 10.0
+LATE_RETRY_S = 600.0
+
+
+def finalise_runs() -> int:
+    """Make the summary of every run that stopped sending, and say how it ended."""
+    failed_lately = RunEvent.objects.filter(kind=SUMMARY_FAILED, at__gt=db_now(-RETRY_SUMMARY_S))
+    waiting = Run.objects.filter(state=RunState.FINALIZING).exclude(events__in=failed_lately)
+    return sum(_finalise(run) for run in waiting)
+
+
+def _finalise(run: Run) -> bool:
+    outcome, reason = _outcome(run)
+    run.outcome = outcome  # what may be believed of a run depends on how it ended
+    error = _summarise(run)
+    if error is None:
+        return _end(run, outcome, reason)
+    overdue = Run.objects.filter(pk=run.pk, state_at__lt=db_now(-MAX_AGE_S[RunState.FINALIZING]))
+    if not overdue.exists():
+        return False
+    reason = f"The summary could not be made ({error}). The seconds themselves are kept."
+    return _end(run, Outcome.FAILED, reason)
+
+
+def _end(run: Run, outcome: Outcome, reason: str) -> bool:
+    with transaction.atomic():
+        ended = Run.objects.filter(pk=run.pk, state=RunState.FINALIZING).update(
+            state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
+        )
+        poke(run_id=run.pk, campaign_id=run.campaign_id)
+    return bool(ended)
+
+
+def summarise_late_runs() -> int:
+    """Make the summary again of runs that got seconds after theirs was made."""
+    notes = (
+        RunEvent.objects.filter(kind=LATE_SECONDS, at__gt=db_now(-LATE_SECONDS_FOR_S))
+        .filter(run__state=RunState.DONE)
+        .order_by()
+        .values_list("run")
+        .annotate(last=Max("pk"))
+    )
+    n_made = 0
+    for run_id, last_note in notes:
+        if not _is_answered(run_id, last_note):
+            n_made += _summarise_again(Run.objects.get(pk=run_id))
+            poke(run_id=run_id)
+    return n_made
+
+
+def _summarise_again(run: Run) -> bool:
+    """A run that had failed for want of seconds is a partial one as soon as it has some."""
+    if run.outcome == Outcome.FAILED:
+        run.outcome = _outcome(run)[0]
+        Run.objects.filter(pk=run.pk).update(outcome=run.outcome)
+    return _summarise(run) is None
+
+
+def _is_answered(run_id: int, note: int) -> bool:
+    done = Q(kind=SUMMARISED, pk__gt=note)
+    failed = Q(kind=SUMMARY_FAILED, at__gt=db_now(-LATE_RETRY_S))
+    return RunEvent.objects.filter(done | failed, run=run_id).exists()
+
+
+def _summarise(run: Run) -> str | None:
+    """Make the run's summary; what went wrong, or None. Noted before the seconds are read: late
+    ones that come while it is made have a later note, and are seen."""
+    with transaction.atomic():
+        Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+        note = RunEvent.objects.create(run=run, kind=SUMMARISED)
+    try:
+        summarise_run(run)
+    except (OperationalError, InterfaceError):
+        note.delete()
+        raise
+    except Exception as error:  # whatever it is, the run has to end and say so
+        logger.exception("No summary of run %s", run.pk)
+        note.delete()
+        RunEvent.objects.create(run=run, kind=SUMMARY_FAILED, data={"error": repr(error)})
+        return repr(error)
+    return None
+
+
+def _outcome(run: Run) -> tuple[Outcome, str]:
+    """How it ended and why, in that order of weight: killed, stopped, nothing seen, in part."""
+    run.refresh_from_db(fields=["stop_requested", "stop_requested_by"])
+    shards = list(run.shards.order_by("number"))
+    reason = _reason(run, shards)
+    if run.stop_requested == "kill":
+        return Outcome.KILLED, reason
+    if run.stop_requested == "user":
+        return Outcome.STOPPED, reason
+    if not run.seconds.exists():
+        return Outcome.FAILED, reason or "The injector saw nothing to measure."
+    is_whole = all(_is_complete(shard) for shard in shards)
+    if is_whole and run.stop_requested is None:
+        return Outcome.COMPLETE, ""
+    return Outcome.PARTIAL, reason or "An injector ended before its part was done."
+
+
+def _is_complete(shard: Shard) -> bool:
+    return shard.state == Part.DONE and (shard.end or {}).get("outcome") == "complete"
+
+
+_STOPS = {
+    "user": "Stopped by hand; what was measured until then is kept.",
+    "kill": "Stopped at once by hand; what was measured until then is kept.",
+    "barrier_timeout": "The injectors were not all ready within 60 s, twice.",
+    "no_start": "No injector began to send after the start was set.",
+}
+
+
+def _reason(run: Run, shards: list[Shard]) -> str:
+    sentences = [_STOPS[run.stop_requested]] if run.stop_requested in _STOPS else []
+    if run.stop_requested == "overrun":
+        sentences.append(f"Stopped after {_longest_s(run):g} s: longer than its plan can take.")
+    for shard in shards:
+        told = shard.state == Part.LOST or not _is_complete(shard)
+        if told and shard.reason:
+            name = f"Injector {shard.number + 1} of {len(shards)}: " if len(shards) > 1 else ""
+            sentences.append(f"{name}{shard.reason}")
+    return " ".join(sentences)
+
+
+def _longest_s(run: Run) -> float:
+    plan = run.snapshot["plan"]
+    return longest_run_s(Load(**plan["load"]), Timeouts(**plan["timeouts"]), plan["warm_up_s"])
