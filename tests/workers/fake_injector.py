@@ -1,0 +1,89 @@
+"""A small program that speaks the injector's protocol: what a launcher sees, without any load.
+
+    fake_injector.py [--seconds N] [--mode MODE]
+
+MODE: good (default) · refuse · crash (dies after the first second) · deaf (never stops by itself).
+"""
+
+import argparse
+import json
+import os
+import select
+import sys
+import time
+
+
+def say(kind, **fields):
+    sys.stdout.write(json.dumps({"type": kind, **fields}) + "\n")
+    sys.stdout.flush()
+
+
+def second(number):
+    counters = {"started": 10, "ok": 10}
+    say("second", second=number, step=0, counters=counters, errors={}, statuses={"200": 10},
+        in_flight=0, timings={}, vitals={"cpu_share": 0.1})  # fmt: skip
+
+
+def control(timeout_s):
+    """The next line on stdin, {} for none in time, None at the end of input."""
+    if not select.select([sys.stdin], [], [], timeout_s)[0]:
+        return {}
+    line = sys.stdin.readline()
+    return json.loads(line) if line else None
+
+
+def end(outcome, n_seconds):
+    totals = {"started": 10 * n_seconds, "ok": 10 * n_seconds}
+    say("end", outcome=outcome, reason="", totals=totals, errors={}, in_flight=0, tls=[],
+        peers={}, certificate_der_b64=None)  # fmt: skip
+
+
+def refuse():
+    say("refused", kind="dns_failed", reason="The name nowhere.invalid could not be resolved.")
+    sys.exit(2)
+
+
+def await_start():
+    """Sleep until the common start; exit where the launcher wants no start any more."""
+    message = {}
+    while not message:
+        message = control(1)
+        if message is None or "stop" in message:
+            sys.exit(0)
+    time.sleep(max(0, message["start_at_ns"] - time.monotonic_ns()) / 1e9)
+
+
+def crash():
+    sys.stderr.write("Segmentation fault in the hot path\n")
+    sys.exit(70)
+
+
+def send(n_seconds, mode):
+    for number in range(n_seconds):
+        message = {} if mode == "deaf" and not time.sleep(1) else control(1)
+        if message is None:
+            sys.exit(0)
+        second(number)
+        if message.get("stop"):
+            end("stopped", number + 1)
+            return
+        if mode == "crash":
+            crash()
+    end("complete", n_seconds)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--mode", default="good")
+    given = parser.parse_args()
+    json.loads(sys.stdin.readline())
+    if given.mode == "refuse":
+        refuse()
+    say("ready", protocol=1, pid=os.getpid(), facts={"resolved": ["127.0.0.1"]})
+    await_start()
+    send(given.seconds, given.mode)
+
+
+if __name__ == "__main__":
+    main()

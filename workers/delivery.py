@@ -1,0 +1,101 @@
+"""Brings seconds from the spool into the database, in a thread of its own: the injector's output is
+read on while PostgreSQL is slow or away.
+"""
+
+import contextlib
+import logging
+import queue
+import threading
+import time
+from typing import Any
+
+from django.db import connection
+
+from campaigns.domain.errors import Refused
+from campaigns.services.shards import Lease, record_seconds
+from workers.database import AWAY, RETRY_S, drop_connection, use_own_connection
+from workers.spool import Spool
+
+logger = logging.getLogger(__name__)
+
+MAX_BATCH = 500
+
+
+class Delivery:
+    """Takes seconds, keeps each on disk first, and stores them in order."""
+
+    def __init__(self, lease: Lease, spool: Spool):
+        self._lease = lease
+        self._spool = spool
+        self._waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._give_up = threading.Event()
+        self.failure = ""
+        self._thread = threading.Thread(target=self._work, name="delivery", daemon=True)
+        self._thread.start()
+
+    def take(self, second: dict[str, Any]) -> None:
+        """Spool it and see to it that it is stored."""
+        try:
+            self._spool.append(second)
+        except OSError as error:
+            # A full disk loses the net under us, not the second: it is still in memory.
+            logger.error("The spool %s takes nothing more: %s", self._spool.path, error)
+        self._waiting.put(second)
+
+    def finish(self, for_s: float) -> bool:
+        """Wait until all is stored, at most `for_s`; whether it is."""
+        self._waiting.put(None)
+        self._thread.join(for_s)
+        if self._thread.is_alive():
+            self._give_up.set()
+            self._thread.join(RETRY_S * 4)
+            return False
+        return not self.failure
+
+    def _work(self) -> None:
+        use_own_connection()
+        try:
+            while (batch := self._next_batch()) is not None:
+                self._sync()
+                self._store(batch)
+        finally:
+            with contextlib.suppress(*AWAY):
+                connection.close()
+
+    def _next_batch(self) -> list[dict[str, Any]] | None:
+        """All that waits, at least one; None after the last or when it is given up."""
+        first = self._waiting.get()
+        if first is None or self._give_up.is_set():
+            return None
+        batch = [first]
+        while len(batch) < MAX_BATCH and not self._waiting.empty():
+            second = self._waiting.get()
+            if second is None:
+                self._waiting.put(None)
+                break
+            batch.append(second)
+        return batch
+
+    def _sync(self) -> None:
+        with contextlib.suppress(OSError):
+            self._spool.sync()
+
+    def _store(self, batch: list[dict[str, Any]]) -> None:
+        away_since = None
+        while not self._give_up.is_set():
+            try:
+                record_seconds(lease=self._lease, seconds=batch)
+                return
+            except AWAY as error:
+                drop_connection()
+                if away_since is None:
+                    away_since = time.monotonic()
+                    logger.warning("Seconds wait for PostgreSQL: %s", str(error).strip())
+                self._give_up.wait(RETRY_S)
+            except Refused as error:
+                self.failure = str(error)
+                return
+            except Exception as error:  # one bad batch must not end the thread
+                logger.exception("Seconds of run %s were not stored", self._lease.run_id)
+                self.failure = f"Seconds could not be stored: {error!r}"
+                return

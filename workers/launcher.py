@@ -1,0 +1,200 @@
+"""Does one shard from claim to end: starts the injector, keeps the lease, relays what it sees.
+
+The load itself happens in the injector's process. Here is the right to send: as soon as the lease
+is in doubt, the injector is stopped, whatever else is going on.
+"""
+
+import logging
+import time
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from campaigns.services import shards
+from campaigns.services.shards import Lease
+from workers.clock import monotonic_ns_of
+from workers.database import AWAY, drop_connection, persist
+from workers.delivery import Delivery
+from workers.program import COMMAND, Program, ProgramEnded
+from workers.spool import Spool, SpoolFull
+from workers.watch import Watch
+
+logger = logging.getLogger(__name__)
+
+POLL_S = 0.05
+# The right to send is taken this long before the start, so that no load is ever sent without it.
+START_TAKEN_S = 0.15
+TAKE_START_FOR_S = 2.0
+STOP_GRACE_S = 5.0
+EXIT_GRACE_S = 3.0
+STORE_FOR_S = 600.0
+# What an injector knows; a rule of ours (a lost shard, a missed barrier) stops it like a user.
+_STOPS = {"user", "kill", "overrun"}
+
+
+class Broken(Exception):
+    """The shard cannot be done or finished; the text says why and becomes its reason."""
+
+
+class Withdrawn(Exception):
+    """The run or the lease does not want this shard any more; there is nothing to report."""
+
+
+def launch_one(*, worker: str, host: str, command=COMMAND) -> bool:
+    """Claim one shard and do it to its end; False where there is none."""
+    lease = shards.claim_shard(worker=worker, host=host)
+    if lease is None:
+        return False
+    logger.info("Run %s shard %s: claimed by %s", lease.order["run"], lease.number, worker)
+    try:
+        spool = Spool.create(lease)
+    except (OSError, SpoolFull) as error:
+        shards.mark_lost(lease=lease, reason=str(error))
+        return True
+    Launch(lease, spool, command).run()
+    return True
+
+
+class Launch:
+    """One shard under way."""
+
+    def __init__(self, lease: Lease, spool: Spool, command=COMMAND):
+        self._lease = lease
+        self._spool = spool
+        # First the child, then the threads: a fork among busy threads may never reach its exec.
+        self._program = Program(lease.order, command)
+        self._watch = Watch(lease)
+        self._delivery = Delivery(lease, spool)
+        self._is_sending = False
+        self._stopped_at: float | None = None
+        self._cut_off = ""
+
+    def run(self) -> None:
+        """From the injector's start to the shard's end. Never raises for what a run can meet."""
+        end: dict[str, Any] | None = None
+        reason, is_wanted = "", True
+        try:
+            self._await_ready()
+            self._start()
+            end = self._relay()
+        except Broken as error:
+            reason = str(error)
+        except Withdrawn:
+            is_wanted = False
+        except AWAY as error:
+            reason = f"PostgreSQL was away before the start: {str(error).strip()}"
+        words = self._program.end(EXIT_GRACE_S)
+        self._relay_the_rest()
+        try:
+            self._settle(end, (self._cut_off or reason or words) if is_wanted else "")
+        finally:
+            self._watch.close()
+
+    # --- before the start ------------------------------------------------------------------------
+    def _await_ready(self) -> None:
+        message = self._next_message()
+        if message["type"] == "refused":
+            raise Broken(message.get("reason", "The injector refused the order."))
+        if message["type"] != "ready":
+            raise Broken(f"The injector answered {message['type']!r} instead of ready.")
+        if not persist(lambda: shards.mark_ready(lease=self._lease), for_s=settings.DEAD_MAN_S):
+            raise Withdrawn
+
+    def _start(self) -> None:
+        """Wait for the common start, take the right to send, and tell the injector when."""
+        start_at_ns = self._await_start_instant()
+        while time.monotonic_ns() < start_at_ns - START_TAKEN_S * 1e9:
+            self._mind()
+            time.sleep(POLL_S / 5)
+        if not persist(lambda: shards.mark_running(lease=self._lease), for_s=TAKE_START_FOR_S):
+            raise Withdrawn
+        self._is_sending = True
+        self._program.tell({"start_at_ns": start_at_ns})
+        connection.close()
+
+    def _await_start_instant(self) -> int:
+        while True:
+            self._mind()
+            try:
+                pulse = shards.look(lease=self._lease)
+                if pulse is None or pulse.stop_requested:
+                    raise Withdrawn
+                if pulse.t0 is not None:
+                    return monotonic_ns_of(pulse.t0)
+            except AWAY:
+                drop_connection()
+            time.sleep(POLL_S)
+
+    # --- while it sends --------------------------------------------------------------------------
+    def _relay(self) -> dict[str, Any] | None:
+        """Pass on every second; the end line, or None where the injector left without one."""
+        while True:
+            message = self._next_message()
+            if message["type"] == "second":
+                self._delivery.take(message)
+            elif message["type"] == "end":
+                return message
+
+    def _relay_the_rest(self) -> None:
+        """What the injector wrote before it was ended and nobody had read yet."""
+        try:
+            while self._is_sending and (message := self._program.next_message(POLL_S)):
+                if message["type"] == "second":
+                    self._delivery.take(message)
+        except ProgramEnded:
+            return
+
+    def _next_message(self) -> dict[str, Any]:
+        """The injector's next line, minding the lease while there is none."""
+        while True:
+            self._mind()
+            try:
+                message = self._program.next_message(POLL_S)
+            except ProgramEnded:
+                raise Broken("") from None
+            if message is not None:
+                return message
+
+    def _mind(self) -> None:
+        """Stop the injector where the lease, PostgreSQL's silence or somebody says so."""
+        if self._watch.is_refused:
+            self._program.kill()
+            raise Withdrawn
+        if self._watch.silent_for_s() > settings.DEAD_MAN_S and not self._cut_off:
+            self._cut_off = (
+                f"The injector host had no contact with PostgreSQL for {settings.DEAD_MAN_S:g} s "
+                "and stopped sending."
+            )
+            self._program.close_input()
+            self._stopped_at = time.monotonic()
+        if self._watch.stop_requested and not self._is_sending:
+            raise Withdrawn
+        if self._watch.stop_requested and self._stopped_at is None:
+            why = self._watch.stop_requested
+            self._program.tell({"stop": why if why in _STOPS else "user"})
+            self._stopped_at = time.monotonic()
+        if self._stopped_at and time.monotonic() - self._stopped_at > STOP_GRACE_S:
+            self._program.kill()
+
+    # --- the end ---------------------------------------------------------------------------------
+    def _settle(self, end: dict[str, Any] | None, reason: str) -> None:
+        """Store what was seen, then say how the shard ended; a spool that stays is for later.
+
+        Without an end and a reason there is nothing to say: the dispatcher has taken the shard.
+        """
+        is_stored = self._delivery.finish(STORE_FOR_S)
+        reason = self._delivery.failure or reason
+        try:
+            if end is not None and is_stored and not self._cut_off:
+                self._spool.append(end)
+                persist(lambda: shards.mark_done(lease=self._lease, end=end), for_s=STORE_FOR_S)
+            elif reason:
+                persist(
+                    lambda: shards.mark_lost(lease=self._lease, reason=reason), for_s=STORE_FOR_S
+                )
+        except AWAY:
+            is_stored = False
+            logger.error("Run %s: PostgreSQL stays away; the spool waits", self._lease.run_id)
+        finally:
+            self._spool.close(is_stored=is_stored)

@@ -1,0 +1,77 @@
+"""Spools whose launcher died, or could not reach PostgreSQL: stored late, never sent again."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from campaigns.domain.errors import Refused
+from campaigns.models import Run
+from campaigns.services.shards import Lease, mark_done, mark_lost, record_seconds
+from workers.spool import Spool
+
+logger = logging.getLogger(__name__)
+
+BATCH = 500
+KILLED = "The launcher on the injector host was killed while the run was under way."
+
+
+def store_leftovers() -> int:
+    """Store what free spool files hold, and drop the files of runs that are done; how many files.
+
+    Call it on the host that wrote them. Raises what PostgreSQL's absence raises; call it again.
+    """
+    folder = Path(settings.SPOOL_DIR)
+    n_stored = sum(_store(path) for path in sorted(folder.glob("*.spool")))
+    for path in folder.glob("*.stored"):
+        _drop_when_done(path)
+    return n_stored
+
+
+def _store(path: Path) -> bool:
+    spool = Spool.take_over(path)
+    if spool is None:
+        return False
+    is_stored = False
+    try:
+        records = list(spool.records())
+        if not records:
+            return _discard_if_old(spool)
+        _store_records(_lease(records[0]), records[1:])
+        is_stored = True
+    finally:
+        spool.close(is_stored=is_stored)
+    logger.info("Stored what %s held", path.name)
+    return True
+
+
+def _discard_if_old(spool: Spool) -> bool:
+    if spool.is_old:
+        spool.path.unlink(missing_ok=True)
+    return False
+
+
+def _lease(record: dict[str, Any]) -> Lease:
+    fields = {name: value for name, value in record.items() if name != "type"}
+    return Lease(**fields, order={})
+
+
+def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
+    seconds = [record for record in records if record["type"] == "second"]
+    ends = [record for record in records if record["type"] == "end"]
+    try:
+        for start in range(0, len(seconds), BATCH):
+            record_seconds(lease=lease, seconds=seconds[start : start + BATCH])
+    except Refused as error:
+        logger.warning("%d seconds came too late: %s", len(seconds), error)
+    if ends:
+        mark_done(lease=lease, end=ends[0])
+    else:
+        mark_lost(lease=lease, reason=KILLED)
+
+
+def _drop_when_done(path: Path) -> None:
+    run_id = path.stem.split("-")[0]
+    if not Run.objects.filter(pk=run_id, ended_at=None).exists():
+        path.unlink(missing_ok=True)

@@ -1,0 +1,147 @@
+"""The injector as a child process: an order in, one JSON object a line out, dead when we are."""
+
+import contextlib
+import ctypes
+import json
+import logging
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from typing import Any
+
+from django.conf import settings
+
+logger = logging.getLogger(__name__)
+
+COMMAND = (sys.executable, "-m", "workers.injector")
+KEPT_LOG_LINES = 20
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+# The injector talks to strangers: it gets no password, key or address of ours.
+_KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
+_KEPT_PREFIXES = ("LC_", "PYTHON", "SSL_CERT_", "GEVENT", "RES_")
+
+
+class ProgramEnded(Exception):
+    """There is no further line: the injector has closed its output."""
+
+
+class Program:
+    """A running injector. No method waits for it, except `next_message` for its timeout."""
+
+    def __init__(self, order: dict[str, Any], command=COMMAND):
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=settings.BASE_DIR,
+            env=_environment(),
+            start_new_session=True,  # Ctrl-C is the launcher's to handle
+            preexec_fn=_die_with_parent,
+        )
+        self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._log: deque[str] = deque(maxlen=KEPT_LOG_LINES)
+        self._threads = [
+            threading.Thread(target=work, daemon=True)
+            for work in (self._write, self._read, self._read_log)
+        ]
+        for thread in self._threads:
+            thread.start()
+        self.tell(order)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def tell(self, message: dict[str, Any]) -> None:
+        """Write one line to the injector, as soon as it reads."""
+        self._to_write.put(json.dumps(message).encode() + b"\n")
+
+    def close_input(self) -> None:
+        """Say that the parent is gone: the injector stops sending at once and exits."""
+        self._to_write.put(None)
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def next_message(self, timeout_s: float) -> dict[str, Any] | None:
+        """The next line, None where none comes in time. Raises ProgramEnded after the last.
+
+        A line that is no JSON object is the injector's death in mid-line, or no injector.
+        """
+        try:
+            line = self._lines.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        message = _parsed(line) if line is not None else None
+        if message is None:
+            raise ProgramEnded
+        return message
+
+    def end(self, grace_s: float) -> str:
+        """Let it go, by force after `grace_s`; how it went and the last it said, in words."""
+        self.close_input()
+        try:
+            self._process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            self._process.wait()
+        for thread in self._threads:
+            thread.join(1)
+        return _in_words(self._process.returncode, list(self._log))
+
+    def _write(self) -> None:
+        with contextlib.suppress(OSError), self._process.stdin as stdin:
+            while (line := self._to_write.get()) is not None:
+                stdin.write(line)
+                stdin.flush()
+
+    def _read(self) -> None:
+        with self._process.stdout as stdout:
+            for line in stdout:
+                self._lines.put(line)
+        self._lines.put(None)
+        self._to_write.put(None)
+
+    def _read_log(self) -> None:
+        with self._process.stderr as stderr:
+            for line in stderr:
+                text = line.decode(errors="replace").rstrip()
+                self._log.append(text)
+                logger.info("injector %s: %s", self.pid, text)
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT_ENVIRONMENT or name.startswith(_KEPT_PREFIXES)
+    }
+
+
+def _die_with_parent() -> None:
+    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _parsed(line: bytes) -> dict[str, Any] | None:
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    return message if isinstance(message, dict) and "type" in message else None
+
+
+def _in_words(returncode: int, log: list[str]) -> str:
+    if returncode < 0:
+        name = signal.Signals(-returncode).name
+        said = f"The injector was ended by {name}."
+    else:
+        said = f"The injector ended with status {returncode}."
+    tail = " / ".join(line for line in log[-3:] if line)
+    return f"{said} It last said: {tail}" if tail else said

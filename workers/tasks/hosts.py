@@ -1,0 +1,91 @@
+"""A Celery worker that hears the queue `inject` announces its host while it lives."""
+
+import logging
+import os
+import platform
+import resource
+import socket
+import sys
+import threading
+
+import django
+from celery.signals import worker_ready, worker_shutting_down
+from django.conf import settings
+
+from campaigns.services.hosts import announce_host
+from workers.database import AWAY, drop_connection, use_own_connection
+from workers.leftovers import store_leftovers
+
+logger = logging.getLogger(__name__)
+
+ANNOUNCE_EVERY_S = 5.0
+_ended = threading.Event()
+
+
+def host_name() -> str:
+    """What this injector host is called: the setting, or the machine's own name."""
+    return settings.INJECTOR_NAME or socket.gethostname()
+
+
+@worker_ready.connect
+def _begin(sender, **_) -> None:
+    """`sender` is the worker's consumer."""
+    if "inject" not in sender.app.amqp.queues.consume_from:
+        return
+    slots = sender.pool.num_processes
+    threading.Thread(target=_announce, args=(slots,), name="announce", daemon=True).start()
+
+
+@worker_shutting_down.connect
+def _end(**_) -> None:
+    _ended.set()
+
+
+def _announce(slots: int) -> None:
+    use_own_connection()
+    facts = host_facts()
+    while not _ended.is_set():
+        try:
+            announce_host(name=host_name(), slots=slots, facts=facts)
+            store_leftovers()
+        except AWAY as error:
+            logger.warning("Not announced: %s", str(error).strip())
+        except Exception:  # a spool that nobody can read must not silence the host
+            logger.exception("Not announced in full")
+        # Between two announcements nothing stays open: Celery forks this process.
+        drop_connection()
+        _ended.wait(ANNOUNCE_EVERY_S)
+
+
+def host_facts() -> dict:
+    """What an injector host is: shown beside its slots and kept with nothing."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "usable_cores": len(os.sched_getaffinity(0)),
+        "memory_bytes": memory,
+        "os": platform.platform(),
+        "python": sys.version.split()[0],
+        "django": django.get_version(),
+        "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
+        "local_ports": _first_line("/proc/sys/net/ipv4/ip_local_port_range"),
+        "pid": os.getpid(),
+    }
+
+
+def _cpu_model() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            models = (line.split(":", 1)[1].strip() for line in lines if "model name" in line)
+            return next(models, platform.machine())
+    except OSError:
+        return platform.machine()
+
+
+def _first_line(path: str) -> str:
+    try:
+        with open(path) as file:
+            return " ".join(file.readline().split())
+    except OSError:
+        return ""
