@@ -1,0 +1,28 @@
+"""The dispatcher's program: moves runs on from state to state.
+
+    python -m workers.dispatcher
+
+One is active, the one that holds a lock in PostgreSQL; others wait to take over. It keeps nothing
+in memory that matters: killed and started again, it goes on from the rows.
+"""
+
+import os
+import signal
+import threading
+
+import django
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
+    django.setup()
+    from workers.dispatching import Dispatcher
+
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
+    Dispatcher(ended).run()
+
+
+if __name__ == "__main__":
+    main()
