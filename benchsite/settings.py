@@ -133,6 +133,8 @@ CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_DEFAULT_QUEUE = "general"
 CELERY_TASK_ROUTES = {"workers.inject": {"queue": "inject"}}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# A busy injector host must not keep doorbells that an idle one could hear.
+CELERY_WORKER_DISABLE_PREFETCH = True
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
@@ -159,9 +161,16 @@ INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
 SPOOL_DIR = Path(env_str("BENCHSITE_SPOOL", str(VAR_DIR / "spool")))
 START_DELAY_ONE_HOST_S = 0.4
 START_DELAY_HOSTS_S = 3.0
-HEARTBEAT_S = 2.0
-LEASE_S = 30.0
-DEAD_MAN_S = 20.0
+# A launcher renews its lease each HEARTBEAT_S, stops sending by itself after DEAD_MAN_S without an
+# answer, and is given up after LEASE_S: in this order, so that no load outlives its lease.
+HEARTBEAT_S = env_int("BENCHSITE_HEARTBEAT_S", 2)
+DEAD_MAN_S = env_int("BENCHSITE_DEAD_MAN_S", 20)
+LEASE_S = env_int("BENCHSITE_LEASE_S", 30)
+if not 0 < HEARTBEAT_S < DEAD_MAN_S < LEASE_S:
+    raise ImproperlyConfigured(
+        f"BENCHSITE_HEARTBEAT_S={HEARTBEAT_S}, BENCHSITE_DEAD_MAN_S={DEAD_MAN_S}, "
+        f"BENCHSITE_LEASE_S={LEASE_S}: write numbers that grow in this order."
+    )
 # Limits that differ from campaigns.domain.validity.LIMITS: {code: (suspicious, invalid)}.
 VALIDITY_LIMITS = {}
 
