@@ -1,0 +1,64 @@
+"""Runs the code of `local` in processes of its own: it adopts and ends orphans, also ours."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass
+class Script:
+    """A program that uses `local`, started in a folder that any account may enter."""
+
+    folder: Path
+    processes: list[subprocess.Popen]
+
+    def start(self, code: str, **options) -> subprocess.Popen:
+        process = subprocess.Popen(
+            [*self._as(options.pop("uid", None)), sys.executable, "-c", code, str(self.folder)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            **options,
+        )
+        self.processes.append(process)
+        return process
+
+    def run(self, code: str, **options) -> str:
+        """Its output; a failure of the script is a failure of the test."""
+        process = self.start(code, **options)
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, output
+        return output
+
+    @staticmethod
+    def _as(uid: int | None) -> list[str]:
+        if uid is None:
+            return []
+        return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+
+
+@pytest.fixture
+def folder(tmp_path_factory) -> Path:
+    """Like tmp_path, but every folder above lets nobody through to PostgreSQL's data."""
+    folder = tmp_path_factory.mktemp("var")
+    for each in (folder, *folder.parents):
+        if each.owner() == folder.owner() and each != Path("/tmp"):
+            each.chmod(each.stat().st_mode | 0o011)
+    return folder
+
+
+@pytest.fixture
+def script(folder):
+    script = Script(folder, [])
+    yield script
+    for process in script.processes:
+        process.kill()
+        process.wait()

@@ -1,0 +1,64 @@
+"""One installation a checkout, ports that are said, a secret key of one's own."""
+
+import socket
+import stat
+
+import pytest
+
+from local.console import LocalError
+from local.ports import Ports, free_ports, ports_from_environment, refuse_taken
+from local.run import only_one
+from local.secrets import secret_key_file
+
+
+def test_a_second_start_in_the_same_checkout_says_that_one_is_running(tmp_path):
+    with (
+        only_one(tmp_path),
+        pytest.raises(LocalError, match=r"already running .*process \d+"),
+        only_one(tmp_path),
+    ):
+        pass
+
+
+def test_after_the_end_another_start_is_welcome(tmp_path):
+    for _ in range(2):
+        with only_one(tmp_path):
+            pass
+
+
+def test_a_port_that_is_taken_is_told_with_the_way_out():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(LocalError, match=rf"Port {port} .* BENCHSITE_PORT=\d+ make run"):
+            refuse_taken(Ports(port, *free_ports_for_demo()))
+
+
+def test_each_port_can_be_chosen(monkeypatch):
+    monkeypatch.setenv("BENCHSITE_PORT", "8010")
+    monkeypatch.setenv("BENCHSITE_DEMO_HTTPS_PORT", "9444")
+    assert ports_from_environment() == Ports(8010, 8081, 9444)
+
+
+@pytest.mark.parametrize("value", ["http", "0", "70000", "-1"])
+def test_a_wrong_port_names_its_variable(monkeypatch, value):
+    monkeypatch.setenv("BENCHSITE_PORT", value)
+    with pytest.raises(LocalError, match=r"BENCHSITE_PORT=.* is not a port"):
+        ports_from_environment()
+
+
+def test_all_ports_stand_below_those_of_outgoing_connections():
+    ports = [*vars(Ports()).values(), *vars(free_ports()).values()]
+    assert max(ports) < 32_768
+
+
+def test_the_secret_key_is_made_once_and_only_its_owner_reads_it(tmp_path):
+    path = secret_key_file(tmp_path)
+    first = path.read_text()
+    assert len(first) >= 50
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert secret_key_file(tmp_path).read_text() == first
+
+
+def free_ports_for_demo() -> tuple[int, int]:
+    ports = free_ports()
+    return ports.demo_http, ports.demo_https

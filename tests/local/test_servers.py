@@ -1,0 +1,116 @@
+"""Our own PostgreSQL and Redis: they start, keep their data, and are the caller's own."""
+
+import os
+import pwd
+import sys
+from pathlib import Path
+
+import pytest
+
+SERVE = """
+import os, sys
+from pathlib import Path
+for name in ("DATABASE_URL", "REDIS_URL"):
+    os.environ.pop(name, None)
+import psycopg, redis as client
+from local.servers import start_servers
+from local.supervisor import Supervisor
+var = Path(sys.argv[1]) / os.environ.get("SUBFOLDER", "")
+supervisor = Supervisor(var / "log")
+servers = start_servers(supervisor, var)
+try:
+    with psycopg.connect(servers.database_url) as postgres:
+        %s
+finally:
+    supervisor.stop_all()
+    servers.clean_up()
+"""
+WRITE = (
+    "postgres.execute('create table kept as select 42 as answer'); "
+    "client.Redis.from_url(servers.redis_url).set('kept', 'redis too')"
+)
+READ = (
+    "print(postgres.execute('select answer from kept').fetchone()[0], "
+    "client.Redis.from_url(servers.redis_url).get('kept').decode())"
+)
+VERSION = "print(postgres.execute('show server_version').fetchone()[0])"
+NOBODY = pwd.getpwnam("nobody")
+is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
+
+
+def leftovers() -> set[str]:
+    return {path.name for path in Path("/tmp").glob("benchsite-????????")}
+
+
+def test_data_survive_a_restart(script):
+    script.run(SERVE % WRITE)
+    assert script.run(SERVE % READ).strip() == "42 redis too"
+
+
+def test_nothing_of_a_stopped_server_is_left_but_its_data(script, folder):
+    before = leftovers()
+    script.run(SERVE % VERSION)
+    assert leftovers() <= before
+    assert sorted(path.name for path in folder.iterdir()) == ["log", "pg18", "redis"]
+
+
+def test_data_survive_the_killing_of_everything(script):
+    crash = "os.kill(supervisor.pids()['postgres'], 9); os.kill(os.getpid(), 9)"
+    process = script.start(SERVE % f"{WRITE}; postgres.commit(); {crash}")
+    process.wait(60)
+    assert script.run(SERVE % READ).startswith("42")
+
+
+@is_root
+def test_root_s_postgresql_runs_as_nobody(script, folder):
+    script.run(SERVE % VERSION)
+    assert (folder / "pg18").stat().st_uid == NOBODY.pw_uid
+
+
+@is_root
+def test_it_works_for_a_plain_user(script, folder):
+    os.chown(folder, NOBODY.pw_uid, NOBODY.pw_gid)
+    if not can_read_interpreter():
+        pytest.skip("a plain user may not enter the folder of this Python")
+    version = script.run(SERVE % VERSION, uid=NOBODY.pw_uid, env={"HOME": str(folder)})
+    assert version.strip().startswith("18")
+
+
+@is_root
+def test_root_s_postgresql_gets_a_folder_that_it_can_reach(script, folder):
+    """As in a checkout under /root, which nobody may enter."""
+    (folder / "closed").mkdir(mode=0o700)
+    var = folder / "closed" / "var"
+    home = None
+    try:
+        script.run(SERVE % WRITE, env={"SUBFOLDER": "closed/var"})
+        home = (var / "pg18").resolve()
+        assert home.parent.parent == Path("/var/lib")
+        output = script.run(SERVE % READ, env={"SUBFOLDER": "closed/var"})
+        assert output.strip() == "42 redis too"
+    finally:
+        if home:
+            import shutil
+
+            shutil.rmtree(home.parent)
+
+
+def test_data_of_another_major_version_are_refused_in_words(script, folder):
+    script.run(SERVE % VERSION)
+    (folder / "pg18" / "PG_VERSION").write_text("15\n")
+    process = script.start(SERVE % VERSION)
+    output, _ = process.communicate(timeout=30)
+    assert "were made by PostgreSQL 15, this is 18. Move the folder away" in output
+
+
+def test_a_variable_of_the_caller_does_not_lead_the_server_astray(script):
+    output = script.run(SERVE % VERSION, env={"PGPORT": "1", "PGDATA": "/nowhere"})
+    assert output.startswith("18")
+
+
+def can_read_interpreter() -> bool:
+    from local.paths import others_may_reach
+
+    return others_may_reach(Path(sys.prefix)) and others_may_reach(
+        Path(sys.executable).resolve().parent
+    )

@@ -1,0 +1,75 @@
+"""The set-up does each thing once, on any Python that is new enough."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local import node_env, python_env
+from local.console import LocalError
+from local.python_env import PIP_WHEEL
+from local.setup import digest_of, is_stamped, run_logged
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def test_a_stamp_holds_until_a_file_changes(tmp_path):
+    lock, stamp = tmp_path / "lock", tmp_path / "stamp"
+    lock.write_text("one")
+    assert not is_stamped(stamp, digest_of(lock))
+    stamp.write_text(digest_of(lock))
+    assert is_stamped(stamp, digest_of(lock))
+    lock.write_text("two")
+    assert not is_stamped(stamp, digest_of(lock))
+
+
+def test_the_stamp_of_the_tests_packages_covers_the_file_that_they_include():
+    names = [path.name for path in python_env._files_of("requirements-dev.txt")]
+    assert names == ["requirements-dev.txt", "requirements.txt"]
+
+
+def test_a_step_that_fails_shows_the_end_of_its_output(tmp_path, monkeypatch):
+    monkeypatch.setenv("BENCHSITE_VAR", str(tmp_path))
+    with pytest.raises(LocalError, match="no such package"):
+        run_logged([sys.executable, "-c", "raise SystemExit('no such package')"], "setup")
+
+
+def test_the_wheel_of_pip_is_found_on_an_index_page():
+    page = f'<a href="../../packages/ab/{PIP_WHEEL}#sha256=00">{PIP_WHEEL}</a>'
+    assert python_env._wheel_link(page) == f"../../packages/ab/{PIP_WHEEL}"
+
+
+def test_an_index_without_that_wheel_is_said():
+    with pytest.raises(LocalError, match=r"does not list pip-"):
+        python_env._wheel_link("<html></html>")
+
+
+def test_an_old_node_is_not_taken(tmp_path, monkeypatch):
+    old = tmp_path / "node"
+    old.write_text("#!/bin/sh\necho v18.20.1\n")
+    old.chmod(0o755)
+    assert node_env._major(str(old)) == 18
+
+
+def test_the_set_up_needs_nothing_but_the_standard_library():
+    """-I and -S leave out site-packages: what a bare machine has."""
+    code = (
+        "import sys; sys.path.insert(0, '.'); "
+        "import local.__main__, local.commands, local.python_env, local.node_env"
+    )
+    subprocess.run([sys.executable, "-I", "-S", "-c", code], cwd=ROOT, check=True)
+
+
+def test_a_wrong_command_is_answered_with_the_right_ones():
+    done = subprocess.run(
+        [sys.executable, "-m", "local", "fly"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 2
+    assert "setup|run|test|check" in done.stderr
+
+
+def test_make_without_a_target_says_what_there_is():
+    done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for target in ("run", "test", "check", "demo-target", "benchmark"):
+        assert f"make {target} " in done.stdout

@@ -1,0 +1,144 @@
+"""Children are mended when they die and gone when we stop, whatever happens."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+# Runs until it is told to stop, and prints what the supervisor has to tell.
+SUPERVISE = """
+import signal, sys
+from pathlib import Path
+from local.children import Program
+from local.supervisor import StopRequested, Supervisor
+supervisor = Supervisor(Path(sys.argv[1]) / "log", tell=lambda text: print(text, flush=True))
+signal.signal(signal.SIGTERM, supervisor.request_stop)
+def child(name, code, **options):
+    supervisor.start(Program(name, (sys.executable, "-c", code), **options))
+%s
+print("pids", *supervisor.pids().values(), flush=True)
+try:
+    supervisor.wait(60)
+except StopRequested:
+    supervisor.stop_all()
+    print("stopped", flush=True)
+"""
+SLEEP = "child('sleeper', 'import time; time.sleep(60)')"
+STUBBORN = (
+    "child('stubborn', 'import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    'print("deaf", flush=True); time.sleep(60)\', stop_signals=((signal.SIGTERM, 0.3),))'
+)
+# A grandchild in a session of its own, as an injector is.
+PARENT = (
+    'child(\'parent\', \'import subprocess, time; print(subprocess.Popen(["sleep", "60"], '
+    "start_new_session=True).pid, flush=True); time.sleep(60)')"
+)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_for(condition, seconds: float = 10.0):
+    until = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < until, "did not come about in time"
+        time.sleep(0.02)
+    return value
+
+
+def pids_of(process) -> list[int]:
+    return [int(pid) for pid in process.stdout.readline().split()[1:]]
+
+
+def text_in(path: Path) -> str:
+    return path.read_text().strip() if path.exists() else ""
+
+
+def stop(process) -> str:
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=20)
+    return output
+
+
+def test_a_killed_child_is_started_again_and_the_terminal_is_told(script):
+    process = script.start(SUPERVISE % SLEEP)
+    (pid,) = pids_of(process)
+    os.kill(pid, signal.SIGKILL)
+    line = process.stdout.readline()
+    assert "sleeper was killed by SIGKILL; starting it again in 0.5 s" in line
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    (again,) = wait_for(lambda: [int(text) for text in children.read_text().split()])
+    assert again != pid
+    stop(process)
+
+
+def test_a_child_that_keeps_dying_waits_longer_each_time(script):
+    process = script.start(SUPERVISE % "child('hasty', 'raise SystemExit(3)')")
+    process.stdout.readline()
+    told = [process.stdout.readline() for _ in range(3)]
+    assert [line.split(" in ")[1].split()[0] for line in told] == ["0.5", "1", "2"]
+    assert all("ended with status 3" in line for line in told)
+    stop(process)
+
+
+def test_stop_leaves_no_child(script):
+    process = script.start(SUPERVISE % SLEEP)
+    (pid,) = pids_of(process)
+    assert "stopped" in stop(process)
+    assert not is_running(pid)
+
+
+def test_a_child_that_will_not_end_is_ended(script, folder):
+    process = script.start(SUPERVISE % STUBBORN)
+    (pid,) = pids_of(process)
+    wait_for(lambda: text_in(folder / "log" / "stubborn.log") == "deaf")
+    stop(process)
+    assert not is_running(pid)
+
+
+def test_stop_finds_grandchildren_in_sessions_of_their_own(script, folder):
+    process = script.start(SUPERVISE % PARENT)
+    grandchild = int(wait_for(lambda: text_in(folder / "log" / "parent.log")))
+    stop(process)
+    assert not is_running(grandchild)
+
+
+def test_children_do_not_outlive_a_supervisor_that_is_killed(script):
+    process = script.start(SUPERVISE % SLEEP)
+    (pid,) = pids_of(process)
+    process.kill()
+    wait_for(lambda: not is_running(pid))
+
+
+def test_a_child_does_not_hear_the_ctrl_c_of_the_terminal(script):
+    process = script.start(SUPERVISE % SLEEP)
+    (pid,) = pids_of(process)
+    assert os.getsid(pid) == pid
+    stop(process)
+
+
+def test_logs_of_earlier_starts_are_kept(folder):
+    from local.children import rotate
+
+    log = folder / "web.log"
+    for number in range(5):
+        log.write_text(f"start {number}")
+        rotate(log)
+    kept = sorted(path.name for path in folder.iterdir())
+    assert kept == ["web.log.1", "web.log.2", "web.log.3"]
+    assert (folder / "web.log.1").read_text() == "start 4"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(-9, "was killed by SIGKILL"), (2, "ended with status 2")]
+)
+def test_how_a_child_ended_is_said_in_words(status, words):
+    from local.children import how_it_ended
+
+    assert how_it_ended(status) == words

@@ -1,0 +1,118 @@
+"""docker-compose.yml, checked without an engine: schema, settings, commands, secrets."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.test_settings import names_documented, names_read
+
+ROOT = Path(__file__).resolve().parent.parent
+TEXT = (ROOT / "docker-compose.yml").read_text()
+COMPOSE = yaml.safe_load(TEXT)
+OURS = {
+    name: service
+    for name, service in COMPOSE["services"].items()
+    if service["image"].startswith("benchsite")
+}
+SECRETS = {
+    "BENCHSITE_SECRET_KEY",
+    "BENCHSITE_TOKEN_PEPPER",
+    "POSTGRES_PASSWORD",
+    "REDIS_PASSWORD",
+}
+
+
+def test_it_holds_to_the_compose_schema():
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "check_jsonschema"),
+            *("--builtin-schema", "vendor.compose-spec", "docker-compose.yml"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_it_has_the_processes_of_the_architecture():
+    wanted = {"web", "injector", "general", "dispatcher", "beat", "postgres", "redis"}
+    assert wanted <= set(COMPOSE["services"])
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_variable_is_known_to_the_settings(name):
+    assert set(OURS[name]["environment"]) - names_read() == set()
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_service_runs_as_a_server(name):
+    assert OURS[name]["environment"]["BENCHSITE_MODE"] == "server"
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_command_exists(name):
+    program, *arguments = OURS[name]["command"]
+    if program == "python":
+        module = arguments[1] if arguments[0] == "-m" else arguments[0].removesuffix(".py")
+        assert importlib.util.find_spec(module)
+    else:
+        assert importlib.util.find_spec(program)
+    for flag, place in pairwise(arguments):
+        if flag == "-c" and program == "gunicorn":
+            assert (ROOT / place).exists()
+        if flag == "-A":
+            assert importlib.util.find_spec(f"{place}.celery")
+
+
+def test_every_queue_of_the_settings_has_a_worker(settings):
+    commands = [" ".join(service["command"]) for service in OURS.values()]
+    queues = {route["queue"] for route in settings.CELERY_TASK_ROUTES.values()}
+    for queue in {*queues, settings.CELERY_TASK_DEFAULT_QUEUE}:
+        assert any(f"-Q {queue}" in command for command in commands), queue
+
+
+def test_secrets_come_from_outside_and_compose_refuses_without_them():
+    for name in SECRETS:
+        uses = re.findall(rf"(?<!\$)\$\{{{name}([^}}]*)\}}", TEXT)
+        assert uses, name
+        assert all(rest.startswith(":?") for rest in uses), f"{name} has a default"
+
+
+def test_no_password_stands_in_the_file():
+    for name, service in COMPOSE["services"].items():
+        for key, value in service.get("environment", {}).items():
+            if re.search("PASSWORD|SECRET|PEPPER", key):
+                assert re.fullmatch(r"\$\{[A-Z_]+:\?[^}]+\}", value), (name, key)
+
+
+def test_every_variable_that_it_asks_for_is_in_the_example():
+    asked = set(re.findall(r"(?<!\$)\$\{([A-Z_]+)", TEXT))
+    assert asked - names_documented() - {"POSTGRES_PASSWORD", "REDIS_PASSWORD"} == set()
+
+
+@pytest.mark.parametrize("name", ["web", "injector", "general", "postgres", "redis"])
+def test_what_can_hang_has_a_health_check(name):
+    assert COMPOSE["services"][name]["healthcheck"]["test"]
+
+
+def test_volumes_are_declared():
+    used = {
+        volume.split(":")[0]
+        for service in COMPOSE["services"].values()
+        for volume in service.get("volumes", [])
+    }
+    assert used == set(COMPOSE["volumes"])
+
+
+def test_postgres_18_keeps_its_data_where_its_image_wants_them():
+    postgres = COMPOSE["services"]["postgres"]
+    assert postgres["image"] == "postgres:18"
+    assert postgres["volumes"] == ["postgres:/var/lib/postgresql"]

@@ -1,0 +1,116 @@
+"""The settings, .env.example and what reads the environment agree; a wrong value is named."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+READERS = ("benchsite", "local", "campaigns", "workers")
+NAME = re.compile(r'"(BENCHSITE_[A-Z_]+|DATABASE_URL|REDIS_URL)"')
+# Compose itself reads these two, for the servers that it starts.
+ONLY_COMPOSE = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+SERVER = {
+    "BENCHSITE_MODE": "server",
+    "BENCHSITE_HOSTS": "bench.example.org",
+    "BENCHSITE_URL": "https://bench.example.org",
+    "BENCHSITE_SECRET_KEY": "k4Jx0q-9mZp_3vTn7LwYc2RbD8sHfUeAg5iKo1XyWt6QzMrNjP",
+}
+
+
+def names_read() -> set[str]:
+    files = [path for folder in READERS for path in (ROOT / folder).rglob("*.py")]
+    found = {name for path in files for name in NAME.findall(path.read_text())}
+    # A secret's file is the secret's other spelling.
+    return {name.removesuffix("_FILE") for name in found}
+
+
+def names_documented() -> set[str]:
+    text = (ROOT / ".env.example").read_text()
+    return set(re.findall(r"^([A-Z_]+)=", text, re.MULTILINE)) - ONLY_COMPOSE
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BENCHSITE_")}
+    env = {**kept, "BENCHSITE_SECRET_KEY": "of-this-test", **environment}
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+
+
+def setting(expression: str, **environment: str) -> str:
+    done = python(
+        f"from benchsite import settings; print(repr(settings.{expression}))", **environment
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_every_variable_that_is_read_is_documented():
+    assert names_read() - names_documented() == set()
+
+
+def test_every_variable_that_is_documented_is_read():
+    assert names_documented() - names_read() == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("BENCHSITE_MODE", "production"),
+        ("BENCHSITE_DB_POOL", "many"),
+        ("BENCHSITE_INJECTOR_SLOTS", "2.5"),
+        ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8 300.0.0.0/8"),
+        ("BENCHSITE_LOG_LEVEL", "loud"),
+        ("BENCHSITE_SECRET_KEY_FILE", "/nowhere/key"),
+        ("DATABASE_URL", "nonsense"),
+        ("DATABASE_URL", ""),
+        ("REDIS_URL", ""),
+        ("BENCHSITE_SECRET_KEY", ""),
+    ],
+)
+def test_a_wrong_value_is_answered_with_the_name_of_its_variable(name, value):
+    done = python("import benchsite.settings", **{name: value})
+    assert done.returncode != 0
+    assert f"ImproperlyConfigured: {name}" in done.stderr
+
+
+def test_a_wrong_yes_or_no_is_named_too():
+    done = python("import benchsite.settings", **SERVER, BENCHSITE_SSL_REDIRECT="maybe")
+    assert "BENCHSITE_SSL_REDIRECT='maybe' is not a yes or a no" in done.stderr
+
+
+def test_an_empty_variable_counts_as_not_set():
+    assert setting("VAR_DIR.name", BENCHSITE_VAR="") == "'var'"
+    assert "127.0.0.0/8" in setting("ALLOWED_NETWORKS", BENCHSITE_ALLOWED_NETWORKS="")
+
+
+def test_a_secret_can_come_from_a_file(tmp_path):
+    (tmp_path / "key").write_text("from the file\n")
+    value = setting("SECRET_KEY", BENCHSITE_SECRET_KEY_FILE=str(tmp_path / "key"))
+    assert value == "'from the file'"
+
+
+def test_one_s_own_machine_may_be_measured_without_any_setting():
+    networks = setting("ALLOWED_NETWORKS")
+    assert "127.0.0.0/8" in networks
+    assert "0.0.0.0/0" not in networks
+
+
+def test_a_server_allows_no_network_until_its_settings_list_some():
+    assert setting("ALLOWED_NETWORKS", **SERVER) == "[]"
+    listed = setting("ALLOWED_NETWORKS", **SERVER, BENCHSITE_ALLOWED_NETWORKS="10.1.0.0/16")
+    assert listed == "['10.1.0.0/16']"
+
+
+def test_the_settings_of_a_server_pass_the_deployment_check_without_a_warning():
+    code = (
+        "import sys; from django.core.management import execute_from_command_line as run; "
+        "run(['manage.py', 'check', '--deploy', '--fail-level', 'WARNING'])"
+    )
+    done = python(code, **SERVER, DJANGO_SETTINGS_MODULE="benchsite.settings")
+    assert done.returncode == 0, done.stderr
+    assert "no issues" in done.stdout
