@@ -66,6 +66,8 @@ class Histogram:
         if values.size == 0:
             return cls()
         values = np.clip(values, 0, HIGHEST_US)
+        if values.max() < 2 << (SUB_BITS[DIGITS] - 1):
+            return cls(np.bincount(values))
         half = SUB_BITS[DIGITS] - 1
         # frexp gives the bit length exactly: values are far below 2^53.
         bit_length = np.frexp(values.astype(np.float64))[1]

@@ -1,0 +1,265 @@
+"""One attempt: a request on a connection, its reply, and the times in between.
+
+`Worker.attempt` is the hot path: on a kept connection with a head that was seen before it is one
+send, one switch to the hub, one recv, one look-up and one `list.extend`. Everything else that may
+happen is in the functions below it.
+"""
+
+import ssl
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+
+from campaigns.domain.outcomes import Kind
+from campaigns.domain.plan import Plan, Step
+from workers.injector import faults
+from workers.injector.connection import WRITE, Connection, Dialler, now
+from workers.injector.faults import AttemptFailed
+from workers.injector.http1 import BadReply, Head, HeadMemo
+from workers.injector.recorder import Failure, StepRecorder
+from workers.injector.reply import ReplyReader
+
+_RECV_BYTES = 16 * 1024
+_RECV_BODY_BYTES = 256 * 1024
+_BLANK_LINE = b"\r\n\r\n"
+_IDEMPOTENT = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
+_NOT_YET = (BlockingIOError, ssl.SSLWantReadError)
+_NOT_WRITTEN = (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError)
+_CLOSED_BY_SERVER = {Kind.EOF_BEFORE_REPLY, Kind.RESET, Kind.WRITE_ERROR}
+_SIMPLE_CAP = 512
+EXPIRED, STOPPED = "expired", "stopped"
+
+
+class Request:
+    """One step as bytes, with what its replies have taught so far.
+
+    `simple` maps the bytes of a head to (status, bytes of the whole reply, whether the connection
+    may stay) for expected replies whose length is known.
+    """
+
+    __slots__ = (
+        "data", "events", "failures", "is_idempotent", "memo", "plan", "record", "recorder",
+        "simple", "size_bytes", "step",
+    )  # fmt: skip
+
+    def __init__(self, plan: Plan, step: Step, data: bytes, recorder: StepRecorder):
+        self.plan = plan
+        self.step = step
+        self.data = data
+        self.size_bytes = len(data)
+        self.recorder = recorder
+        self.record = recorder.record
+        self.failures = recorder.failures
+        self.events = recorder.events
+        self.memo = HeadMemo(step.method)
+        self.simple: dict[bytes, tuple[int, int, bool]] = {}
+        self.is_idempotent = step.method in _IDEMPOTENT
+
+    def remember(self, first: bytes, head: Head) -> None:
+        """Let the hot path know a head that stood at the beginning of `first`."""
+        if head.body_bytes is None or not self.plan.status_is_expected(head.status):
+            return
+        if len(self.simple) >= _SIMPLE_CAP:
+            self.simple.clear()
+        whole = head.size_bytes + head.body_bytes
+        self.simple[first[: head.size_bytes]] = (head.status, whole, head.is_reusable)
+
+
+class Worker:
+    """A greenlet that makes attempts one after the other, and the connection that it holds.
+
+    `began` is the start of the attempt under way, or 0; `limit` is the instant by which the present
+    phase must be over, or 0. The engine's sweep reads both.
+    """
+
+    __slots__ = (
+        "_reader", "_to_hub", "began", "connection", "dialler", "keeps", "limit", "request",
+        "switch",
+    )  # fmt: skip
+
+    def __init__(self, dialler: Dialler, keeps: bool):
+        self._to_hub: Callable[[], Any] = gevent.get_hub().switch
+        self._reader: ReplyReader | None = None
+        self.dialler = dialler
+        self.keeps = keeps
+        self.connection: Connection | None = None
+        self.request: Request | None = None
+        self.began = 0
+        self.limit = 0
+        self.switch: Any = None
+
+    def attempt(self, request: Request, intended: int, start: int) -> bool:
+        """Make one attempt and record it; False where the next one should wait a moment."""
+        self.request = request
+        self.began = start
+        connected = secured = sent = 0
+        try:
+            connection = self.connection
+            if connection is None:
+                connection = self.dialler.dial(self)
+                connected, secured = connection.connected, connection.secured
+            try:
+                written = connection.send(request.data)
+            except _NOT_WRITTEN:
+                written = 0
+            if written != request.size_bytes:
+                self._send_rest(connection, request.data, written)
+            sent = now()
+            if signal := self._to_hub():
+                raise AttemptFailed(_kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
+            try:
+                data = connection.recv(_RECV_BYTES)
+            except _NOT_YET:
+                data = self._receive(connection, Kind.FIRST_BYTE_TIMEOUT)
+            first = now()
+            known = request.simple.get(data[: data.find(_BLANK_LINE) + 4])
+            if known is not None and known[1] == len(data):
+                status, received, stays = known
+                marks = (intended, start, connected, secured, sent, first, first, status, received)
+                request.record(marks)
+                if not (stays and self.keeps):
+                    self._retire(connection)
+            else:
+                self._read_on(connection, data, (intended, start, connected, secured, sent, first))
+            self.began = 0
+            return True
+        except Exception as error:
+            return self._fail(error, intended, start, sent, is_new=connected > 0)
+
+    def park(self, kind: Kind) -> None:
+        """Wait in the hub for the connection to be readable. Raises AttemptFailed at the limit."""
+        if signal := self._to_hub():
+            raise AttemptFailed(_kind_of_signal(signal, kind))
+
+    def wait_writable(self, fd: int, kind: Kind) -> None:
+        watcher = gevent.get_hub().loop.io(fd, WRITE)
+        watcher.start(self.switch)
+        try:
+            self.park(kind)
+        finally:
+            watcher.stop()
+            watcher.close()
+
+    def _send_rest(self, connection: Connection, data: bytes, written: int) -> None:
+        rest = memoryview(data)[written:]
+        # Or a reply that comes early would wake us again and again.
+        connection.watcher.stop()
+        while rest:
+            try:
+                rest = rest[connection.send(rest) :]
+            except _NOT_WRITTEN:
+                self.wait_writable(connection.sock.fileno(), Kind.WRITE_TIMEOUT)
+        connection.watcher.start(self.switch)
+
+    def _receive(self, connection: Connection, kind: Kind) -> bytes:
+        while True:
+            try:
+                return connection.recv(_RECV_BODY_BYTES)
+            except _NOT_YET:
+                self.park(kind)
+
+    def _read_on(self, connection: Connection, data: bytes, marks: tuple[int, ...]) -> None:
+        """Read a reply that the hot path does not know, and record it."""
+        request, beginning = self.request, data
+        reader = self._reader = ReplyReader(request.memo)
+        end = marks[-1]
+        while not reader.is_complete:
+            if data:
+                reader.feed(data)
+            else:
+                reader.end_of_input()
+            if not reader.is_complete:
+                data = self._receive(connection, Kind.BODY_TIMEOUT)
+                end = now()
+        head, received = reader.head, reader.received_bytes
+        if request.plan.status_is_expected(head.status):
+            request.record((*marks, end, head.status, received))
+            request.remember(beginning, head)
+        else:
+            failure = (Kind.STATUS_UNEXPECTED, head.status, request.size_bytes, received)
+            request.failures.append(Failure(marks[0], marks[1], end, *failure))
+        self._reader = None
+        if not (head.is_reusable and self.keeps):
+            self._retire(connection)
+
+    def _retire(self, connection: Connection) -> None:
+        """Done with a connection whose reply was complete."""
+        self.connection = None
+        if connection.is_tls:
+            self.dialler.keep_session(connection)
+            self.dialler.linger(connection, self.request.events["tls_ragged_eof"].append)
+        else:
+            self.dialler.hang_up(connection)
+
+    def drop_connection(self) -> None:
+        """Close whatever connection there is, at once."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            self.dialler.hang_up(connection)
+
+    def leave_idle(self) -> None:
+        """An idle connection became readable: the server closed it, or sent what nobody asked."""
+        try:
+            if self.connection.is_tls:
+                self.connection.recv(1)
+        except _NOT_YET:
+            return  # a session ticket, or half a record
+        except ssl.SSLEOFError:
+            self.request.events["tls_ragged_eof"].append(now())
+        except OSError:
+            pass
+        self.drop_connection()
+
+    def _fail(
+        self, error: Exception, intended: int, start: int, sent: int, *, is_new: bool
+    ) -> bool:
+        request = self.request
+        received = self._reader.received_bytes if self._reader else 0
+        self._reader = None
+        self.limit = 0
+        is_kept = self.connection is not None and not is_new
+        kind = kind_of(error, sent, received)
+        self.drop_connection()
+        if is_kept and kind in _CLOSED_BY_SERVER and not received and request.is_idempotent:
+            # The server closed an idle connection just when we used it again: nobody's failure.
+            if isinstance(error, ssl.SSLEOFError):
+                request.events["tls_ragged_eof"].append(now())
+            request.recorder.extra_sent_bytes += request.size_bytes if sent else 0
+            return self.attempt(request, intended, start)
+        failure = (kind, 0, request.size_bytes if sent else 0, received)
+        request.failures.append(Failure(intended, start, now(), *failure))
+        self.began = 0
+        return kind not in faults.ABOUT_TO_SPIN
+
+
+def _kind_of_signal(signal: str, kind: Kind) -> Kind:
+    return Kind.ABORTED_BY_STOP if signal == STOPPED else kind
+
+
+def kind_of(error: Exception, sent: int, received: int) -> Kind:
+    """The one kind of a failed attempt."""
+    if isinstance(error, AttemptFailed | BadReply):
+        return error.kind
+    if isinstance(error, ssl.SSLEOFError):
+        return Kind.EOF_MID_BODY if received else Kind.EOF_BEFORE_REPLY
+    if isinstance(error, OSError):
+        return faults.of_read(error) if sent else faults.of_write(error)
+    traceback.print_exception(error, file=sys.stderr)
+    return Kind.CLIENT_OTHER
+
+
+def interrupt_overdue(
+    workers: list[Worker], instant: int, total_ns: int, *, aborts: bool = False
+) -> None:
+    """Wake every worker whose attempt is over a limit, or, if the run aborts, all under way."""
+    for worker in workers:
+        began = worker.began
+        if not began:
+            continue
+        if aborts:
+            worker.switch(STOPPED)
+        elif instant - began > total_ns or (worker.limit and instant > worker.limit):
+            worker.switch(EXPIRED)

@@ -1,0 +1,81 @@
+"""What the parent says while the program runs: JSON lines on standard input."""
+
+import ctypes
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+
+_READ = 1
+_PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent() -> None:
+    """Ask Linux to kill this process when the one that started it is gone."""
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def read_line(fd: int = 0) -> tuple[bytes, bytes]:
+    """(one line, what was read after it), before the hub runs."""
+    data = b""
+    while b"\n" not in data:
+        more = os.read(fd, 65536)
+        if not more:
+            break
+        data += more
+    line, _, rest = data.partition(b"\n")
+    return line, rest
+
+
+class Control:
+    """Calls `on_message` with each JSON object and `on_end` when the input ends."""
+
+    def __init__(
+        self,
+        on_message: Callable[[dict[str, Any]], None],
+        on_end: Callable[[], None],
+        unread: bytes = b"",
+        fd: int = 0,
+    ):
+        self._on_message = on_message
+        self._on_end = on_end
+        self._fd = fd
+        self._rest = b""
+        self._take(unread)
+        self._watcher = gevent.get_hub().loop.io(fd, _READ)
+        self._watcher.start(self._readable)
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._fd, 65536)
+        except BlockingIOError:
+            return
+        if not data:
+            self.close()
+            self._on_end()
+            return
+        self._take(data)
+
+    def _take(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._hand_over(line)
+
+    def _hand_over(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = None
+        if isinstance(message, dict):
+            self._on_message(message)
+        else:
+            print(f"Not understood on standard input: {line[:200]!r}", file=sys.stderr)
+
+    def close(self) -> None:
+        self._watcher.stop()

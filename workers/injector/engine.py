@@ -1,0 +1,263 @@
+"""Runs one order: prepares, starts the load at the given instant, gathers seconds, ends."""
+
+import base64
+import gc
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import gevent
+from gevent.event import Event
+
+from campaigns.domain import arrivals
+from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.snapshot import Second, Timing, Total
+from workers.injector import http1
+from workers.injector.attempt import Request, Worker, interrupt_overdue
+from workers.injector.connection import NS, Dialler, now
+from workers.injector.guard import Guard, resolve
+from workers.injector.loads import ClosedLoad, Load, OpenLoad
+from workers.injector.order import Order, Refusal
+from workers.injector.recorder import StepRecorder
+from workers.injector.vitals import Vitals, cpu_s
+
+SWEEP_S = 0.05
+LAG_S = 0.01
+DRAIN_ON_STOP_S = 0.7
+_SPARE_DESCRIPTORS = 64
+
+
+class Output(Protocol):
+    """Where a run's seconds go."""
+
+    def second(self, second: Second) -> None: ...
+
+
+class Engine:
+    """One shard of one run. `prepare`, then `run`; `stop` may come at any time."""
+
+    def __init__(self, order: Order, output: Output):
+        self._order = order
+        self._output = output
+        self._loop = gevent.get_hub().loop
+        self._guard = Guard(order.endpoint, order.allowed)
+        self._over = Event()
+        self._total = Total()
+        self._vitals = Vitals()
+        self._recorders: list[StepRecorder] = []
+        self._load: Load | None = None
+        self._dialler: Dialler | None = None
+        self._total_ns = int(order.plan.timeouts.total_s * NS)
+        self._zero_ns = 0
+        self._next_second = 0
+        self._lag_due_ns = 0
+        self._stop_reason: str | None = None
+        self._abort_at_ns: int | None = None
+
+    def prepare(self) -> dict[str, Any]:
+        """Everything that can fail before a packet is sent. Facts for `ready`; raises Refusal."""
+        order = self._order
+        self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
+        n_connections = self._most_connections()
+        descriptors = reserve_descriptors(n_connections)
+        self._dialler = Dialler(order.endpoint, self._guard, order.mode, order.plan.timeouts)
+        requests = [self._make_request(number) for number in range(len(order.plan.steps))]
+        self._load = self._make_load(requests)
+        return {
+            "resolved": self._guard.addresses,
+            "connections": n_connections,
+            "descriptors": descriptors,
+            "planned_requests": self._planned_requests(),
+        }
+
+    def _most_connections(self) -> int:
+        load = self._order.plan.load
+        if arrivals.is_scheduled(load):
+            return min(load.max_in_flight, len(self._schedule()))
+        return arrivals.connections_of(load, self._order.shard)
+
+    def _planned_requests(self) -> int | None:
+        load, shard = self._order.plan.load, self._order.shard
+        if arrivals.is_scheduled(load):
+            return sum(1 for number, _ in self._schedule() if number >= 0)
+        return arrivals.requests_of(load, shard)
+
+    def _schedule(self) -> arrivals.Schedule:
+        plan = self._order.plan
+        return arrivals.schedule(plan.load, plan.warm_up_s, self._order.shard)
+
+    def _make_request(self, number: int) -> Request:
+        order, step = self._order, self._order.plan.steps[number]
+        endpoint = order.endpoint
+        host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
+        data = http1.request_bytes(step, host, order.mode)
+        recorder = StepRecorder(number, len(data), arrivals.is_scheduled(order.plan.load))
+        self._recorders.append(recorder)
+        return Request(order.plan, step, data, recorder)
+
+    def _make_worker(self) -> Worker:
+        return Worker(self._dialler, self._order.mode == ConnectionMode.KEEP_ALIVE)
+
+    def _make_load(self, requests: list[Request]) -> Load:
+        load, shard = self._order.plan.load, self._order.shard
+        if arrivals.is_scheduled(load):
+            return OpenLoad(
+                requests, self._make_worker, self._schedule(), load.max_in_flight, self._total_ns
+            )
+        return ClosedLoad(
+            requests,
+            self._make_worker,
+            shard,
+            arrivals.connections_of(load, shard),
+            arrivals.requests_of(load, shard),
+        )
+
+    def run(self, start_ns: int) -> dict[str, Any]:
+        """Send from `start_ns` (CLOCK_MONOTONIC) on, warm-up first; the end's facts when over."""
+        plan = self._order.plan
+        self._zero_ns = start_ns + plan.warm_up_s * NS
+        self._next_second = -plan.warm_up_s
+        for recorder in self._recorders:
+            recorder.zero_ns = self._zero_ns
+        gevent.sleep(max(0.0, (start_ns - now()) / NS - 0.02))
+        timers = self._start_timers()
+        began_cpu_s = cpu_s()
+        self._vitals = Vitals()
+        with resting_garbage_collector():
+            self._start_load(start_ns)
+            self._over.wait()
+        for timer in timers:
+            timer.stop()
+        self._finish_seconds(now())
+        self._finish_last_seconds()
+        return self._end(cpu_s() - began_cpu_s)
+
+    def _start_load(self, start_ns: int) -> None:
+        duration_s = self._order.plan.load.duration_s
+        end_ns = None if duration_s is None else self._zero_ns + int(duration_s * NS)
+        if isinstance(self._load, ClosedLoad):
+            gevent.sleep(max(0.0, (start_ns - now()) / NS))
+        if self._stop_reason is None:
+            self._load.start(self._zero_ns, end_ns)
+
+    def _start_timers(self) -> list[Any]:
+        timers = []
+        for every_s, callback in ((SWEEP_S, self._sweep), (LAG_S, self._measure_lag)):
+            timer = self._loop.timer(every_s, every_s)
+            timer.start(callback)
+            timers.append(timer)
+        return timers
+
+    def stop(self, reason: str, drain_s: float = DRAIN_ON_STOP_S) -> None:
+        """Send nothing new; what is under way has `drain_s` left."""
+        if self._stop_reason is None:
+            self._stop_reason = reason
+            self._load.stop()
+        self._abort_at_ns = min(now() + int(drain_s * NS), self._abort_at_ns or 1 << 62)
+        self._sweep()
+
+    def _sweep(self) -> None:
+        instant = now()
+        aborts = self._abort_at_ns is not None and instant >= self._abort_at_ns
+        interrupt_overdue(self._load.workers, instant, self._total_ns, aborts=aborts)
+        self._dialler.sweep(instant)
+        for recorder in self._recorders:
+            recorder.compact_if_long()
+        if self._zero_ns:
+            self._finish_seconds(instant)
+        if self._load.is_finished or (self._stop_reason is not None and not self._in_flight()):
+            self._over.set()
+
+    def _in_flight(self) -> list[Worker]:
+        return [worker for worker in self._load.workers if worker.began]
+
+    def _measure_lag(self) -> None:
+        instant = now()
+        if self._lag_due_ns:
+            self._vitals.note_hub_lag(max(0, instant - self._lag_due_ns) // 1000)
+        self._lag_due_ns = instant + int(LAG_S * NS)
+
+    def _finish_seconds(self, instant: int) -> None:
+        """Hand out every second that is over."""
+        while self._zero_ns + (self._next_second + 1) * NS <= instant:
+            self._finish_second()
+
+    def _finish_last_seconds(self) -> None:
+        """Hand out what is left at the end; the last second is usually not a whole one."""
+        for recorder in self._recorders:
+            recorder.compact()
+        unfinished = [r.last_second for r in self._recorders if r.last_second is not None]
+        dropped = self._load.n_dropped
+        last = max(unfinished, default=self._next_second if dropped else self._next_second - 1)
+        while self._next_second <= last:
+            self._finish_second(dropped if self._next_second == last else 0)
+
+    def _finish_second(self, dropped: int = 0) -> None:
+        number = self._next_second
+        self._next_second += 1
+        rows = []
+        for recorder in self._recorders:
+            recorder.compact()
+            starts = [w.began for w in self._in_flight() if w.request.recorder is recorder]
+            rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
+        rows[0].vitals = self._vitals.take(
+            lateness_p99_us=_lateness_p99_us(rows), open_connections=self._dialler.n_open
+        )
+        for row in rows:
+            if row.step == 0 or row.counters or row.in_flight:
+                self._total.add(Second(row.second, row.step, row.counters, row.errors))
+                self._output.second(row)
+
+    def _end(self, used_cpu_s: float) -> dict[str, Any]:
+        dialler = self._dialler
+        certificate = dialler.certificate
+        return {
+            "outcome": "complete" if self._stop_reason is None else "stopped",
+            "reason": self._stop_reason or "",
+            "totals": self._total.counters,
+            "errors": self._total.errors,
+            "in_flight": len(self._in_flight()),
+            "cpu_us": round(used_cpu_s * 1e6),
+            "tls": [
+                {"version": version, "cipher": cipher, "bits": bits, "resumed": resumed, "count": n}
+                for (version, cipher, bits, resumed), n in dialler.handshakes.items()
+            ],
+            "peers": dict(dialler.peers),
+            "certificate_der_b64": certificate and base64.b64encode(certificate).decode(),
+        }
+
+
+def _lateness_p99_us(rows: list[Second]) -> float:
+    merged = Timing()
+    for row in rows:
+        merged = merged.merged(row.timings.get("lateness") or Timing())
+    return merged.percentile_us(99_000) or 0.0
+
+
+def reserve_descriptors(n_connections: int) -> int:
+    """Raise the soft limit of open files to the hard one; raises Refusal if that is not enough."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if hard != resource.RLIM_INFINITY and n_connections + _SPARE_DESCRIPTORS > hard:
+        raise Refusal(
+            "client_fd_exhausted",
+            f"{n_connections} connections need {n_connections + _SPARE_DESCRIPTORS} open files, "
+            f"but this process may have {hard}. Ask for fewer connections in flight, or raise the "
+            "limit (ulimit -n).",
+        )
+    return hard
+
+
+@contextmanager
+def resting_garbage_collector() -> Iterator[None]:
+    """While measuring nothing is collected: a collection would delay every request under way."""
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()

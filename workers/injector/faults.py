@@ -1,0 +1,52 @@
+"""Which error kind a failure of the operating system or of TLS is."""
+
+import errno
+import ssl
+
+from campaigns.domain.outcomes import CLIENT_KINDS, Kind
+
+_CONNECT = {
+    errno.ECONNREFUSED: Kind.CONNECT_REFUSED,
+    errno.ETIMEDOUT: Kind.CONNECT_TIMEOUT,
+    errno.ENETUNREACH: Kind.CONNECT_UNREACHABLE,
+    errno.EHOSTUNREACH: Kind.CONNECT_UNREACHABLE,
+    errno.ENETDOWN: Kind.CONNECT_UNREACHABLE,
+    errno.ECONNRESET: Kind.RESET,
+    errno.EMFILE: Kind.CLIENT_FD_EXHAUSTED,
+    errno.ENFILE: Kind.CLIENT_FILE_TABLE,
+    errno.EADDRNOTAVAIL: Kind.CLIENT_PORTS,
+    errno.EADDRINUSE: Kind.CLIENT_PORTS,
+}
+_RESETS = {errno.ECONNRESET, errno.ECONNABORTED}
+TRY_NEXT_ADDRESS = frozenset({Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE})
+ABOUT_TO_SPIN = CLIENT_KINDS | TRY_NEXT_ADDRESS | {Kind.ADDRESS_REFUSED}
+
+
+class AttemptFailed(Exception):
+    """Ends an attempt with its kind and a detail for people."""
+
+    def __init__(self, kind: Kind, detail: str = ""):
+        self.kind = kind
+        super().__init__(detail)
+
+
+def of_connect(code: int) -> Kind:
+    """The kind of an errno of socket() or connect()."""
+    return _CONNECT.get(code, Kind.CLIENT_OTHER)
+
+
+def of_handshake(error: OSError) -> Kind:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return Kind.TLS_VERIFY
+    return Kind.RESET if error.errno in _RESETS else Kind.TLS_HANDSHAKE
+
+
+def of_write(error: OSError) -> Kind:
+    return Kind.RESET if error.errno in _RESETS else Kind.WRITE_ERROR
+
+
+def of_read(error: OSError) -> Kind:
+    """A TLS record that cannot be read is a reply that is not one."""
+    if isinstance(error, ssl.SSLError):
+        return Kind.HTTP_PARSE
+    return Kind.CONNECT_TIMEOUT if error.errno == errno.ETIMEDOUT else Kind.RESET

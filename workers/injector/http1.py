@@ -1,0 +1,153 @@
+"""HTTP/1.1 as bytes, without input or output: requests out, replies in, and what is malformed.
+
+Strict on purpose. A reply whose end can be read in two ways (two lengths, length and chunks, a bad
+chunk size) is an `http_parse` error and its connection is never used again.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from campaigns.domain.outcomes import Kind
+from campaigns.domain.plan import ConnectionMode, Step
+
+HEADER_CAP_BYTES = 64 * 1024
+HEADER_CAP_COUNT = 100
+BODY_CAP_BYTES = 64 * 1024 * 1024
+_MEMO_CAP = 512
+_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?")
+_HEADER_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
+_FORBIDDEN_IN_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_LENGTH = re.compile(rb"\d{1,18}")
+
+
+class BadReply(Exception):
+    """A reply that ends the attempt: its kind, and what is wrong in words."""
+
+    def __init__(self, kind: Kind, detail: str):
+        self.kind = kind
+        super().__init__(detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A reply's head. `body_bytes` is None where chunks or the connection's end delimit it."""
+
+    status: int
+    size_bytes: int
+    body_bytes: int | None
+    is_chunked: bool
+    is_reusable: bool
+    reason: str
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+
+    @property
+    def is_interim(self) -> bool:
+        return self.status < 200 and self.status != 101
+
+
+def authority(scheme: str, host: str, port: int) -> str:
+    """The Host header: the port is left out where it is the scheme's own."""
+    name = f"[{host}]" if ":" in host else host
+    return name if port == {"http": 80, "https": 443}[scheme] else f"{name}:{port}"
+
+
+def request_bytes(step: Step, host_header: str, mode: ConnectionMode) -> bytes:
+    """The whole request; a connection used once says so, that the server may close it."""
+    body = step.body.encode()
+    given = {name.lower() for name, _ in step.headers}
+    lines = [f"{step.method} {step.path} HTTP/1.1", f"Host: {host_header}"]
+    if "user-agent" not in given:
+        lines.append("User-Agent: benchsite")
+    if "accept" not in given:
+        lines.append("Accept: */*")
+    if "accept-encoding" not in given:
+        lines.append("Accept-Encoding: identity")
+    if mode != ConnectionMode.KEEP_ALIVE:
+        lines.append("Connection: close")
+    lines += [f"{name}: {value}" for name, value in step.headers]
+    if body or step.method in {"POST", "PUT", "PATCH"}:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
+
+
+def parse_head(head: bytes, method: str) -> Head:
+    """A head from its bytes, blank line included. Raises BadReply."""
+    lines = head[:-4].split(b"\r\n")
+    match = _STATUS_LINE.fullmatch(lines[0])
+    if match is None:
+        raise BadReply(Kind.HTTP_PARSE, f"not a status line: {lines[0][:80]!r}")
+    if len(lines) - 1 > HEADER_CAP_COUNT:
+        raise BadReply(Kind.HEADER_CAP, f"{len(lines) - 1} header lines")
+    headers = tuple(parse_header(line) for line in lines[1:])
+    status = int(match[2])
+    body_bytes, is_chunked = _framing(status, method, headers)
+    # A body that only the connection's end delimits leaves nothing to reuse.
+    delimited = is_chunked or body_bytes is not None
+    return Head(
+        status=status,
+        size_bytes=len(head),
+        body_bytes=body_bytes,
+        is_chunked=is_chunked,
+        is_reusable=delimited and _wants_to_stay(match[1], headers),
+        reason=(match[3] or b"").decode("latin-1"),
+        headers=headers,
+    )
+
+
+def parse_header(line: bytes) -> tuple[str, str]:
+    match = _HEADER_LINE.fullmatch(line)
+    if match is None or _FORBIDDEN_IN_VALUE.search(match[2]):
+        raise BadReply(Kind.HTTP_PARSE, f"not a header line: {line[:80]!r}")
+    return match[1].decode("ascii"), match[2].decode("latin-1")
+
+
+def _values(headers: tuple[tuple[str, str], ...], wanted: str) -> list[str]:
+    return [value for name, value in headers if name.lower() == wanted]
+
+
+def _wants_to_stay(minor: bytes, headers: tuple[tuple[str, str], ...]) -> bool:
+    tokens = ",".join(_values(headers, "connection")).lower().replace(" ", "").split(",")
+    return "close" not in tokens and (minor == b"1" or "keep-alive" in tokens)
+
+
+def _framing(
+    status: int, method: str, headers: tuple[tuple[str, str], ...]
+) -> tuple[int | None, bool]:
+    """(bytes of the body or None, whether it comes in chunks)."""
+    lengths = _values(headers, "content-length")
+    codings = _values(headers, "transfer-encoding")
+    if len(lengths) > 1:
+        raise BadReply(Kind.HTTP_PARSE, "two Content-Length headers")
+    if lengths and codings:
+        raise BadReply(Kind.HTTP_PARSE, "Content-Length and Transfer-Encoding together")
+    if lengths and not _LENGTH.fullmatch(lengths[0].encode("latin-1")):
+        raise BadReply(Kind.HTTP_PARSE, f"not a length: {lengths[0][:40]!r}")
+    if codings and [each.lower() for each in codings] != ["chunked"]:
+        raise BadReply(Kind.HTTP_PARSE, f"a transfer coding other than chunked: {codings[0][:40]}")
+    if method == "HEAD" or status < 200 or status in {204, 304}:
+        return 0, False
+    if codings:
+        return None, True
+    if not lengths:
+        return None, False
+    if int(lengths[0]) > BODY_CAP_BYTES:
+        raise BadReply(Kind.BODY_CAP, f"a body of {lengths[0]} bytes")
+    return int(lengths[0]), False
+
+
+class HeadMemo:
+    """Heads that were parsed before, by their bytes: keep-alive replies mostly repeat one head."""
+
+    def __init__(self, method: str):
+        self._method = method
+        self.known: dict[bytes, Head] = {}
+
+    def parse(self, head: bytes) -> Head:
+        known = self.known.get(head)
+        if known is not None:
+            return known
+        parsed = parse_head(head, self._method)
+        if len(self.known) >= _MEMO_CAP:
+            self.known.clear()
+        self.known[head] = parsed
+        return parsed

@@ -1,0 +1,199 @@
+"""The drivers: which worker makes which attempt, and when.
+
+A driver is started before the first instant at which anything is due, and is asked by the engine
+whether it is finished. Closed loads have workers that go on by themselves; open loads are woken by
+the pacer and hand each arrival to an idle worker.
+"""
+
+import itertools
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import gevent
+
+from campaigns.domain.arrivals import Schedule, Shard
+from workers.injector.attempt import Request, Worker
+from workers.injector.connection import now
+from workers.injector.pacer import make_pacer
+
+_PAUSE_AFTER_FAILURE_S = 0.01
+_ARRIVALS_PER_WAKE = 256
+_NEVER = sys.maxsize
+
+
+@dataclass(slots=True)
+class _Stage:
+    """A stretch of a closed load: ends at an instant, or when `limit` requests were taken."""
+
+    until: int
+    limit: int
+    take: Callable[[], int]
+
+
+class ClosedLoad:
+    """Each connection sends its next request when its reply is complete."""
+
+    def __init__(
+        self,
+        requests: list[Request],
+        make_worker: Callable[[], Worker],
+        shard: Shard,
+        connections: int,
+        limit: int | None,
+    ):
+        self._requests = requests
+        self._shard = shard
+        self._limit = _NEVER if limit is None else limit
+        self._n_running = connections
+        self._stages: list[_Stage] = []
+        self.workers = [make_worker() for _ in range(connections)]
+        self.n_dropped = 0
+
+    def start(self, zero_ns: int, end_ns: int | None) -> None:
+        """Send now as warm-up, and from `zero_ns` on for good."""
+        self._stages = [
+            _Stage(zero_ns, _NEVER, itertools.count().__next__),
+            _Stage(end_ns or _NEVER, self._limit, itertools.count().__next__),
+        ]
+        for worker in self.workers:
+            greenlet = gevent.spawn(self._run, worker)
+            worker.switch = greenlet.switch
+
+    def _run(self, worker: Worker) -> None:
+        try:
+            for stage in self._stages:
+                self._go_through(worker, stage)
+        finally:
+            self._n_running -= 1
+            worker.drop_connection()
+
+    def _go_through(self, worker: Worker, stage: _Stage) -> None:
+        attempt, take, limit, requests = worker.attempt, stage.take, stage.limit, self._requests
+        index, count, n_steps = self._shard.index, self._shard.count, len(self._requests)
+        start = now()
+        while start < stage.until:
+            number = take()
+            if number >= limit:
+                return
+            if not attempt(requests[(number * count + index) % n_steps], start, start):
+                gevent.sleep(_PAUSE_AFTER_FAILURE_S)
+            start = now()
+
+    def stop(self) -> None:
+        """Send nothing new."""
+        for stage in self._stages:
+            stage.until = 0
+
+    @property
+    def is_finished(self) -> bool:
+        return self._n_running == 0
+
+
+class OpenLoad:
+    """Arrivals at their due times, whatever the replies do, up to `max_in_flight` at once.
+
+    What is due while all are busy waits in a queue, and its lateness grows.
+    """
+
+    def __init__(
+        self,
+        requests: list[Request],
+        make_worker: Callable[[], Worker],
+        schedule: Schedule,
+        max_in_flight: int,
+        drain_ns: int,
+    ):
+        self._requests = requests
+        self._make_worker = make_worker
+        self._schedule = schedule
+        self._max_in_flight = max_in_flight
+        self._drain_ns = drain_ns
+        self._arrivals: Iterator[tuple[int, int]] = iter(schedule)
+        self._next: tuple[int, int] | None = next(self._arrivals, None)
+        self._queue: deque[tuple[int, int]] = deque()
+        self._idle: list[Worker] = []
+        self._zero_ns = 0
+        self._n_busy = 0
+        self._give_up_ns = _NEVER
+        self._pacer = make_pacer(self._dispatch_due)
+        self.workers: list[Worker] = []
+        self.n_dropped = 0
+
+    def start(self, zero_ns: int, end_ns: int | None) -> None:
+        self._zero_ns = zero_ns
+        self._wake_for_next()
+
+    def _wake_for_next(self) -> None:
+        if self._next is not None:
+            self._pacer.wake_at(self._zero_ns + self._next[1])
+
+    def _dispatch_due(self) -> None:
+        """In the hub: hand over what is due; not too much at once, that replies are read too."""
+        for _ in range(_ARRIVALS_PER_WAKE):
+            if self._next is None:
+                self._give_up_ns = now() + self._drain_ns
+                return
+            number, offset = self._next
+            if self._zero_ns + offset > now():
+                break
+            self._next = next(self._arrivals, None)
+            self._hand_over((number, self._zero_ns + offset))
+        self._wake_for_next()
+
+    def _hand_over(self, arrival: tuple[int, int]) -> None:
+        if self._idle:
+            self._idle.pop().switch(arrival)
+        elif self._n_busy < self._max_in_flight:
+            self._employ(arrival)
+        else:
+            self._queue.append(arrival)
+
+    def _employ(self, arrival: tuple[int, int]) -> None:
+        worker = self._make_worker()
+        self.workers.append(worker)
+        self._n_busy += 1
+        worker.switch = gevent.Greenlet(self._run, worker, arrival).switch
+        worker.switch()
+
+    def _run(self, worker: Worker, arrival: tuple[int, int]) -> None:
+        n_steps = len(self._requests)
+        while True:
+            number, due = arrival
+            worker.attempt(self._requests[number % n_steps], due, max(due, now()))
+            if self._queue and now() < self._give_up_ns:
+                arrival = self._queue.popleft()
+            else:
+                arrival = self._rest(worker)
+
+    def _rest(self, worker: Worker) -> tuple[int, int]:
+        """Idle until an arrival is handed over."""
+        self._n_busy -= 1
+        self._idle.append(worker)
+        to_hub = gevent.get_hub().switch
+        while True:
+            arrival = to_hub()
+            if isinstance(arrival, tuple) and arrival:
+                self._n_busy += 1
+                return arrival
+            if worker.connection is not None:
+                worker.leave_idle()
+
+    def stop(self) -> None:
+        """Send nothing new; what was due and waits is dropped."""
+        self._next = None
+        self._drop_queue()
+
+    def _drop_queue(self) -> None:
+        self.n_dropped += len(self._queue)
+        self._queue.clear()
+
+    @property
+    def is_finished(self) -> bool:
+        if self._next is None and now() >= self._give_up_ns:
+            self._drop_queue()
+        return self._next is None and not self._n_busy and not self._queue
+
+
+Load = ClosedLoad | OpenLoad

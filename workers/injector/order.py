@@ -1,0 +1,107 @@
+"""The order: what the program is told to do, read from one JSON object."""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from campaigns.domain.addresses import Network, parse_networks
+from campaigns.domain.arrivals import Shard
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan import ConnectionMode, Plan
+
+PROTOCOL = 1
+
+
+class Refusal(Exception):
+    """The program will not start: `kind` for programs, the text for people."""
+
+    def __init__(self, kind: str, reason: str):
+        self.kind = kind
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    scheme: str
+    host: str
+    port: int
+    verify_tls: bool = True
+
+    @property
+    def is_tls(self) -> bool:
+        return self.scheme == "https"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """`is_probe`: one attempt of the plan's first step, answered in full."""
+
+    run: str
+    plan: Plan
+    endpoint: Endpoint
+    mode: ConnectionMode
+    shard: Shard
+    allowed: tuple[Network, ...]
+    seed: int = 0
+    is_probe: bool = False
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """Raises Refusal("bad_order") with a sentence that names the field."""
+        if not isinstance(data, dict):
+            raise Refusal("bad_order", "The order is not a JSON object.")
+        if data.get("protocol") != PROTOCOL:
+            raise Refusal("bad_order", f"This injector speaks protocol {PROTOCOL} only.")
+        try:
+            return cls._read(data)
+        except InvalidPlan as error:
+            raise Refusal("bad_order", f"The plan cannot be run: {error}") from None
+        except KeyError as error:
+            raise Refusal("bad_order", f"The order has no {error.args[0]!r}.") from None
+        except (TypeError, ValueError) as error:
+            raise Refusal("bad_order", f"The order cannot be read: {error}") from None
+
+    @classmethod
+    def _read(cls, data: dict[str, Any]) -> Self:
+        is_probe = bool(data.get("probe"))
+        plan = Plan.from_json(_probe_plan(data) if is_probe else data["plan"])
+        return cls(
+            run=str(data.get("run", "")),
+            plan=plan,
+            endpoint=_read_endpoint(data["endpoint"]),
+            mode=ConnectionMode(data.get("connection_mode") or plan.connection_mode),
+            shard=_read_shard(data.get("shard") or {"index": 0, "count": 1}),
+            allowed=parse_networks(data["policy"]["allow"]),
+            seed=int(data.get("seed") or 0),
+            is_probe=is_probe,
+        )
+
+
+def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "steps": [data["step"]],
+        "load": {"model": "sequential", "requests": 1},
+        "timeouts": data.get("timeouts") or {},
+    }
+
+
+def _read_endpoint(data: dict[str, Any]) -> Endpoint:
+    endpoint = Endpoint(
+        scheme=str(data["scheme"]),
+        host=str(data["host"]).strip("[]"),
+        port=int(data["port"]),
+        verify_tls=bool(data.get("verify_tls", True)),
+    )
+    if endpoint.scheme not in {"http", "https"}:
+        raise ValueError(f"the scheme {endpoint.scheme!r} is not http or https")
+    if not 1 <= endpoint.port <= 65535:
+        raise ValueError(f"the port {endpoint.port} is not between 1 and 65535")
+    if not endpoint.host or any(ch <= " " or ch in "/@\\?#%" or ch > "~" for ch in endpoint.host):
+        raise ValueError(f"{endpoint.host!r} is not a host name or address")
+    return endpoint
+
+
+def _read_shard(data: dict[str, Any]) -> Shard:
+    shard = Shard(int(data["index"]), int(data["count"]))
+    if not 0 <= shard.index < shard.count:
+        raise ValueError(f"shard {shard.index} of {shard.count} does not exist")
+    return shard

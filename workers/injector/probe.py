@@ -1,0 +1,163 @@
+"""One request, shown in full: status, headers, parts of the time, certificates."""
+
+import base64
+import ssl
+from ipaddress import ip_address
+from typing import Any
+
+import gevent
+
+from campaigns.domain.outcomes import Kind
+from campaigns.domain.plan import ConnectionMode
+from workers.injector import http1
+from workers.injector.attempt import Request, Worker, interrupt_overdue, kind_of
+from workers.injector.connection import NS, Connection, Dialler, now
+from workers.injector.guard import Guard, resolve
+from workers.injector.order import Order, Refusal
+from workers.injector.recorder import StepRecorder
+from workers.injector.reply import ReplyReader
+
+_SNIPPET_BYTES = 2048
+_SWEEP_S = 0.05
+
+
+class _Prober(Worker):
+    """A worker that keeps what it reads and remembers when each part ended."""
+
+    def __init__(self, dialler: Dialler, request: Request):
+        super().__init__(dialler, keeps=False)
+        self.request = request
+        self.reader = ReplyReader(request.memo, keep_bytes=_SNIPPET_BYTES)
+        self.instants: dict[str, int] = {}
+        self.tls: dict[str, Any] | None = None
+        self.certificates: list[bytes] = []
+
+    def fetch(self) -> None:
+        """Raises what ended the attempt."""
+        self.began = now()
+        connection = self.dialler.dial(self)
+        self.instants["connect"] = connection.connected
+        if connection.is_tls:
+            self.instants["tls"] = connection.secured
+            self._look_at_tls(connection)
+        self._send_rest(connection, self.request.data, 0)
+        self.instants["send"] = now()
+        data = self._receive(connection, Kind.FIRST_BYTE_TIMEOUT)
+        self.instants["wait"] = now()
+        self._read(connection, data)
+
+    def _read(self, connection: Connection, data: bytes) -> None:
+        self._reader = self.reader
+        while not self.reader.is_complete:
+            if data:
+                self.reader.feed(data)
+            else:
+                self.reader.end_of_input()
+            if not self.reader.is_complete:
+                data = self._receive(connection, Kind.BODY_TIMEOUT)
+        self.instants["receive"] = now()
+
+    def _look_at_tls(self, connection: Connection) -> None:
+        tls = connection.sock
+        name, _, bits = tls.cipher()
+        self.tls = {
+            "version": tls.version(),
+            "cipher": name,
+            "bits": bits,
+            "alpn": tls.selected_alpn_protocol(),
+        }
+        self.certificates = certificate_chain(tls)
+
+
+def run(order: Order) -> dict[str, Any]:
+    """Make the order's one attempt; the `probe` message. A failed attempt is an answer too."""
+    began = now()
+    guard = Guard(order.endpoint, order.allowed)
+    try:
+        guard.admit(resolve(order.endpoint.host, order.endpoint.port))
+    except Refusal as refusal:
+        return _answer(None, began, {}, refusal.kind, str(refusal))
+    instants = {} if _is_literal(order.endpoint.host) else {"dns": now()}
+    prober = _make_prober(order, guard)
+    kind, detail = _fetch(prober, int(order.plan.timeouts.total_s * NS))
+    return _answer(prober, began, instants | prober.instants, kind, detail)
+
+
+def _make_prober(order: Order, guard: Guard) -> _Prober:
+    endpoint, step = order.endpoint, order.plan.steps[0]
+    host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
+    data = http1.request_bytes(step, host, ConnectionMode.NEW)
+    request = Request(order.plan, step, data, StepRecorder(0, len(data), is_scheduled=False))
+    return _Prober(Dialler(endpoint, guard, ConnectionMode.NEW, order.plan.timeouts), request)
+
+
+def _fetch(prober: _Prober, total_ns: int) -> tuple[str | None, str]:
+    """(kind of the error or None, its detail)."""
+    failure: list[Exception] = []
+
+    def guarded() -> None:
+        try:
+            prober.fetch()
+        except Exception as error:
+            failure.append(error)
+
+    greenlet = gevent.Greenlet(guarded)
+    prober.switch = greenlet.switch
+    timer = gevent.get_hub().loop.timer(_SWEEP_S, _SWEEP_S)
+    timer.start(lambda: interrupt_overdue([prober], now(), total_ns))
+    greenlet.start()
+    greenlet.join()
+    timer.stop()
+    if not failure:
+        return None, ""
+    sent = prober.instants.get("send", 0)
+    kind = kind_of(failure[0], sent, prober.reader.received_bytes)
+    return kind.value, str(failure[0])
+
+
+def _answer(
+    prober: _Prober | None, began: int, instants: dict[str, int], error: str | None, detail: str
+) -> dict[str, Any]:
+    head = prober.reader.head if prober else None
+    return {
+        "type": "probe",
+        "status": head.status if head else None,
+        "reason": head.reason if head else "",
+        "headers": [list(pair) for pair in head.headers] if head else [],
+        "body_bytes": prober.reader.body_bytes if prober else 0,
+        "snippet": prober.reader.kept.decode("utf-8", "replace") if prober else "",
+        "parts_us": _parts_us(began, instants),
+        "response_us": max(instants.values(), default=now()) // 1000 - began // 1000,
+        "error": error,
+        "detail": detail,
+        "peer": next(iter(prober.dialler.peers), "") if prober else "",
+        "tls": prober.tls if prober else None,
+        "certificates_der_b64": [
+            base64.b64encode(each).decode() for each in (prober.certificates if prober else [])
+        ],
+    }
+
+
+def _parts_us(began: int, instants: dict[str, int]) -> dict[str, int]:
+    """The parts that ended, each from the end of the one before, so that they add up."""
+    parts, before = {}, began
+    for name, instant in instants.items():
+        parts[name] = instant // 1000 - before // 1000
+        before = instant
+    return parts
+
+
+def _is_literal(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def certificate_chain(tls: ssl.SSLSocket) -> list[bytes]:
+    """What the server sent, leaf first, DER; only the leaf before Python 3.13."""
+    if hasattr(tls, "get_unverified_chain"):
+        return list(tls.get_unverified_chain())
+    leaf = tls.getpeercert(binary_form=True)
+    return [leaf] if leaf else []

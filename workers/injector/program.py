@@ -1,0 +1,78 @@
+"""The program as a worker starts it: order and control on standard input, lines on output."""
+
+import json
+import os
+from typing import Any
+
+from gevent.event import AsyncResult
+
+from workers.injector import probe
+from workers.injector.connection import now
+from workers.injector.control import Control, die_with_parent, read_line
+from workers.injector.engine import Engine
+from workers.injector.order import PROTOCOL, Order, Refusal
+from workers.injector.output import LineWriter
+
+OK, REFUSED = 0, 2
+_STOP_WORDS = {"user", "kill", "overrun"}
+
+
+def main() -> int:
+    """Serve one order; the exit status."""
+    die_with_parent()
+    line, unread = read_line()
+    writer = LineWriter()
+    try:
+        return _obey(line, unread, writer)
+    except Refusal as refusal:
+        writer.message({"type": "refused", "kind": refusal.kind, "reason": str(refusal)})
+        return REFUSED
+    finally:
+        writer.close()
+
+
+def _obey(line: bytes, unread: bytes, writer: LineWriter) -> int:
+    order = Order.from_json(_parse(line))
+    if order.is_probe:
+        writer.message(probe.run(order))
+        return OK
+    engine = Engine(order, writer)
+    facts = engine.prepare()
+    start: AsyncResult = AsyncResult()
+    control = Control(
+        on_message=lambda message: _heed(message, engine, start),
+        on_end=lambda: _stop_at_once(engine, start),
+        unread=unread,
+    )
+    writer.message({"type": "ready", "protocol": PROTOCOL, "pid": os.getpid(), "facts": facts})
+    end = engine.run(start.get())
+    control.close()
+    writer.message({"type": "end", **end})
+    return OK
+
+
+def _parse(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise Refusal("bad_order", f"The order is not JSON: {error}.") from None
+
+
+def _heed(message: dict[str, Any], engine: Engine, start: AsyncResult) -> None:
+    if "stop" in message:
+        reason = str(message["stop"])
+        engine.stop(reason if reason in _STOP_WORDS else "user")
+        _start_if_waiting(start)
+    elif isinstance(message.get("start_at_ns"), int) and not start.ready():
+        start.set(message["start_at_ns"])
+
+
+def _stop_at_once(engine: Engine, start: AsyncResult) -> None:
+    engine.stop("parent_gone", drain_s=0.0)
+    _start_if_waiting(start)
+
+
+def _start_if_waiting(start: AsyncResult) -> None:
+    """A run that is stopped before it began still ends properly, with nothing sent."""
+    if not start.ready():
+        start.set(now())

@@ -1,0 +1,213 @@
+"""What the attempts of one step were, gathered into seconds.
+
+While a request is on its way nothing happens here but one `list.extend` when it ends. The list is
+turned into numpy arrays now and then, and into a `Second` once a second has passed. Times are
+CLOCK_MONOTONIC ns; each is floored to µs before differences are taken, so that the parts add up to
+the response exactly.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from campaigns.domain.outcomes import Kind
+from campaigns.domain.snapshot import Second, Timing
+
+NS = 1_000_000_000
+# One ended ok attempt. A part that did not happen has the time 0: connected and secured on a kept
+# connection, secured without TLS.
+FIELDS = (
+    "intended", "start", "connected", "secured", "sent", "first", "end", "status", "received",
+)  # fmt: skip
+_WIDTH = len(FIELDS)
+_INTENDED, _START, _CONNECTED, _SECURED, _SENT, _FIRST, _END, _STATUS, _RECEIVED = range(_WIDTH)
+_COMPACT_AT = 500 * _WIDTH
+EVENTS = ("connections_opened", "tls_full", "tls_resumed", "tls_ragged_eof")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An attempt that ended in an error; times in ns, `status` 0 where there was no reply."""
+
+    intended: int
+    start: int
+    end: int
+    kind: Kind
+    status: int
+    sent_bytes: int
+    received_bytes: int
+
+
+@dataclass(slots=True)
+class _Unfinished:
+    """A second that is still being counted; `starts` counts what ended in it by second of start."""
+
+    starts: dict[int, int] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    timings: dict[str, Timing] = field(default_factory=dict)
+
+    def count(self, name: str, number: int) -> None:
+        if number:
+            self.counters[name] = self.counters.get(name, 0) + number
+
+    def time(self, name: str, values_us: np.ndarray) -> None:
+        timing = Timing.of(values_us)
+        self.timings[name] = self.timings[name].merged(timing) if name in self.timings else timing
+
+
+class StepRecorder:
+    """Everything about one step of the plan that is not yet written out."""
+
+    def __init__(self, step: int, request_size_bytes: int, is_scheduled: bool):
+        self.step = step
+        self.zero_ns = 0
+        self._request_size_bytes = request_size_bytes
+        self._is_scheduled = is_scheduled
+        self._rows: list[int] = []
+        self._unfinished: dict[int, _Unfinished] = {}
+        self.record = self._rows.extend
+        self.failures: list[Failure] = []
+        self.events: dict[str, list[int]] = {name: [] for name in EVENTS}
+        self.extra_sent_bytes = 0
+
+    def compact_if_long(self) -> None:
+        if len(self._rows) > _COMPACT_AT:
+            self.compact()
+
+    def compact(self) -> None:
+        """Move what was noted down into the seconds in which it ended."""
+        if self._rows:
+            rows = np.array(self._rows, dtype=np.int64).reshape(-1, _WIDTH)
+            self._rows.clear()
+            self._add_rows(rows)
+        failures = self.failures[:]
+        self.failures.clear()
+        for failure in failures:
+            self._add_failure(failure)
+        self._add_events()
+
+    def _second_of(self, instant_ns: int) -> int:
+        return (instant_ns - self.zero_ns) // NS
+
+    def _at(self, second: int) -> _Unfinished:
+        return self._unfinished.setdefault(int(second), _Unfinished())
+
+    def _add_rows(self, rows: np.ndarray) -> None:
+        ended = (rows[:, _END] - self.zero_ns) // NS
+        first, last = int(ended.min()), int(ended.max())
+        for second in range(first, last + 1):
+            part = rows if first == last else rows[ended == second]
+            if len(part):
+                self._add_ended(self._at(second), part)
+
+    def _add_ended(self, second: _Unfinished, rows: np.ndarray) -> None:
+        started, counts = np.unique((rows[:, _START] - self.zero_ns) // NS, return_counts=True)
+        for start, count in zip(started.tolist(), counts.tolist(), strict=True):
+            second.starts[start] = second.starts.get(start, 0) + count
+        is_carried = (rows[:, _INTENDED] < self.zero_ns) & (rows[:, _END] >= self.zero_ns)
+        if is_carried.any():
+            second.count("carried", int(is_carried.sum()))
+            rows = rows[~is_carried]
+        if len(rows):
+            self._add_ok(second, rows)
+
+    def _add_ok(self, second: _Unfinished, rows: np.ndarray) -> None:
+        second.count("ok", len(rows))
+        second.count("bytes_sent", len(rows) * self._request_size_bytes)
+        second.count("bytes_received", int(rows[:, _RECEIVED].sum()))
+        by_status = np.bincount(rows[:, _STATUS])
+        for status in np.flatnonzero(by_status).tolist():
+            key = str(status)
+            second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
+        for name, values_us in durations_us(rows).items():
+            if len(values_us) and (self._is_scheduled or name != "lateness"):
+                second.time(name, values_us)
+
+    def _add_failure(self, failure: Failure) -> None:
+        second = self._at(self._second_of(failure.end))
+        start = self._second_of(failure.start)
+        second.starts[start] = second.starts.get(start, 0) + 1
+        if failure.intended < self.zero_ns <= failure.end:
+            second.count("carried", 1)
+            return
+        second.count("failed", 1)
+        second.count("bytes_sent", failure.sent_bytes)
+        second.count("bytes_received", failure.received_bytes)
+        second.errors[failure.kind.value] = second.errors.get(failure.kind.value, 0) + 1
+        if failure.status:
+            key = str(failure.status)
+            second.statuses[key] = second.statuses.get(key, 0) + 1
+        second.time("failed", np.array([failure.end // 1000 - failure.intended // 1000]))
+
+    def _add_events(self) -> None:
+        for name, instants in self.events.items():
+            for instant in instants:
+                self._at(self._second_of(instant)).count(name, 1)
+            instants.clear()
+        if self.extra_sent_bytes and self._unfinished:
+            self._at(max(self._unfinished)).count("bytes_sent", self.extra_sent_bytes)
+            self.extra_sent_bytes = 0
+
+    def finish(self, number: int, starts_in_flight: list[int], dropped: int = 0) -> Second:
+        """The second `number`, which is over; `starts_in_flight`: when attempts under way began.
+
+        Call `compact` before. `dropped` arrivals count as started, and as nothing else.
+        """
+        in_flight = [self._second_of(start) for start in starts_in_flight]
+        parts = self._unfinished.items()
+        begun = sum(part.starts.get(number, 0) for second, part in parts if second >= number)
+        over_the_edge = sum(
+            count
+            for second, part in parts
+            if second > number
+            for start, count in part.starts.items()
+            if start <= number
+        )
+        done = self._unfinished.pop(number, None) or _Unfinished()
+        done.count("started", begun + in_flight.count(number) + dropped)
+        done.count("dropped", dropped)
+        return Second(
+            second=number,
+            step=self.step,
+            counters=done.counters,
+            errors=done.errors,
+            statuses=done.statuses,
+            in_flight=over_the_edge + sum(1 for start in in_flight if start <= number),
+            timings=done.timings,
+        )
+
+    @property
+    def last_second(self) -> int | None:
+        """The latest second that something ended in and that is not finished yet."""
+        return max(self._unfinished, default=None)
+
+
+def durations_us(rows: np.ndarray) -> dict[str, np.ndarray]:
+    """The timings of ok attempts, rows of FIELDS; response = lateness + the parts, row by row."""
+    us = rows[:, : _END + 1] // 1000
+    ready, parts = _connection_parts(rows, us)
+    return {
+        "response": us[:, _END] - us[:, _INTENDED],
+        "service": us[:, _END] - us[:, _START],
+        "lateness": us[:, _START] - us[:, _INTENDED],
+        **parts,
+        "send": us[:, _SENT] - ready,
+        "wait": us[:, _FIRST] - us[:, _SENT],
+        "receive": us[:, _END] - us[:, _FIRST],
+    }
+
+
+def _connection_parts(rows: np.ndarray, us: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """(when each connection was ready, µs; the parts that made it ready, where it was new)."""
+    is_new = rows[:, _CONNECTED] > 0
+    if not is_new.any():
+        return us[:, _START], {}
+    is_tls = rows[:, _SECURED] > 0
+    new, tls = us[is_new], us[is_tls]
+    ready = np.where(is_new, us[:, _CONNECTED], us[:, _START])
+    return np.where(is_tls, us[:, _SECURED], ready), {
+        "connect": new[:, _CONNECTED] - new[:, _START],
+        "tls": tls[:, _SECURED] - tls[:, _CONNECTED],
+    }

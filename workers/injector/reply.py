@@ -1,0 +1,210 @@
+"""Reads one reply from bytes as they come: interim heads, the head, the body in any framing."""
+
+import re
+
+from campaigns.domain.outcomes import Kind
+from workers.injector.http1 import (
+    BODY_CAP_BYTES,
+    HEADER_CAP_BYTES,
+    HEADER_CAP_COUNT,
+    BadReply,
+    Head,
+    HeadMemo,
+    parse_header,
+)
+
+_CHUNK_LINE_CAP_BYTES = 1024
+_INTERIM_CAP = 20
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?")
+
+
+class ReplyReader:
+    """A machine of states; each state reads what it can and says whether to go on.
+
+    The state is a plain function: a bound method would tie a knot of references, and nobody
+    collects garbage while a run measures. `keep_bytes`: how much of the body stays in `kept`.
+    """
+
+    __slots__ = (
+        "_at",
+        "_buffer",
+        "_left",
+        "_lines",
+        "_memo",
+        "_state",
+        "body_bytes",
+        "head",
+        "is_complete",
+        "keep_bytes",
+        "kept",
+        "received_bytes",
+    )
+
+    def __init__(self, memo: HeadMemo, keep_bytes: int = 0):
+        self._memo = memo
+        self._buffer = b""
+        self._at = 0
+        self._left = 0
+        self._lines = 0
+        self._state = _read_head
+        self.head: Head | None = None
+        self.is_complete = False
+        self.body_bytes = 0
+        self.received_bytes = 0
+        self.keep_bytes = keep_bytes
+        self.kept = b""
+
+    def feed(self, data: bytes) -> None:
+        """Raises BadReply; also for bytes after the reply's end, for nobody asked for them."""
+        self.received_bytes += len(data)
+        self._buffer = self._buffer[self._at :] + data
+        self._at = 0
+        while self._state(self):
+            pass
+        if self.is_complete and self.unread_bytes:
+            raise BadReply(Kind.HTTP_PARSE, f"{self.unread_bytes} bytes after the reply's end")
+
+    def end_of_input(self) -> None:
+        """The server closed. Raises BadReply unless that is how the body ends."""
+        if self.head is None and not self.received_bytes:
+            raise BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
+        if not self.ends_with_connection:
+            raise BadReply(Kind.EOF_MID_BODY, f"closed after {self.body_bytes} bytes of the body")
+        self.is_complete = True
+
+    @property
+    def ends_with_connection(self) -> bool:
+        """Whether only the connection's end tells the body's end."""
+        return self._state is _read_until_close
+
+    @property
+    def unread_bytes(self) -> int:
+        return len(self._buffer) - self._at
+
+    def take_line(self) -> bytes | None:
+        """The next line of the chunked framing, or None where it has not come yet."""
+        end = self._buffer.find(b"\r\n", self._at, self._at + _CHUNK_LINE_CAP_BYTES)
+        if end < 0:
+            if self.unread_bytes >= _CHUNK_LINE_CAP_BYTES:
+                raise BadReply(Kind.HTTP_PARSE, "a chunk's line without end")
+            return None
+        line = self._buffer[self._at : end]
+        self._at = end + 2
+        return line
+
+    def take_body(self, count: int) -> None:
+        """Count `count` unread bytes as body."""
+        missing = self.keep_bytes - len(self.kept)
+        if missing > 0:
+            self.kept += self._buffer[self._at : self._at + min(count, missing)]
+        self._at += count
+        self.body_bytes += count
+        if self.body_bytes > BODY_CAP_BYTES:
+            raise BadReply(Kind.BODY_CAP, f"a body of more than {BODY_CAP_BYTES} bytes")
+
+    def take_left(self) -> bool:
+        """Take what is there of the `_left` bytes; whether all have come."""
+        count = min(self._left, self.unread_bytes)
+        self._left -= count
+        self.take_body(count)
+        return self._left == 0
+
+
+def _read_head(reader: ReplyReader) -> bool:
+    end = reader._buffer.find(b"\r\n\r\n", reader._at, reader._at + HEADER_CAP_BYTES)
+    if end < 0:
+        _refuse_what_is_no_head(reader)
+        return False
+    head = reader._memo.parse(reader._buffer[reader._at : end + 4])
+    reader._at = end + 4
+    if head.status < 200:
+        _skip_interim(reader, head)
+        return True
+    reader.head = head
+    if head.is_chunked:
+        reader._state = _read_chunk_size
+    elif head.body_bytes is None:
+        reader._state = _read_until_close
+    else:
+        reader._left = head.body_bytes
+        reader._state = _read_length
+    return True
+
+
+def _refuse_what_is_no_head(reader: ReplyReader) -> None:
+    start = reader._buffer[reader._at : reader._at + 5]
+    if start != b"HTTP/"[: len(start)]:
+        raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {reader._buffer[:80]!r}")
+    if reader.unread_bytes >= HEADER_CAP_BYTES:
+        raise BadReply(Kind.HEADER_CAP, f"a head of more than {HEADER_CAP_BYTES} bytes")
+    if reader._buffer.count(b"\n", reader._at) > HEADER_CAP_COUNT + 2:
+        raise BadReply(Kind.HEADER_CAP, f"more than {HEADER_CAP_COUNT} header lines")
+
+
+def _skip_interim(reader: ReplyReader, head: Head) -> None:
+    reader._lines += 1
+    if head.status == 101:
+        raise BadReply(Kind.HTTP_PARSE, "101, but nobody asked to switch protocols")
+    if reader._lines > _INTERIM_CAP:
+        raise BadReply(Kind.HTTP_PARSE, f"more than {_INTERIM_CAP} interim replies")
+
+
+def _read_length(reader: ReplyReader) -> bool:
+    return reader.take_left() and _finish(reader)
+
+
+def _read_until_close(reader: ReplyReader) -> bool:
+    reader.take_body(reader.unread_bytes)
+    return False
+
+
+def _read_chunk_size(reader: ReplyReader) -> bool:
+    line = reader.take_line()
+    if line is None:
+        return False
+    match = _CHUNK_SIZE.fullmatch(line)
+    if match is None:
+        raise BadReply(Kind.HTTP_PARSE, f"not a chunk size: {line[:40]!r}")
+    reader._left = int(match[1], 16)
+    reader._lines = 0
+    reader._state = _read_chunk if reader._left else _read_trailer
+    return True
+
+
+def _read_chunk(reader: ReplyReader) -> bool:
+    if not reader.take_left():
+        return False
+    reader._state = _read_chunk_end
+    return True
+
+
+def _read_chunk_end(reader: ReplyReader) -> bool:
+    if reader.unread_bytes < 2:
+        return False
+    if reader.take_line() != b"":
+        raise BadReply(Kind.HTTP_PARSE, "a chunk longer than its size")
+    reader._state = _read_chunk_size
+    return True
+
+
+def _read_trailer(reader: ReplyReader) -> bool:
+    line = reader.take_line()
+    if line is None:
+        return False
+    if not line:
+        return _finish(reader)
+    parse_header(line)
+    reader._lines += 1
+    if reader._lines > HEADER_CAP_COUNT:
+        raise BadReply(Kind.HEADER_CAP, f"more than {HEADER_CAP_COUNT} trailer lines")
+    return True
+
+
+def _finish(reader: ReplyReader) -> bool:
+    reader.is_complete = True
+    reader._state = _read_nothing
+    return False
+
+
+def _read_nothing(_: ReplyReader) -> bool:
+    return False
