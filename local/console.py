@@ -10,21 +10,34 @@ class LocalError(Exception):
     """Something that the user can mend; the text says how."""
 
 
+class _Line:
+    """Whether a step's line is still open, so that news in between begin one of their own."""
+
+    is_open = False
+
+
 def say(text: str = "") -> None:
-    print(text, flush=True)
+    print(f"\n  {text}" if _Line.is_open else text, flush=True)
+    _Line.is_open = False
 
 
 @contextmanager
 def step(text: str) -> Iterator[None]:
     """Say what a long step does while it runs, and afterwards how long it took."""
     print(f"  {text} …", end="", flush=True)
+    _Line.is_open = True
     began = time.monotonic()
     try:
         yield
     except BaseException:
-        print(" not done", flush=True)
+        _close_line(text, "not done")
         raise
-    print(f" {time.monotonic() - began:.1f} s", flush=True)
+    _close_line(text, f"{time.monotonic() - began:.1f} s")
+
+
+def _close_line(text: str, result: str) -> None:
+    print(f" {result}" if _Line.is_open else f"  {text}: {result}", flush=True)
+    _Line.is_open = False
 
 
 def fail(text: str) -> int:

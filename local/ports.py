@@ -57,6 +57,13 @@ def is_free(port: int) -> bool:
         return True
 
 
+def listens(port: int) -> bool:
+    """Whether somebody accepts connections there."""
+    with socket.socket() as client:
+        client.settimeout(2)
+        return client.connect_ex((LOOPBACK, port)) == 0
+
+
 def refuse_taken(ports: Ports) -> None:
     """Raises LocalError with the way out if somebody else listens on one of them."""
     for name, variable in VARIABLES.items():

@@ -9,13 +9,13 @@ from pathlib import Path
 from local import programs
 from local.console import LocalError, step
 from local.paths import ROOT, tail
-from local.ports import LOOPBACK, Ports
+from local.ports import LOOPBACK, Ports, listens
 from local.secrets import secret_key_file
 from local.servers import Servers, start_servers
 from local.setup import digest_of, is_stamped
 from local.supervisor import Supervisor
 
-WEB_READY_S = 60.0
+READY_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ class Site:
             for program in programs.programs(self.env, self.ports):
                 self.supervisor.start(program)
             account = self._ensure_admin()
-            self.supervisor.wait_until(self._web_answers, WEB_READY_S, self._what("web"))
+            self.supervisor.wait_until(self._web_answers, READY_S, self._what("web"))
+            self.supervisor.wait_until(self._demo_listens, READY_S, self._what("demo-target"))
         return account
 
     def stop(self) -> None:
@@ -129,6 +130,9 @@ class Site:
             return False
         finally:
             connection.close()
+
+    def _demo_listens(self) -> bool:
+        return listens(self.ports.demo_http) and listens(self.ports.demo_https)
 
     def _what(self, name: str) -> str:
         return f"{name} (its log: {self.supervisor.log_dir / f'{name}.log'})"
