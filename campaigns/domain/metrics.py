@@ -70,7 +70,7 @@ _ALL = (
     Metric(
         "rate",
         "requests/s",
-        "1/s",
+        "",
         "Ok requests / measured seconds.",
         {"ab": "Requests per second (counts failed ones too)", "httperf": "Request rate"},
     ),

@@ -3,13 +3,215 @@
 No permission is checked in here: callers pass rows that they found with visible_to.
 """
 
-from campaigns.domain.results import Answer, OverheadAnswer, SplitAnswer, TestAnswer
+from collections.abc import Sequence
+
+from campaigns.domain.comparison import holm
+from campaigns.domain.latency_table import latency_table
+from campaigns.domain.lifecycle import Validity
+from campaigns.domain.percentiles import curve
+from campaigns.domain.repeats import Figures
+from campaigns.domain.results import (
+    Answer,
+    OverheadAnswer,
+    Sentence,
+    SplitAnswer,
+    TestAnswer,
+)
+from campaigns.domain.sentences import MODES, Pair, overhead_sentence
+from campaigns.domain.units import count, ms, percent, rate
 from campaigns.models import Campaign
+from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of
+from campaigns.queries.overheads import Arm, Overhead, compare, find_pairs, overhead_answer
 from campaigns.queries.reports import run_report
 
 __all__ = ["Answer", "OverheadAnswer", "SplitAnswer", "TestAnswer", "campaign_answer", "run_report"]
 
+_WORST_FIRST = (Validity.INVALID, Validity.SUSPICIOUS, Validity.VALID)
+
 
 def campaign_answer(campaign: Campaign) -> Answer:
     """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests."""
-    raise NotImplementedError
+    runs = measured_runs(campaign.runs.prefetch_related("shards").order_by("position"))
+    arms = _arms(campaign, runs)
+    overheads = [compare(campaign, http, https) for http, https in find_pairs(arms)]
+    is_final = campaign.finished_at is not None
+    return Answer(
+        sentence=_sentence(campaign, arms, overheads, runs, is_final),
+        grounds=_grounds(campaign, overheads, runs),
+        tests=[_test_answer(campaign, arm) for arm in arms],
+        overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
+        n_done=sum(each.run.is_done for each in runs),
+        n_runs=len(runs) or len(arms) * campaign.repeats,
+        has_word=any(each.has_word for each in overheads),
+    )
+
+
+def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[Arm]:
+    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target")
+    tests = list(tests.order_by("position"))
+    by_test = {test.pk: [each for each in runs if each.run.test_id == test.pk] for test in tests}
+    numbers = {test.plan_version.plan_id: set() for test in tests}
+    for test in tests:
+        numbers[test.plan_version.plan_id].add(test.plan_version.number)
+    targets = {test.endpoint.target_id for test in tests}
+    return [
+        Arm(
+            test,
+            _arm_label(test, names_target=len(targets) > 1),
+            _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
+            tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
+        )
+        for test in tests
+    ]
+
+
+def _arm_label(test, *, names_target: bool) -> str:
+    label = f"{test.endpoint.scheme.upper()} {MODES[test.connection_mode]}"
+    return f"{label}, {test.endpoint.target.name}" if names_target else label
+
+
+def _plan_label(test, *, names_version: bool) -> str:
+    return str(test.plan_version) if names_version else test.plan_version.plan.name
+
+
+def _test_answer(campaign: Campaign, arm: Arm) -> TestAnswer:
+    total, pooled = pooled_of(arm.runs)
+    return TestAnswer(
+        test_id=arm.test.pk,
+        label=arm.label,
+        scheme=arm.scheme,
+        connection_mode=arm.test.connection_mode,
+        plan_label=arm.plan_label,
+        table=latency_table(
+            f"test-{arm.test.pk}",
+            f"{arm.plan_label}: {arm.label}",
+            [each.line() for each in arm.runs],
+            pooled,
+        ),
+        pooled=total,
+        means_ms=_means_ms(campaign, arm),
+        validity=_worst_validity(arm.runs),
+        curve=curve(total.timing("response")),
+    )
+
+
+def _means_ms(campaign: Campaign, arm: Arm) -> list[float | None]:
+    by_repeat = {each.run.repeat: each.figures.mean_us / 1000 for each in arm.usable}
+    return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]
+
+
+def _worst_validity(runs: Sequence[MeasuredRun]) -> str:
+    found = {each.run.validity for each in runs}
+    return next((str(each) for each in _WORST_FIRST if each in found), "")
+
+
+def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: bool) -> Sentence:
+    n_done = sum(each.run.is_done for each in runs)
+    if campaign.started_at is None:
+        tests = "1 test" if len(arms) == 1 else f"{len(arms)} tests"
+        n_runs = len(arms) * campaign.repeats
+        return [(f"Not started yet: {tests}, {campaign.repeats} repeats, {n_runs} runs.", False)]
+    if not any(each.is_usable for each in runs):
+        return [(_nothing_yet(n_done, runs, is_final), False)]
+    if not overheads:
+        return _plain_sentence(arms, runs, is_final)
+    many_plans = len({each.https.plan_label for each in overheads}) > 1
+    pairs = [
+        Pair(
+            each.https.plan_label if many_plans else "",
+            each.https.test.connection_mode,
+            each.mean,
+            each.verdict,
+            each.has_word,
+        )
+        for each in overheads
+    ]
+    return overhead_sentence(pairs, is_final=is_final)
+
+
+def _nothing_yet(n_done: int, runs: Sequence[MeasuredRun], is_final: bool) -> str:
+    done = f"{n_done} of {len(runs)} runs have ended"
+    if not is_final:
+        return f"{done}; figures appear with the first usable one, a word with the third repeat."
+    why = next((each.why_unusable for each in runs if each.why_unusable), "")
+    return f"No run can be used. {why}".strip()
+
+
+def _plain_sentence(arms: Sequence[Arm], runs: Sequence[MeasuredRun], is_final: bool) -> Sentence:
+    """Without a pair of HTTP and HTTPS: the figures, and no comparison word."""
+    pooled = [(arm, figures) for arm in arms if (figures := pooled_of(arm.runs)[1])]
+    so_far = "" if is_final else "So far "
+    if len(pooled) == 1:
+        arm, figures = pooled[0]
+        name = f"{arm.plan_label} over {arm.label}"
+        text = f"{so_far}{name} takes "
+        return [
+            (text, False),
+            (f"{ms(figures.mean_us)} on average", True),
+            (f" at {rate(figures.rate_per_s)} requests/s, {_errors(figures)}.", False),
+        ]
+    pooled.sort(key=lambda pair: pair[1].mean_us)
+    (fast, least), (slow, most) = pooled[0], pooled[-1]
+    return [
+        (f"{so_far}{len(pooled)} tests: on average from ", False),
+        (ms(least.mean_us), True),
+        (f" ({fast.plan_label}, {fast.label}) to ", False),
+        (ms(most.mean_us), True),
+        (f" ({slow.plan_label}, {slow.label}).", False),
+    ]
+
+
+def _errors(figures: Figures) -> str:
+    if not figures.errors:
+        return f"no errors in {count(figures.attempts)} requests"
+    return f"{count(figures.errors)} errors in {count(figures.attempts)} requests"
+
+
+def _grounds(campaign, overheads: Sequence[Overhead], runs: Sequence[MeasuredRun]) -> list[str]:
+    usable = [each for each in runs if each.is_usable]
+    if not usable:
+        return []
+    _, pooled = pooled_of(runs)
+    grounds = [_interval_ground(each) for each in overheads[:1]]
+    if overheads:
+        grounds.append(f"practical threshold {percent(campaign.practical_threshold, decimals=0)}")
+    grounds.append(_errors(pooled))
+    if overheads:
+        grounds.append("primary metric: average, the one whose parts add up")
+    grounds += _holm_ground(overheads)
+    return grounds + _validity_grounds(runs)
+
+
+def _interval_ground(overhead: Overhead) -> str:
+    k = min(len(overhead.http.usable), len(overhead.https.usable))
+    kind = "paired blocks" if overhead.is_paired else "repeats of each"
+    return (
+        f"{percent(0.95, decimals=0)} intervals over {k} {kind}"
+        if k > 1
+        else "no interval before two repeats"
+    )
+
+
+def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
+    tested = [each.mean.interval for each in overheads if each.has_word and each.mean.interval]
+    if len(tested) < 2:
+        return []
+    differing = sum(p < 0.05 for p in holm([interval.p_value for interval in tested]))
+    return [f"{differing} of {len(tested)} comparisons differ after Holm's correction"]
+
+
+def _validity_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
+    """How many runs are suspicious or left out, each with the most frequent kind of reason."""
+    grounds = []
+    suspicious = [
+        each for each in runs if each.is_usable and each.run.validity == Validity.SUSPICIOUS
+    ]
+    if suspicious:
+        text = suspicious[0].run.validity_reasons[0]["text"]
+        grounds.append(f"{len(suspicious)} of {len(runs)} runs are suspicious: {text}")
+    left_out = [each for each in runs if each.run.is_done and not each.is_usable]
+    if left_out:
+        grounds.append(
+            f"{len(left_out)} of {len(runs)} runs are left out: {left_out[0].why_unusable}"
+        )
+    return grounds

@@ -1,11 +1,152 @@
 """Two runs side by side."""
 
+import hashlib
+import json
+from typing import Any
+
+from campaigns.domain.cells import Figure, count_cell, figure_cell
+from campaigns.domain.latency_table import figures_by_key
+from campaigns.domain.metrics import METRICS
+from campaigns.domain.percentiles import curve
 from campaigns.domain.results import Comparison
+from campaigns.domain.tables import Cell, Row, Table
+from campaigns.domain.units import DASH, decimals_for
 from campaigns.models import Run
+from campaigns.queries.measured import MeasuredRun, measured_runs
 
 __all__ = ["Comparison", "compare_runs"]
+
+_ROWS = ("mean", "min", "p50", "p90", "p95", "p99", "max", "rate", "duration", "errors", "n")
+_RATIO_DECIMALS = 3
+_WHY_NO_WORD = (
+    "These are two single runs, so no word is given: how much a run differs from its own repeat is "
+    "not known. Faster or slower needs three repeats of both in one campaign."
+)
 
 
 def compare_runs(baseline: Run, candidate: Run) -> Comparison:
     """Figures beside each other, and above them what differs in plan, target and environment."""
-    raise NotImplementedError
+    by_run = {each.run.pk: each for each in measured_runs([baseline, candidate])}
+    first, second = by_run[baseline.pk], by_run[candidate.pk]
+    return Comparison(
+        table=_table(first, second),
+        differs=_differences(baseline, candidate),
+        curves={"baseline": _curve(first), "candidate": _curve(second)},
+        note=_note(first, second),
+    )
+
+
+def _curve(each: MeasuredRun) -> list[dict[str, Any]]:
+    return curve(each.total.timing("response")) if each.total else []
+
+
+def _note(*runs: MeasuredRun) -> str:
+    spoilt = [f"{each.run.label}: {each.why_unusable}" for each in runs if each.why_unusable]
+    return " ".join([_WHY_NO_WORD, *spoilt])
+
+
+def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
+    pairs = [_figures(each) for each in (baseline, candidate)]
+    keys = ("baseline", "candidate", "difference", "ratio")
+    return Table(
+        "comparison",
+        f"Runs {baseline.run.label} and {candidate.run.label}",
+        (
+            METRICS["baseline"].column(unit=baseline.run.label),
+            METRICS["candidate"].column(unit=candidate.run.label),
+            *(METRICS[key].column(unit="") for key in keys[2:]),
+        ),
+        tuple(_row(key, pairs[0][key], pairs[1][key]) for key in _ROWS),
+        label_title="metric",
+        note="difference = candidate − baseline; ratio = candidate / baseline.",
+    )
+
+
+def _figures(each: MeasuredRun) -> dict[str, Figure]:
+    if each.figures is None:
+        return dict.fromkeys(_ROWS, Figure(None, each.why_unusable))
+    return figures_by_key(each.figures)
+
+
+def _row(key: str, baseline: Figure, candidate: Figure) -> Row:
+    metric = METRICS[key]
+    label = f"{metric.title}, {metric.unit}" if metric.unit == "ms" else metric.title
+    return Row(label, _cells(key, baseline, candidate), key)
+
+
+def _cells(key: str, baseline: Figure, candidate: Figure) -> tuple[Cell, ...]:
+    is_count = key in {"errors", "n"}
+    decimals = 0 if is_count else decimals_for([baseline.value, candidate.value])
+    why = baseline.why or candidate.why
+    if baseline.value is None or candidate.value is None:
+        difference = ratio = Cell(None, DASH, why=why)
+    else:
+        change = Figure(candidate.value - baseline.value)
+        difference = figure_cell(change, decimals, signed=True)
+        ratio = _ratio_cell(baseline.value, candidate.value)
+    shown = (
+        _count(each) if is_count else figure_cell(each, decimals) for each in (baseline, candidate)
+    )
+    return (*shown, difference, ratio)
+
+
+def _count(each: Figure) -> Cell:
+    return count_cell(None if each.value is None else int(each.value), each.why)
+
+
+def _ratio_cell(baseline: float, candidate: float) -> Cell:
+    if baseline <= 0:
+        return Cell(None, DASH, why="The baseline is 0: there is no ratio.")
+    return figure_cell(Figure(candidate / baseline), _RATIO_DECIMALS)
+
+
+def _differences(baseline: Run, candidate: Run) -> list[list[str]]:
+    """[[field, baseline, candidate]] of whatever was set differently, deepest path first named."""
+    first, second = (_settings(run) for run in (baseline, candidate))
+    return [
+        [name, first.get(name, DASH), second.get(name, DASH)]
+        for name in sorted({*first, *second})
+        if first.get(name, DASH) != second.get(name, DASH)
+    ]
+
+
+def _settings(run: Run) -> dict[str, str]:
+    snapshot = run.snapshot
+    chosen = {
+        "target": snapshot["target"],
+        "plan name": f"{snapshot['plan_name']} v{snapshot['plan_number']}",
+        "connection mode": snapshot["connection_mode"],
+        "injectors": f"{run.n_shards}",
+        "endpoint": snapshot["endpoint"],
+        "environment": dict(snapshot["environment"]),
+        "plan": _plan(snapshot["plan"]),
+    }
+    return dict(_flattened(chosen))
+
+
+def _plan(plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan without the secrets of its steps: bodies and header values are only told apart."""
+    steps = [
+        {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
+        for step in plan["steps"]
+    ]
+    return {**plan, "steps": steps, "connection_mode": None}
+
+
+def _told_apart(value: Any) -> str:
+    if not value:
+        return ""
+    text = json.dumps(value)
+    return f"{len(text):,} characters, #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _flattened(value: Any, path: str = ""):
+    """(path, text) of every leaf: plan.load.requests → 100."""
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _flattened(each, f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        for index, each in enumerate(value, 1):
+            yield from _flattened(each, f"{path}.{index}")
+    elif value not in (None, "", []):
+        yield path, str(value)

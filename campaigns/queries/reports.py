@@ -1,9 +1,106 @@
 """One run's report: finished runs from their summary, running ones from their seconds so far."""
 
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain import report_tables as tables
+from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.percentiles import curve
+from campaigns.domain.plan import Plan, planned_requests
+from campaigns.domain.repeats import Figures, figures_of
+from campaigns.domain.report_words import RunState, run_grounds, run_sentence, run_tiles
 from campaigns.domain.results import RunReport
+from campaigns.domain.series import Point, vitals_of
+from campaigns.domain.snapshot import Total
 from campaigns.models import Run
+from campaigns.queries.facts import run_facts
+from campaigns.queries.series import latest_summary, run_points, run_seconds
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """All that was seen of a run, wherever it was read."""
+
+    total: Total
+    steps: list[Total]
+    series: list[Point]
+    vitals: list[dict[str, Any]]
+    duration_s: float
 
 
 def run_report(run: Run) -> RunReport:
     """What the run page says and shows."""
-    raise NotImplementedError
+    seen = _measured(run)
+    figures = figures_of(seen.total, seen.duration_s)
+    plan = Plan.from_json(run.snapshot["plan"])
+    state = _state(run, plan, figures)
+    return RunReport(
+        sentence=run_sentence(state),
+        grounds=run_grounds(state),
+        tiles=run_tiles(state),
+        table=tables.steps_table(
+            figures, [step.label for step in plan.steps], seen.steps, seen.duration_s
+        ),
+        parts=tables.parts_table(seen.total),
+        errors=tables.errors_table(seen.total, seen.series),
+        vitals=tables.vitals_table(seen.vitals),
+        facts=run_facts(run, seen.total),
+        curve=curve(seen.total.timing("response")),
+        validity=str(run.validity or ""),
+        reasons=run.validity_reasons,
+    )
+
+
+def _state(run: Run, plan: Plan, figures: Figures) -> RunState:
+    return RunState(
+        state=run.state,
+        outcome=str(run.outcome or ""),
+        validity=str(run.validity or ""),
+        why=run.reason,
+        reasons=tuple(each["text"] for each in run.validity_reasons),
+        figures=figures,
+        planned_requests=planned_requests(plan.load),
+        planned_rate=_planned_rate(plan),
+        is_good=run.outcome == Outcome.COMPLETE and run.validity != Validity.INVALID,
+    )
+
+
+def _planned_rate(plan: Plan) -> float | None:
+    load = plan.load
+    if load.over_s:
+        return load.requests / load.over_s
+    return load.rate_per_s
+
+
+def _measured(run: Run) -> _Measured:
+    summary = latest_summary(run)
+    if summary is None:
+        return _measured_so_far(run)
+    return _Measured(
+        Total.from_json(summary.total),
+        [Total.from_json(each) for each in summary.steps],
+        summary.series,
+        summary.vitals,
+        summary.duration_s,
+    )
+
+
+def _measured_so_far(run: Run) -> _Measured:
+    """Merged from the seconds that are complete; whole seconds count as the duration."""
+    series = run_points(run)
+    last = series[-1]["second"] if series else -1
+    steps = [Total() for _ in run.snapshot["plan"]["steps"]]
+    total, samples = Total(), {}
+    for shard, second in run_seconds(run):
+        if 0 <= second.second <= last:
+            total.add(second)
+            if second.step < len(steps):
+                steps[second.step].add(second)
+            if second.vitals:
+                samples.setdefault(shard, []).append((second.second, second.vitals))
+    hosts = dict(run.shards.values_list("number", "host"))
+    vitals = [
+        {**vitals_of(seen, shard), "host": hosts.get(shard, "")}
+        for shard, seen in sorted(samples.items())
+    ]
+    return _Measured(total, steps, series, vitals, float(max(0, last + 1)))

@@ -1,0 +1,148 @@
+"""One run in words and tiles: how it ended, what it measured, whether to believe it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain import units
+from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
+from campaigns.domain.repeats import Figures
+from campaigns.domain.results import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """What the words are made of. `is_good`: complete and not invalid."""
+
+    state: str
+    outcome: str
+    validity: str
+    why: str
+    reasons: tuple[str, ...]
+    figures: Figures
+    planned_requests: int | None
+    planned_rate: float | None
+    is_good: bool
+
+    @property
+    def is_done(self) -> bool:
+        return self.state == "done"
+
+
+_WAITING = {
+    "queued": "This run waits for its turn.",
+    "preparing": "This run waits until its injectors are ready.",
+    "armed": "This run starts within seconds.",
+}
+_ENDED = {
+    "partial": "Partial: ",
+    "stopped": "Stopped: ",
+    "killed": "Killed: ",
+    "failed": "Failed: ",
+    "expired": "Expired: ",
+}
+
+
+def run_sentence(run: RunState) -> Sentence:
+    """How it ended if not as planned, then rate, average and errors."""
+    sentence = _ending(run)
+    if not run.figures.attempts:
+        if run.is_done:
+            return [*sentence, ("Nothing was measured.", False)]
+        return [(_WAITING.get(run.state, "The first second has not arrived yet."), False)]
+    sentence += _measured_words(run)
+    if run.is_done and run.validity == "invalid" and run.reasons:
+        sentence += [
+            (" ", False),
+            ("The numbers are invalid", True),
+            (f": {run.reasons[0]}", False),
+        ]
+    return sentence
+
+
+def _ending(run: RunState) -> Sentence:
+    if not run.is_done or run.outcome not in _ENDED:
+        return []
+    why = run.why or "not as planned."
+    return [(_ENDED[run.outcome], True), (f"{why.rstrip('.')}. ", False)]
+
+
+def _measured_words(run: RunState) -> Sentence:
+    figures = run.figures
+    so_far = "" if run.is_done else " so far"
+    rate = units.rate(figures.rate_per_s)
+    if not figures.n:
+        attempts = units.count(figures.attempts)
+        return [(f"All {attempts} requests failed", True), (f"{so_far}.", False)]
+    p95 = _percentile_text(figures, P95)
+    return [
+        (f"{units.ms(figures.mean_us)} on average", True),
+        (f"{f' (p95 {p95})' if p95 else ''} at ", False),
+        (f"{rate} requests/s", True),
+        (f"{so_far}, {_errors(figures)}.", False),
+    ]
+
+
+def _percentile_text(figures: Figures, q: int) -> str:
+    if shown(figures.n, q) is Shown.NO:
+        return ""
+    return units.ms(figures.percentiles[q])
+
+
+def _errors(figures: Figures) -> str:
+    attempts = units.count(figures.attempts)
+    if not figures.errors:
+        return f"no errors in {attempts} requests"
+    return f"{units.count(figures.errors)} errors in {attempts} requests"
+
+
+def run_grounds(run: RunState) -> list[str]:
+    grounds = list(run.reasons)
+    if run.is_done and run.validity == "valid":
+        grounds.append("valid: the injectors were well within their limits")
+    grounds.append("one run describes itself only; faster or slower needs three repeats")
+    return grounds
+
+
+def run_tiles(run: RunState) -> list[dict[str, Any]]:
+    """Requests/s, p50, p95, p99 and errors: [{key, title, value, unit, lines}]."""
+    figures = run.figures
+    return [
+        _tile("rate", "Requests/s achieved", units.rate(figures.rate_per_s), "", _rate_lines(run)),
+        *(_percentile_tile(figures, q) for q in (P50, P95, P99)),
+        _error_tile(figures),
+    ]
+
+
+def _tile(key: str, title: str, value: str, unit: str, lines: list[str]) -> dict[str, Any]:
+    return {"key": key, "title": title, "value": value, "unit": unit, "lines": lines}
+
+
+def _rate_lines(run: RunState) -> list[str]:
+    figures, lines = run.figures, []
+    if run.planned_rate and run.figures.rate_per_s is not None:
+        lines.append(f"of {units.rate(run.planned_rate)} planned")
+    done = units.count(figures.attempts)
+    if run.planned_requests:
+        lines.append(f"{done} of {units.count(run.planned_requests)} requests")
+    else:
+        lines.append(f"{done} requests")
+    return lines
+
+
+def _percentile_tile(figures: Figures, q: int) -> dict[str, Any]:
+    verdict = shown(figures.n, q)
+    if verdict is Shown.NO:
+        return _tile(name(q), name(q), units.DASH, "", [why_not_shown(figures.n, q)])
+    value = units.figure(figures.percentiles[q] / 1000)
+    lines = [f"of {units.count(figures.n)} ok requests"]
+    if verdict is Shown.WEAK:
+        value, lines = f"~{value}", [why_not_shown(figures.n, q)]
+    return _tile(name(q), name(q), value, "ms", lines)
+
+
+def _error_tile(figures: Figures) -> dict[str, Any]:
+    if figures.error_share is None:
+        return _tile("errors", "Errors", units.DASH, "", ["Nothing was measured."])
+    value = units.percent(figures.error_share).removesuffix(f"{units.THIN}%")
+    of = f"{units.count(figures.errors)} of {units.count(figures.attempts)} requests"
+    return _tile("errors", "Errors", value, "%", [of])

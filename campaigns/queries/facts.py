@@ -1,0 +1,60 @@
+"""What is known about a run beside its times: TLS as negotiated, handshakes, environment."""
+
+from typing import Any
+
+from campaigns.domain.snapshot import Total
+from campaigns.domain.units import count, ms
+from campaigns.models import Run
+
+Facts = list[tuple[str, list[list[str]]]]
+
+
+def run_facts(run: Run, total: Total) -> Facts:
+    """[(group, [[name, value], …]), …]; empty groups are left out. Facts are counted."""
+    ends = [shard.end for shard in run.shards.all() if shard.end]
+    groups = [
+        ("TLS", _tls(run, ends)),
+        ("Handshakes", _handshakes(total)),
+        ("Environment", _environment(run, ends)),
+    ]
+    return [(title, pairs) for title, pairs in groups if pairs]
+
+
+def _tls(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:
+    if run.snapshot["endpoint"]["scheme"] != "https":
+        return []
+    counts: dict[str, int] = {}
+    for each in (each for end in ends for each in end.get("tls", [])):
+        kind = "resumed" if each.get("resumed") else "full"
+        name = f"{each['version']}, {each['cipher']}, {each['bits']} bits, {kind}"
+        counts[name] = counts.get(name, 0) + each["count"]
+    verified = run.snapshot["endpoint"]["verify_tls"]
+    return [
+        ["Certificate verified", "yes" if verified else "no"],
+        *([name, count(number)] for name, number in sorted(counts.items())),
+    ]
+
+
+def _handshakes(total: Total) -> list[list[str]]:
+    connections = total.count("connections_opened")
+    pairs = [["Connections opened", count(connections)]]
+    requests = total.count("ok") + total.count("failed")
+    if connections:
+        pairs.append(["Requests per connection", f"{requests / connections:,.1f}"])
+    full, resumed = total.count("tls_full"), total.count("tls_resumed")
+    if full or resumed:
+        pairs.append(["TLS handshakes", f"{count(full)} full, {count(resumed)} resumed"])
+        pairs.append(["TLS handshake, mean", ms(total.timing("tls").mean_us)])
+    if total.count("tls_ragged_eof"):
+        pairs.append(["Closed without close_notify", count(total.count("tls_ragged_eof"))])
+    return pairs
+
+
+def _environment(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:
+    peers: dict[str, int] = {}
+    for peer, number in (pair for end in ends for pair in end.get("peers", {}).items()):
+        peers[peer] = peers.get(peer, 0) + number
+    hosts = sorted({shard.host for shard in run.shards.all() if shard.host})
+    pairs = [list(pair) for pair in run.snapshot["environment"]]
+    pairs += [[f"Address {peer}", f"{count(number)} connections"] for peer, number in peers.items()]
+    return [*pairs, *([["Injectors", ", ".join(hosts)]] if hosts else [])]

@@ -1,0 +1,116 @@
+"""Finished runs with the figures of their summaries, decoded no more than a page needs."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.latency_table import Line
+from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.repeats import Figures, figures_of
+from campaigns.domain.snapshot import Timing, Total, total_of
+from campaigns.models import Run, RunSummary
+
+# Of the others only the moments are read: a mean needs no histogram, and decoding is what costs.
+_DECODED = frozenset({"response", "lateness"})
+_LEFT_OUT = "target_saturated"  # a correct measurement of overload, not of the response time
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """A run and what it measured; `total` and `figures` are None where there is no summary."""
+
+    run: Run
+    total: Total | None = None
+    figures: Figures | None = None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it enters means and words: complete, not invalid, and something succeeded."""
+        return not self.why_unusable
+
+    @property
+    def why_unusable(self) -> str:
+        run = self.run
+        if not run.is_done:
+            return f"This run is {run.state}."
+        if run.outcome != Outcome.COMPLETE:
+            return f"{run.outcome.capitalize()}: {run.reason or 'not as planned'}"
+        if self.figures is None or not self.figures.n:
+            return "No request succeeded, so there is no response time."
+        if run.validity == Validity.INVALID:
+            return f"Invalid: {reason_text(run)}"
+        if any(reason["code"] == _LEFT_OUT for reason in run.validity_reasons):
+            return reason_text(run, _LEFT_OUT)
+        return ""
+
+    def line(self) -> Line:
+        """The run's row in a table of repeats."""
+        run = self.run
+        note = self.why_unusable if self.figures else ""
+        if not note and run.validity == Validity.SUSPICIOUS:
+            note = f"Suspicious: {reason_text(run)}"
+        return Line(
+            label=f"Repeat {run.repeat}",
+            figures=self.figures,
+            why=self.why_unusable,
+            note=note,
+            link={
+                "run": run.pk,
+                "run_label": run.label,
+                "state": run.state,
+                "outcome": run.outcome,
+                "validity": run.validity,
+            },
+            is_usable=self.is_usable,
+        )
+
+
+def reason_text(run: Run, code: str | None = None) -> str:
+    """The sentence of the run's worst reason, or of the one with this code."""
+    texts = [each["text"] for each in run.validity_reasons if code in {None, each["code"]}]
+    return texts[0] if texts else "no reason was recorded."
+
+
+def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
+    """The runs with their latest summaries, in one query."""
+    runs = list(runs)
+    summaries = (
+        RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
+        .order_by("run_id", "-revision")
+        .distinct("run_id")
+        .defer("series", "steps", "vitals")
+    )
+    by_run = {summary.run_id: summary for summary in summaries}
+    return [_measured(run, by_run.get(run.pk)) for run in runs]
+
+
+def _measured(run: Run, summary: RunSummary | None) -> MeasuredRun:
+    if summary is None:
+        return MeasuredRun(run)
+    total = total_for_tables(summary.total)
+    return MeasuredRun(run, total, figures_of(total, summary.duration_s))
+
+
+def total_for_tables(data: dict[str, Any]) -> Total:
+    """A stored total with the histograms of response and lateness only."""
+    return Total(
+        counters=data["counters"],
+        errors=data["errors"],
+        statuses=data["statuses"],
+        timings={name: _timing(name, each) for name, each in data["timings"].items()},
+    )
+
+
+def _timing(name: str, data: dict[str, Any]) -> Timing:
+    if name in _DECODED:
+        return Timing.from_json(data)
+    return Timing(**{key: value for key, value in data.items() if key != "histogram"})
+
+
+def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
+    """All requests of the usable runs as one; figures None where no run is usable."""
+    usable = [each for each in runs if each.is_usable]
+    total = total_of(each.total for each in usable)
+    if not usable:
+        return total, None
+    return total, figures_of(total, sum(each.figures.duration_s for each in usable))

@@ -1,0 +1,207 @@
+"""HTTPS against HTTP within one campaign: which tests are compared, and what speaks against it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.comparison import (
+    FLOOR_US,
+    Reason,
+    Verdict,
+    Word,
+    verdict,
+)
+from campaigns.domain.overhead import OverheadRow, overhead_rows, part_means_us
+from campaigns.domain.overhead_table import (
+    forest,
+    overhead_table,
+    split_answer,
+    time_decimals,
+)
+from campaigns.domain.percentiles import P50
+from campaigns.domain.repeats import MIN_REPEATS
+from campaigns.domain.results import OverheadAnswer
+from campaigns.domain.units import percent
+from campaigns.models import Campaign, Test
+from campaigns.queries.likeness import like_for_like
+from campaigns.queries.measured import MeasuredRun, pooled_of
+
+_MAX_ERROR_SHARE = 0.01
+_MAX_ERROR_DIFFERENCE = 0.005
+_BUCKET = 2.0**-10
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A test with its runs, in the order of the repeats."""
+
+    test: Test
+    label: str
+    plan_label: str
+    runs: tuple[MeasuredRun, ...]
+
+    @property
+    def usable(self) -> list[MeasuredRun]:
+        return [each for each in self.runs if each.is_usable]
+
+    @property
+    def scheme(self) -> str:
+        return self.test.endpoint.scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """One pair with its rows and its verdict, before it is drawn."""
+
+    http: Arm
+    https: Arm
+    rows: list[OverheadRow]
+    verdict: Verdict
+    is_paired: bool
+    has_word: bool
+    likeness: dict[str, list[list[str]]]
+
+    @property
+    def mean(self) -> OverheadRow:
+        return self.rows[0]
+
+
+def find_pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
+    """Each HTTPS test with the HTTP test of the same plan and connection mode.
+
+    The twin of the same target comes first; a test of another target is taken only if it is the
+    only one, and the comparison then says so. A resumed session has no HTTP form: it is compared
+    with HTTP on a new connection.
+    """
+    pairs = []
+    for https in arms:
+        if https.scheme == "https":
+            http = _partner(https, [arm for arm in arms if arm.scheme == "http"])
+            pairs += [(http, https)] if http else []
+    return pairs
+
+
+def _partner(https: Arm, candidates: Sequence[Arm]) -> Arm | None:
+    mode = https.test.connection_mode
+    for wanted in (mode, "new") if mode == "resumed" else (mode,):
+        fitting = [
+            arm
+            for arm in candidates
+            if arm.test.plan_version_id == https.test.plan_version_id
+            and arm.test.connection_mode == wanted
+        ]
+        twins = [
+            arm for arm in fitting if arm.test.endpoint.target_id == https.test.endpoint.target_id
+        ]
+        if twins or len(fitting) == 1:
+            return (twins or fitting)[0]
+    return None
+
+
+def compare(campaign: Campaign, http: Arm, https: Arm) -> Overhead:
+    """The overhead of one pair with its word."""
+    is_paired = campaign.order == Campaign.Order.BLOCKS and _repeats(http) == _repeats(https)
+    rows = overhead_rows(
+        [each.figures for each in http.usable],
+        [each.figures for each in https.usable],
+        paired=is_paired,
+    )
+    likeness = like_for_like(http.usable, https.usable)
+    return Overhead(
+        http,
+        https,
+        rows,
+        _verdict(campaign, http, https, rows[0], likeness),
+        is_paired,
+        min(len(http.usable), len(https.usable)) >= MIN_REPEATS,
+        likeness,
+    )
+
+
+def _repeats(arm: Arm) -> list[int]:
+    return [each.run.repeat for each in arm.usable]
+
+
+def _verdict(campaign: Campaign, http: Arm, https: Arm, mean: OverheadRow, likeness) -> Verdict:
+    spoilt = [each for arm in (http, https) for each in arm.runs if _is_spoilt(each)]
+    if spoilt and min(len(http.usable), len(https.usable)) < MIN_REPEATS:
+        text = f"{len(spoilt)} finished runs cannot be used: {spoilt[0].why_unusable}"
+        return Verdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, text)
+    return verdict(
+        mean.interval,
+        campaign.practical_threshold,
+        floor=_floor_us(http, https, mean),
+        blockers=_blockers(http, https, likeness),
+    )
+
+
+def _is_spoilt(each: MeasuredRun) -> bool:
+    return each.run.is_done and not each.is_usable
+
+
+def _floor_us(http: Arm, https: Arm, mean: OverheadRow) -> float:
+    """The smallest difference that this measurement can resolve."""
+    lateness = [
+        pooled_of(arm.runs)[0].timing("lateness").percentile_us(P50) for arm in (http, https)
+    ]
+    return max(FLOOR_US, _BUCKET * (mean.https_us or 0.0), *(each or 0.0 for each in lateness))
+
+
+def _blockers(http: Arm, https: Arm, likeness) -> list[tuple[Reason, str]]:
+    found = []
+    if likeness["different"]:
+        names = ", ".join(row[0] for row in likeness["different"])
+        found.append((Reason.NOT_LIKE_FOR_LIKE, f"Not like for like: {names} differ."))
+    errors = [pooled_of(arm.runs)[1].error_share or 0.0 for arm in (http, https) if arm.usable]
+    if errors and _too_many_errors(errors):
+        shares = " and ".join(percent(share) for share in errors)
+        found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))
+    if _one_after_the_other(http, https):
+        found.append(
+            (
+                Reason.ORDER_CONFOUNDED,
+                "All runs of one came before those of the other, so whatever changed meanwhile is "
+                "in the difference; repeat them in random blocks.",
+            )
+        )
+    return found
+
+
+def _too_many_errors(shares: Sequence[float]) -> bool:
+    return max(shares) > _MAX_ERROR_SHARE or max(shares) - min(shares) > _MAX_ERROR_DIFFERENCE
+
+
+def _one_after_the_other(http: Arm, https: Arm) -> bool:
+    first, second = ([each.run.position for each in arm.usable] for arm in (http, https))
+    if min(len(first), len(second)) < MIN_REPEATS:
+        return False
+    return max(first) < min(second) or max(second) < min(first)
+
+
+def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
+    """The pair as pages draw it. Before the third repeat of a running campaign there is no word."""
+    http, https, found = overhead.http, overhead.https, overhead.verdict
+    word = found.word if overhead.has_word or is_final else None
+    return OverheadAnswer(
+        plan_label=https.plan_label,
+        connection_mode=https.test.connection_mode,
+        http_test_id=http.test.pk,
+        https_test_id=https.test.pk,
+        table=overhead_table(
+            f"overhead-{http.test.pk}-{https.test.pk}",
+            f"{https.plan_label}: {https.label} against {http.label}",
+            overhead.rows,
+            word,
+            found.text,
+        ),
+        forest=forest(overhead.rows, word),
+        split=split_answer(
+            [
+                (arm.label, arm.scheme, part_means_us([each.total for each in arm.usable]))
+                for arm in (http, https)
+            ],
+            time_decimals(overhead.rows),
+        ),
+        word=str(word or ""),
+        word_reason=found.text,
+        like_for_like=overhead.likeness,
+    )
