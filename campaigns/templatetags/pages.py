@@ -3,6 +3,8 @@
 from django import template
 from django.urls import NoReverseMatch, reverse
 
+from campaigns.domain import units
+from campaigns.domain.remedies import words_of
 from campaigns.domain.tables import Row, Table
 
 register = template.Library()
@@ -37,3 +39,12 @@ def page_of(row: Row) -> str:
 def item(mapping: dict, key):
     """mapping[key], for keys that are not names."""
     return mapping.get(key, "")
+
+
+@register.filter
+def in_ms(value_us: float | None) -> str:
+    """Microseconds as a figure in milliseconds, for a column whose head names the unit."""
+    return units.figure(None if value_us is None else value_us / 1000)
+
+
+register.filter("error_words", words_of)

@@ -1,0 +1,45 @@
+"""Tables as text for the terminal."""
+
+from collections.abc import Iterable
+
+from campaigns.domain.tables import Cell, Table
+
+_GAP = "  "
+
+
+def text_of_tables(tables: Iterable[Table]) -> str:
+    """Table after table: title, two lines of heads, rows with aligned columns, notes below."""
+    return "\n\n".join(_text(table) for table in tables) + "\n"
+
+
+def _text(table: Table) -> str:
+    columns = [[table.label_title, "", *(row.label for row in table.rows)]]
+    for index, column in enumerate(table.columns):
+        cells = (_shown(row.cells[index]) for row in table.rows)
+        columns.append([column.title, column.unit, *cells])
+    is_text = [True, *(column.is_text for column in table.columns)]
+    widths = [max(map(len, column)) for column in columns]
+    lines = [
+        _GAP.join(
+            text.ljust(width) if left else text.rjust(width)
+            for text, width, left in zip(line, widths, is_text, strict=True)
+        ).rstrip()
+        for line in zip(*columns, strict=True)
+    ]
+    rule = "-" * max(map(len, lines))
+    return "\n".join([table.title, *lines[:2], rule, *lines[2:], *_notes(table)])
+
+
+def _shown(cell: Cell) -> str:
+    return f"~{cell.text}" if cell.weak else cell.text
+
+
+def _notes(table: Table) -> list[str]:
+    """The table's own note, the rows' notes (each once), and what a ~ means."""
+    notes = [
+        table.note,
+        *dict.fromkeys(f"{row.label}: {row.note}" for row in table.rows if row.note),
+    ]
+    if any(cell.weak for row in table.rows for cell in row.cells):
+        notes.append("~ weak: fewer than ten requests lie beyond this percentile.")
+    return [note for note in notes if note]
