@@ -15,8 +15,8 @@ SERVER_SETTINGS = {
 }
 MANAGE = (sys.executable, "manage.py")
 CHECKS: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
-    ("ruff check", (sys.executable, "-m", "ruff", "check", "."), {}),
-    ("ruff format", (sys.executable, "-m", "ruff", "format", "--check", "."), {}),
+    ("ruff check", (sys.executable, "-m", "ruff", "check", "--output-format=concise", "."), {}),
+    ("ruff format", (sys.executable, "-m", "ruff", "format", "--check", "--quiet", "."), {}),
     (
         "manage.py check --deploy",
         (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),

@@ -1,5 +1,6 @@
 """Starts one child process so that it can neither outlive this process nor hear its Ctrl-C."""
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -57,6 +58,13 @@ def spawn(program: Program, log: Path | None) -> subprocess.Popen:
     finally:
         if output:
             output.close()
+
+
+def end_with_make() -> None:
+    """Ask for SIGTERM when `make` is killed: nobody would be left to press Ctrl-C."""
+    with contextlib.suppress(OSError):
+        if Path(f"/proc/{os.getppid()}/comm").read_text().strip() in {"make", "gmake"}:
+            _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
 
 
 def rotate(log: Path) -> None:

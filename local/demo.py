@@ -1,7 +1,5 @@
 """`make demo-target`: the bundled HTTP and HTTPS target alone, until Ctrl-C."""
 
-import signal
-
 from local import programs
 from local.console import LocalError, fail, say
 from local.paths import var_dir
@@ -17,8 +15,7 @@ def demo_target() -> int:
     except LocalError as error:
         return fail(str(error))
     supervisor = Supervisor(var_dir() / "log")
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, supervisor.request_stop)
+    supervisor.stop_on_signals()
     supervisor.start(programs.demo(programs.plain_environment(), ports))
     say(f"http://{LOOPBACK}:{ports.demo_http}/ and https://{LOOPBACK}:{ports.demo_https}/")
     say("Ctrl-C ends both.")

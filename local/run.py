@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -50,13 +49,8 @@ def only_one(var: Path) -> Iterator[None]:
         lock.truncate(0)
 
 
-def stop_on_signals(site: Site) -> None:
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, site.supervisor.request_stop)
-
-
 def _serve(site: Site, is_once: bool) -> int:
-    stop_on_signals(site)
+    site.supervisor.stop_on_signals()
     say(f"benchsite in {ROOT}")
     announce_foreign_servers()
     try:

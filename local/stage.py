@@ -15,7 +15,6 @@ from pathlib import Path
 
 from local.console import LocalError, fail
 from local.ports import LOOPBACK, free_ports
-from local.run import stop_on_signals
 from local.site import Account, Site
 from local.supervisor import StopRequested
 
@@ -25,7 +24,7 @@ def stage() -> int:
     var = Path(tempfile.mkdtemp(prefix="benchsite-site-"))
     var.chmod(0o711)  # root's PostgreSQL runs as nobody, who has to get through
     site = Site(var, free_ports(), is_throw_away=True)
-    stop_on_signals(site)
+    site.supervisor.stop_on_signals()
     try:
         with contextlib.redirect_stdout(sys.stderr):
             account = site.start()

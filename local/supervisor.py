@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.children import Program, how_it_ended, rotate, spawn
+from local.children import Program, end_with_make, how_it_ended, rotate, spawn
 from local.console import LocalError, say
 
 PR_SET_CHILD_SUBREAPER = 36
@@ -106,6 +106,12 @@ class Supervisor:
 
     def request_stop(self, *_signal: object) -> None:
         self.is_stopping = True
+
+    def stop_on_signals(self) -> None:
+        """Ctrl-C, a termination and the end of the terminal are all wishes to stop."""
+        for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(each, self.request_stop)
+        end_with_make()
 
     def stop(self, name: str) -> None:
         """Stop one child for good."""

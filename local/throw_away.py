@@ -3,7 +3,6 @@
 import os
 import secrets
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -21,8 +20,7 @@ def throw_away_servers() -> Iterator[tuple[Supervisor, dict[str, str]]]:
     folder = Path(tempfile.mkdtemp(prefix="benchsite-test-"))
     folder.chmod(0o711)  # root's PostgreSQL runs as nobody, who has to get through
     supervisor = Supervisor(folder / "log")
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, supervisor.request_stop)
+    supervisor.stop_on_signals()
     servers = None
     try:
         with step("Starting a throw-away PostgreSQL and Redis"):
