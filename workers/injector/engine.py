@@ -219,6 +219,7 @@ class Engine:
             "errors": self._total.errors,
             "in_flight": len(self._in_flight()),
             "cpu_us": round(used_cpu_s * 1e6),
+            "measured_s": self._measured_s(),
             "tls": [
                 {"version": version, "cipher": cipher, "bits": bits, "resumed": resumed, "count": n}
                 for (version, cipher, bits, resumed), n in dialler.handshakes.items()
@@ -226,6 +227,11 @@ class Engine:
             "peers": dict(dialler.peers),
             "certificate_der_b64": certificate and base64.b64encode(certificate).decode(),
         }
+
+    def _measured_s(self) -> float:
+        """From the start of the measurement to the end of its last request."""
+        last_ns = max(recorder.last_end_ns for recorder in self._recorders)
+        return round(max(0, last_ns - self._zero_ns) / NS, 6)
 
 
 def _lateness_p99_us(rows: list[Second]) -> float:

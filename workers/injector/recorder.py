@@ -63,6 +63,7 @@ class StepRecorder:
     def __init__(self, step: int, request_size_bytes: int, is_scheduled: bool):
         self.step = step
         self.zero_ns = 0
+        self.last_end_ns = 0
         self._request_size_bytes = request_size_bytes
         self._is_scheduled = is_scheduled
         self._rows: list[int] = []
@@ -95,6 +96,7 @@ class StepRecorder:
         return self._unfinished.setdefault(int(second), _Unfinished())
 
     def _add_rows(self, rows: np.ndarray) -> None:
+        self.last_end_ns = max(self.last_end_ns, int(rows[:, _END].max()))
         ended = (rows[:, _END] - self.zero_ns) // NS
         first, last = int(ended.min()), int(ended.max())
         for second in range(first, last + 1):
@@ -126,6 +128,7 @@ class StepRecorder:
                 second.time(name, values_us)
 
     def _add_failure(self, failure: Failure) -> None:
+        self.last_end_ns = max(self.last_end_ns, failure.end)
         second = self._at(self._second_of(failure.end))
         start = self._second_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1
