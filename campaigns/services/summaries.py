@@ -60,13 +60,13 @@ def judge_run(run: Run, summary: RunSummary) -> tuple[Validity, list[dict[str, A
 def measured_s(run: Run, shards: list[Shard], series: list[dict[str, Any]]) -> float:
     """Seconds from the start of the measurement to the end of its last request.
 
-    The injectors say it exactly (`measured_s` of their end line). Where one could not, seconds
+    The injectors say it exactly (`duration_us` of their end line). Where one could not, seconds
     tell it as well as they can: the plan's own duration if the last request ended in that second,
     else the end of the last second in which a request ended.
     """
-    exact = [(shard.end or {}).get("measured_s") for shard in shards]
+    exact = [(shard.end or {}).get("duration_us") for shard in shards]
     if exact and all(value is not None for value in exact):
-        return max(exact)
+        return max(exact) / 1e6
     ended = [
         point["second"]
         for point in series

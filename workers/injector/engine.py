@@ -212,14 +212,15 @@ class Engine:
     def _end(self, used_cpu_s: float) -> dict[str, Any]:
         dialler = self._dialler
         certificate = dialler.certificate
+        last_end_ns = max(recorder.last_end_ns for recorder in self._recorders)
         return {
             "outcome": "complete" if self._stop_reason is None else "stopped",
             "reason": self._stop_reason or "",
             "totals": self._total.counters,
             "errors": self._total.errors,
             "in_flight": len(self._in_flight()),
+            "duration_us": max(0, last_end_ns - self._zero_ns) // 1000,
             "cpu_us": round(used_cpu_s * 1e6),
-            "measured_s": self._measured_s(),
             "tls": [
                 {"version": version, "cipher": cipher, "bits": bits, "resumed": resumed, "count": n}
                 for (version, cipher, bits, resumed), n in dialler.handshakes.items()
@@ -227,11 +228,6 @@ class Engine:
             "peers": dict(dialler.peers),
             "certificate_der_b64": certificate and base64.b64encode(certificate).decode(),
         }
-
-    def _measured_s(self) -> float:
-        """From the start of the measurement to the end of its last request."""
-        last_ns = max(recorder.last_end_ns for recorder in self._recorders)
-        return round(max(0, last_ns - self._zero_ns) / NS, 6)
 
 
 def _lateness_p99_us(rows: list[Second]) -> float:
