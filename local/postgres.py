@@ -89,7 +89,7 @@ def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
         _make_data(binaries, data, account)
     _refuse_other_major(data, major)
     _wait_for_predecessor(data)
-    sockets = socket_dir(account)
+    sockets = socket_dir(account, var, "postgres")
     options = [
         "listen_addresses=",
         f"port={PORT}",

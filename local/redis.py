@@ -42,7 +42,7 @@ def prepare(var: Path) -> Redis:
     """A server whose append-only file stands in var/redis."""
     data = var / "redis"
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = socket_dir(None) / "redis"
+    path = socket_dir(None, var, "redis") / "redis"
     options = {
         "--port": "0",
         "--unixsocket": str(path),

@@ -31,20 +31,18 @@ def start_servers(
     database_url = os.environ.get("DATABASE_URL", "") if respect_urls else ""
     redis_url = os.environ.get("REDIS_URL", "") if respect_urls else ""
     own = []
-    if not redis_url:
-        server = redis.prepare(var)
-        own.append(server)
-        redis_url = server.url
-    if not database_url:
-        server = postgres.prepare(var, is_throw_away=is_throw_away)
-        own.append(server)
-        database_url = server.url
-    for server in own:
-        supervisor.start(server.program)
-    for server in own:
-        _wait_for(supervisor, server)
-    if database_url == getattr(own[-1] if own else None, "url", None):
-        own[-1].make_database()
+    try:
+        if not redis_url:
+            own.append(redis.prepare(var))
+            redis_url = own[-1].url
+        if not database_url:
+            own.append(postgres.prepare(var, is_throw_away=is_throw_away))
+            database_url = own[-1].url
+        _start(supervisor, own)
+    except BaseException:
+        for server in own:
+            server.clean_up()
+        raise
     return Servers(database_url, redis_url, tuple(own))
 
 
@@ -54,7 +52,12 @@ def announce_foreign_servers() -> None:
             say(f"  {what}: the one that {variable} names")
 
 
-def _wait_for(supervisor: Supervisor, server) -> None:
-    name = server.program.name
-    log = supervisor.log_dir / f"{name}.log"
-    supervisor.wait_until(server.accepts_connections, READY_S, f"{name} (its log: {log})")
+def _start(supervisor: Supervisor, own: list) -> None:
+    for server in own:
+        supervisor.start(server.program)
+    for server in own:
+        name = server.program.name
+        log = supervisor.log_dir / f"{name}.log"
+        supervisor.wait_until(server.accepts_connections, READY_S, f"{name} (its log: {log})")
+        if isinstance(server, postgres.Postgres):
+            server.make_database()

@@ -11,6 +11,9 @@ from local.children import Account
 from local.console import LocalError
 from local.paths import ROOT, others_may_reach
 
+LONGEST_FOLDER = 80  # bytes; the socket's own name comes on top
+_NOT_NEEDED = shutil.ignore_patterns("include", "vector*", "__pycache__")
+
 
 def server_account() -> Account | None:
     """`nobody` where we are root (no account is ever made), else None: whoever we are."""
@@ -70,15 +73,17 @@ def reachable_copy(account: Account | None, folders: list[Path], version: str) -
     return place
 
 
-def socket_dir(account: Account | None) -> Path:
-    """A new short-named folder for a server's socket: a socket's path has at most 107 bytes."""
-    folder = Path(tempfile.mkdtemp(prefix="benchsite-", dir="/tmp"))
-    if account:
-        os.chown(folder, account.uid, account.gid)
+def socket_dir(account: Account | None, var: Path, name: str) -> Path:
+    """An empty folder for a server's socket: in var/ if it can be, else a new one in /tmp.
+
+    A socket's path has at most 107 bytes, and the account has to get there.
+    """
+    folder = var / "sockets" / name
+    if len(str(folder)) > LONGEST_FOLDER or not (account is None or others_may_reach(var)):
+        folder = Path(tempfile.mkdtemp(prefix="benchsite-", dir="/tmp"))
+    shutil.rmtree(folder, ignore_errors=True)
+    give_to(account, folder)
     return folder
-
-
-_NOT_NEEDED = shutil.ignore_patterns("include", "vector*", "__pycache__")
 
 
 def _open_to_others(folder: Path) -> None:

@@ -16,6 +16,7 @@ import psycopg, redis as client
 from local.servers import start_servers
 from local.supervisor import Supervisor
 var = Path(sys.argv[1]) / os.environ.get("SUBFOLDER", "")
+var.mkdir(parents=True, exist_ok=True)
 supervisor = Supervisor(var / "log")
 servers = start_servers(supervisor, var)
 try:
@@ -38,20 +39,16 @@ NOBODY = pwd.getpwnam("nobody")
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
 
 
-def leftovers() -> set[str]:
-    return {path.name for path in Path("/tmp").glob("benchsite-????????")}
-
-
 def test_data_survive_a_restart(script):
     script.run(SERVE % WRITE)
     assert script.run(SERVE % READ).strip() == "42 redis too"
 
 
 def test_nothing_of_a_stopped_server_is_left_but_its_data(script, folder):
-    before = leftovers()
     script.run(SERVE % VERSION)
-    assert leftovers() <= before
-    assert sorted(path.name for path in folder.iterdir()) == ["log", "pg18", "redis"]
+    left = sorted(path.name for path in folder.iterdir())
+    assert left == ["log", "pg18", "redis", "sockets"]
+    assert list((folder / "sockets").iterdir()) == []
 
 
 def test_data_survive_the_killing_of_everything(script):
@@ -59,6 +56,12 @@ def test_data_survive_the_killing_of_everything(script):
     process = script.start(SERVE % f"{WRITE}; postgres.commit(); {crash}")
     process.wait(60)
     assert script.run(SERVE % READ).startswith("42")
+
+
+def test_a_long_path_gets_sockets_elsewhere(script):
+    """A socket's path has at most 107 bytes."""
+    output = script.run(SERVE % VERSION, env={"SUBFOLDER": "a-long-name/" * 8})
+    assert output.startswith("18")
 
 
 @is_root
