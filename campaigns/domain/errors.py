@@ -5,12 +5,20 @@ class BenchsiteError(Exception):
     """Something that the person who asked can understand and mend."""
 
 
-class InvalidPlan(BenchsiteError):
-    """A plan that cannot be run. `errors` maps a field's path ("load.rate_per_s") to a sentence."""
+class InvalidFields(BenchsiteError):
+    """Wrong fields. `errors` maps a field's path ("load.rate_per_s") to a sentence."""
 
     def __init__(self, errors: dict[str, str]):
         self.errors = errors
         super().__init__("; ".join(f"{field}: {text}" for field, text in errors.items()))
+
+
+class InvalidPlan(InvalidFields):
+    """A plan that cannot be run."""
+
+
+class InvalidTarget(InvalidFields):
+    """A target whose description cannot be kept."""
 
 
 class IllegalMove(BenchsiteError):

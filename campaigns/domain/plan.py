@@ -290,7 +290,8 @@ def _read_load(reader: _Reader) -> Load:
     return load
 
 
-_USES = {
+# The fields of a load that each model uses.
+USES = {
     Model.CLOSED: {"connections", "requests", "duration_s"},
     Model.OPEN: {"rate_per_s", "requests", "duration_s"},
     Model.OVER: {"requests", "over_s"},
@@ -306,7 +307,7 @@ _WORDS = {
 
 
 def _check_load(reader: _Reader, load: Load) -> None:
-    uses = _USES[load.model]
+    uses = USES[load.model]
     for name, words in _WORDS.items():
         given = getattr(load, name) is not None
         if given and name not in uses:

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from campaigns.domain.target import SCHEMES
 from campaigns.models.projects import Project
 from campaigns.models.visibility import ProjectQuerySet
 
@@ -34,7 +35,7 @@ class Target(models.Model):
 
 class Endpoint(models.Model):
     project_path = "target__project"
-    SCHEMES = ("http", "https")
+    SCHEMES = SCHEMES
 
     target = models.ForeignKey(Target, models.CASCADE, related_name="endpoints")
     scheme = models.CharField(max_length=5, choices=[(scheme, scheme) for scheme in SCHEMES])

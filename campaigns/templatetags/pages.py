@@ -6,6 +6,7 @@ from django.urls import NoReverseMatch, reverse
 from campaigns.domain import units
 from campaigns.domain.remedies import words_of
 from campaigns.domain.tables import Row, Table
+from campaigns.queries.plans import load_words
 
 register = template.Library()
 
@@ -48,3 +49,4 @@ def in_ms(value_us: float | None) -> str:
 
 
 register.filter("error_words", words_of)
+register.filter("load_words", load_words)

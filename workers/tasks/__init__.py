@@ -1,5 +1,5 @@
 """The Celery tasks, one file a noun; imported here, so that a worker finds them all."""
 
-from workers.tasks import hosts, housekeeping, inject
+from workers.tasks import hosts, housekeeping, inject, probes
 
-__all__ = ["hosts", "housekeeping", "inject"]
+__all__ = ["hosts", "housekeeping", "inject", "probes"]

@@ -1,0 +1,59 @@
+"""The fields of one request, the same on a plan and on "try one request"; the domain checks."""
+
+from django import forms
+
+from campaigns.domain.plan import METHODS
+
+
+def text_widget(css: str, **attrs):
+    return forms.TextInput(
+        attrs={"class": css, "autocomplete": "off", "spellcheck": "false"} | attrs
+    )
+
+
+def area(rows: int, **attrs):
+    return forms.Textarea(attrs={"rows": rows, "spellcheck": "false"} | attrs)
+
+
+class RequestFields(forms.Form):
+    method = forms.ChoiceField(choices=[(method, method) for method in METHODS], initial="GET")
+    path = forms.CharField(
+        initial="/", max_length=8000, strip=True, required=False, widget=text_widget("input-wide")
+    )
+    headers = forms.CharField(
+        required=False,
+        widget=area(3, placeholder="Content-Type: text/xml; charset=utf-8"),
+        help_text="One a line, “Name: value”. Host and Content-Length are written for you.",
+    )
+    body = forms.CharField(required=False, strip=False, widget=area(6))
+
+    def step(self) -> dict:
+        """The request as a plan's step. Wrong header lines stay in it, for the domain to refuse."""
+        data = self.cleaned_data
+        return {
+            "method": data["method"],
+            "path": data["path"] or "/",
+            "headers": read_headers(data["headers"]),
+            "body": data["body"].replace("\r\n", "\n"),
+        }
+
+    def take_errors(self, errors: dict[str, str]) -> None:
+        """Put the domain's sentences beside the fields that they are about."""
+        for path, sentence in errors.items():
+            name = path.rpartition(".")[2]
+            self.add_error(name if name in self.fields else None, sentence)
+
+
+def read_headers(text: str) -> list[list[str]]:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return [[part.strip() for part in _split(line)] for line in lines]
+
+
+def write_headers(headers) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in headers)
+
+
+def _split(line: str) -> tuple[str, str]:
+    """A line without a colon becomes a name that the domain refuses, with the line in it."""
+    name, colon, value = line.partition(":")
+    return (name, value) if colon else (line + " ", "")

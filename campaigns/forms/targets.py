@@ -1,0 +1,101 @@
+"""The form of a target: a name and two lists of rows. The domain checks what they hold."""
+
+from itertools import zip_longest
+from typing import Any
+
+from campaigns.models import Target
+
+FACT_LABELS = ("CPU", "Memory", "OS", "Server software", "Network")
+DEFAULT_PORTS = {"http": "80", "https": "443"}
+# What `make demo-target` serves: a way to measure without a server of one's own.
+DEMO = {
+    "name": "demo",
+    "endpoints": [("http", "127.0.0.1", "8081", True), ("https", "127.0.0.1", "8444", False)],
+    "environment": [["Server software", "the bundled demo target (make demo-target)"]],
+}
+
+
+class TargetForm:
+    """Rows come and go, so this reads lists of equal names instead of numbered fields.
+
+    `errors` maps the domain's paths ("endpoints.0.host") to sentences; rows carry their own.
+    """
+
+    def __init__(self, name: str, endpoints: list[tuple], environment: list[list[str]]):
+        self.name = name
+        self.endpoints = endpoints
+        self.environment = environment
+        self.errors: dict[str, str] = {}
+
+    @classmethod
+    def blank(cls):
+        return cls("", [("http", "", "80", True), ("https", "", "443", True)], [])
+
+    @classmethod
+    def demo(cls):
+        return cls(DEMO["name"], list(DEMO["endpoints"]), list(DEMO["environment"]))
+
+    @classmethod
+    def of(cls, target: Target):
+        rows = [
+            (each.scheme, each.host, str(each.port), each.verify_tls)
+            for each in target.endpoints.filter(archived_at=None)
+        ]
+        return cls(target.name, rows, target.environment)
+
+    @classmethod
+    def posted(cls, data):
+        rows = zip_longest(
+            data.getlist("scheme"),
+            data.getlist("host"),
+            data.getlist("port"),
+            data.getlist("verify_tls"),
+            fillvalue="",
+        )
+        facts = zip_longest(data.getlist("label"), data.getlist("value"), fillvalue="")
+        return cls(
+            data.get("name", ""),
+            [
+                (scheme, host, port, verify != "no")
+                for scheme, host, port, verify in rows
+                if host.strip() or port.strip() not in {"", DEFAULT_PORTS.get(scheme)}
+            ],
+            [list(fact) for fact in facts if fact[1].strip() or fact[0] not in ("", *FACT_LABELS)],
+        )
+
+    def fields(self) -> dict[str, Any]:
+        """What create_target and edit_target take."""
+        names = ("scheme", "host", "port", "verify_tls")
+        return {
+            "name": self.name,
+            "environment": self.environment,
+            "endpoints": [dict(zip(names, row, strict=True)) for row in self.endpoints],
+        }
+
+    def take_errors(self, errors: dict[str, str]) -> None:
+        self.errors = errors
+
+    def endpoint_rows(self) -> list[dict[str, Any]]:
+        names = ("scheme", "host", "port", "verify_tls")
+        rows = self.endpoints or [("http", "", "80", True)]
+        return [
+            dict(zip(names, row, strict=True)) | {"errors": self._errors_at(f"endpoints.{index}")}
+            for index, row in enumerate(rows)
+        ]
+
+    def fact_rows(self) -> list[dict[str, Any]]:
+        """The facts given, then an empty row for each suggested label that is not there yet."""
+        given = {label for label, _ in self.environment}
+        rows = [*self.environment, *([label, ""] for label in FACT_LABELS if label not in given)]
+        return [
+            {"label": label, "value": value, "errors": self._errors_at(f"environment.{index}")}
+            for index, (label, value) in enumerate(rows)
+        ]
+
+    def _errors_at(self, path: str) -> dict[str, str]:
+        start = f"{path}."
+        return {
+            name.removeprefix(start): sentence
+            for name, sentence in self.errors.items()
+            if name.startswith(start)
+        }

@@ -1,0 +1,90 @@
+"""Reads of plans, and what differs between their versions."""
+
+from typing import Any
+
+from django.db.models import Max, OuterRef, Subquery
+
+from campaigns.domain.plan import Load, Model
+from campaigns.models import Plan, PlanVersion, Project
+from campaigns.permissions import Actor
+
+
+def plans_of(project: Project, actor: Actor) -> list[Plan]:
+    """The project's plans by name; each has its latest version as `newest`."""
+    latest = PlanVersion.objects.filter(plan=OuterRef("pk")).order_by("-number")
+    plans = list(
+        Plan.objects.visible_to(actor)
+        .filter(project=project, archived_at=None)
+        .annotate(
+            newest_id=Subquery(latest.values("pk")[:1]), changed_at=Max("versions__created_at")
+        )
+        .order_by("name", "pk")
+    )
+    versions = PlanVersion.objects.in_bulk([plan.newest_id for plan in plans])
+    for plan in plans:
+        plan.newest = versions[plan.newest_id]
+    return plans
+
+
+def versions_of(plan: Plan) -> list[PlanVersion]:
+    """Newest first; each has as `changes` what it changed: [(field, before, after), …]."""
+    versions = list(plan.versions.select_related("created_by").order_by("number"))
+    for before, after in zip([None, *versions], versions, strict=False):
+        after.changes = changes_between(before.spec, after.spec) if before else []
+    return versions[::-1]
+
+
+def changes_between(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """The fields that differ, in the order of the plan's JSON; a missing one reads "–"."""
+    old, new = _flat(before), _flat(after)
+    fields = [*new, *(field for field in old if field not in new)]
+    return [
+        (field_name(field), _said(old.get(field)), _said(new.get(field)))
+        for field in fields
+        if old.get(field) != new.get(field)
+    ]
+
+
+def field_name(path: str) -> str:
+    """load.rate_per_s → rate per s; steps.0.path → path; steps.1.path → step 2 path."""
+    head, _, rest = path.partition(".")
+    if head == "steps":
+        index, _, rest = rest.partition(".")
+        rest = rest if index == "0" else f"step {int(index) + 1} {rest}"
+    return (rest or head).replace("_", " ").replace(".", " ")
+
+
+def load_words(load: Load) -> str:
+    """The load in words, as lists and plan pages say it: 100 requests over 10 s."""
+    until = f"{load.requests:,} requests" if load.requests else f"{load.duration_s or 0:g} s"
+    match load.model:
+        case Model.OVER:
+            return f"{load.requests:,} requests over {load.over_s:g} s"
+        case Model.OPEN:
+            return f"{load.rate_per_s:g} requests/s, {until}"
+        case Model.SEQUENTIAL:
+            return f"one after another, {until}"
+    return f"{load.connections:,} connections, {until}"
+
+
+def _flat(value: Any, path: str = "") -> dict[str, Any]:
+    """Leaves by path. Lists of plain values and header pairs stay whole."""
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+        items = enumerate(value)
+    else:
+        return {path: value}
+    return {
+        name: leaf
+        for key, each in items
+        for name, leaf in _flat(each, f"{path}.{key}" if path else str(key)).items()
+    }
+
+
+def _said(value: Any) -> str:
+    if value is None or value == "" or value == []:
+        return "–"
+    if isinstance(value, list):
+        return ", ".join(": ".join(each) if isinstance(each, list) else str(each) for each in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,125 @@
+"""What the page of a single request shows, read from its stored result."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+
+from campaigns.domain.remedies import remedy, words_of
+from campaigns.domain.units import decimals_for, number
+from campaigns.models import Probe
+
+PARTS = ("dns", "connect", "tls", "send", "wait", "receive")
+PICKED_UP_WITHIN = timedelta(seconds=10)
+GIVEN_UP_AFTER = timedelta(seconds=120)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One phase; `start_us` counts from the beginning of the attempt."""
+
+    name: str
+    start_us: int
+    duration_us: int
+    start_ms: str
+    duration_ms: str
+    share_percent: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    sentence: str
+    is_ok: bool
+    mend: str
+    detail: str
+    parts: list[Part]
+    total_ms: str
+    certificates: list[dict[str, Any]]
+    certificate_days_left: int | None
+
+
+def is_waiting_long(probe: Probe, now: datetime) -> bool:
+    return probe.finished_at is None and now - probe.requested_at > PICKED_UP_WITHIN
+
+
+def is_given_up(probe: Probe, now: datetime) -> bool:
+    return probe.finished_at is None and now - probe.requested_at > GIVEN_UP_AFTER
+
+
+def report_of(probe: Probe, now: datetime) -> ProbeReport:
+    result = probe.result or {}
+    error = result.get("error") or ""
+    certificates = result.get("certificates") or []
+    return ProbeReport(
+        sentence=_sentence(result, error),
+        is_ok=not error,
+        mend=remedy(error) if error else _redirect_hint(result),
+        detail=result.get("detail") or result.get("reason_of_refusal") or "",
+        parts=_parts(result.get("parts_us") or {}),
+        total_ms=_total_ms(result),
+        certificates=certificates,
+        certificate_days_left=days_left(certificates[0], now) if certificates else None,
+    )
+
+
+def days_left(certificate: dict[str, Any], now: datetime) -> int:
+    """Whole days until the certificate ends; negative once it has ended."""
+    return (datetime.fromisoformat(certificate["not_after"]) - now).days
+
+
+def _sentence(result: dict[str, Any], error: str) -> str:
+    if error and not result.get("status"):
+        return f"No reply: {words_of(error)}."
+    status = f"{result.get('status')} {_reason(result)}".strip()
+    if error:
+        return f"{status}, but {words_of(error)}."
+    return f"{status}."
+
+
+def _reason(result: dict[str, Any]) -> str:
+    """The server's own phrase, or the standard's where the server sent none."""
+    if result.get("reason"):
+        return str(result["reason"])[:100]
+    try:
+        return HTTPStatus(result["status"]).phrase
+    except (ValueError, KeyError):
+        return ""
+
+
+def _redirect_hint(result: dict[str, Any]) -> str:
+    if (result.get("status") or 0) // 100 != 3:
+        return ""
+    return "Redirects are not followed: what is measured is this reply. Use its Location instead."
+
+
+def _parts(parts_us: dict[str, int | None]) -> list[Part]:
+    """The phases one after another; all with the same decimals, so that they line up."""
+    used = [(name, parts_us[name]) for name in PARTS if parts_us.get(name) is not None]
+    total = sum(duration for _, duration in used)
+    decimals = _decimals(parts_us)
+    parts, start = [], 0
+    for name, duration in used:
+        share = 100 * duration / total if total else 0
+        parts.append(
+            Part(
+                name,
+                start,
+                duration,
+                number(start / 1000, decimals),
+                number(duration / 1000, decimals),
+                number(share, 1),
+            )
+        )
+        start += duration
+    return parts
+
+
+def _total_ms(result: dict[str, Any]) -> str:
+    if result.get("response_us") is None:
+        return ""
+    return number(result["response_us"] / 1000, _decimals(result.get("parts_us") or {}))
+
+
+def _decimals(parts_us: dict[str, int | None]) -> int:
+    """As fine as the largest phase needs for three digits."""
+    return decimals_for([max((value or 0 for value in parts_us.values()), default=0) / 1000])

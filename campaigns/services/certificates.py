@@ -1,0 +1,67 @@
+"""Reads a certificate as a server sent it (DER) into facts that a page can list."""
+
+import base64
+import binascii
+from typing import Any
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
+
+MAX_CHAIN = 10
+
+
+def chain_facts(certificates_der_b64: list[str]) -> list[dict[str, Any]]:
+    """Facts of each certificate, the server's own first. What cannot be read is left out."""
+    facts = []
+    for text in certificates_der_b64[:MAX_CHAIN]:
+        try:
+            facts.append(_facts(x509.load_der_x509_certificate(base64.b64decode(text))))
+        except (ValueError, UnsupportedAlgorithm, binascii.Error):
+            continue
+    return facts
+
+
+def _facts(certificate: x509.Certificate) -> dict[str, Any]:
+    return {
+        "subject": _name(certificate.subject),
+        "issuer": _name(certificate.issuer),
+        "self_signed": certificate.subject == certificate.issuer,
+        "names": _alternative_names(certificate),
+        "not_before": certificate.not_valid_before_utc.isoformat(),
+        "not_after": certificate.not_valid_after_utc.isoformat(),
+        "key": _key(certificate),
+        "signature": _signature(certificate),
+        "serial": f"{certificate.serial_number:x}",
+    }
+
+
+def _name(name: x509.Name) -> str:
+    common = name.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    return str(common[0].value) if common else name.rfc4514_string() or "(no name)"
+
+
+def _alternative_names(certificate: x509.Certificate) -> list[str]:
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except (x509.ExtensionNotFound, ValueError):
+        return []
+    return [str(name.value) for name in extension.value]
+
+
+def _key(certificate: x509.Certificate) -> str:
+    key = certificate.public_key()
+    match key:
+        case rsa.RSAPublicKey():
+            return f"RSA {key.key_size}"
+        case ec.EllipticCurvePublicKey():
+            return f"ECDSA {key.curve.name}"
+        case dsa.DSAPublicKey():
+            return f"DSA {key.key_size}"
+    return type(key).__name__.removesuffix("PublicKey")
+
+
+def _signature(certificate: x509.Certificate) -> str:
+    digest = certificate.signature_hash_algorithm
+    name = getattr(certificate.signature_algorithm_oid, "_name", "unknown")
+    return name if digest is None else f"{name} ({digest.name})"

@@ -1,0 +1,62 @@
+"""What can be done to a plan: make, edit (which makes a version), archive."""
+
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from campaigns.domain import plan as domain_plan
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.models import Plan, PlanVersion, Project
+from campaigns.permissions import Action, Actor, require
+
+
+def create_plan(*, by: Actor, project: Project, name: str, spec: dict[str, Any]) -> PlanVersion:
+    """Raises InvalidPlan for a wrong spec, InvalidFields for a wrong name."""
+    require(by, Action.EDIT, project)
+    clean = domain_plan.Plan.from_json(spec).to_json()
+    with transaction.atomic():
+        plan = _save(Plan(project=project), name)
+        return plan.versions.create(number=1, spec=clean, created_by=by.user)
+
+
+def edit_plan(*, by: Actor, plan: Plan, name: str, spec: dict[str, Any]) -> PlanVersion:
+    """The latest version afterwards: a new one only where the spec says something else."""
+    require(by, Action.EDIT, plan.project)
+    if plan.archived_at:
+        raise Refused(f"{plan.name} is archived; make a new plan instead.")
+    clean = domain_plan.Plan.from_json(spec).to_json()
+    with transaction.atomic():
+        Plan.objects.select_for_update().get(pk=plan.pk)
+        _save(plan, name)
+        latest = plan.latest
+        if latest.value().to_json() == clean:
+            return latest
+        return plan.versions.create(number=latest.number + 1, spec=clean, created_by=by.user)
+
+
+def archive_plan(*, by: Actor, plan: Plan) -> None:
+    """Takes the plan out of lists and forms; its results stay."""
+    require(by, Action.EDIT, plan.project)
+    Plan.objects.filter(pk=plan.pk, archived_at=None).update(archived_at=timezone.now())
+
+
+def _save(plan: Plan, name: str) -> Plan:
+    plan.name = _clean_name(name)
+    try:
+        with transaction.atomic():
+            plan.save()
+    except IntegrityError:
+        raise InvalidFields(
+            {"name": "The project has a plan of this name already; choose another."}
+        ) from None
+    return plan
+
+
+def _clean_name(name: str) -> str:
+    name = name.strip()
+    if not name:
+        raise InvalidFields({"name": "Give the plan a name, such as Checkout, small body."})
+    if len(name) > 100:
+        raise InvalidFields({"name": f"{len(name)} characters are too many; at most 100."})
+    return name

@@ -1,0 +1,91 @@
+"""What can be done to a target: make, edit, archive. Its endpoints are told apart by origin."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from campaigns.domain.errors import InvalidTarget, Refused
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.target import Description, Origin, check_target
+from campaigns.models import Endpoint, Project, Target
+from campaigns.permissions import Action, Actor, require
+
+_NAME_TAKEN = {"name": "The project has a target of this name already; choose another."}
+
+
+def create_target(
+    *,
+    by: Actor,
+    project: Project,
+    name: str,
+    environment: Sequence[Sequence[str]],
+    endpoints: Sequence[dict[str, Any]],
+) -> Target:
+    """Raises InvalidTarget with a sentence for each wrong field."""
+    require(by, Action.EDIT, project)
+    description = check_target(name, environment, endpoints)
+    return _save(Target(project=project), description)
+
+
+def edit_target(
+    *,
+    by: Actor,
+    target: Target,
+    name: str,
+    environment: Sequence[Sequence[str]],
+    endpoints: Sequence[dict[str, Any]],
+) -> Target:
+    """Replaces the description. An endpoint that is left out goes; with tests it is archived."""
+    require(by, Action.EDIT, target.project)
+    if target.archived_at:
+        raise Refused(f"{target.name} is archived; its description stays as its results saw it.")
+    return _save(target, check_target(name, environment, endpoints))
+
+
+def archive_target(*, by: Actor, target: Target) -> None:
+    """Takes the target out of lists and forms; its results stay."""
+    require(by, Action.EDIT, target.project)
+    if target.runs.exclude(state=RunState.DONE).exists():
+        raise Refused(f"{target.name} has runs that are not done. Stop its campaigns first.")
+    Target.objects.filter(pk=target.pk, archived_at=None).update(archived_at=timezone.now())
+
+
+def _save(target: Target, description: Description) -> Target:
+    target.name = description.name
+    target.environment = [list(fact) for fact in description.environment]
+    try:
+        with transaction.atomic():
+            target.save()
+    except IntegrityError:
+        raise InvalidTarget(_NAME_TAKEN) from None
+    with transaction.atomic():
+        _keep_only(target, description.origins)
+    return target
+
+
+def _keep_only(target: Target, origins: Sequence[Origin]) -> None:
+    """An archived endpoint whose origin comes back is revived, so that its history goes on."""
+    known: dict[tuple, Endpoint] = {}
+    for endpoint in target.endpoints.select_for_update().order_by("archived_at", "-pk"):
+        known.setdefault((endpoint.scheme, endpoint.host, endpoint.port), endpoint)
+    wanted = {origin.key for origin in origins}
+    for endpoint in target.endpoints.filter(archived_at=None):
+        if (endpoint.scheme, endpoint.host, endpoint.port) not in wanted:
+            _let_go(endpoint)
+    for origin in origins:
+        endpoint = known.get(origin.key) or Endpoint(
+            target=target, scheme=origin.scheme, host=origin.host, port=origin.port
+        )
+        endpoint.verify_tls = origin.verify_tls
+        endpoint.archived_at = None
+        endpoint.save()
+
+
+def _let_go(endpoint: Endpoint) -> None:
+    if endpoint.tests.exists():
+        endpoint.archived_at = timezone.now()
+        endpoint.save(update_fields=["archived_at"])
+    else:
+        endpoint.delete()

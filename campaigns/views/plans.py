@@ -1,0 +1,137 @@
+"""Plans: the list, one plan with its versions, and the form."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.plan import planned_duration_s, planned_requests
+from campaigns.domain.presets import PRESETS
+from campaigns.forms.plans import MODEL_WORDS, PlanForm
+from campaigns.models import Plan, PlanVersion, Project
+from campaigns.permissions import Action, require
+from campaigns.queries import plans as queries
+from campaigns.services import plans as services
+from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+
+
+@login_required
+def plan_list(request, project: int):
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    context = {
+        "project": found,
+        "plans": queries.plans_of(found, actor),
+        "presets": PRESETS.values(),
+        "may": rights_in(found, actor),
+    }
+    return render(request, "plans/list.html", context)
+
+
+@login_required
+def plan_new(request, project: int):
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.EDIT, found)
+    preset = PRESETS.get(request.GET.get("preset", ""))
+    form = PlanForm.of(preset.name, preset.spec) if preset else PlanForm()
+    if request.method == "POST":
+        form = PlanForm(request.POST, request.FILES)
+        version = _saved(
+            form, services.create_plan, preset and preset.spec, by=actor, project=found
+        )
+        if version:
+            messages.success(request, f"{version.plan.name} is made. Use it in a campaign next.")
+            return redirect("plan-detail", plan=version.plan_id)
+    return _form_page(request, found, form, preset=preset)
+
+
+@login_required
+@answers_refusals("plan-detail")
+def plan_edit(request, plan: int):
+    actor = actor_of(request)
+    found = find(Plan, actor, pk=plan)
+    require(actor, Action.EDIT, found.project)
+    latest = found.latest
+    form = PlanForm.of(found.name, latest.spec)
+    if request.method == "POST":
+        form = PlanForm(request.POST, request.FILES)
+        version = _saved(form, services.edit_plan, latest.spec, by=actor, plan=found)
+        if version:
+            messages.success(request, _said(version, is_new=version.pk != latest.pk))
+            return redirect("plan-detail", plan=found.pk)
+    return _form_page(request, found.project, form, plan=find(Plan, actor, pk=plan))
+
+
+@login_required
+def plan_detail(request, plan: int):
+    actor = actor_of(request)
+    found = find(Plan.objects.select_related("project"), actor, pk=plan)
+    versions = queries.versions_of(found)
+    version = _chosen(versions, request.GET.get("version"))
+    value = version.value()
+    context = {
+        "project": found.project,
+        "plan": found,
+        "version": version,
+        "is_latest": version.pk == versions[0].pk,
+        "versions": versions,
+        "value": value,
+        "load_words": queries.load_words(value.load),
+        "n_requests": planned_requests(value.load),
+        "duration_s": planned_duration_s(value.load),
+        "may": rights_in(found.project, actor),
+    }
+    return render(request, "plans/detail.html", context)
+
+
+@login_required
+@require_POST
+@answers_refusals("plan-detail")
+def plan_archive(request, plan: int):
+    actor = actor_of(request)
+    found = find(Plan, actor, pk=plan)
+    services.archive_plan(by=actor, plan=found)
+    messages.success(request, f"{found.name} is archived; its results stay.")
+    return redirect("plan-list", project=found.project_id)
+
+
+def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
+    if not form.is_valid():
+        return None
+    try:
+        return service(**whose, name=form.cleaned_data["name"], spec=form.spec(base))
+    except InvalidFields as invalid:
+        form.take_errors(invalid.errors)
+        return None
+
+
+def _said(version: PlanVersion, is_new: bool) -> str:
+    if is_new:
+        return f"Version {version.number} is made; earlier results keep theirs."
+    return f"What is sent has not changed, so version {version.number} stays the latest."
+
+
+def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
+    if not number:
+        return versions[0]
+    for version in versions:
+        if str(version.number) == number:
+            return version
+    raise Http404
+
+
+def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None):
+    context = {
+        "project": project,
+        "form": form,
+        "plan": plan,
+        "presets": PRESETS.values(),
+        "preset": preset,
+        "model_words": MODEL_WORDS,
+        "n_steps": len(plan.latest.spec["steps"]) if plan else 1,
+    }
+    status = 422 if form.is_bound and form.errors else 200
+    return render(request, "plans/form.html", context, status=status)

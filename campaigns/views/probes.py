@@ -1,0 +1,56 @@
+"""Trying one request: asked for on the target's page, answered on a page of its own."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.forms.probes import ProbeForm
+from campaigns.forms.requests import write_headers
+from campaigns.models import Endpoint, Probe
+from campaigns.permissions import Action, require
+from campaigns.queries import probes as queries
+from campaigns.services import probes as services
+from campaigns.views.access import actor_of, find, rights_in
+from campaigns.views.targets import detail_page
+
+
+@login_required
+@require_POST
+def probe_new(request, endpoint: int):
+    actor = actor_of(request)
+    found = find(Endpoint, actor, pk=endpoint)
+    require(actor, Action.RUN, found.target.project)
+    form = ProbeForm(request.POST)
+    try:
+        if form.is_valid():
+            probe = services.request_probe(by=actor, endpoint=found, request=form.step())
+            return redirect("probe-detail", probe=probe.pk)
+    except InvalidPlan as invalid:
+        form.take_errors(invalid.errors)
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("target-detail", target=found.target_id)
+    return detail_page(request, found.target, form, status=422)
+
+
+@login_required
+def probe_detail(request, probe: int):
+    actor = actor_of(request)
+    rows = Probe.objects.select_related("endpoint__target__project", "requested_by")
+    found = find(rows, actor, pk=probe)
+    project = found.endpoint.target.project
+    now = timezone.now()
+    context = {
+        "project": project,
+        "probe": found,
+        "target": found.endpoint.target,
+        "report": queries.report_of(found, now) if found.finished_at else None,
+        "is_waiting_long": queries.is_waiting_long(found, now),
+        "is_given_up": queries.is_given_up(found, now),
+        "headers_text": write_headers(found.request.get("headers", [])),
+        "may": rights_in(project, actor),
+    }
+    return render(request, "probes/detail.html", context)

@@ -1,0 +1,100 @@
+"""Targets: the list, one target with its endpoints and facts, and the form."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.errors import InvalidTarget
+from campaigns.forms.probes import ProbeForm
+from campaigns.forms.targets import FACT_LABELS, TargetForm
+from campaigns.models import Project, Target
+from campaigns.permissions import Action, require
+from campaigns.queries import targets as queries
+from campaigns.services import targets as services
+from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+
+
+@login_required
+def target_list(request, project: int):
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    context = {
+        "project": found,
+        "targets": queries.targets_of(found, actor),
+        "may": rights_in(found, actor),
+    }
+    return render(request, "targets/list.html", context)
+
+
+@login_required
+def target_new(request, project: int):
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.EDIT, found)
+    form = TargetForm.demo() if request.GET.get("preset") == "demo" else TargetForm.blank()
+    if request.method == "POST":
+        form = TargetForm.posted(request.POST)
+        target = _saved(form, services.create_target, by=actor, project=found)
+        if target:
+            messages.success(request, f"{target.name} is made. Try one request next.")
+            return redirect("target-detail", target=target.pk)
+    return _form_page(request, found, form)
+
+
+@login_required
+@answers_refusals("target-detail")
+def target_edit(request, target: int):
+    actor = actor_of(request)
+    found = find(Target, actor, pk=target)
+    require(actor, Action.EDIT, found.project)
+    form = TargetForm.of(found)
+    if request.method == "POST":
+        form = TargetForm.posted(request.POST)
+        if _saved(form, services.edit_target, by=actor, target=found):
+            messages.success(request, f"{found.name} is changed.")
+            return redirect("target-detail", target=found.pk)
+    return _form_page(request, found.project, form, Target.objects.get(pk=found.pk))
+
+
+@login_required
+def target_detail(request, target: int):
+    return detail_page(request, find(Target, actor_of(request), pk=target), ProbeForm())
+
+
+@login_required
+@require_POST
+@answers_refusals("target-detail")
+def target_archive(request, target: int):
+    actor = actor_of(request)
+    found = find(Target, actor, pk=target)
+    services.archive_target(by=actor, target=found)
+    messages.success(request, f"{found.name} is archived; its results stay.")
+    return redirect("target-list", project=found.project_id)
+
+
+def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
+    """The target's page; also what answers a wrong "try one request"."""
+    context = {
+        "project": target.project,
+        "target": target,
+        "endpoints": target.endpoints.filter(archived_at=None),
+        "old_endpoints": queries.archived_endpoints(target),
+        "probes": queries.recent_probes(target),
+        "form": form,
+        "may": rights_in(target.project, actor_of(request)),
+    }
+    return render(request, "targets/detail.html", context, status=status)
+
+
+def _saved(form: TargetForm, service, **whose) -> Target | None:
+    try:
+        return service(**whose, **form.fields())
+    except InvalidTarget as invalid:
+        form.take_errors(invalid.errors)
+        return None
+
+
+def _form_page(request, project: Project, form: TargetForm, target: Target | None = None):
+    context = {"project": project, "form": form, "target": target, "labels": FACT_LABELS}
+    return render(request, "targets/form.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,79 @@
+// A plan's load as numbers: what is planned, and the curve to draw. Pure; the server validates.
+
+export const MODELS = ["closed", "open", "over", "sequential"];
+const PERCENTILES = [99.999, 99.99, 99.9, 99, 95, 90, 50];
+const BEYOND = 10; // a percentile is shown from this many samples beyond it on
+
+// "1,000" → 1000; "" and what is no number → null.
+export function readNumber(text) {
+  const plain = String(text ?? "").trim().replace(/(?<=\d),(?=\d{3}\b)/g, "");
+  if (plain === "" || Number.isNaN(Number(plain))) return null;
+  return Number(plain);
+}
+
+function positive(value) {
+  return value !== null && value !== undefined && value > 0 && Number.isFinite(value);
+}
+
+// The fields that a model uses must be there before anything can be drawn.
+export function isComplete(load) {
+  const needs = {
+    closed: [load.connections, load.requests ?? load.duration_s],
+    open: [load.rate_per_s, load.requests ?? load.duration_s],
+    over: [load.requests, load.over_s],
+    sequential: [load.requests ?? load.duration_s],
+  }[load.model];
+  return Boolean(needs) && needs.every(positive);
+}
+
+// Measured seconds, warm-up excluded; null where only the target decides.
+export function plannedDuration(load) {
+  if (load.model === "over") return load.over_s;
+  if (load.duration_s) return load.duration_s;
+  if (load.model === "open") return load.requests / load.rate_per_s;
+  return null;
+}
+
+// Measured requests; null where only the target decides. Arrivals i/rate lie in [0, duration).
+export function plannedRequests(load) {
+  if (load.requests) return load.requests;
+  if (load.model !== "open") return null;
+  const count = Math.floor(load.rate_per_s * load.duration_s);
+  return count / load.rate_per_s < load.duration_s - 1e-9 ? count + 1 : count;
+}
+
+// The highest percentile with at least ten samples beyond it; null under 20 requests.
+export function highestPercentile(requests) {
+  return PERCENTILES.find((q) => requests * (1 - q / 100) >= BEYOND - 1e-9) ?? null;
+}
+
+// {unit, level, from, to, isOpenEnded, arrivals}: `level` in `unit` from −warm-up to the end.
+export function loadCurve(load, warmUp = 0) {
+  if (!isComplete(load)) return null;
+  const duration = plannedDuration(load);
+  return {
+    unit: isArrivals(load) ? "requests/s" : "connections",
+    level: levelOf(load),
+    from: warmUp > 0 ? -warmUp : 0,
+    to: duration ?? Math.max(10, warmUp * 4),
+    isOpenEnded: duration === null,
+    arrivals: isArrivals(load) ? fewArrivals(load, duration) : [],
+  };
+}
+
+function isArrivals(load) {
+  return load.model === "open" || load.model === "over";
+}
+
+function levelOf(load) {
+  if (load.model === "over") return load.requests / load.over_s;
+  if (load.model === "open") return load.rate_per_s;
+  return load.model === "closed" ? load.connections : 1;
+}
+
+// Single starts are drawn only while they can be told apart.
+function fewArrivals(load, duration) {
+  const count = plannedRequests(load);
+  if (count > 120) return [];
+  return Array.from({ length: count }, (_, i) => i / levelOf(load)).filter((t) => t < duration);
+}

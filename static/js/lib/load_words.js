@@ -1,0 +1,33 @@
+// What the load means, in sentences for the page and for whoever cannot see the curve.
+
+import { duration, figure } from "./format.js";
+import { highestPercentile, plannedDuration, plannedRequests } from "./load.js";
+
+function distance(seconds) {
+  return seconds < 1 ? `${figure(seconds * 1000)} ms` : `${figure(seconds)} s`;
+}
+
+export function curveSentence(load) {
+  if (load.model === "over" || load.model === "open") {
+    const [count, length] = [plannedRequests(load), plannedDuration(load)];
+    const gap = length / count;
+    const last = figure((count - 1) * gap);
+    return `One request every ${distance(gap)}; the first at 0 s, the last at ${last} s.`;
+  }
+  const who = load.model === "closed" ? `${figure(load.connections)} connections send` : "One connection sends";
+  const until = load.requests
+    ? `until ${figure(load.requests)} requests are done; how long that takes is up to the target.`
+    : `for ${duration(load.duration_s)}; how many requests that makes is up to the target.`;
+  return `${who}, each request after the reply to the one before, ${until}`;
+}
+
+// {duration, requests, percentile}: texts of the estimate; "–" where the target decides.
+export function estimate(load, warmUp) {
+  const [length, count] = [plannedDuration(load), plannedRequests(load)];
+  const highest = count === null ? null : highestPercentile(count);
+  return {
+    duration: length === null ? "–" : duration(length + (warmUp || 0)),
+    requests: count === null ? "–" : count.toLocaleString("en-US"),
+    percentile: highest === null ? "–" : `p${highest}`,
+  };
+}

@@ -1,0 +1,83 @@
+// The plan's form: shows the fields that the load model uses, and draws the load while typing.
+
+import { drawLoadCurves } from "../charts/load_curve.js";
+import { isComplete, loadCurve, readNumber } from "../lib/load.js";
+import { curveSentence, estimate } from "../lib/load_words.js";
+
+const USES = {
+  closed: ["connections"],
+  open: ["rate_per_s"],
+  over: ["requests", "over_s"],
+  sequential: [],
+};
+
+const form = document.querySelector("[data-plan-form]");
+
+function chosen(name) {
+  return form.querySelector(`input[name=${name}]:checked`)?.value;
+}
+
+function number(name) {
+  return readNumber(form.elements[name].value);
+}
+
+function usedFields(model) {
+  if (model === "over") return USES.over;
+  return [...USES[model], chosen("stop") === "duration" ? "duration_s" : "requests"];
+}
+
+function readLoad() {
+  const model = chosen("model");
+  const load = { model };
+  for (const name of usedFields(model)) load[name] = number(name);
+  return load;
+}
+
+function showFields(model) {
+  const used = new Set(usedFields(model));
+  if (model !== "over") used.add("stop");
+  if (model === "over" || model === "open") used.add("max_in_flight");
+  for (const row of form.querySelectorAll("[data-load-row]")) {
+    row.hidden = !used.has(row.dataset.loadRow);
+  }
+  for (const words of form.querySelectorAll("[data-model-words]")) {
+    words.hidden = words.dataset.modelWords !== model;
+  }
+}
+
+function showEstimate(load, warmUp) {
+  const texts = isComplete(load) ? estimate(load, warmUp) : {};
+  for (const place of document.querySelectorAll("[data-estimate]")) {
+    place.textContent = texts[place.dataset.estimate] ?? "–";
+  }
+}
+
+function drawCurve(load, warmUp) {
+  const curve = loadCurve(load, warmUp);
+  const [svg, text, unit] = ["curve", "curve-text", "curve-unit"].map((id) => document.getElementById(id));
+  svg.replaceChildren();
+  text.textContent = curve ? curveSentence(load) : "Fill in the load, and its curve stands here.";
+  unit.textContent = curve ? curve.unit : "";
+  if (curve) drawLoadCurves(svg, [curve]);
+}
+
+function update() {
+  const load = readLoad();
+  const warmUp = number("warm_up_s") ?? 0;
+  showFields(load.model);
+  showEstimate(load, warmUp);
+  drawCurve(load, warmUp);
+}
+
+function showBodyHint() {
+  const sendsNone = ["GET", "HEAD"].includes(form.elements.method.value);
+  document.getElementById("body-hint").hidden = !(sendsNone && form.elements.body.value);
+}
+
+form.addEventListener("input", () => {
+  update();
+  showBodyHint();
+});
+window.addEventListener("resize", update);
+update();
+showBodyHint();

@@ -1,0 +1,76 @@
+"""Does one request with the injector program: the same engine and the same clocks as a run."""
+
+import json
+import os
+import subprocess
+import sys
+from threading import Timer
+from typing import Any
+
+from celery import shared_task
+from django.conf import settings
+
+from campaigns.models import Probe
+from campaigns.services.probes import finish_probe, order_of
+
+# The injector's own limits are shorter; this one is for an injector that hangs itself.
+LIMIT_S = 40
+COMMAND = (sys.executable, "-m", "workers.injector")
+
+
+@shared_task(name="workers.probe")
+def probe(probe_id: int) -> None:
+    found = Probe.objects.select_related("endpoint").filter(pk=probe_id, finished_at=None).first()
+    if found is not None:
+        finish_probe(probe_id=probe_id, result=ask_injector(order_of(found)))
+
+
+def ask_injector(order: dict[str, Any], command=COMMAND, limit_s: float = LIMIT_S) -> dict:
+    """The injector's answer to a probe order; whatever fails comes back as a result, too."""
+    process = subprocess.Popen(
+        command,
+        cwd=settings.BASE_DIR,
+        # The program needs none of our secrets.
+        env={"PATH": os.environ.get("PATH", "")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    watchdog = Timer(limit_s, process.kill)
+    watchdog.start()
+    try:
+        return _converse(process, order)
+    finally:
+        watchdog.cancel()
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def _converse(process: subprocess.Popen, order: dict[str, Any]) -> dict[str, Any]:
+    """Standard input stays open: its end would tell the injector that nobody waits."""
+    try:
+        process.stdin.write(json.dumps(order) + "\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        return _failure("The injector program ended at once; see the worker's log.")
+    for line in process.stdout:
+        answer = _parsed(line)
+        if answer.get("type") == "probe":
+            return answer
+        if answer.get("type") == "refused":
+            return _failure(answer.get("reason", ""), answer.get("kind", "client_other"))
+    return _failure("The injector program ended without an answer; see the worker's log.")
+
+
+def _parsed(line: str) -> dict[str, Any]:
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _failure(detail: str, kind: str = "client_other") -> dict[str, Any]:
+    return {"type": "probe", "error": kind, "detail": detail}
