@@ -1,5 +1,6 @@
 """How the injector itself is doing: whether what it measured may be its own fault."""
 
+import os
 import resource
 import time
 
@@ -7,7 +8,7 @@ _NS = 1_000_000_000
 
 
 class Vitals:
-    """Reads the process and the machine once a second; shares are of the time between two reads."""
+    """Reads process and machine once a second; shares are of a second, or of what was longer."""
 
     def __init__(self):
         self._before = _read()
@@ -20,8 +21,9 @@ class Vitals:
         """The gauges since the last call."""
         before, now = self._before, _read()
         self._before = now
-        elapsed_ns = max(1, now["at_ns"] - before["at_ns"])
-        machine = max(1e-9, now["machine_s"] - before["machine_s"])
+        # The last second is mostly a fragment: a burst in it is no second's work.
+        elapsed_ns = max(_NS, now["at_ns"] - before["at_ns"])
+        machine = max(os.cpu_count() or 1, now["machine_s"] - before["machine_s"])
         own_s = now["cpu_s"] - before["cpu_s"]
         busy_s = now["busy_s"] - before["busy_s"]
         lag, self.hub_lag_max_us = self.hub_lag_max_us, 0

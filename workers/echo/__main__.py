@@ -1,0 +1,55 @@
+"""`python -m workers.echo --http-port 8081 --https-port 8444 --cert-dir DIR`: serve until SIGTERM."""
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+import gevent
+
+from workers.echo.certificate import ensure_certificate
+from workers.echo.journal import Journal
+from workers.echo.server import EchoServer, make_tls_context
+
+
+def main() -> int:
+    options = _read_options()
+    journal = Journal(options.log)
+    servers = []
+    if options.http_port is not None:
+        servers.append(EchoServer((options.host, options.http_port), "http", journal))
+    if options.https_port is not None:
+        certificate, key = ensure_certificate(Path(options.cert_dir), options.host)
+        tls = make_tls_context(certificate, key)
+        servers.append(EchoServer((options.host, options.https_port), "https", journal, tls))
+    if not servers:
+        sys.exit("Give --http-port, --https-port or both.")
+    for server in servers:
+        server.start()
+        print(f"{server.scheme}://{options.host}:{server.port}/ is ready", flush=True)
+    _wait_for_signal()
+    for server in servers:
+        server.stop()
+    journal.close()
+    return 0
+
+
+def _read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m workers.echo", description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--http-port", type=int, help="port for http; 0 takes a free one")
+    parser.add_argument("--https-port", type=int, help="port for https; 0 takes a free one")
+    parser.add_argument("--cert-dir", default=".", help="where the certificate is kept or made")
+    parser.add_argument("--log", help="file that gets one JSON line for each request")
+    return parser.parse_args()
+
+
+def _wait_for_signal() -> None:
+    over = gevent.event.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        gevent.signal_handler(number, over.set)
+    over.wait()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""The demo target's own certificate: self-signed, ECDSA P-256, made once and kept."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+_DAYS = 3650
+
+
+def ensure_certificate(directory: Path, host: str) -> tuple[Path, Path]:
+    """(certificate, key) as PEM files in `directory`; made if they are missing."""
+    certificate, key = directory / "demo-target.crt", directory / "demo-target.key"
+    if not (certificate.exists() and key.exists()):
+        directory.mkdir(parents=True, exist_ok=True)
+        _make(certificate, key, host)
+    return certificate, key
+
+
+def _make(certificate: Path, key: Path, host: str) -> None:
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "benchsite demo target")])
+    now = datetime.now(UTC)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=_DAYS))
+        .add_extension(x509.SubjectAlternativeName(_names(host)), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(private, hashes.SHA256())
+    )
+    pem = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(pem)
+    certificate.write_bytes(built.public_bytes(serialization.Encoding.PEM))
+
+
+def _names(host: str) -> list[x509.GeneralName]:
+    names: list[x509.GeneralName] = [x509.DNSName("localhost")]
+    addresses = {"127.0.0.1", "::1"}
+    try:
+        addresses.add(str(ip_address(host)))
+    except ValueError:
+        names.append(x509.DNSName(host))
+    return names + [x509.IPAddress(ip_address(each)) for each in sorted(addresses)]

@@ -1,0 +1,32 @@
+"""The demo target's own account of what arrived: the truth that tests compare results with."""
+
+import json
+import time
+from pathlib import Path
+from typing import IO
+
+
+class Journal:
+    """One JSON line for each request, written at the end of each turn; nothing without a path."""
+
+    def __init__(self, path: str | None):
+        self._file: IO[str] | None = Path(path).open("a", buffering=1) if path else None
+
+    def note(self, scheme: str, connection: int, method: str, path: str, arrived_ns: int) -> None:
+        """`arrived_ns` is CLOCK_MONOTONIC when the request's first bytes were read."""
+        if self._file is None:
+            return
+        wall_ns = time.time_ns() - (time.monotonic_ns() - arrived_ns)
+        line = {
+            "monotonic_ns": arrived_ns,
+            "wall_ns": wall_ns,
+            "scheme": scheme,
+            "connection": connection,
+            "method": method,
+            "path": path,
+        }
+        self._file.write(json.dumps(line) + "\n")
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()

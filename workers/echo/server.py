@@ -1,0 +1,121 @@
+"""Serves connections: a greenlet each, keep-alive, with the head parsed only as far as needed."""
+
+import itertools
+import re
+import socket
+import ssl
+import time
+from pathlib import Path
+from typing import Any
+
+import gevent
+from gevent.server import StreamServer
+from gevent.ssl import SSLContext
+
+from workers.echo.faults import FAULTS
+from workers.echo.journal import Journal
+from workers.echo.replies import Asked, reply_parts
+
+_BLANK_LINE = b"\r\n\r\n"
+_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})", re.IGNORECASE)
+_CLOSE = re.compile(rb"\r\nconnection:[^\r\n]*\bclose\b", re.IGNORECASE)
+_MAX_HEAD_BYTES = 256 * 1024
+_BACKLOG = 4096
+_KNOWN_CAP = 1024
+
+
+def make_tls_context(certificate: Path, key: Path) -> SSLContext:
+    context = SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+class EchoServer(StreamServer):
+    """The demo target on one port."""
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        scheme: str,
+        journal: Journal,
+        tls: SSLContext | None = None,
+    ):
+        options = {"ssl_context": tls} if tls else {}
+        super().__init__(address, self.serve, backlog=_BACKLOG, **options)
+        self.scheme = scheme
+        self._journal = journal
+        self._numbers = itertools.count(1)
+        self._known: dict[bytes, tuple[Asked, list[bytes]]] = {}
+
+    @property
+    def port(self) -> int:
+        return self.socket.getsockname()[1]
+
+    def serve(self, sock: Any, _: Any) -> None:
+        number = next(self._numbers)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._serve_requests(sock, number)
+        except (OSError, gevent.Timeout):
+            pass  # the client left, or a fault had its way
+        finally:
+            sock.close()
+
+    def _serve_requests(self, sock: Any, number: int) -> None:
+        unread = b""
+        while True:
+            request = self._read_request(sock, unread)
+            if request is None:
+                return
+            head, unread, arrived_ns = request
+            asked, parts = self._understand(head)
+            self._journal.note(self.scheme, number, asked.method, asked.path, arrived_ns)
+            if asked.path in FAULTS:
+                FAULTS[asked.path](sock)
+                return
+            if asked.delay_s:
+                gevent.sleep(asked.delay_s)
+            for part in parts:
+                sock.sendall(part)
+            if asked.closes:
+                return
+
+    def _read_request(self, sock: Any, data: bytes) -> tuple[bytes, bytes, int] | None:
+        """(head, what came after the request, when it arrived); None when there is none."""
+        data = data or sock.recv(65536)
+        arrived_ns = time.monotonic_ns()
+        while (end := data.find(_BLANK_LINE)) < 0:
+            more = sock.recv(65536) if len(data) < _MAX_HEAD_BYTES else b""
+            if not more:
+                return None
+            data += more
+        head, rest = data[: end + 2], data[end + 4 :]
+        length = _LENGTH.search(head)
+        missing = int(length[1]) if length else 0
+        while len(rest) < missing:
+            more = sock.recv(65536)
+            if not more:
+                return None
+            rest += more
+        return head, rest[missing:], arrived_ns
+
+    def _understand(self, head: bytes) -> tuple[Asked, list[bytes]]:
+        """The same heads come again and again: each is parsed, and its reply made, once."""
+        known = self._known.get(head)
+        if known is None:
+            known = self._known[head] = self._parse(head)
+            if len(self._known) > _KNOWN_CAP:
+                self._known.clear()
+        return known
+
+    @staticmethod
+    def _parse(head: bytes) -> tuple[Asked, list[bytes]]:
+        words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
+        if len(words) != 3:
+            return Asked("GET", "/", {"status": "400"}, True), [
+                b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+            ]
+        is_old = words[2] == "HTTP/1.0"
+        asked = Asked.of(words[0], words[1], bool(_CLOSE.search(head)) or is_old)
+        return asked, reply_parts(asked)

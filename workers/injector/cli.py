@@ -1,0 +1,198 @@
+"""The command line: a URL and how hard, a line of progress each second, a report."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from campaigns.domain.outcomes import Kind
+from campaigns.domain.plan import METHODS, ConnectionMode
+from campaigns.domain.snapshot import Second, Total
+from workers.injector.local_run import run_here, run_processes
+from workers.injector.order import PROTOCOL, Refusal
+from workers.injector.report import REPORTS
+from workers.injector.summary import Result
+
+OK, REFUSED, INVALID = 0, 2, 3
+# Loopback and private networks: what a person at a keyboard may be expected to own.
+DEFAULT_ALLOW = (
+    "127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7",
+)  # fmt: skip
+_HELP = """\
+examples:
+  %(prog)s http://127.0.0.1:8080/ --requests 1000 --connections 50     closed, like ab -n -c
+  %(prog)s http://127.0.0.1:8080/ --rate 200 --duration 30             open, like httperf --rate
+  %(prog)s http://127.0.0.1:8080/ --requests 100 --over 10             N over T, like JMeter
+exit status: 0 measured, 2 refused or wrong usage, 3 invalid: this machine was the limit"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m workers.injector",
+        description="Measures how fast an HTTP or HTTPS service answers.",
+        epilog=_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("url", help="http:// or https:// address of the request")
+    add("--requests", type=int, metavar="N", help="send N requests (1 if nothing else ends it)")
+    add("--connections", type=int, metavar="C", help="closed load: C connections (1)")
+    add("--duration", type=float, metavar="S", help="send for S seconds")
+    add("--rate", type=float, metavar="R", help="open load: R requests a second")
+    add("--over", type=float, metavar="T", help="spread --requests evenly over T seconds")
+    add("--warm-up", type=int, metavar="S", default=0, help="send for S seconds uncounted (0)")
+    modes = parser.add_mutually_exclusive_group()
+    for flag, mode, words in (
+        ("--keep-alive", ConnectionMode.KEEP_ALIVE, "reuse connections (default)"),
+        ("--new-connection", ConnectionMode.NEW, "a new connection for every request"),
+        ("--resume", ConnectionMode.RESUMED, "the same, resuming the TLS session"),
+    ):
+        modes.add_argument(flag, dest="mode", action="store_const", const=mode, help=words)
+    add("--timeout", type=float, metavar="S", default=30.0, help="limit of one request, s (30)")
+    add("--method", choices=METHODS, help="GET, or POST where there is a body")
+    add("--body", metavar="TEXT|@FILE", default="", help="body of the request, or its file")
+    add("--header", action="append", default=[], metavar="'N: v'", help="one more header")
+    add("--insecure", action="store_true", help="accept any certificate")
+    add("--processes", type=int, metavar="P", default=1, help="share the load among P processes")
+    add("--allow", action="append", default=[], metavar="CIDR", help="one more network to send to")
+    add("--json", action="store_true", help="print one JSON object instead of a report")
+    add("--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)")
+    parser.set_defaults(mode=ConnectionMode.KEEP_ALIVE)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """The exit status. Reports go to standard output, everything else to standard error."""
+    parser = make_parser()
+    options = parser.parse_args(arguments)
+    try:
+        order = make_order(options)
+        progress = Progress()
+        if options.processes == 1:
+            result = run_here(order, progress.show)
+        else:
+            result = run_processes(order, options.processes, progress.show)
+        progress.finish()
+    except (Refusal, ValueError, OSError) as error:
+        print(f"{parser.prog}: {error}{_advice(error)}", file=sys.stderr)
+        return REFUSED
+    print(_report(options, order, result))
+    return INVALID if result.client_errors else OK
+
+
+def _advice(error: Exception) -> str:
+    if isinstance(error, Refusal) and error.kind == Kind.ADDRESS_REFUSED:
+        return " If you may send load there, add --allow with its network, such as 203.0.113.7/32."
+    return ""
+
+
+def _report(options: argparse.Namespace, order: dict[str, Any], result: Result) -> str:
+    if options.json:
+        return json.dumps(result.to_json())
+    return REPORTS[options.report](order, result)
+
+
+def make_order(options: argparse.Namespace) -> dict[str, Any]:
+    """The order of the protocol that the options describe. Raises ValueError."""
+    if options.processes < 1:
+        raise ValueError("--processes must be at least 1.")
+    endpoint, path = _read_url(options.url, verify_tls=not options.insecure)
+    body = _read_body(options.body)
+    total_s = options.timeout
+    return {
+        "protocol": PROTOCOL,
+        "run": "command line",
+        "plan": {
+            "steps": [
+                {
+                    "method": options.method or ("POST" if body else "GET"),
+                    "path": path,
+                    "headers": [_read_header(text) for text in options.header],
+                    "body": body,
+                }
+            ],
+            "load": make_load(options),
+            "timeouts": {
+                "connect_s": min(5.0, total_s),
+                "tls_s": min(5.0, total_s),
+                "total_s": total_s,
+            },
+            "warm_up_s": options.warm_up,
+        },
+        "endpoint": endpoint,
+        "connection_mode": options.mode,
+        "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
+    }
+
+
+def make_load(options: argparse.Namespace) -> dict[str, Any]:
+    """The load model that the options name: over, open or closed."""
+    given = {"requests": options.requests, "duration_s": options.duration}
+    if options.over is not None:
+        load = {"model": "over", "over_s": options.over, "rate_per_s": options.rate}
+        return load | given | {"connections": options.connections}
+    if options.rate is not None:
+        return (
+            {"model": "open", "rate_per_s": options.rate}
+            | given
+            | {"connections": options.connections}
+        )
+    if options.requests is None and options.duration is None:
+        given["requests"] = 1
+    return {"model": "closed", "connections": options.connections or 1} | given
+
+
+def _read_url(text: str, *, verify_tls: bool) -> tuple[dict[str, Any], str]:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError(f"{text!r} is not an address such as http://127.0.0.1:8080/path.")
+    if "@" in parts.netloc:
+        raise ValueError("Leave user and password out of the address; send a header instead.")
+    endpoint = {
+        "scheme": parts.scheme,
+        "host": parts.hostname,
+        "port": parts.port or {"http": 80, "https": 443}[parts.scheme],
+        "verify_tls": verify_tls,
+    }
+    return endpoint, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _read_body(text: str) -> str:
+    return Path(text[1:]).read_text() if text.startswith("@") else text
+
+
+def _read_header(text: str) -> list[str]:
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise ValueError(f"{text!r} is not a header; write 'Name: value'.")
+    return [name.strip(), value.strip()]
+
+
+class Progress:
+    """A line on standard error for each second, all processes of it merged."""
+
+    def __init__(self) -> None:
+        self._second: int | None = None
+        self._total = Total()
+
+    def show(self, second: Second) -> None:
+        if second.second != self._second:
+            self._print()
+            self._second, self._total = second.second, Total()
+        self._total.add(second)
+
+    def finish(self) -> None:
+        """Print the last second as well."""
+        self._print()
+
+    def _print(self) -> None:
+        if self._second is None:
+            return
+        response = self._total.timing("response")
+        p50, p99 = response.percentile_us(50_000), response.percentile_us(99_000)
+        figures = f"p50 {p50 / 1000:.3g} ms  p99 {p99 / 1000:.3g} ms" if response.n else "no reply"
+        failed = self._total.count("failed")
+        words = f"{self._second:4d} s  {self._total.count('ok'):7,d} ok  {figures}"
+        print(words + (f"  {failed} failed" if failed else ""), file=sys.stderr)

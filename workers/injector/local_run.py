@@ -1,0 +1,102 @@
+"""Runs orders from the command line: one in this process, or several in processes of their own."""
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+from gevent.subprocess import PIPE, Popen
+
+from campaigns.domain.snapshot import Second
+from workers.injector.connection import NS, now
+from workers.injector.engine import Engine
+from workers.injector.order import Order, Refusal
+from workers.injector.summary import Result
+
+START_DELAY_NS = NS // 20
+Show = Callable[[Second], None]
+
+
+class Gathering:
+    """Takes the seconds of a run; an engine's output."""
+
+    def __init__(self, show: Show):
+        self.result = Result()
+        self._show = show
+
+    def second(self, second: Second) -> None:
+        self.result.seconds.append(second)
+        self._show(second)
+
+
+def run_here(order: dict[str, Any], show: Show) -> Result:
+    """One injector in this process; Ctrl-C ends it with what was measured. Raises Refusal."""
+    gathering = Gathering(show)
+    engine = Engine(Order.from_json(order), gathering)
+    engine.prepare()
+    handlers = [
+        gevent.signal_handler(number, engine.stop, "user")
+        for number in (signal.SIGINT, signal.SIGTERM)
+    ]
+    gathering.result.ends.append(engine.run(now() + START_DELAY_NS))
+    for handler in handlers:
+        handler.cancel()
+    return gathering.result
+
+
+def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
+    """The order shared by `count` processes that start at the same instant. Raises Refusal."""
+    gathering = Gathering(show)
+    children = [_Child(order | {"shard": {"index": i, "count": count}}) for i in range(count)]
+    handler = gevent.signal_handler(signal.SIGINT, lambda: [each.stop() for each in children])
+    try:
+        gevent.joinall([gevent.spawn(each.await_ready) for each in children], raise_error=True)
+        start_ns = now() + START_DELAY_NS
+        followers = [gevent.spawn(each.follow, start_ns, gathering) for each in children]
+        gevent.joinall(followers, raise_error=True)
+    finally:
+        handler.cancel()
+        for child in children:
+            child.end()
+    return gathering.result
+
+
+class _Child:
+    """One injector process and its two ends of the protocol."""
+
+    def __init__(self, order: dict[str, Any]):
+        command = [sys.executable, "-m", "workers.injector"]
+        # A session of its own: Ctrl-C reaches this process, which tells the others.
+        self._process = Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
+        self._say(order)
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def await_ready(self) -> None:
+        line = self._process.stdout.readline()
+        message = json.loads(line) if line else {"type": "", "reason": "It ended without a word."}
+        if message["type"] != "ready":
+            raise Refusal(message.get("kind", "client_other"), message["reason"])
+
+    def follow(self, start_ns: int, gathering: Gathering) -> None:
+        self._say({"start_at_ns": start_ns})
+        for line in self._process.stdout:
+            message = json.loads(line)
+            if message["type"] == "second":
+                gathering.second(Second.from_json(message))
+            elif message["type"] == "end":
+                gathering.result.ends.append(message)
+                return
+        raise Refusal("client_other", "An injector process ended in the middle of its run.")
+
+    def stop(self) -> None:
+        self._say({"stop": "user"})
+
+    def end(self) -> None:
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
