@@ -1,4 +1,4 @@
-"""`python -m workers.echo --http-port 8081 --https-port 8444 --cert-dir DIR`: serve until SIGTERM."""
+"""The demo target as a program: `python -m workers.echo --http-port 8081 --https-port 8444`."""
 
 import argparse
 import signal
@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import gevent
+from gevent.event import Event
 
 from workers.echo.certificate import ensure_certificate
 from workers.echo.journal import Journal
@@ -35,7 +36,9 @@ def main() -> int:
 
 
 def _read_options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m workers.echo", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m workers.echo", description="Answers HTTP and HTTPS until SIGTERM."
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--http-port", type=int, help="port for http; 0 takes a free one")
     parser.add_argument("--https-port", type=int, help="port for https; 0 takes a free one")
@@ -45,7 +48,7 @@ def _read_options() -> argparse.Namespace:
 
 
 def _wait_for_signal() -> None:
-    over = gevent.event.Event()
+    over = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         gevent.signal_handler(number, over.set)
     over.wait()

@@ -2,15 +2,16 @@
 
 import json
 import time
-from pathlib import Path
 from typing import IO
 
 
 class Journal:
-    """One JSON line for each request, written at the end of each turn; nothing without a path."""
+    """One JSON line for each request, written at once; nothing without a path."""
 
     def __init__(self, path: str | None):
-        self._file: IO[str] | None = Path(path).open("a", buffering=1) if path else None
+        self._file: IO[str] | None = None
+        if path:
+            self._file = open(path, "a", buffering=1)  # noqa: SIM115 (open as long as the server)
 
     def note(self, scheme: str, connection: int, method: str, path: str, arrived_ns: int) -> None:
         """`arrived_ns` is CLOCK_MONOTONIC when the request's first bytes were read."""

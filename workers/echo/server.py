@@ -41,8 +41,8 @@ class EchoServer(StreamServer):
         journal: Journal,
         tls: SSLContext | None = None,
     ):
-        options = {"ssl_context": tls} if tls else {}
-        super().__init__(address, self.serve, backlog=_BACKLOG, **options)
+        super().__init__(address, self.serve, backlog=_BACKLOG)
+        self._tls = tls
         self.scheme = scheme
         self._journal = journal
         self._numbers = itertools.count(1)
@@ -56,6 +56,8 @@ class EchoServer(StreamServer):
         number = next(self._numbers)
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._tls is not None:
+                sock = self._tls.wrap_socket(sock, server_side=True)
             self._serve_requests(sock, number)
         except (OSError, gevent.Timeout):
             pass  # the client left, or a fault had its way

@@ -64,11 +64,8 @@ def httperf(order: dict[str, Any], result: Result) -> str:
         _httperf_errors(total),
     ]
     note = "Connection time [ms] min, avg, max, median is left out: it would hide the failed ones."
-    return (
-        "\n\n".join("\n".join(group) for group in groups)
-        + f"\n\n{note}"
-        + "\n".join(_closing_lines(result))
-    )
+    lines = ["\n".join([*group, ""]) for group in groups]
+    return "\n".join([*lines, note, *_closing_lines(result)])
 
 
 def _mean_ms(timing: Timing) -> str:
