@@ -5,6 +5,7 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include("campaigns.urls")),
+    path("api/v1/", include("campaigns.api.urls")),
     path("admin/", admin.site.urls),
 ]
 

@@ -1,0 +1,161 @@
+"""Who may do what at every address: the table that tests/test_access.py holds the site to.
+
+An address is a URL's name; each of its methods needs one of the rights below. A method that is not
+listed writes nothing for anybody.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.access_world import World
+
+ROLES = {"vera": "viewer", "oscar": "operator", "bob": "editor", "alice": "owner"}
+TOKENS = {"alice's read token", "alice's run token", "alice's write token"}
+STRANGERS = {"charlie", "charlie's write token"}
+NOBODY = {"anonymous", "visitor"}
+EVERYBODY = NOBODY | STRANGERS | set(ROLES) | TOKENS | {"vera's write token"}
+
+_LOOK = set(ROLES) | TOKENS | {"vera's write token"}
+_RUN = {"oscar", "bob", "alice", "alice's run token", "alice's write token"}
+# right → who has it. Written out by hand: it must not follow campaigns.permissions.
+MAY: dict[str, set[str]] = {
+    "nothing": EVERYBODY,  # needs nothing
+    "account": EVERYBODY - NOBODY,
+    "view": _LOOK,
+    "run": _RUN,
+    "stop": _RUN,
+    "edit": {"bob", "alice", "alice's write token"},
+    "share": {"bob", "alice"},
+    "manage": {"alice"},
+    "own": {"alice"},  # what belongs to alice herself; to others it does not exist
+}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`body` makes what is sent; `rows` names another row than the address's own noun."""
+
+    right: str
+    body: Callable[[World], dict[str, Any]] = lambda world: {}
+    rows: tuple[tuple[str, str], ...] = ()
+
+
+def _member(world: World) -> dict[str, Any]:
+    return {"username": "charlie", "role": "viewer"}
+
+
+def _target(world: World) -> dict[str, Any]:
+    return {
+        "name": "another",
+        "environment": [],
+        "endpoints": [{"scheme": "http", "host": "127.0.0.1", "port": 8081}],
+    }
+
+
+def _plan(world: World) -> dict[str, Any]:
+    return {"name": "another", "spec": world.rows["version"].spec}
+
+
+def _new(describe: Callable[[World], dict[str, Any]]) -> Callable[[World], dict[str, Any]]:
+    return lambda world: {**describe(world), "project": world.rows["project"].pk}
+
+
+def _campaign(world: World) -> dict[str, Any]:
+    cell = {"plan": world.rows["plan"].pk, "endpoint": world.rows["endpoint"].pk}
+    return {"name": "another", "cells": [cell]}
+
+
+VIEW, EDIT, RUN, STOP = Rule("view"), Rule("edit"), Rule("run"), Rule("stop")
+SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
+    Rule("share"),
+    Rule("manage"),
+    Rule("nothing"),
+    Rule("account"),
+)
+START = Rule("run", rows=(("campaign", "draft"),))
+STOP_CAMPAIGN = Rule("stop", rows=(("campaign", "waiting"),))
+STOP_RUN = Rule("stop", rows=(("run", "queued"),))
+
+PAGES: dict[str, dict[str, Rule]] = {
+    "login": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
+    "logout": {"POST": OPEN_TO_ALL},
+    "healthz": {"GET": OPEN_TO_ALL},
+    "readyz": {"GET": OPEN_TO_ALL},
+    "password-change": {"GET": ACCOUNT, "POST": ACCOUNT},
+    "token-list": {"GET": ACCOUNT, "POST": ACCOUNT},
+    "token-revoke": {"POST": Rule("own")},
+    "injector-list": {"GET": ACCOUNT},
+    "project-list": {"GET": ACCOUNT},
+    "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda world: {"name": "mine"})},
+    "project-members": {"GET": VIEW, "POST": Rule("manage", _member)},
+    "membership-role": {"POST": Rule("manage", lambda world: {"role": "editor"})},
+    "membership-remove": {"POST": MANAGE},
+    "target-list": {"GET": VIEW},
+    "target-new": {"GET": EDIT, "POST": EDIT},
+    "target-detail": {"GET": VIEW},
+    "target-edit": {"GET": EDIT, "POST": EDIT},
+    "target-archive": {"POST": EDIT},
+    "probe-new": {"POST": RUN},
+    "probe-detail": {"GET": VIEW},
+    "plan-list": {"GET": VIEW},
+    "plan-new": {"GET": EDIT, "POST": EDIT},
+    "plan-detail": {"GET": VIEW},
+    "plan-edit": {"GET": EDIT, "POST": EDIT},
+    "plan-archive": {"POST": EDIT},
+    "campaign-list": {"GET": VIEW},
+    "campaign-new": {"GET": EDIT, "POST": EDIT},
+    "campaign-estimate": {"POST": EDIT},
+    "campaign-detail": {"GET": VIEW},
+    "campaign-start": {"POST": START},
+    "campaign-stop": {"POST": STOP_CAMPAIGN},
+    "campaign-repeat": {"POST": EDIT},
+    "campaign-stream": {"GET": VIEW},
+    "campaign-csv": {"GET": VIEW},
+    "campaign-share": {"POST": SHARE},
+    "run-list": {"GET": VIEW},
+    "run-detail": {"GET": VIEW},
+    "run-stop": {"POST": STOP_RUN},
+    "run-stream": {"GET": VIEW},
+    "run-csv": {"GET": VIEW},
+    "run-seconds-csv": {"GET": VIEW},
+    "run-share": {"POST": SHARE},
+    "comparison": {"GET": VIEW},
+    "comparison-choose": {"GET": VIEW},
+    "share-list": {"GET": VIEW},
+    "share-revoke": {"POST": SHARE},
+    "share-view": {"GET": OPEN_TO_ALL},
+    "share-stream": {"GET": OPEN_TO_ALL},
+}
+
+API: dict[str, dict[str, Rule]] = {
+    "api-project-list": {"GET": ACCOUNT},
+    "api-project": {"GET": VIEW},
+    "api-target-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_target))},
+    "api-target": {"GET": VIEW, "PUT": Rule("edit", _target)},
+    "api-target-archive": {"POST": Rule("edit")},
+    "api-plan-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_plan))},
+    "api-plan": {"GET": VIEW, "PUT": Rule("edit", _plan)},
+    "api-plan-archive": {"POST": EDIT},
+    "api-version-list": {"GET": VIEW},
+    "api-version": {"GET": VIEW},
+    "api-campaign-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_campaign))},
+    "api-campaign": {"GET": VIEW},
+    "api-campaign-start": {"POST": START},
+    "api-campaign-stop": {"POST": STOP_CAMPAIGN},
+    "api-campaign-repeat": {"POST": EDIT},
+    "api-campaign-tables": {"GET": VIEW},
+    "api-campaign-csv": {"GET": VIEW},
+    "api-run-list": {"GET": ACCOUNT},
+    "api-run": {"GET": VIEW},
+    "api-run-stop": {"POST": STOP_RUN},
+    "api-run-seconds": {"GET": VIEW},
+    "api-run-tables": {"GET": VIEW},
+    "api-run-csv": {"GET": VIEW},
+    "api-metric-list": {"GET": ACCOUNT},
+    "api-schema": {"GET": OPEN_TO_ALL},
+    "api-docs": {"GET": OPEN_TO_ALL},
+    "api-nothing-here": {},
+}
+
+TABLE = {**PAGES, **API}

@@ -1,0 +1,142 @@
+"""A project with one of everything, and everybody who might ask for it.
+
+OPEN stands in every name of the project, SECRET in what even a share link's visitor must not read:
+headers, bodies, notes, and whatever belongs to another campaign. Neither reaches a stranger.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.test import Client
+from django.utils import timezone
+
+from campaigns.domain.plan import Plan
+from campaigns.models import ApiToken, Probe
+from campaigns.permissions import Actor, Role, Scope
+from campaigns.services.shares import create_share
+from campaigns.services.summaries import summarise_run
+from campaigns.services.tokens import create_token
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_membership,
+    make_plan,
+    make_project,
+    make_run,
+    make_second,
+    make_target,
+    make_test,
+    make_user,
+    plan_spec,
+    store_second,
+)
+
+OPEN, SECRET = "okapi", "zebrafish"
+ROLES = {"alice": "owner", "bob": "editor", "oscar": "operator", "vera": "viewer"}
+
+
+@dataclass
+class World:
+    """Rows by the noun under which addresses name them; sessions and tokens by who asks."""
+
+    rows: dict[str, Any] = field(default_factory=dict)
+    sessions: dict[str, str] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+    share_tokens: dict[str, str] = field(default_factory=dict)
+
+    def client(self, who: str) -> Client:
+        """A fresh browser or program, so that no request changes how the next one asks."""
+        if who in self.tokens:
+            return Client(headers={"Authorization": f"Bearer {self.tokens[who]}"})
+        client = Client()
+        if who in self.sessions:
+            client.cookies["sessionid"] = self.sessions[who]
+        if who == "visitor":
+            client.get(f"/s/{self.share_tokens['campaign']}/")
+        return client
+
+
+def make_world() -> World:
+    world = World()
+    people = {name: make_user(name) for name in (*ROLES, "charlie")}
+    project = make_project(f"{OPEN} team", owner=people["alice"])
+    for name, role in ROLES.items():
+        if name != "alice":
+            make_membership(project, people[name], Role(role))
+    make_project("Charlie's own", owner=people["charlie"])
+    world.rows["project"] = project
+    world.rows["membership"] = project.memberships.get(user=people["vera"])
+    _describe(world, project)
+    _measure(world, project)
+    _sign_in(world, people)
+    _share(world, project, people)
+    return world
+
+
+def _describe(world: World, project) -> None:
+    target = make_target(project, f"{OPEN} shop", environment=[["CPU", f"{OPEN} 9000"]])
+    endpoint = make_endpoint(target, host=f"{OPEN}.internal")
+    spec = plan_spec()
+    spec["steps"][0]["headers"] = [["X-Api-Key", f"{SECRET}-header"]]
+    spec["steps"][0]["body"] = f"<{SECRET}/>"
+    world.rows |= {
+        "target": target,
+        "endpoint": endpoint,
+        "https": make_endpoint(target, "https", host=f"{OPEN}.internal"),
+        "version": make_plan(project, f"{OPEN} plan", Plan.from_json(spec).to_json()),
+        "probe": Probe.objects.create(
+            endpoint=endpoint,
+            request=spec["steps"][0],
+            finished_at=timezone.now(),
+            result={"error": "refused", "detail": f"{SECRET}-detail"},
+        ),
+    }
+    world.rows["plan"] = world.rows["version"].plan
+
+
+def _measure(world: World, project) -> None:
+    """A campaign that is done, a draft, and one that waits for an injector."""
+    now = timezone.now()
+    done = make_campaign(project, f"{OPEN} overhead", repeats=1, started_at=now, finished_at=now)
+    rows, make = world.rows, make_test
+    tests = [make(done, rows["version"], endpoint=rows[name]) for name in ("endpoint", "https")]
+    world.rows |= {"campaign": done, "run": _done_run(tests[0]), "candidate": _done_run(tests[1])}
+    draft = make_campaign(project, f"{SECRET} draft", repeats=1)
+    make_test(draft, world.rows["version"], endpoint=world.rows["endpoint"])
+    waiting = make_campaign(project, f"{SECRET} waiting", repeats=1, started_at=now)
+    test = make_test(waiting, world.rows["version"], endpoint=world.rows["endpoint"])
+    world.rows |= {"draft": draft, "waiting": waiting, "queued": make_run(test)}
+
+
+def _done_run(test):
+    now = timezone.now()
+    run = make_run(test, state="done", outcome="complete", t0=now, ended_at=now)
+    for second in range(3):
+        store_second(run, make_second(second, [1000 + 10 * n for n in range(40)]))
+    summarise_run(run)
+    return run
+
+
+def _sign_in(world: World, people: dict) -> None:
+    for name, user in people.items():
+        client = Client()
+        client.force_login(user)
+        world.sessions[name] = client.cookies["sessionid"].value
+    for owner, scope in [("alice", scope) for scope in Scope] + [
+        ("charlie", Scope.WRITE),
+        ("vera", Scope.WRITE),
+    ]:
+        by, name = Actor(user=people[owner]), SECRET if owner == "alice" else "job"
+        _, text = create_token(by=by, name=name, scope=scope, days=1)
+        world.tokens[f"{owner}'s {scope} token"] = text
+    world.rows["token"] = ApiToken.objects.filter(user=people["alice"]).first()
+
+
+def _share(world: World, project, people: dict) -> None:
+    by = Actor(user=people["bob"])
+    for noun in ("campaign", "run"):
+        share, token = create_share(
+            by=by, project=project, days=1, note=f"{SECRET} note", **{noun: world.rows[noun]}
+        )
+        world.share_tokens[noun] = token
+        world.rows["share"] = share
