@@ -1,0 +1,109 @@
+"""Scenes for the tests of the engine: campaigns of a size, hosts, runs in a state."""
+
+import threading
+from collections.abc import Callable
+
+from django.db import connection
+
+from campaigns.models import Campaign, Run
+from campaigns.models.dbtime import db_now
+from campaigns.permissions import Actor
+from campaigns.services import dispatch
+from campaigns.services.campaigns import Cell, create_campaign, start_campaign
+from campaigns.services.hosts import announce_host
+from campaigns.services.shards import claim_shard, mark_ready, mark_running
+from tests.factories import make_endpoint, make_plan, make_second, make_target
+
+
+def owner_of(project) -> Actor:
+    return Actor(user=project.memberships.get(role="owner").user)
+
+
+def draft(project, n_tests: int = 1, target=None, **fields) -> Campaign:
+    target = target or make_target(project)
+    endpoint = fields.pop("endpoint", None) or make_endpoint(target)
+    cells = [Cell(make_plan(project), endpoint, "new") for _ in range(n_tests)]
+    given = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0, **fields}
+    return create_campaign(by=owner_of(project), project=project, cells=cells, **given)
+
+
+def started(project, **fields) -> Campaign:
+    campaign = draft(project, **fields)
+    start_campaign(by=owner_of(project), campaign=campaign)
+    return campaign
+
+
+def host(slots: int, name: str = "host 1") -> None:
+    announce_host(name=name, slots=slots, facts={})
+
+
+def preparing(project, n_shards: int = 1) -> Run:
+    host(slots=64)
+    campaign = started(project, injectors=n_shards, endpoint=None)
+    dispatch.admit_runs()
+    run = campaign.runs.get()
+    assert run.state == "preparing"
+    return run
+
+
+def claim(run: Run, name: str = "host 1") -> list:
+    """Leases of all shards of a run, claimed by one host."""
+    return [claim_shard(worker=f"w{n}", host=name) for n in range(run.n_shards)]
+
+
+def armed(project, n_shards: int = 1):
+    """A run whose shards are all ready, and their leases."""
+    run = preparing(project, n_shards)
+    leases = claim(run)
+    assert all(mark_ready(lease=lease) for lease in leases)
+    dispatch.arm_runs()
+    run.refresh_from_db()
+    assert run.state == "armed"
+    return run, leases
+
+
+def running(project, n_shards: int = 1):
+    run, leases = armed(project, n_shards)
+    assert all(mark_running(lease=lease) for lease in leases)
+    dispatch.advance_runs()
+    run.refresh_from_db()
+    assert run.state == "running"
+    return run, leases
+
+
+def second(number: int, **fields) -> dict:
+    return make_second(number, [1000, 2000], **fields).to_json()
+
+
+def end(outcome: str = "complete") -> dict:
+    return {"type": "end", "outcome": outcome, "reason": "", "totals": {}}
+
+
+def age(run: Run, seconds: float) -> None:
+    """Let the run's state be so old. The trigger looks at the state only."""
+    Run.objects.filter(pk=run.pk).update(state_at=db_now(-seconds))
+    run.refresh_from_db()
+
+
+def expire(run: Run) -> None:
+    run.shards.exclude(lease_until=None).update(lease_until=db_now(-1))
+
+
+def at_once(*acts: Callable) -> list:
+    """What the acts return, each done in a thread and on a connection of its own, all together."""
+    results = [None] * len(acts)
+    barrier = threading.Barrier(len(acts))
+
+    def work(place: int, act: Callable) -> None:
+        barrier.wait()
+        try:
+            results[place] = act()
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=(place, act)) for place, act in enumerate(acts)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results

@@ -1,0 +1,235 @@
+from collections import Counter
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from campaigns.domain.errors import Refused
+from campaigns.models import Run, RunEvent, Shard, ShardSecond
+from campaigns.models.dbtime import db_now
+from campaigns.services import dispatch
+from campaigns.services.shards import (
+    claim_shard,
+    heartbeat,
+    look,
+    mark_done,
+    mark_lost,
+    mark_ready,
+    mark_running,
+    record_seconds,
+)
+from tests.services.engine import (
+    armed,
+    at_once,
+    claim,
+    end,
+    expire,
+    host,
+    preparing,
+    running,
+    second,
+    started,
+)
+
+
+def the_shard(lease) -> Shard:
+    return Shard.objects.get(pk=lease.shard_id)
+
+
+class TestClaiming:
+    def test_a_lease_holds_the_order_for_the_injector(self, project, settings):
+        settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
+        run = preparing(project, n_shards=2)
+        first, second_ = claim(run)
+        assert [first.number, second_.number] == [0, 1]
+        assert first.order == {
+            "protocol": 1,
+            "run": run.label,
+            "plan": run.snapshot["plan"],
+            "endpoint": run.snapshot["endpoint"],
+            "connection_mode": "new",
+            "shard": {"index": 0, "count": 2},
+            "policy": {"allow": ["127.0.0.0/8"]},
+            "seed": run.campaign.seed,
+        }
+
+    def test_a_claimed_shard_names_its_worker_and_has_a_lease(self, project, settings):
+        lease = claim(preparing(project))[0]
+        shard = the_shard(lease)
+        assert (shard.state, shard.worker, shard.host, shard.epoch) == (
+            "claimed",
+            "w0",
+            "host 1",
+            1,
+        )
+        left = Shard.objects.filter(
+            pk=shard.pk, lease_until__range=(db_now(settings.LEASE_S - 5), db_now(settings.LEASE_S))
+        )
+        assert left.exists()
+
+    def test_there_is_nothing_to_claim_of_a_run_that_waits(self, project):
+        started(project)
+        assert claim_shard(worker="w", host="h") is None
+
+    def test_there_is_nothing_to_claim_of_a_run_that_is_being_stopped(self, project):
+        run = preparing(project)
+        Run.objects.filter(pk=run.pk).update(stop_requested="user")
+        assert claim_shard(worker="w", host="h") is None
+
+    @pytest.mark.django_db(transaction=True)
+    def test_two_hundred_shards_have_one_worker_each_however_many_ask(self, project):
+        for n in range(4):
+            host(slots=60, name=f"host {n}")
+            started(project, injectors=50)
+        assert dispatch.admit_runs() == 4
+
+        def claim_all(name):
+            leases = []
+            while lease := claim_shard(worker=name, host=name):
+                leases.append(lease.shard_id)
+            return leases
+
+        claimed = at_once(*(lambda name=f"w{n}": claim_all(name) for n in range(8)))
+        times = Counter(pk for pks in claimed for pk in pks)
+        # A row that another one is about to take is skipped: who finds none may leave early.
+        times.update(claim_all("last"))
+        assert len(times) == 200
+        assert set(times.values()) == {1}
+
+
+class TestTheLease:
+    def test_a_heartbeat_renews_it_and_tells_what_the_run_does(self, project):
+        run, (lease,) = armed(project)
+        Shard.objects.update(lease_until=db_now(1))
+        pulse = heartbeat(lease=lease)
+        assert (pulse.run_state, pulse.stop_requested, pulse.t0) == ("armed", None, run.t0)
+        assert the_shard(lease).lease_until > pulse.db_now
+        assert Shard.objects.filter(lease_until__gt=db_now(20)).exists()
+
+    def test_an_expired_one_cannot_be_revived_even_before_anybody_noticed(self, project):
+        run, (lease,) = running(project)
+        expire(run)
+        assert heartbeat(lease=lease) is None
+
+    def test_looking_does_not_renew_it(self, project):
+        run, (lease,) = armed(project)
+        expire(run)
+        assert look(lease=lease).run_state == "armed"
+        assert heartbeat(lease=lease) is None
+
+    def test_an_older_epoch_may_do_nothing(self, project):
+        run = preparing(project)
+        old = claim(run)[0]
+        expire(run)
+        dispatch.reap_shards()
+        new = claim_shard(worker="other", host="host 2")
+        assert (old.epoch, new.epoch) == (1, 3)
+        assert heartbeat(lease=old) is None
+        assert look(lease=old) is None
+        assert not mark_ready(lease=old)
+        assert not mark_lost(lease=old, reason="no")
+        assert mark_ready(lease=new)
+        dispatch.arm_runs()
+        assert not mark_running(lease=old)
+        assert mark_running(lease=new)
+        assert not mark_done(lease=old, end=end())
+        with pytest.raises(Refused, match="another worker"):
+            record_seconds(lease=old, seconds=[second(0)])
+        assert not ShardSecond.objects.exists()
+
+
+class TestMoving:
+    def test_ready_comes_before_the_start_and_running_after(self, project):
+        run = preparing(project)
+        lease = claim(run)[0]
+        assert not mark_running(lease=lease)
+        assert mark_ready(lease=lease)
+        assert not mark_ready(lease=lease)
+        assert not mark_running(lease=lease), "before the start is set nobody sends"
+        dispatch.arm_runs()
+        assert mark_running(lease=lease)
+
+    def test_an_expired_lease_takes_no_right_to_send(self, project):
+        run, (lease,) = armed(project)
+        expire(run)
+        assert not mark_running(lease=lease)
+
+    def test_done_keeps_the_injectors_end_line(self, project):
+        _, (lease,) = running(project)
+        assert mark_done(lease=lease, end=end())
+        assert the_shard(lease).end["outcome"] == "complete"
+        assert not mark_lost(lease=lease, reason="too late")
+
+    def test_what_is_done_may_be_said_after_the_lease_ran_out(self, project):
+        run, (lease,) = running(project)
+        expire(run)
+        assert mark_done(lease=lease, end=end())
+
+    @pytest.mark.parametrize("scene", [preparing, armed, running])
+    def test_lost_is_said_with_its_reason_from_every_live_state(self, project, scene):
+        made = scene(project)
+        lease = claim(made)[0] if scene is preparing else made[1][0]
+        assert mark_lost(lease=lease, reason="The injector was ended by SIGKILL.")
+        shard = the_shard(lease)
+        assert (shard.state, shard.reason) == ("lost", "The injector was ended by SIGKILL.")
+
+
+class TestSeconds:
+    def test_they_are_stored_as_they_came(self, project):
+        run, (lease,) = running(project)
+        told = second(3, in_flight=7, vitals={"cpu_share": 0.5})
+        assert record_seconds(lease=lease, seconds=[told]) == 1
+        row = run.seconds.get()
+        assert {name: getattr(row, name) for name in told} == told
+        assert (row.shard, row.epoch) == (0, 1)
+        assert the_shard(lease).last_second == 3
+
+    def test_written_twice_they_are_stored_once(self, project):
+        run, (lease,) = running(project)
+        both = [second(0), second(1), second(1, step=1)]
+        assert record_seconds(lease=lease, seconds=both) == 3
+        assert record_seconds(lease=lease, seconds=[*both, second(2)]) == 1
+        assert run.seconds.count() == 4
+
+    def test_an_injectors_line_may_carry_its_type(self, project):
+        _, (lease,) = running(project)
+        assert record_seconds(lease=lease, seconds=[{"type": "second", **second(0)}]) == 1
+
+    def test_nothing_to_store_is_no_statement(self, project, django_assert_num_queries):
+        _, (lease,) = running(project)
+        with django_assert_num_queries(0):
+            assert record_seconds(lease=lease, seconds=[]) == 0
+
+    def test_a_shard_that_has_not_begun_has_none(self, project):
+        _, (lease,) = armed(project)
+        with pytest.raises(Refused):
+            record_seconds(lease=lease, seconds=[second(0)])
+
+    def test_late_ones_of_a_lost_shard_are_welcome_and_noted(self, project):
+        run, (lease,) = running(project)
+        expire(run)
+        dispatch.reap_shards()
+        assert record_seconds(lease=lease, seconds=[second(0)]) == 1
+        note = RunEvent.objects.get(run=run, kind="late_seconds")
+        assert note.data == {"shard": 0, "stored": 1}
+        record_seconds(lease=lease, seconds=[second(0)])
+        assert RunEvent.objects.filter(kind="late_seconds").count() == 1
+
+    def test_a_day_after_the_end_they_are_refused(self, project):
+        run, (lease,) = running(project)
+        mark_lost(lease=lease, reason="gone")
+        Run.objects.filter(pk=run.pk).update(ended_at=db_now(-25 * 3600))
+        with pytest.raises(Refused, match="more than a day"):
+            record_seconds(lease=lease, seconds=[second(0)])
+
+    @pytest.mark.django_db(transaction=True)
+    def test_two_writers_of_the_same_seconds_store_each_once(self, project):
+        run, (lease,) = running(project)
+        told = [second(n) for n in range(20)]
+        counts = at_once(*[lambda: record_seconds(lease=lease, seconds=told)] * 4)
+        assert sum(counts) == run.seconds.count() == 20
+
+    def test_a_stored_one_never_changes(self, project):
+        run, (lease,) = running(project)
+        record_seconds(lease=lease, seconds=[second(0)])
+        with pytest.raises(IntegrityError, match="never change"), transaction.atomic():
+            run.seconds.update(in_flight=1)
