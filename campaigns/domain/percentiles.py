@@ -12,7 +12,7 @@ from campaigns.domain.special import binomial_quantile
 WHOLE = 100_000
 P50, P90, P95, P99, P999 = 50_000, 90_000, 95_000, 99_000, 99_900
 CURVE_FROM = 10_000
-_TICKS = (50_000, 90_000, 95_000, 99_000, 99_900, 99_990, 99_999)
+_TICKS = (CURVE_FROM, 50_000, 90_000, 95_000, 99_000, 99_900, 99_990, 99_999)
 
 
 class Shown(StrEnum):

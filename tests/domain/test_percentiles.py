@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain.percentiles import (
+    P90,
+    P95,
+    P99,
+    P999,
+    Shown,
+    curve,
+    name,
+    nearest_rank,
+    rank_interval,
+    shown,
+    why_not_shown,
+)
+from campaigns.domain.repeats import percentiles_us
+from campaigns.domain.snapshot import Timing
+
+
+@pytest.mark.parametrize(
+    ("n", "per_100k", "ranks"),
+    [
+        (10, 50_000, (2, 9)),
+        (100, 50_000, (40, 61)),
+        (100, 90_000, (84, 96)),
+        (100, 95_000, (90, 100)),
+        (1000, 50_000, (469, 532)),
+        (1000, 90_000, (881, 919)),
+        (1000, 99_000, (983, 997)),
+        (5000, 99_000, (4936, 4964)),
+        (10_000, 99_900, (9983, 9997)),
+        (200_000, 99_900, (199_772, 199_828)),
+        (200_000, 99_990, (199_971, 199_989)),
+    ],
+)
+def test_the_ranks_of_the_interval_are_exact(n, per_100k, ranks):
+    assert rank_interval(n, per_100k) == ranks
+
+
+@pytest.mark.parametrize(
+    ("per_100k", "two_sided", "upper"),
+    [
+        (50_000, 6, 5),
+        (75_000, 13, 11),
+        (90_000, 36, 29),
+        (95_000, 72, 59),
+        (99_000, 368, 299),
+        (99_900, 3688, 2995),
+        (99_990, 36887, 29956),
+    ],
+)
+def test_an_interval_needs_enough_samples(per_100k, two_sided, upper):
+    assert None not in rank_interval(two_sided, per_100k)
+    assert None in rank_interval(two_sided - 1, per_100k)
+    assert rank_interval(upper, per_100k, confidence=0.9)[1] is not None
+    assert rank_interval(upper - 1, per_100k, confidence=0.9)[1] is None
+
+
+@pytest.mark.parametrize(
+    ("per_100k", "least"),
+    [(50_000, 20), (75_000, 40), (90_000, 100), (95_000, 200), (99_000, 1000), (99_990, 100_000)],
+)
+def test_a_percentile_is_shown_with_ten_samples_beyond_it(per_100k, least):
+    assert shown(least, per_100k) is Shown.OK
+    assert shown(least - 1, per_100k) is Shown.WEAK
+    assert shown(-(-least // 2), per_100k) is Shown.WEAK
+    assert shown(least // 2 - 1, per_100k) is Shown.NO
+
+
+def test_a_hundred_requests_show_p90_and_a_weak_p95_and_no_p99():
+    assert [shown(100, q) for q in (P90, P95, P99)] == [Shown.OK, Shown.WEAK, Shown.NO]
+
+
+def test_the_reason_says_how_many_requests_it_takes():
+    assert why_not_shown(1000, P99) == ""
+    assert "needs 1,000 requests" in why_not_shown(300, P99)
+    assert why_not_shown(800, P99).startswith("Weak")
+    assert "No request succeeded" in why_not_shown(0, P99)
+
+
+def test_percentiles_are_named_as_people_write_them():
+    assert [name(q) for q in (50_000, P99, P999, 99_990)] == ["p50", "p99", "p99.9", "p99.99"]
+
+
+def test_the_nearest_rank_is_computed_in_integers():
+    assert nearest_rank(100, P90) == 90
+    assert nearest_rank(10, 10_000) == 1
+    assert nearest_rank(7, 50_000) == 4
+
+
+def test_the_curve_reaches_from_p10_to_the_last_sample():
+    points = curve(Timing.of(np.arange(1, 1001) * 1000))
+    assert points[0]["q"] == 0.1
+    assert points[-1]["beyond"] == 1
+    by_q = {point["q"]: point for point in points}
+    assert by_q[0.99]["ms"] == pytest.approx(990, rel=1e-3)
+    assert by_q[0.99]["x"] == pytest.approx(100)
+    assert by_q[0.99]["beyond"] == 10
+    assert 0.9999 not in by_q
+
+
+def test_nothing_has_no_curve():
+    assert curve(Timing()) == []
+
+
+@given(st.lists(st.integers(0, 10_000_000), min_size=1, max_size=300))
+def test_percentiles_never_fall(values):
+    grid = [*range(1000, 100_000, 1000), 99_900]
+    found = percentiles_us(Timing.of(values), grid)
+    ordered = [found[q] for q in grid]
+    assert ordered == sorted(ordered)
+    assert min(values) <= ordered[0]
+    assert ordered[-1] <= max(values)
+
+
+@given(st.lists(st.integers(0, 10_000_000), min_size=1, max_size=300), st.integers(1, 100_000))
+def test_a_percentile_is_within_a_bucket_of_the_sorted_list(values, per_100k):
+    exact = sorted(values)[nearest_rank(len(values), per_100k) - 1]
+    found = Timing.of(values).percentile_us(per_100k)
+    assert abs(found - exact) <= max(1, exact * 2**-10)
+
+
+def test_the_percentile_of_a_union_is_not_the_average_of_percentiles():
+    first = Timing.of([10] * 990 + [100] * 10)
+    second = Timing.of([10] * 9 + [1000])
+    assert (first.percentile_us(P99), second.percentile_us(P99)) == (10, 1000)
+    union = first.merged(second)
+    assert union.percentile_us(P99) == 100
+    assert union.mean_us == pytest.approx(11.871, abs=5e-4)

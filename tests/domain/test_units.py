@@ -1,0 +1,111 @@
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain import units
+from campaigns.domain.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.overhead_table import split_answer
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (99.05, 1, "99.1"),
+        (0.125, 2, "0.13"),
+        (2.5, 0, "3"),
+        (-0.004, 2, "0.00"),
+        (-12.345, 2, "−12.35"),
+        (1997.4, 0, "1,997"),
+        (None, 2, "–"),
+    ],
+)
+def test_numbers_are_rounded_half_up_with_commas_and_a_true_minus(value, decimals, text):
+    assert units.number(value, decimals) == text
+
+
+def test_differences_carry_their_sign_and_zero_has_none():
+    assert units.number(10.26, 1, signed=True) == "+10.3"
+    assert units.number(-0.39, 2, signed=True) == "−0.39"
+    assert units.number(0.001, 2, signed=True) == "0.00"
+
+
+def test_units_stand_behind_a_narrow_space_that_does_not_break():
+    assert units.ms(29_130) == "29.1\u202fms"
+    assert units.us(29_130) == "29,130\u202fµs"
+    assert units.percent(0.5432) == "54.3\u202f%"
+    assert units.percent(0.0038) == "0.38\u202f%"
+    assert units.seconds(12.34) == "12.3\u202fs"
+
+
+def test_no_value_is_a_dash_without_a_unit():
+    assert {units.ms(None), units.percent(None), units.rate(None), units.count(None)} == {"–"}
+    assert {units.us(None), units.seconds(None), units.figure(None)} == {"–"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(18.87, "18.9"), (1997.2, "1,997"), (0.4567, "0.457"), (0, "0.00")]
+)
+def test_one_number_has_three_significant_digits(value, text):
+    assert units.figure(value) == text
+
+
+def test_a_column_has_the_decimals_of_its_typical_value():
+    cells = column_cells([Figure(18.87), Figure(2000.4), Figure(0.567), Figure(None, "why")])
+    assert [cell.text for cell in cells] == ["18.9", "2,000.4", "0.6", "–"]
+    assert cells[3].why == "why"
+
+
+def test_a_cell_s_value_has_the_digits_of_its_text():
+    cells = column_cells([Figure(-1234.567), Figure(2.345)], decimals=1, signed=True)
+    assert [(cell.value, cell.text) for cell in cells] == [(-1234.6, "−1,234.6"), (2.3, "+2.3")]
+
+
+def test_counts_and_texts_are_empty_with_a_reason():
+    assert count_cell(60_000).text == "60,000"
+    assert count_cell(None, "not counted").why == "not counted"
+    assert text_cell("").text == "–"
+
+
+parts = st.dictionaries(
+    st.sampled_from(["dns", "connect", "tls", "wait"]), st.floats(-1e4, 1e4), min_size=1
+)
+
+
+@given(parts, st.integers(0, 3))
+def test_rounded_parts_add_up_to_the_rounded_total(values, decimals):
+    shown, total = units.rounded_to_sum(values, decimals)
+    assert sum(shown.values(), Decimal(0)) == total
+    unit = 10**-decimals
+    assert all(abs(float(shown[name]) - value) <= unit for name, value in values.items())
+
+
+@given(parts, parts)
+def test_the_rows_of_a_split_and_their_difference_add_up(http, https):
+    both = {*http, *https}
+    arms = [
+        (scheme, scheme, {part: arm.get(part, 0.0) for part in both})
+        for scheme, arm in (("http", http), ("https", https))
+    ]
+    split = split_answer(arms, 1)
+    for row in (*split.rows, split.difference):
+        assert sum(row["parts"].values()) == pytest.approx(row["total_ms"], abs=1e-9)
+
+
+def test_a_part_that_only_one_of_them_has_is_all_difference():
+    split = split_answer(
+        [
+            ("HTTP", "http", {"tls": None, "wait": 13_870.0, "send": None}),
+            ("HTTPS", "https", {"tls": 9_590.0, "wait": 14_460.0, "send": None}),
+        ],
+        1,
+    )
+    assert split.rows[0]["parts"] == {"tls": None, "wait": 13.87, "send": None}
+    assert split.difference["parts"] == {"tls": 9.59, "wait": 0.59, "send": None}
+    assert split.difference["total_ms"] == 10.18
+
+
+def test_there_is_no_split_before_both_were_measured():
+    nothing = {"tls": None, "wait": None}
+    assert split_answer([("a", "http", nothing), ("b", "https", {"tls": 1.0})], 1) is None
