@@ -23,6 +23,7 @@ HIGHEST_US = 3_600_000_000
 SUB_BITS = {1: 5, 2: 8, 3: 11, 4: 15, 5: 18}
 _V2_COOKIE = 0x1C849303 | 0x10
 _V2_COMPRESSED_COOKIE = 0x1C849304 | 0x10
+_VARINT_BYTES = 9
 _MAX_PAYLOAD_BYTES = 2 * 1024 * 1024
 
 
@@ -137,48 +138,71 @@ class Histogram:
 
 def _zigzag_runs(counts: np.ndarray) -> bytes:
     """ZigZag LEB128 of the counts; a run of k zeros is written as −k, as HdrHistogram does."""
-    out = bytearray()
-    previous = -1
-    for bucket in np.flatnonzero(counts).tolist():
-        gap = bucket - previous - 1
-        if gap:
-            _append_varint(out, 2 * gap - 1 if gap > 1 else 0)
-        _append_varint(out, 2 * int(counts[bucket]))
-        previous = bucket
-    return bytes(out)
+    buckets = np.flatnonzero(counts)
+    gaps = np.diff(buckets, prepend=-1) - 1
+    numbers = np.empty((len(buckets), 2), dtype=np.int64)
+    # A single zero is written as the count 0.
+    numbers[:, 0] = np.where(gaps > 1, 2 * gaps - 1, 0)
+    numbers[:, 1] = 2 * counts[buckets]
+    is_written = np.ones_like(numbers, dtype=bool)
+    is_written[:, 0] = gaps > 0
+    return _varints(numbers[is_written])
 
 
-def _append_varint(out: bytearray, number: int) -> None:
-    """LEB128 with at most nine bytes, the ninth holding eight bits."""
-    for _ in range(8):
-        if number < 0x80:
-            out.append(number)
-            return
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number & 0xFF)
+def _varints(numbers: np.ndarray) -> bytes:
+    """LEB128 of numbers from 0, shape (k,), with at most nine bytes, the ninth of eight bits."""
+    longest = max(1, -(-int(numbers.max(initial=0)).bit_length() // 7))
+    length = min(longest, _VARINT_BYTES)
+    places = np.arange(length)
+    digits = numbers[:, None] >> (7 * places)
+    # There is a byte for each place up to the last that holds anything.
+    is_written = (digits > 0) | (places == 0)
+    has_next = np.zeros_like(is_written)
+    has_next[:, :-1] = is_written[:, 1:]
+    septets = np.where(places < _VARINT_BYTES - 1, digits & 0x7F, digits & 0xFF)
+    return (septets | (has_next << 7)).astype(np.uint8)[is_written].tobytes()
 
 
 def _read_zigzag_runs(data: bytes) -> np.ndarray:
-    counts = np.zeros(N_BUCKETS, dtype=np.int64)
-    bucket = position = 0
-    while position < len(data):
-        number = shift = 0
-        for nth in range(9):
-            if position >= len(data):
-                raise CorruptHistogram("The payload ends in the middle of a count.")
-            byte = data[position]
-            position += 1
-            number |= (byte if nth == 8 else byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        value = (number >> 1) ^ -(number & 1)
-        if bucket + max(-value, 1) > N_BUCKETS:
-            raise CorruptHistogram("The payload has more buckets than 1 µs to 1 h need.")
-        if value < 0:
-            bucket += -value
-        else:
-            counts[bucket] = value
-            bucket += 1
+    numbers = _read_varints(np.frombuffer(data, dtype=np.uint8))
+    values = (numbers >> 1) ^ -(numbers & 1)
+    steps = np.where(values < 0, -values, 1)
+    if (steps > N_BUCKETS).any() or steps.sum() > N_BUCKETS:
+        raise CorruptHistogram("The payload has more buckets than 1 µs to 1 h need.")
+    is_count = values >= 0
+    counts = np.zeros(int(steps.sum()), dtype=np.int64)
+    counts[(np.cumsum(steps) - steps)[is_count]] = values[is_count]
     return np.trim_zeros(counts, "b")
+
+
+def _read_varints(data: np.ndarray) -> np.ndarray:
+    """The int64 numbers of LEB128 bytes; raises CorruptHistogram if the last one is cut off."""
+    if data.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    ends = _varint_ends(data)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    places = np.arange(len(data)) - np.repeat(starts, ends - starts + 1)
+    septets = np.where(places < _VARINT_BYTES - 1, data & 0x7F, data).astype(np.int64)
+    return np.add.reduceat(septets << (7 * places), starts)
+
+
+def _varint_ends(data: np.ndarray) -> np.ndarray:
+    """The index of each number's last byte: one below 0x80, or the ninth."""
+    ends = np.flatnonzero(data < 0x80)
+    lengths = np.diff(ends, prepend=-1)
+    if len(ends) and ends[-1] == len(data) - 1 and lengths.max() <= _VARINT_BYTES:
+        return ends
+    return _varint_ends_of_long_ones(data)
+
+
+def _varint_ends_of_long_ones(data: np.ndarray) -> np.ndarray:
+    """As `_varint_ends`, byte by byte: a ninth byte may look as if another one followed."""
+    ends, length = [], 0
+    for at, byte in enumerate(data.tolist()):
+        length += 1
+        if byte < 0x80 or length == _VARINT_BYTES:
+            ends.append(at)
+            length = 0
+    if length:
+        raise CorruptHistogram("The payload ends in the middle of a count.")
+    return np.array(ends, dtype=np.int64)
