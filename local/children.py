@@ -38,6 +38,7 @@ class Program:
     account: Account | None = None
     stop_signals: tuple[tuple[signal.Signals, float], ...] = ((signal.SIGTERM, 5.0),)
     death_signal: signal.Signals = signal.SIGTERM
+    is_server: bool = False  # others need it, so it is stopped after them
 
 
 def spawn(program: Program, log: Path | None) -> subprocess.Popen:

@@ -103,6 +103,7 @@ def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
     return Postgres(
         Program(
             name="postgres",
+            is_server=True,
             command=tuple(command),
             env=plain_env(),
             cwd=data,

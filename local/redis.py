@@ -57,6 +57,7 @@ def prepare(var: Path) -> Redis:
     return Redis(
         Program(
             name="redis",
+            is_server=True,
             command=tuple(command),
             cwd=data,
             stop_signals=((signal.SIGTERM, 10.0),),

@@ -5,9 +5,7 @@ the end the children are asked to stop in the opposite order of their start, and
 themselves have left over is ended too.
 """
 
-import contextlib
 import ctypes
-import os
 import signal
 import subprocess
 import time
@@ -17,6 +15,7 @@ from pathlib import Path
 
 from local.children import Program, end_with_make, how_it_ended, rotate, spawn
 from local.console import LocalError, say
+from local.endings import end_orphans, end_together, kill_session, reap_orphans
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.1
@@ -65,7 +64,7 @@ class Supervisor:
 
     def tick(self) -> None:
         """Start again whatever has died and has waited long enough."""
-        _reap(set(self.pids().values()) | self.guests)
+        reap_orphans(set(self.pids().values()) | self.guests)
         for child in self.children.values():
             if child.restart_at is None and child.process.poll() is not None:
                 self._plan_restart(child)
@@ -100,7 +99,7 @@ class Supervisor:
             while process.poll() is None:
                 self.wait(TICK_S)
         finally:
-            _end(process, program.stop_signals)
+            end_together([(program, process)])
             self.guests.discard(process.pid)
         return process.returncode
 
@@ -116,12 +115,19 @@ class Supervisor:
     def stop(self, name: str) -> None:
         """Stop one child for good."""
         child = self.children.pop(name)
-        _end(child.process, child.program.stop_signals)
+        end_together([(child.program, child.process)])
 
     def stop_all(self) -> None:
-        for name in reversed(list(self.children)):
-            self.stop(name)
-        _end_leftovers()
+        """First, together, whatever uses the servers; then the servers."""
+        for is_server in (False, True):
+            group = [
+                (child.program, child.process)
+                for child in self.children.values()
+                if child.program.is_server == is_server
+            ]
+            end_together(group)
+        self.children.clear()
+        end_orphans()
 
     def _log(self, name: str) -> Path:
         return self.log_dir / f"{name}.log"
@@ -131,7 +137,7 @@ class Supervisor:
         child.failures = 1 if lived_s > HEALTHY_S else child.failures + 1
         backoff_s = min(FIRST_BACKOFF_S * 2 ** (child.failures - 1), LONGEST_BACKOFF_S)
         child.restart_at = time.monotonic() + backoff_s
-        _kill_group(child.process.pid)
+        kill_session(child.process.pid)
         self.tell(
             f"{child.program.name} {how_it_ended(child.process.returncode)}; starting it again in "
             f"{backoff_s:g} s (its log: {self._log(child.program.name)})"
@@ -141,52 +147,3 @@ class Supervisor:
         child.process = spawn(child.program, self._log(child.program.name))
         child.started_at = time.monotonic()
         child.restart_at = None
-
-
-def _end(process: subprocess.Popen, stop_signals: tuple) -> None:
-    for stop_signal, patience_s in stop_signals:
-        if process.poll() is not None:
-            break
-        process.send_signal(stop_signal)
-        try:
-            process.wait(patience_s)
-        except subprocess.TimeoutExpired:
-            continue
-    _kill_group(process.pid)
-    process.wait()
-
-
-def _kill_group(pid: int) -> None:
-    """Whatever is left of a child's own session; its leader has had its chance."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-
-
-def _reap(known: set[int]) -> None:
-    """Orphans that came to us and have ended would else stay as zombies."""
-    for pid in set(_own_children()) - known:
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
-
-
-def _end_leftovers(seconds: float = 3.0) -> None:
-    """Grandchildren in sessions of their own have become our children: end and reap them."""
-    until = time.monotonic() + seconds
-    stop_signal = signal.SIGTERM
-    while left := _own_children():
-        if time.monotonic() > until:
-            stop_signal = signal.SIGKILL
-        for pid in left:
-            _signal_and_reap(pid, stop_signal)
-        time.sleep(0.05)
-
-
-def _own_children() -> list[int]:
-    path = Path(f"/proc/self/task/{os.getpid()}/children")
-    return [int(pid) for pid in path.read_text().split()] if path.exists() else []
-
-
-def _signal_and_reap(pid: int, stop_signal: signal.Signals) -> None:
-    with contextlib.suppress(ProcessLookupError, ChildProcessError):
-        os.kill(pid, stop_signal)
-        os.waitpid(pid, os.WNOHANG)

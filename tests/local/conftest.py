@@ -1,8 +1,10 @@
 """Runs the code of `local` in processes of its own: it adopts and ends orphans, also ours."""
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,13 +48,12 @@ class Script:
 
 
 @pytest.fixture
-def folder(tmp_path_factory) -> Path:
-    """Like tmp_path, but every folder above lets nobody through to PostgreSQL's data."""
-    folder = tmp_path_factory.mktemp("var")
-    for each in (folder, *folder.parents):
-        if each.owner() == folder.owner() and each != Path("/tmp"):
-            each.chmod(each.stat().st_mode | 0o011)
-    return folder
+def folder():
+    """A folder that lets nobody through to PostgreSQL's data; pytest's own never stay so."""
+    folder = Path(tempfile.mkdtemp(prefix="benchsite-local-"))
+    folder.chmod(0o711)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
