@@ -9,6 +9,9 @@ from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Actor
 
 
+_UNITS = {"_per_s": ", per s", "_s": ", s"}
+
+
 def plans_of(project: Project, actor: Actor) -> list[Plan]:
     """The project's plans by name; each has its latest version as `newest`."""
     latest = PlanVersion.objects.filter(plan=OuterRef("pk")).order_by("-number")
@@ -46,12 +49,14 @@ def changes_between(before: dict[str, Any], after: dict[str, Any]) -> list[tuple
 
 
 def field_name(path: str) -> str:
-    """load.rate_per_s → rate per s; steps.0.path → path; steps.1.path → step 2 path."""
+    """load.duration_s → duration, s; steps.0.path → path; steps.1.path → step 2 path."""
     head, _, rest = path.partition(".")
     if head == "steps":
         index, _, rest = rest.partition(".")
         rest = rest if index == "0" else f"step {int(index) + 1} {rest}"
-    return (rest or head).replace("_", " ").replace(".", " ")
+    name = (rest or head).replace(".", " ")
+    unit = next((unit for unit in _UNITS if name.endswith(unit)), "")
+    return name.removesuffix(unit).replace("_", " ") + _UNITS.get(unit, "")
 
 
 def load_words(load: Load) -> str:

@@ -121,5 +121,6 @@ def _total_ms(result: dict[str, Any]) -> str:
 
 
 def _decimals(parts_us: dict[str, int | None]) -> int:
-    """As fine as the largest phase needs for three digits."""
-    return decimals_for([max((value or 0 for value in parts_us.values()), default=0) / 1000])
+    """One more than the largest phase needs for three digits: the small ones matter, too."""
+    largest = max((value or 0 for value in parts_us.values()), default=0)
+    return decimals_for([largest / 1000], digits=4)

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan import planned_duration_s, planned_requests
 from campaigns.domain.presets import PRESETS
-from campaigns.forms.plans import MODEL_WORDS, PlanForm
+from campaigns.forms.plans import MODEL_WORDS, MODELS, PlanForm
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
@@ -79,6 +79,7 @@ def plan_detail(request, plan: int):
         "is_latest": version.pk == versions[0].pk,
         "versions": versions,
         "value": value,
+        "model": dict(MODELS)[value.load.model],
         "load_words": queries.load_words(value.load),
         "n_requests": planned_requests(value.load),
         "duration_s": planned_duration_s(value.load),

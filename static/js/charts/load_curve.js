@@ -1,6 +1,6 @@
 // The load of one run over time: warm-up hatched, one line a plan, single starts as ticks.
 
-import { figure, roundTicks } from "../lib/format.js";
+import { plain, roundTicks } from "../lib/format.js";
 import { frame, hatch, svgElement } from "../lib/svg.js";
 
 const HEIGHT = 190;
@@ -19,7 +19,7 @@ function spread(labels) {
 function scales(curves, width, right) {
   const from = Math.min(...curves.map((curve) => curve.from));
   const to = Math.max(...curves.map((curve) => curve.to));
-  const yTicks = roundTicks(Math.max(...curves.map((curve) => curve.level)), 3);
+  const yTicks = roundTicks(1.15 * Math.max(...curves.map((curve) => curve.level)), 3);
   const x = (s) => LEFT + ((s - from) / (to - from)) * (width - LEFT - right);
   const y = (level) => FLOOR - (level / yTicks.at(-1)) * (FLOOR - TOP);
   return { from, to, x, y, yTicks };
@@ -29,12 +29,13 @@ function drawAxes(svg, { from, to, x, y, yTicks }, isOpenEnded) {
   for (const tick of yTicks) {
     svg.append(svgElement("line", { x1: x(from), x2: x(to), y1: y(tick), y2: y(tick), class: "c-grid" }));
     const at = { x: LEFT - 8, y: y(tick) + 4, class: "c-axis", "text-anchor": "end" };
-    svg.append(svgElement("text", at, figure(tick)));
+    svg.append(svgElement("text", at, plain(tick)));
   }
+  svg.append(svgElement("line", { x1: x(from), x2: x(to), y1: FLOOR, y2: FLOOR, class: "c-base" }));
   const marks = roundTicks(to, 4).filter((tick) => tick <= to * 1.001);
   for (const tick of from < 0 ? [from, ...marks] : marks) {
     const at = { x: x(tick), y: FLOOR + 18, class: "c-axis", "text-anchor": "middle" };
-    if (!isOpenEnded || tick <= 0) svg.append(svgElement("text", at, figure(tick)));
+    if (!isOpenEnded || tick <= 0) svg.append(svgElement("text", at, plain(tick)));
   }
 }
 
@@ -49,8 +50,7 @@ function drawCurve(svg, curve, { x, y }, index) {
   const [start, end, level] = [x(curve.from), x(curve.to), y(curve.level)];
   const middle = curve.isOpenEnded ? start + (end - start) * 0.7 : end;
   const style = `c-line${index ? ` c-line-${index + 1}` : ""}`;
-  const drop = curve.isOpenEnded ? "" : `V${FLOOR}`;
-  svg.append(svgElement("path", { d: `M${start} ${FLOOR}V${level}H${middle}${drop}`, class: style }));
+  svg.append(svgElement("path", { d: `M${start} ${level}H${middle}`, class: style }));
   if (curve.isOpenEnded) {
     svg.append(svgElement("path", { d: `M${middle} ${level}H${end}`, class: "c-line c-open" }));
   }

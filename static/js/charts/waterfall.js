@@ -1,7 +1,7 @@
 // The waterfall of one request: a bar for each phase, on one time axis. The table beside it is the
 // text form.
 
-import { figure, roundTicks } from "../lib/format.js";
+import { plain, roundTicks } from "../lib/format.js";
 import { frame, hatch, svgElement } from "../lib/svg.js";
 
 const ROW = 26;
@@ -21,7 +21,7 @@ export function layOut(parts, width) {
       x: LABEL + part.start * scale,
       y: row * ROW + (ROW - BAR) / 2,
       width: Math.max(1, part.duration * scale),
-      text: `${figure(part.duration / 1000)} ms`,
+      text: `${part.text} ms`,
     })),
     ticks: ticks.map((ms) => ({ ms, x: LABEL + ms * 1000 * scale })),
     height: parts.length * ROW,
@@ -31,7 +31,7 @@ export function layOut(parts, width) {
 function drawAxis(svg, { ticks, height }) {
   for (const { ms, x } of ticks) {
     svg.append(svgElement("line", { x1: x, x2: x, y1: 0, y2: height, class: "c-grid" }));
-    const label = `${ms}${ms === ticks.at(-1).ms ? " ms" : ""}`;
+    const label = `${plain(ms)}${ms === ticks.at(-1).ms ? " ms" : ""}`;
     svg.append(
       svgElement("text", { x, y: height + 16, class: "c-axis", "text-anchor": "middle" }, label),
     );

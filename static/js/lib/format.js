@@ -26,6 +26,12 @@ export function fixed(value, decimals) {
   return value < 0 && Number(text.replaceAll(",", "")) !== 0 ? MINUS + text : text;
 }
 
+// A number as it is, without zeros at its end: 10 → "10", 59.995 → "59.995", −5 → "−5".
+export function plain(value, digits = 6) {
+  const text = grouped(String(Number(Math.abs(value).toPrecision(digits))));
+  return value < 0 ? MINUS + text : text;
+}
+
 // 90 → "1 min 30 s"; 0.4 → "0.4 s"; 7320 → "2 h 2 min".
 export function duration(seconds) {
   if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;

@@ -1,22 +1,22 @@
 // What the load means, in sentences for the page and for whoever cannot see the curve.
 
-import { duration, figure } from "./format.js";
+import { duration, plain } from "./format.js";
 import { highestPercentile, plannedDuration, plannedRequests } from "./load.js";
 
 function distance(seconds) {
-  return seconds < 1 ? `${figure(seconds * 1000)} ms` : `${figure(seconds)} s`;
+  return seconds < 1 ? `${plain(seconds * 1000)} ms` : `${plain(seconds)} s`;
 }
 
 export function curveSentence(load) {
   if (load.model === "over" || load.model === "open") {
     const [count, length] = [plannedRequests(load), plannedDuration(load)];
     const gap = length / count;
-    const last = figure((count - 1) * gap);
+    const last = plain((count - 1) * gap);
     return `One request every ${distance(gap)}; the first at 0 s, the last at ${last} s.`;
   }
-  const who = load.model === "closed" ? `${figure(load.connections)} connections send` : "One connection sends";
+  const who = load.model === "closed" ? `${plain(load.connections)} connections send` : "One connection sends";
   const until = load.requests
-    ? `until ${figure(load.requests)} requests are done; how long that takes is up to the target.`
+    ? `until ${plain(load.requests)} requests are done; how long that takes is up to the target.`
     : `for ${duration(load.duration_s)}; how many requests that makes is up to the target.`;
   return `${who}, each request after the reply to the one before, ${until}`;
 }

@@ -19,6 +19,7 @@ function draw() {
     name: dataset.part,
     start: Number(dataset.start),
     duration: Number(dataset.duration),
+    text: dataset.text,
   }));
   drawWaterfall(svg, parts);
 }

@@ -1,0 +1,21 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { curveSentence, estimate } from "../../static/js/lib/load_words.js";
+
+test("the sentence names the distance, the first and the last start", () => {
+  const sentence = curveSentence({ model: "over", requests: 100, over_s: 10 });
+  assert.equal(sentence, "One request every 100 ms; the first at 0 s, the last at 9.9 s.");
+});
+
+test("where the target decides, the sentence says so", () => {
+  const sentence = curveSentence({ model: "closed", connections: 50, requests: 1000 });
+  assert.match(sentence, /50 connections send/);
+  assert.match(sentence, /up to the target/);
+});
+
+test("the estimate counts the warm-up into the duration only", () => {
+  const load = { model: "over", requests: 100, over_s: 10 };
+  assert.deepEqual(estimate(load, 5), { duration: "15 s", requests: "100", percentile: "p90" });
+  assert.equal(estimate({ model: "sequential", duration_s: 5 }, 0).requests, "–");
+});

@@ -1,0 +1,78 @@
+"""Reads of plans: the list without a query a row, and what versions changed."""
+
+import pytest
+
+from campaigns.domain.plan import Load, Model
+from campaigns.queries.plans import changes_between, field_name, load_words, plans_of, versions_of
+from campaigns.services.plans import edit_plan
+from tests.factories import make_plan, plan_spec
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_list_has_the_latest_version_of_each(project, as_alice):
+    first = make_plan(project, "A")
+    make_plan(project, "B")
+    edit_plan(
+        by=as_alice, plan=first.plan, name="A", spec=plan_spec(model="sequential", requests=5)
+    )
+    assert [(plan.name, plan.newest.number) for plan in plans_of(project, as_alice)] == [
+        ("A", 2),
+        ("B", 1),
+    ]
+
+
+def test_the_list_needs_the_same_queries_for_one_plan_and_for_many(
+    project, as_alice, django_assert_num_queries
+):
+    for _ in range(5):
+        make_plan(project)
+    with django_assert_num_queries(2):
+        assert len(plans_of(project, as_alice)) == 5
+
+
+def test_a_stranger_s_list_is_empty(project, as_charlie):
+    make_plan(project)
+    assert plans_of(project, as_charlie) == []
+
+
+def test_a_version_says_what_it_changed(project, as_alice):
+    version = make_plan(project)
+    spec = {**plan_spec(model="over", requests=200, over_s=10), "warm_up_s": 3}
+    edit_plan(by=as_alice, plan=version.plan, name="x", spec=spec)
+    newest, first = versions_of(version.plan)
+    assert ("requests", "100", "200") in newest.changes
+    assert first.changes == []
+
+
+def test_changes_name_fields_as_people_do():
+    before = {"steps": [{"path": "/"}], "load": {"duration_s": None, "rate_per_s": 2.0}}
+    after = {"steps": [{"path": "/a"}], "load": {"duration_s": 30.0, "rate_per_s": 2.5}}
+    assert changes_between(before, after) == [
+        ("path", "/", "/a"),
+        ("duration, s", "–", "30"),
+        ("rate, per s", "2", "2.5"),
+    ]
+    assert field_name("steps.1.path") == "step 2 path"
+
+
+def test_headers_and_statuses_are_compared_as_a_whole():
+    before = {"expected_status": ["2xx"], "headers": [["A", "1"]]}
+    after = {"expected_status": ["2xx", "304"], "headers": []}
+    assert changes_between(before, after) == [
+        ("expected status", "2xx", "2xx, 304"),
+        ("headers", "A: 1", "–"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("load", "words"),
+    [
+        (Load(Model.OVER, requests=100, over_s=10), "100 requests over 10 s"),
+        (Load(Model.OPEN, rate_per_s=37.5, duration_s=60), "37.5 requests/s, 60 s"),
+        (Load(Model.CLOSED, connections=50, requests=1000), "50 connections, 1,000 requests"),
+        (Load(Model.SEQUENTIAL, requests=20), "one after another, 20 requests"),
+    ],
+)
+def test_a_load_in_words(load, words):
+    assert load_words(load) == words

@@ -1,0 +1,58 @@
+"""What the page of a single request says about its result."""
+
+from datetime import UTC, datetime, timedelta
+
+from campaigns.models import Probe
+from campaigns.queries.probes import is_given_up, is_waiting_long, report_of
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+PARTS = {"dns": None, "connect": 1000, "tls": 8000, "send": 90, "wait": 14_000, "receive": 600}
+
+
+def report(**result):
+    return report_of(Probe(result=result), NOW)
+
+
+def test_the_parts_follow_each_other_with_equal_decimals():
+    parts = report(status=200, parts_us=PARTS, response_us=23_690).parts
+    assert [part.name for part in parts] == ["connect", "tls", "send", "wait", "receive"]
+    assert parts[1].start_us == 1000
+    assert [part.duration_ms for part in parts] == ["1.00", "8.00", "0.09", "14.00", "0.60"]
+
+
+def test_a_reply_reads_as_its_status_and_phrase():
+    assert report(status=200, reason="OK").sentence == "200 OK."
+    assert report(status=404, reason="").sentence == "404 Not Found."
+
+
+def test_an_error_says_what_happened_and_how_to_mend_it():
+    answer = report(error="connect_refused")
+    assert answer.sentence == "No reply: connection refused."
+    assert "nothing listens on this port" in answer.mend
+    assert not answer.is_ok
+
+
+def test_an_error_after_the_status_keeps_both():
+    answer = report(status=200, reason="OK", error="eof_mid_body")
+    assert answer.sentence == "200 OK, but connection closed in the middle of the reply."
+
+
+def test_a_redirect_says_that_it_is_not_followed():
+    assert "not followed" in report(status=301, reason="Moved").mend
+
+
+def test_the_days_until_the_certificate_ends_are_counted():
+    certificate = {"subject": "x", "not_after": "2026-12-01T12:00:00+00:00"}
+    assert report(status=200, certificates=[certificate]).certificate_days_left == 10
+
+
+def test_waiting_is_long_after_10_s_and_given_up_after_two_minutes():
+    fresh = Probe(requested_at=NOW - timedelta(seconds=9))
+    old = Probe(requested_at=NOW - timedelta(seconds=11))
+    lost = Probe(requested_at=NOW - timedelta(seconds=121))
+    assert [is_waiting_long(probe, NOW) for probe in (fresh, old, lost)] == [False, True, True]
+    assert [is_given_up(probe, NOW) for probe in (fresh, old, lost)] == [False, False, True]
+
+
+def test_an_empty_result_is_survived():
+    assert report().parts == []

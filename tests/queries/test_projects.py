@@ -1,0 +1,62 @@
+"""Reads of projects, targets and injectors: right numbers, no query a row."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.models import InjectorHost
+from campaigns.permissions import Role
+from campaigns.queries import injectors, projects, targets
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_membership,
+    make_project,
+    make_target,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_role_has_its_line():
+    assert set(projects.ROLES) == set(Role)
+
+
+def test_projects_are_counted_without_multiplying(project, as_alice):
+    for _ in range(2):
+        make_target(project)
+        make_campaign(project)
+    (found,) = projects.projects_of(as_alice)
+    assert (found.n_targets, found.n_campaigns, found.n_members) == (2, 2, 3)
+    assert found.role == Role.OWNER
+
+
+def test_the_projects_of_a_stranger_are_none(project, as_charlie):
+    assert not projects.projects_of(as_charlie).exists()
+
+
+def test_many_projects_need_one_query(as_alice, alice, django_assert_num_queries):
+    for _ in range(4):
+        make_membership(make_project(), alice, Role.VIEWER)
+    with django_assert_num_queries(1):
+        assert len(projects.projects_of(as_alice)) == 4
+
+
+def test_many_targets_need_two_queries(project, as_alice, django_assert_num_queries):
+    for _ in range(4):
+        make_endpoint(make_target(project))
+    with django_assert_num_queries(2):
+        for target in targets.targets_of(project, as_alice):
+            assert len(target.used_endpoints) == 1
+
+
+def test_a_host_that_was_silent_for_a_while_does_not_answer():
+    now = timezone.now()
+    InjectorHost.objects.create(name="a", slots=2, seen_at=now, started_at=now)
+    silent = now - timedelta(seconds=60)
+    InjectorHost.objects.create(name="b", slots=2, seen_at=silent, started_at=silent)
+    assert [(host.name, host.is_alive, host.busy) for host in injectors.hosts()] == [
+        ("a", True, 0),
+        ("b", False, 0),
+    ]

@@ -1,0 +1,51 @@
+"""Certificates as servers send them, read into facts."""
+
+import base64
+from datetime import UTC, datetime
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from campaigns.services.certificates import chain_facts
+
+
+def der(key, names=("shop.example",), digest=None) -> str:
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shop.example")])
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(255)
+        .not_valid_before(datetime(2026, 1, 1, tzinfo=UTC))
+        .not_valid_after(datetime(2027, 1, 1, tzinfo=UTC))
+    )
+    if names:
+        alternative = x509.SubjectAlternativeName([x509.DNSName(each) for each in names])
+        builder = builder.add_extension(alternative, critical=False)
+    certificate = builder.sign(key, digest)
+    return base64.b64encode(certificate.public_bytes(serialization.Encoding.DER)).decode()
+
+
+def test_an_elliptic_certificate_is_read_in_full():
+    (facts,) = chain_facts([der(ec.generate_private_key(ec.SECP256R1()), digest=hashes.SHA256())])
+    assert facts["subject"] == "shop.example"
+    assert facts["names"] == ["shop.example"]
+    assert facts["key"] == "ECDSA secp256r1"
+    assert "sha256" in facts["signature"].lower()
+    assert facts["not_after"].startswith("2027-01-01")
+    assert facts["self_signed"] is True
+    assert facts["serial"] == "ff"
+
+
+def test_the_kinds_of_keys_are_told_apart():
+    rsa_key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    assert chain_facts([der(rsa_key, digest=hashes.SHA256())])[0]["key"] == "RSA 2048"
+    assert chain_facts([der(ed25519.Ed25519PrivateKey.generate())])[0]["key"] == "Ed25519"
+
+
+def test_what_is_no_certificate_is_left_out():
+    key = ec.generate_private_key(ec.SECP256R1())
+    assert chain_facts(["!!", base64.b64encode(b"garbage").decode()]) == []
+    assert chain_facts([der(key, names=(), digest=hashes.SHA256())])[0]["names"] == []

@@ -1,0 +1,75 @@
+"""Plans: each edit that says something else is a version; versions never change."""
+
+import pytest
+
+from campaigns.domain.errors import Forbidden, InvalidFields, InvalidPlan, Refused
+from campaigns.services.plans import archive_plan, create_plan, edit_plan
+from tests.factories import plan_spec
+
+pytestmark = pytest.mark.django_db
+
+
+def make(as_bob, project, name="Load", spec=None):
+    return create_plan(by=as_bob, project=project, name=name, spec=spec or plan_spec())
+
+
+def test_a_plan_begins_with_version_1_in_its_full_form(project, as_bob, bob):
+    version = make(as_bob, project)
+    assert (version.number, version.created_by) == (1, bob)
+    assert version.spec == version.value().to_json()
+
+
+def test_an_edit_makes_a_version_and_leaves_the_earlier_one_as_it_was(project, as_bob):
+    first = make(as_bob, project)
+    spec = plan_spec(model="over", requests=200, over_s=10)
+    second = edit_plan(by=as_bob, plan=first.plan, name="Load", spec=spec)
+    assert second.number == 2
+    first.refresh_from_db()
+    assert first.spec["load"]["requests"] == 100
+
+
+def test_an_unchanged_spec_makes_no_version_even_under_a_new_name(project, as_bob):
+    first = make(as_bob, project)
+    again = edit_plan(by=as_bob, plan=first.plan, name="Other", spec=plan_spec())
+    assert again.pk == first.pk
+    first.plan.refresh_from_db()
+    assert first.plan.name == "Other"
+
+
+def test_a_wrong_spec_is_refused_field_by_field_and_leaves_no_plan(project, as_bob):
+    with pytest.raises(InvalidPlan) as refusal:
+        make(as_bob, project, spec=plan_spec(model="open", rate_per_s=-1))
+    assert "load.rate_per_s" in refusal.value.errors
+    assert not project.plans.exists()
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 101])
+def test_a_plan_needs_a_name_of_a_fitting_length(name, project, as_bob):
+    with pytest.raises(InvalidFields) as refusal:
+        make(as_bob, project, name=name)
+    assert list(refusal.value.errors) == ["name"]
+
+
+def test_a_name_that_is_taken_is_refused_beside_the_name(project, as_bob):
+    make(as_bob, project)
+    with pytest.raises(InvalidFields) as refusal:
+        make(as_bob, project)
+    assert "already" in refusal.value.errors["name"]
+
+
+def test_a_viewer_may_not_make_edit_or_archive(project, as_bob, as_vera):
+    plan = make(as_bob, project).plan
+    with pytest.raises(Forbidden):
+        make(as_vera, project, name="x")
+    with pytest.raises(Forbidden):
+        edit_plan(by=as_vera, plan=plan, name="x", spec=plan_spec())
+    with pytest.raises(Forbidden):
+        archive_plan(by=as_vera, plan=plan)
+
+
+def test_an_archived_plan_takes_no_versions(project, as_bob):
+    plan = make(as_bob, project).plan
+    archive_plan(by=as_bob, plan=plan)
+    plan.refresh_from_db()
+    with pytest.raises(Refused, match="archived"):
+        edit_plan(by=as_bob, plan=plan, name="Load", spec=plan_spec())

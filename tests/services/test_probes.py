@@ -1,0 +1,80 @@
+"""Trying one request: who may, what is stored, and that an answer counts once."""
+
+import pytest
+
+from campaigns import queue
+from campaigns.domain.errors import Forbidden, InvalidPlan, Refused
+from campaigns.models import Probe
+from campaigns.services.probes import finish_probe, order_of, request_probe
+from campaigns.services.targets import archive_target
+from tests.factories import make_endpoint, make_target
+
+pytestmark = pytest.mark.django_db
+STEP = {"method": "post", "path": "/soap", "headers": [["X-A", "1"]], "body": "<soap/>"}
+
+
+@pytest.fixture
+def endpoint(project):
+    return make_endpoint(make_target(project), "https", verify_tls=False)
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    rung = []
+    monkeypatch.setattr(queue, "send", lambda name, args: rung.append((name, args)))
+    return rung
+
+
+def test_a_request_is_stored_and_a_worker_is_called_after_the_commit(
+    endpoint, as_bob, sent, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+        assert not sent
+    assert sent == [("workers.probe", [probe.pk])]
+    assert probe.request["method"] == "POST"
+
+
+def test_a_wrong_request_is_refused_by_the_plan_s_own_rules(endpoint, as_bob):
+    with pytest.raises(InvalidPlan) as refusal:
+        request_probe(by=as_bob, endpoint=endpoint, request={"method": "GET", "path": "no slash"})
+    assert "steps.0.path" in refusal.value.errors
+
+
+def test_a_viewer_may_not_send(endpoint, as_vera):
+    with pytest.raises(Forbidden):
+        request_probe(by=as_vera, endpoint=endpoint, request=STEP)
+
+
+def test_nothing_is_sent_to_an_archived_target(endpoint, as_bob):
+    archive_target(by=as_bob, target=endpoint.target)
+    endpoint.target.refresh_from_db()
+    with pytest.raises(Refused, match="archived"):
+        request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+
+
+def test_the_order_has_the_endpoint_and_the_allowed_networks(endpoint, as_bob, settings):
+    settings.ALLOWED_NETWORKS = ["10.0.0.0/8"]
+    order = order_of(request_probe(by=as_bob, endpoint=endpoint, request=STEP))
+    assert order["probe"] is True
+    assert order["endpoint"]["verify_tls"] is False
+    assert order["policy"] == {"allow": ["10.0.0.0/8"]}
+
+
+def test_the_first_answer_counts(endpoint, as_bob):
+    probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+    finish_probe(probe_id=probe.pk, result={"status": 200})
+    finish_probe(probe_id=probe.pk, result={"status": 500})
+    assert Probe.objects.get(pk=probe.pk).result["status"] == 200
+
+
+def test_what_a_target_may_send_is_stored_bounded_and_without_nul(endpoint, as_bob):
+    probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+    finish_probe(
+        probe_id=probe.pk,
+        result={"status": 200, "snippet": "\x00" * 9000, "headers": [["X\x00", "a\x00b"]] * 900},
+    )
+    result = Probe.objects.get(pk=probe.pk).result
+    assert result["snippet"] == "�" * 4000
+    assert len(result["headers"]) == 200
+    assert result["headers"][0] == ["X�", "a�b"]
