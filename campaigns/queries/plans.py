@@ -8,7 +8,6 @@ from campaigns.domain.plan import Load, Model
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Actor
 
-
 _UNITS = {"_per_s": ", per s", "_s": ", s"}
 
 
