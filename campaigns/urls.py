@@ -2,7 +2,22 @@
 
 from django.urls import path
 
-from campaigns.views import accounts, health, injectors, plans, probes, projects, targets, tokens
+from campaigns.views import (
+    accounts,
+    campaigns,
+    comparisons,
+    health,
+    history,
+    injectors,
+    plans,
+    probes,
+    projects,
+    runs,
+    shares,
+    streams,
+    targets,
+    tokens,
+)
 
 health_urls = [
     path("healthz", health.healthz, name="healthz"),
@@ -55,9 +70,48 @@ injector_urls = [
     path("injectors/", injectors.injector_list, name="injector-list"),
 ]
 
+campaign_urls = [
+    path("projects/<int:project>/campaigns/", campaigns.campaign_list, name="campaign-list"),
+    path("projects/<int:project>/campaigns/new/", campaigns.campaign_new, name="campaign-new"),
+    path(
+        "projects/<int:project>/campaigns/estimate/",
+        campaigns.campaign_estimate,
+        name="campaign-estimate",
+    ),
+    path("campaigns/<int:campaign>/", campaigns.campaign_detail, name="campaign-detail"),
+    path("campaigns/<int:campaign>/start/", campaigns.campaign_start, name="campaign-start"),
+    path("campaigns/<int:campaign>/stop/", campaigns.campaign_stop, name="campaign-stop"),
+    path("campaigns/<int:campaign>/repeat/", campaigns.campaign_repeat, name="campaign-repeat"),
+    path("campaigns/<int:campaign>/stream/", streams.campaign_stream, name="campaign-stream"),
+    path("campaigns/<int:campaign>/tables.csv", campaigns.campaign_csv, name="campaign-csv"),
+]
+
+run_urls = [
+    path("projects/<int:project>/history/", history.run_list, name="run-list"),
+    path("runs/<int:run>/", runs.run_detail, name="run-detail"),
+    path("runs/<int:run>/stop/", runs.run_stop, name="run-stop"),
+    path("runs/<int:run>/stream/", streams.run_stream, name="run-stream"),
+    path("runs/<int:run>/tables.csv", runs.run_csv, name="run-csv"),
+    path("runs/<int:run>/seconds.csv", runs.run_seconds_csv, name="run-seconds-csv"),
+    path("compare/<int:baseline>/<int:candidate>/", comparisons.comparison, name="comparison"),
+    path("compare/", comparisons.comparison_choose, name="comparison-choose"),
+]
+
+share_urls = [
+    path("projects/<int:project>/shares/", shares.share_list, name="share-list"),
+    path("campaigns/<int:campaign>/share/", shares.campaign_share, name="campaign-share"),
+    path("runs/<int:run>/share/", shares.run_share, name="run-share"),
+    path("shares/<int:share>/revoke/", shares.share_revoke, name="share-revoke"),
+    path("s/<str:token>/", shares.share_view, name="share-view"),
+    path("s/<str:token>/stream/", streams.share_stream, name="share-stream"),
+]
+
 urlpatterns = [
     *account_urls,
     *project_urls,
+    *campaign_urls,
+    *run_urls,
+    *share_urls,
     *target_urls,
     *plan_urls,
     *injector_urls,

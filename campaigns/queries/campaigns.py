@@ -6,6 +6,7 @@ from functools import cached_property
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
+from campaigns.domain.blocks import order_of_runs
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.domain.plan import ConnectionMode, Plan
@@ -185,3 +186,35 @@ def runs_of(campaign: Campaign) -> list[Run]:
     """All runs of a campaign in their order."""
     related = ("test__endpoint", "test__plan_version__plan")
     return list(campaign.runs.select_related(*related).order_by("position"))
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewTurn:
+    """One run in the preview of the order; `shade` tells plans apart."""
+
+    scheme: str
+    mode: str
+    plan: str
+    shade: int
+
+
+_MOST_BLOCKS, _MOST_TURNS = 10, 24
+
+
+def order_preview(
+    grid: Grid, keys: list[str], *, repeats: int, is_random: bool, seed: int
+) -> list[list[PreviewTurn]]:
+    """The first blocks in the order in which they will really run; [] where there are too many."""
+    if not keys or len(keys) > _MOST_TURNS:
+        return []
+    cells = [grid.cells[key] for key in keys]
+    shades = {plan: n for n, plan in enumerate(dict.fromkeys(plan for plan, _ in cells))}
+    turns = order_of_runs(len(keys), min(repeats, _MOST_BLOCKS), is_random=is_random, seed=seed)
+    blocks: dict[int, list[PreviewTurn]] = {}
+    for turn in turns:
+        plan, arm = cells[turn.test]
+        seen = PreviewTurn(
+            arm.endpoint.scheme, str(arm.mode), plan.version.plan.name, shades[plan] % 4
+        )
+        blocks.setdefault(turn.repeat, []).append(seen)
+    return list(blocks.values())

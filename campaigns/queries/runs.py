@@ -6,9 +6,13 @@ from typing import Any
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
+from campaigns.domain.latency_table import Line, plain_table
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.outcomes import WORDS, Kind
 from campaigns.domain.plan import Model, Plan, planned_duration_s, planned_requests
+from campaigns.domain.repeats import Figures, figures_of
+from campaigns.domain.snapshot import Total
+from campaigns.domain.tables import Cell
 from campaigns.models import Project, Run, RunEvent, RunSummary
 from campaigns.permissions import Actor
 from campaigns.queries.series import Point
@@ -153,6 +157,7 @@ class HistoryFilter:
 
     target: int | None = None
     plan: int | None = None
+    campaign: int | None = None
     state: str = ""
     since: datetime | None = None
 
@@ -164,6 +169,8 @@ def history(actor: Actor, project: Project, by: HistoryFilter) -> QuerySet[Run]:
         found = found.filter(target=by.target)
     if by.plan:
         found = found.filter(test__plan_version__plan=by.plan)
+    if by.campaign:
+        found = found.filter(campaign=by.campaign)
     if by.state:
         found = found.filter(_state_is(by.state))
     if by.since:
@@ -194,3 +201,26 @@ def _state_is(word: str):
     if word in {"valid", "suspicious", "invalid"}:
         return Q(validity=word)
     return Q(outcome=word)
+
+
+_SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")
+_NOTHING = "No figures: nothing was measured."
+
+
+def history_rows(runs: list[Run]) -> list[tuple[Run, list[Cell]]]:
+    """The runs with their figures; every column has equal decimals over the page."""
+    summaries = RunSummary.objects.in_bulk([run.summary_id for run in runs if run.summary_id])
+    lines = [Line(run.label, _figures(summaries.get(run.summary_id)), why=_NOTHING) for run in runs]
+    table = plain_table("history", "Runs", lines)
+    keys = [column.key for column in table.columns]
+    chosen = [keys.index(key) for key in _SHOWN]
+    return [
+        (run, [row.cells[index] for index in chosen])
+        for run, row in zip(runs, table.rows, strict=True)
+    ]
+
+
+def _figures(summary: RunSummary | None) -> Figures | None:
+    if summary is None:
+        return None
+    return figures_of(Total.from_json(summary.total), summary.duration_s)

@@ -15,9 +15,10 @@ const MOST_KINDS = 4;
 
 // `frame` holds [data-panel] elements with a canvas each; `plan` is
 // {seconds, warmUp, intended, scheme, words: {kind: sentence}}.
-export function overTime(frame, plan) {
+export function overTime(frame, firstPlan) {
+  let plan = firstPlan;
   const panels = {
-    requests: panel(frame, "requests", requestsConfig(plan)),
+    requests: panel(frame, "requests", requestsConfig()),
     response: panel(frame, "response", responseConfig()),
     errors: panel(frame, "errors", errorsConfig(true)),
   };
@@ -25,8 +26,10 @@ export function overTime(frame, plan) {
   let points = [];
   let at = null;
 
-  function show(next, isLive = false) {
+  // `nextPlan` where another run is shown from now on.
+  function show(next, isLive = false, nextPlan = plan) {
     points = next;
+    plan = nextPlan;
     const range = rangeOf(points, plan, isLive);
     setRequests(panels.requests, points, plan);
     setResponse(panels.response, points, plan);
@@ -93,8 +96,8 @@ const fromZero = {
   ticks: { maxTicksLimit: 4, callback: (value) => figure(value) },
 };
 
-function requestsConfig(plan) {
-  const words = (point) =>
+function requestsConfig() {
+  const words = (point, plan) =>
     `completed ${point.ok}` + (point.failed ? `, failed ${point.failed}` : "") +
     (plan.intended ? ` of ${figure(plan.intended)}` : "") +
     (point.dropped ? `, dropped ${point.dropped}` : "");

@@ -1,0 +1,38 @@
+"""The filters of the history of runs."""
+
+from django import forms
+
+from campaigns.forms.campaigns import SINCE_DAYS, since_days
+from campaigns.models import Project
+from campaigns.queries.runs import HISTORY_STATES, HistoryFilter
+
+
+class HistoryFilterForm(forms.Form):
+    """A value that makes no sense is as good as none."""
+
+    target = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
+    plan = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
+    campaign = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    state = forms.ChoiceField(required=False, choices=[("", "State: any"), *HISTORY_STATES.items()])
+    since = forms.ChoiceField(
+        required=False,
+        choices=[("", "Since: ever"), *((d, f"Last {w}") for d, w in SINCE_DAYS.items())],
+    )
+
+    def __init__(self, *args, project: Project, **kwargs):
+        super().__init__(*args, **kwargs)
+        targets = project.targets.order_by("name").values_list("pk", "name")
+        plans = project.plans.order_by("name").values_list("pk", "name")
+        self.fields["target"].choices = [("", "Target: any"), *targets]
+        self.fields["plan"].choices = [("", "Plan: any"), *plans]
+
+    def chosen(self) -> HistoryFilter:
+        self.is_valid()
+        values = self.cleaned_data
+        return HistoryFilter(
+            target=values.get("target"),
+            plan=values.get("plan"),
+            campaign=values.get("campaign"),
+            state=values.get("state", ""),
+            since=since_days(values.get("since", "")),
+        )

@@ -1,0 +1,22 @@
+"""The form of a share link."""
+
+from django import forms
+
+from campaigns.services.shares import MAX_DAYS
+
+
+class ShareForm(forms.Form):
+    days = forms.IntegerField(
+        label="Lives for",
+        min_value=1,
+        max_value=MAX_DAYS,
+        initial=30,
+        widget=forms.NumberInput(attrs={"class": "input-number"}),
+        error_messages={"required": "Say for how many days the link lives."},
+    )
+    note = forms.CharField(
+        label="For whom or what for",
+        required=False,
+        max_length=100,
+        widget=forms.TextInput(attrs={"class": "input-name", "autocomplete": "off"}),
+    )

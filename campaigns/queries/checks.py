@@ -1,0 +1,79 @@
+"""What is checked before a campaign starts: may its addresses be tested, does one answer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from django.conf import settings
+
+from campaigns.domain.addresses import parse_networks, vet
+from campaigns.domain.lifecycle import ACTIVE_STATES
+from campaigns.models import Endpoint, Run
+from campaigns.queries.injectors import hosts
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """`shape` is the glyph: good, warn, bad or info."""
+
+    shape: str
+    text: str
+
+
+def checks_before_start(endpoints: Sequence[Endpoint], injectors: int) -> list[Check]:
+    """In the order in which a start would fail."""
+    return [*_addresses(endpoints), _injectors(injectors), *_busy_targets(endpoints)]
+
+
+def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
+    networks = parse_networks(settings.ALLOWED_NETWORKS)
+    if not networks:
+        yield Check(
+            "bad",
+            "This installation allows no network to be tested yet. "
+            "List networks in BENCHSITE_ALLOWED_NETWORKS.",
+        )
+        return
+    allowed = []
+    for host in dict.fromkeys(endpoint.host for endpoint in endpoints):
+        if not _is_literal(host):
+            yield Check("info", f"{host} is resolved and checked by the injector at the start")
+            continue
+        refusal = vet(host, networks)
+        if refusal:
+            yield Check("bad", refusal)
+        else:
+            allowed.append(host)
+    if allowed:
+        yield Check("good", f"{', '.join(allowed)} may be tested from here")
+
+
+def _is_literal(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _injectors(wanted: int) -> Check:
+    alive = [host for host in hosts() if host.is_alive]
+    slots = sum(host.slots for host in alive)
+    free = sum(max(0, host.slots - host.busy) for host in alive)
+    if not alive:
+        return Check(
+            "bad",
+            "No injector answers. Start one with: celery -A benchsite worker -Q inject",
+        )
+    if slots < wanted:
+        return Check("bad", f"Each run wants {wanted} injectors, and there are {slots}.")
+    if free < wanted:
+        return Check("warn", f"{free} of {slots} injectors are free; the first run waits for them.")
+    return Check("good", f"{free} of {slots} injectors are free")
+
+
+def _busy_targets(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
+    targets = {endpoint.target_id for endpoint in endpoints}
+    active = Run.objects.filter(target__in=targets, state__in=ACTIVE_STATES)
+    for run in active.select_related("target"):
+        yield Check("info", f"{run.target.name} is being measured; the first run waits for it")

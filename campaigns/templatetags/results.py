@@ -1,0 +1,131 @@
+"""Words of campaign and run pages: durations, arms, names, and where marks stand in a cell."""
+
+from datetime import datetime, timedelta
+from math import ceil
+
+from django import template
+from django.utils import timezone
+
+from campaigns.models import Campaign, Run
+from campaigns.queries.estimates import LOCAL_PORTS, HighestPercentile
+
+register = template.Library()
+_MODES = {"new": "new connection", "resumed": "resumed session", "keep-alive": "keep-alive"}
+
+
+@register.filter
+def clock_words(seconds: float | None) -> str:
+    """A duration: 46 min 40 s, 1 h 3 min, 12 s."""
+    if seconds is None:
+        return "–"
+    whole = ceil(seconds)
+    hours, minutes = divmod(whole // 60, 60)
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    if minutes:
+        return f"{minutes} min {whole % 60} s" if whole % 60 else f"{minutes} min"
+    return f"{whole} s"
+
+
+@register.filter
+def ends_at(seconds: float) -> datetime:
+    return timezone.now() + timedelta(seconds=seconds)
+
+
+@register.filter
+def took(campaign: Campaign) -> str:
+    if not (campaign.started_at and campaign.finished_at):
+        return "–"
+    return clock_words((campaign.finished_at - campaign.started_at).total_seconds())
+
+
+@register.filter
+def percentile_words(highest: HighestPercentile | None) -> str:
+    """p99.9 (12 beyond it); why none where there is none."""
+    if highest is None:
+        return "–"
+    if not highest.label:
+        return f"none: {highest.n} requests are too few"
+    return f"{highest.label} ({highest.beyond:,} beyond it)"
+
+
+@register.filter
+def injectors_for_ports(ports: int) -> int:
+    return ceil(ports / LOCAL_PORTS)
+
+
+@register.filter
+def cell_key(plan, arm) -> str:
+    return plan.cell_key(arm)
+
+
+@register.filter
+def mode_words(mode: str) -> str:
+    return _MODES.get(mode, mode)
+
+
+@register.filter
+def arm_words(run: Run) -> str:
+    """HTTPS keep-alive, from the run's frozen copy."""
+    return f"{run.snapshot['endpoint']['scheme'].upper()} {run.snapshot['connection_mode']}"
+
+
+@register.filter
+def target_names(campaign: Campaign) -> str:
+    names = dict.fromkeys(test.endpoint.target.name for test in campaign.tests.all())
+    return ", ".join(names) or "–"
+
+
+@register.filter
+def plan_names(campaign: Campaign) -> str:
+    names = dict.fromkeys(str(test.plan_version) for test in campaign.tests.all())
+    shown = list(names)[:3]
+    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+@register.filter
+def signed_second(second: int | None) -> str:
+    """27 s, −10 s; "" where it is not known."""
+    if second is None:
+        return ""
+    return f"{second} s".replace("-", "\u2212")
+
+
+@register.filter
+def add_number(first: float, second: float) -> float:
+    return round(first + second, 3)
+
+
+@register.filter
+def percent_words(share: float) -> str:
+    return f"{share * 100:g}\u202f%"
+
+
+@register.filter
+def without_scheme(label: str) -> str:
+    """The arm's name after its scheme, which stands beside it in its colour."""
+    head, _, rest = label.partition(" ")
+    return rest if head.lower() in {"http", "https"} else label
+
+
+@register.filter
+def badge_state(run: Run) -> str:
+    """The state while a run is not done; then its validity, or how it ended."""
+    if not run.is_done:
+        return run.state
+    if run.outcome not in {"complete", "partial"}:
+        return run.outcome
+    return "partial" if run.outcome == "partial" else (run.validity or run.outcome)
+
+
+@register.filter
+def badge_words(run: Run) -> str:
+    if not run.is_done:
+        return run.state
+    return f"{run.outcome}, {run.validity}" if run.validity else run.outcome
+
+
+@register.filter
+def without_query(path: str) -> str:
+    """A path as strangers may see it: what follows the question mark may be a secret."""
+    return path.partition("?")[0]

@@ -1,0 +1,208 @@
+"""What the campaign's page shows, for its members and for the visitor of a share link alike."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from campaigns.domain.results import Answer, OverheadAnswer, TestAnswer
+from campaigns.domain.units import DASH, number
+from campaigns.live.events import BEFORE_ALL, Cursor
+from campaigns.live.feed import FEED
+from campaigns.live.memory import answer_of
+from campaigns.models import Campaign, Run
+from campaigns.queries.campaigns import current_run_of, runs_of
+from campaigns.queries.engine import waiting_reason
+from campaigns.queries.estimates import estimate_campaign
+from campaigns.queries.runs import chart_plan
+from campaigns.views.drawings import forest_groups, split_bars
+
+_MOST_TILES = 5
+_WORST_FIRST = ("invalid", "suspicious", "valid")
+_RUN_FIGURES = ("n", "p50", "p95", "p99", "rate", "errors")
+MODE_WORDS = {"new": "New connection", "resumed": "Resumed session", "keep-alive": "Keep-alive"}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a campaign is. `left_s` is None before there is anything to go by."""
+
+    n_done: int
+    n_runs: int
+    left_s: float | None
+
+    @property
+    def percent(self) -> float:
+        return round(100 * self.n_done / self.n_runs, 1) if self.n_runs else 0.0
+
+    @property
+    def ends_at(self) -> datetime | None:
+        return None if self.left_s is None else timezone.now() + timedelta(seconds=self.left_s)
+
+
+def progress_of(campaign: Campaign) -> Progress:
+    runs = list(campaign.runs.values_list("state", "ended_at"))
+    done = [ended for state, ended in runs if state == "done" and ended]
+    left = len(runs) - len(done)
+    left_s = None
+    if done and campaign.started_at:
+        left_s = left * (max(done) - campaign.started_at).total_seconds() / len(done)
+    elif runs:
+        left_s = _planned_s(campaign)
+    return Progress(len(done), len(runs), left_s)
+
+
+def _planned_s(campaign: Campaign) -> float | None:
+    tests = campaign.tests.select_related("plan_version")
+    estimate = estimate_campaign(
+        [(test.plan_version.value(), test.connection_mode) for test in tests],
+        repeats=campaign.repeats,
+        pause_s=campaign.pause_s,
+        injectors=campaign.injectors,
+    )
+    return None if estimate.runs_of_unknown_duration else estimate.duration_s
+
+
+def campaign_context(campaign: Campaign) -> dict[str, Any]:
+    """Everything of the page but the project's navigation and the person's rights."""
+    answer = answer_of(campaign)
+    runs = runs_of(campaign)
+    current = current_run_of(campaign)
+    is_live = campaign.state in {"running", "stopping"}
+    points = FEED.points(current.pk) if current else []
+    return {
+        "campaign": campaign,
+        "answer": answer,
+        "badge": badge_of(campaign, answer),
+        "is_live": is_live,
+        "progress": progress_of(campaign),
+        "waiting": waiting_reason(campaign) if is_live and not current else "",
+        "current": current,
+        "current_plan": chart_plan(current) if current else None,
+        "points": points,
+        "points_id": f"points-{current.pk}" if current else "",
+        "cursor": _cursor(campaign, current, points),
+        "tiles": tiles_of(answer),
+        "forest": forest_groups(answer.overheads, campaign.practical_threshold),
+        "bars": split_bars([each.split for each in answer.overheads if each.split]),
+        "plots": plots_of(answer),
+        "plot_data": plot_data(answer, campaign.repeats),
+        "run_rows": run_rows(runs, answer),
+        "tests": list(campaign.tests.select_related("endpoint__target", "plan_version__plan")),
+        "mode_words": MODE_WORDS,
+    }
+
+
+def _cursor(campaign: Campaign, current: Run | None, points: list[dict]) -> Cursor:
+    """From where the page's stream goes on: after what the page itself already shows."""
+    event = FEED.campaign(campaign.pk).event
+    if current is None:
+        return Cursor(event=event)
+    return Cursor(event, current.pk, points[-1]["second"] if points else BEFORE_ALL)
+
+
+def badge_of(campaign: Campaign, answer: Answer) -> tuple[str, str]:
+    """(state of the badge, its words): the worst validity of the tests once it is over."""
+    if campaign.state != "done":
+        return campaign.state, campaign.state
+    found = {test.validity for test in answer.tests}
+    worst = next((validity for validity in _WORST_FIRST if validity in found), "")
+    ending = "stopped" if campaign.stop_requested_at else "complete"
+    return worst or ending, f"{ending}, {worst}" if worst else ending
+
+
+def tiles_of(answer: Answer) -> list[dict[str, Any]]:
+    """A tile per overhead, else per test: a number, and beside it what it is compared with."""
+    if answer.overheads:
+        return [_overhead_tile(each) for each in answer.overheads[:_MOST_TILES]]
+    return [_test_tile(each) for each in answer.tests[:_MOST_TILES]]
+
+
+def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
+    row = overhead.table.rows[0]
+    cells = dict(zip([c.key for c in overhead.table.columns], row.cells, strict=True))
+    interval = next((each for each in overhead.forest if each["primary"]), None)
+    lines = []
+    if interval:
+        low, high = (number((interval[end] - 1) * 100, 1, signed=True) for end in ("low", "high"))
+        lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
+    if cells["difference"].value is not None:
+        lines.append(
+            f"{cells['difference'].text}\u202fms, {cells['share'].text}\u202f% of HTTPS time"
+        )
+    increase = cells["increase"].value
+    return {
+        "title": f"{MODE_WORDS.get(overhead.connection_mode, overhead.connection_mode)}",
+        "note": overhead.plan_label,
+        "word": overhead.word,
+        "value": DASH if increase is None else number(increase, 1, signed=True),
+        "unit": "" if increase is None else "% vs HTTP",
+        "lines": lines or [overhead.word_reason],
+    }
+
+
+def _test_tile(test: TestAnswer) -> dict[str, Any]:
+    keys = [column.key for column in test.table.columns]
+    pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
+    cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
+    shown = next((key for key in ("p95", "p50", "mean") if _has(cells, key)), "mean")
+    lines = [
+        f"{cells[key].text} {words}"
+        for key, words in (("rate", "requests/s"), ("n", "requests"), ("errors", "errors"))
+        if _has(cells, key)
+    ]
+    return {
+        "title": test.label,
+        "note": test.plan_label,
+        "word": "",
+        "value": cells[shown].text if _has(cells, shown) else DASH,
+        "unit": f"ms, {shown}" if _has(cells, shown) else "",
+        "lines": lines or ["no finished run yet"],
+    }
+
+
+def _has(cells: dict, key: str) -> bool:
+    return key in cells and cells[key].value is not None
+
+
+def plots_of(answer: Answer) -> list[dict[str, Any]]:
+    """One pair of charts for each plan: at most six arms, so that lines can be told apart."""
+    plans = dict.fromkeys(test.plan_label for test in answer.tests)
+    return [
+        {"plan": plan, "index": index, "tests": [t for t in answer.tests if t.plan_label == plan]}
+        for index, plan in enumerate(plans)
+    ]
+
+
+def plot_data(answer: Answer, repeats: int) -> dict[str, Any]:
+    return {
+        "repeats": repeats,
+        "plans": [
+            [
+                {
+                    "label": f"{test.scheme.upper()} {test.connection_mode}",
+                    "scheme": test.scheme,
+                    "mode": test.connection_mode,
+                    "curve": test.curve,
+                    "means": test.means_ms,
+                }
+                for test in plot["tests"]
+            ]
+            for plot in plots_of(answer)
+        ],
+    }
+
+
+def run_rows(runs: list[Run], answer: Answer) -> list[dict[str, Any]]:
+    """All runs in their order; figures are the cells of the tests' tables, to the last digit."""
+    cells: dict[int, dict[str, Any]] = {}
+    for test in answer.tests:
+        keys = [column.key for column in test.table.columns]
+        for row in test.table.rows:
+            if "run" in row.link:
+                cells[row.link["run"]] = dict(zip(keys, row.cells, strict=True))
+    return [
+        {"run": run, "figures": [cells.get(run.pk, {}).get(key) for key in _RUN_FIGURES]}
+        for run in runs
+    ]

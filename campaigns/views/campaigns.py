@@ -1,0 +1,195 @@
+"""Campaigns: the list, the form of a new one, and the page that is the same live and finished."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from campaigns.domain.errors import Refused
+from campaigns.exports.tables import csv_of_tables
+from campaigns.forms.campaigns import CampaignFilterForm, CampaignForm, new_seed
+from campaigns.live.memory import answer_of, sentence_of
+from campaigns.models import Campaign, Project
+from campaigns.permissions import Action, require
+from campaigns.queries.campaigns import (
+    current_run_of,
+    going_on,
+    grid_of,
+    list_campaigns,
+    order_preview,
+    ticks_for,
+)
+from campaigns.queries.checks import checks_before_start
+from campaigns.queries.estimates import LOCAL_PORTS, estimate_campaign
+from campaigns.services import campaigns as services
+from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.campaign_page import campaign_context, progress_of
+
+PAGE_SIZE = 25
+_QUESTION_DEFAULTS = {
+    "https": {"name": "HTTPS overhead", "repeats": 5},
+    "works": {"name": "Does it work", "repeats": 1},
+}
+
+
+@login_required
+@require_GET
+def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    form = CampaignFilterForm(request.GET, project=found)
+    page = Paginator(list_campaigns(actor, found, form.chosen()), PAGE_SIZE).get_page(
+        request.GET.get("page")
+    )
+    for campaign in page:
+        campaign.sentence = sentence_of(campaign) if campaign.n_done else []
+        campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
+    running = list(going_on(actor, found))
+    for campaign in running:
+        campaign.current = current_run_of(campaign)
+        campaign.progress = progress_of(campaign)
+    context = {
+        "project": found,
+        "page": page,
+        "form": form,
+        "running": running,
+        "may": rights_in(found, actor),
+        "is_filtered": any(request.GET.get(name) for name in form.fields),
+        "n_targets": found.targets.filter(archived_at=None).count(),
+        "n_plans": found.plans.filter(archived_at=None).count(),
+    }
+    return render(request, "campaigns/list.html", context)
+
+
+@login_required
+def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.EDIT, found)
+    form = CampaignForm(request.POST or None, grid=grid_of(found), initial=_initial(request, found))
+    if request.method == "POST" and form.is_valid():
+        campaign = _create(request, form, found)
+        if campaign:
+            return redirect("campaign-detail", campaign=campaign.pk)
+    return render(request, "campaigns/new.html", _form_context(form, found))
+
+
+def _initial(request: HttpRequest, project: Project) -> dict[str, Any]:
+    question = request.GET.get("question", "")
+    return {
+        "seed": new_seed(),
+        "cells": ticks_for(question, grid_of(project)),
+        **_QUESTION_DEFAULTS.get(question, {}),
+    }
+
+
+def _create(request: HttpRequest, form: CampaignForm, project: Project) -> Campaign | None:
+    """The new campaign, started if asked; None where the form now says why not."""
+    actor = actor_of(request)
+    try:
+        campaign = services.create_campaign(by=actor, project=project, **form.service_values())
+    except Refused as refusal:
+        form.add_error("cells", str(refusal))
+        return None
+    if "start" in request.POST:
+        services.start_campaign(by=actor, campaign=campaign)
+    return campaign
+
+
+@login_required
+@require_POST
+def campaign_estimate(request: HttpRequest, project: int) -> HttpResponse:
+    """The same fragments that the form's page has, for what is filled in by now."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.EDIT, found)
+    form = CampaignForm(request.POST, grid=grid_of(found))
+    return render(request, "campaigns/_estimate.html", _form_context(form, found))
+
+
+def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
+    known = form.known()
+    cells = [form.grid.cells[key] for key in known["cells"]]
+    preview = order_preview(
+        form.grid,
+        known["cells"],
+        repeats=known["repeats"],
+        is_random=known["order"] == Campaign.Order.BLOCKS,
+        seed=known["seed"] or 0,
+    )
+    return {
+        "project": project,
+        "form": form,
+        "grid": form.grid,
+        "ticked": form.ticked(),
+        "estimate": estimate_campaign(
+            [(plan.plan, arm.mode) for plan, arm in cells],
+            repeats=known["repeats"],
+            pause_s=known["pause_s"],
+            injectors=known["injectors"],
+        ),
+        "local_ports": LOCAL_PORTS,
+        "preview": preview,
+        "seed": known["seed"],
+        "checks": checks_before_start([arm.endpoint for _, arm in cells], known["injectors"])
+        if cells
+        else [],
+    }
+
+
+@login_required
+@require_GET
+def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Campaign.objects.select_related("project", "created_by"), actor, pk=campaign)
+    context = {
+        **campaign_context(found),
+        "stream_url": reverse("campaign-stream", args=[found.pk]),
+        "project": found.project,
+        "may": rights_in(found.project, actor),
+    }
+    return render(request, "campaigns/detail.html", context)
+
+
+@login_required
+@require_POST
+@answers_refusals("campaign-detail")
+def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
+    actor = actor_of(request)
+    services.start_campaign(by=actor, campaign=find(Campaign, actor, pk=campaign))
+    return redirect("campaign-detail", campaign=campaign)
+
+
+@login_required
+@require_POST
+@answers_refusals("campaign-detail")
+def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
+    actor = actor_of(request)
+    services.stop_campaign(by=actor, campaign=find(Campaign, actor, pk=campaign))
+    messages.success(request, "Stopping. What was measured is kept.")
+    return redirect("campaign-detail", campaign=campaign)
+
+
+@login_required
+@require_POST
+@answers_refusals("campaign-detail")
+def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Campaign, actor, pk=campaign)
+    repeated = services.repeat_campaign(by=actor, campaign=found)
+    messages.success(request, "A draft with the same tests. Start it when the target is ready.")
+    return redirect("campaign-detail", campaign=repeated.pk)
+
+
+@login_required
+@require_GET
+def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponse:
+    found = find(Campaign, actor_of(request), pk=campaign)
+    response = HttpResponse(csv_of_tables(answer_of(found).tables), content_type="text/csv")
+    response["Content-Disposition"] = f'attachment; filename="campaign-{found.pk}.csv"'
+    return response

@@ -1,0 +1,34 @@
+"""The history of a project: every run, filtered by the query string; two ticks compare them."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from campaigns.forms.history import HistoryFilterForm
+from campaigns.models import Project
+from campaigns.queries.runs import history, history_rows
+from campaigns.views.access import actor_of, find
+
+PAGE_SIZE = 50
+
+
+@login_required
+@require_GET
+def run_list(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    form = HistoryFilterForm(request.GET, project=found)
+    chosen = form.chosen()
+    page = Paginator(history(actor, found, chosen), PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "project": found,
+        "form": form,
+        "page": page,
+        "rows": history_rows(list(page)),
+        "is_filtered": any(request.GET.get(name) for name in form.fields),
+        "campaign_id": chosen.campaign,
+        "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},
+    }
+    return render(request, "history/list.html", context)

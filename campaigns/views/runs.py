@@ -1,0 +1,64 @@
+"""One run: the same page while it is made and afterwards."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from campaigns.exports.seconds import csv_of_seconds
+from campaigns.exports.tables import csv_of_tables
+from campaigns.live.memory import report_of
+from campaigns.models import Run
+from campaigns.permissions import Actor
+from campaigns.queries.series import run_points
+from campaigns.services.runs import stop_run
+from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.run_page import run_context
+
+
+@login_required
+@require_GET
+def run_detail(request: HttpRequest, run: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find_run(actor, run)
+    context = {
+        **run_context(found),
+        "stream_url": reverse("run-stream", args=[found.pk]),
+        "project": found.campaign.project,
+        "may": rights_in(found.campaign.project, actor),
+    }
+    return render(request, "runs/detail.html", context)
+
+
+def find_run(actor: Actor, pk: int) -> Run:
+    return find(Run.objects.select_related("campaign__project", "test__endpoint"), actor, pk=pk)
+
+
+@login_required
+@require_POST
+@answers_refusals("run-detail")
+def run_stop(request: HttpRequest, run: int) -> HttpResponse:
+    actor = actor_of(request)
+    stop_run(by=actor, run=find_run(actor, run))
+    messages.success(request, "Stopping. What was measured is kept.")
+    return redirect("run-detail", run=run)
+
+
+@login_required
+@require_GET
+def run_csv(request: HttpRequest, run: int) -> HttpResponse:
+    found = find_run(actor_of(request), run)
+    response = HttpResponse(csv_of_tables(report_of(found).tables), content_type="text/csv")
+    response["Content-Disposition"] = f'attachment; filename="run-{found.label}.csv"'
+    return response
+
+
+@login_required
+@require_GET
+def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
+    found = find_run(actor_of(request), run)
+    response = HttpResponse(csv_of_seconds(run_points(found)), content_type="text/csv")
+    response["Content-Disposition"] = f'attachment; filename="run-{found.label}-seconds.csv"'
+    return response

@@ -1,0 +1,103 @@
+"""Share links: making one, the list of live ones, and the page that a visitor sees."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from campaigns.domain.errors import Refused
+from campaigns.forms.shares import ShareForm
+from campaigns.models import Campaign, Project, Run, ShareLink
+from campaigns.permissions import Action, Actor, require
+from campaigns.queries.shares import live_links
+from campaigns.services import shares as services
+from campaigns.views.access import actor_of, find, rights_in
+from campaigns.views.campaign_page import campaign_context
+from campaigns.views.run_page import run_context
+from campaigns.views.runs import find_run
+
+
+@login_required
+@require_GET
+def share_list(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    context = {
+        "project": found,
+        "links": live_links(actor, found),
+        "may": rights_in(found, actor),
+    }
+    return render(request, "shares/list.html", context)
+
+
+@login_required
+@require_POST
+def campaign_share(request: HttpRequest, campaign: int) -> HttpResponse:
+    found = find(Campaign.objects.select_related("project"), actor_of(request), pk=campaign)
+    return _share(request, found.project, campaign=found)
+
+
+@login_required
+@require_POST
+def run_share(request: HttpRequest, run: int) -> HttpResponse:
+    found = find_run(actor_of(request), run)
+    return _share(request, found.campaign.project, run=found)
+
+
+def _share(request: HttpRequest, project: Project, **shown: Campaign | Run) -> HttpResponse:
+    """The page that shows the link, this once; or the form again with what is wrong."""
+    actor = actor_of(request)
+    require(actor, Action.SHARE, project)
+    form = ShareForm(request.POST)
+    link = token = None
+    if form.is_valid():
+        try:
+            link, token = services.create_share(
+                by=actor, project=project, **shown, **form.cleaned_data
+            )
+        except Refused as refusal:
+            form.add_error("days", str(refusal))
+    context = {
+        "project": project,
+        "shown": next(iter(shown.values())),
+        "noun": next(iter(shown)),
+        "form": form,
+        "link": link,
+        "address": request.build_absolute_uri(reverse("share-view", args=[token])) if token else "",
+    }
+    response = render(request, "shares/made.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@login_required
+@require_POST
+def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(ShareLink.objects.select_related("project"), actor, pk=share)
+    services.revoke_share(by=actor, share=found)
+    messages.success(request, "The link is revoked. Whoever opens it sees nothing from now on.")
+    return redirect("share-list", project=found.project_id)
+
+
+@require_GET
+def share_view(request: HttpRequest, token: str) -> HttpResponse:
+    """The campaign or run of the link as a visitor sees it: no navigation, no names, no links."""
+    share = services.open_share(token=token)
+    if share is None:
+        raise Http404
+    visitor = Actor(share=share)
+    if share.campaign_id:
+        template = "shares/campaign.html"
+        context = campaign_context(find(Campaign, visitor, pk=share.campaign_id))
+    else:
+        template, context = "shares/run.html", run_context(find_run(visitor, share.run_id))
+    stream_url = reverse("share-stream", args=[token])
+    context = {**context, "shared": True, "may": {}, "stream_url": stream_url, "link": share}
+    response = render(request, template, context)
+    response["Cache-Control"] = "no-store"
+    response["Referrer-Policy"] = "no-referrer"
+    response["X-Robots-Tag"] = "noindex, nofollow"
+    return response

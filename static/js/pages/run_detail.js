@@ -1,0 +1,102 @@
+// The run's page: panels over time, percentile plot, sparklines; the same live and finished.
+
+import "./dialogs.js";
+import { percentilePlot } from "../charts/percentiles.js";
+import { overTime } from "../charts/series.js";
+import { drawSpark } from "../charts/spark.js";
+import { applyChartDefaults } from "../charts/theme.js";
+import { block, livePage } from "../live/page.js";
+import { mergePoints, progressOf } from "../live/points.js";
+
+const REFRESH_EVERY = 5;
+const SPARKS = {
+  rate: (point) => point.ok,
+  p50: (point) => point.p50_ms,
+  p95: (point) => point.p95_ms,
+  p99: (point) => point.p99_ms,
+  error_share: (point) => errorShare(point),
+  errors: (point) => errorShare(point),
+};
+
+applyChartDefaults();
+const plan = block("run-plan");
+const live = document.getElementById("live");
+const panels = document.querySelector("[data-over-time]");
+let points = block(`points-${plan.run}`) ?? [];
+let chart = null;
+let plot = null;
+let sinceRefresh = 0;
+
+function errorShare(point) {
+  const all = point.ok + point.failed + point.dropped;
+  return all ? (point.failed + point.dropped) / all : null;
+}
+
+function isLive() {
+  return document.querySelector("[data-progress]") !== null;
+}
+
+function show() {
+  document.querySelector("[data-no-points]").hidden = points.length > 0;
+  panels.hidden = points.length === 0;
+  if (!points.length) return;
+  chart ??= overTime(panels, plan);
+  chart.show(points, isLive());
+  showSparks();
+  showProgress();
+}
+
+function showSparks() {
+  const measured = points.filter((point) => point.second >= 0).slice(-120);
+  for (const svg of document.querySelectorAll("[data-spark]")) {
+    const value = SPARKS[svg.dataset.spark];
+    if (value) drawSpark(svg, measured.map((point) => value(point) ?? null));
+  }
+}
+
+function showProgress() {
+  const line = document.querySelector("[data-progress]");
+  if (!line || !live.dataset.stream) return;
+  const { measured, completed, share, isWarmUp } = progressOf(points, plan);
+  line.querySelector("progress").value = share ?? 0;
+  const of = plan.seconds ? ` of ${Number(plan.seconds.toFixed(1))}` : "";
+  const requests = plan.seconds || !plan.requests ? "" : `, ${completed} of ${plan.requests} requests`;
+  line.querySelector("[data-progress-words]").textContent = isWarmUp
+    ? `warming up, ${-points[points.length - 1].second} s left`
+    : `${measured}${of} s measured${requests}`;
+  const kept = document.querySelector("[data-measured]");
+  if (kept) kept.textContent = `The ${measured} s measured`;
+}
+
+function showCurve() {
+  const frame = document.querySelector("[data-percentiles]");
+  const curve = block("curve") ?? [];
+  frame.querySelector(".chart-empty").hidden = curve.length > 0;
+  if (!curve.length) return;
+  const lines = [{ label: "this run", scheme: plan.scheme, mode: "new", curve }];
+  if (plot) plot.show(lines);
+  else {
+    plot = percentilePlot(frame.querySelector("canvas"), lines, {
+      switcher: frame.querySelector(".switch"),
+      endWidth: 72,
+    });
+  }
+}
+
+function replaced() {
+  points = mergePoints(block(`points-${plan.run}`) ?? [], points);
+  show();
+  showCurve();
+}
+
+const ask = livePage({
+  second(news) {
+    points = mergePoints(points, news.points);
+    show();
+    sinceRefresh += 1;
+    if (sinceRefresh % REFRESH_EVERY === 0) ask();
+  },
+  replaced,
+});
+show();
+showCurve();
