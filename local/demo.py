@@ -14,9 +14,10 @@ def demo_target() -> int:
         refuse_taken(Ports(0, ports.demo_http, ports.demo_https))
     except LocalError as error:
         return fail(str(error))
-    supervisor = Supervisor(var_dir() / "log")
+    var = var_dir()
+    supervisor = Supervisor(var / "log")
     supervisor.stop_on_signals()
-    supervisor.start(programs.demo(programs.plain_environment(), ports))
+    supervisor.start(programs.demo(programs.plain_environment(), ports, var))
     say(f"http://{LOOPBACK}:{ports.demo_http}/ and https://{LOOPBACK}:{ports.demo_https}/")
     say("Ctrl-C ends both.")
     try:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from pathlib import Path
 
 from local.children import Program
 from local.ports import Ports
@@ -12,11 +13,10 @@ CELERY_STOP = ((signal.SIGTERM, 4.0), (signal.SIGQUIT, 4.0))
 DEFAULT_SLOTS = "2"
 
 
-def programs(env: dict[str, str], ports: Ports) -> list[Program]:
-    """In the order of their start; they are stopped in the opposite one."""
+def programs(env: dict[str, str]) -> list[Program]:
+    """The processes of docker-compose.yml that are ours."""
     slots = env.get("BENCHSITE_INJECTOR_SLOTS") or DEFAULT_SLOTS
     return [
-        demo(env, ports),
         _python("web", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi", env=env),
         _worker("launcher", "inject", slots, env),
         _worker("general", "general", "1", env),
@@ -25,17 +25,13 @@ def programs(env: dict[str, str], ports: Ports) -> list[Program]:
     ]
 
 
-def demo(env: dict[str, str], ports: Ports) -> Program:
-    """The bundled target, with a plain and a TLS port."""
-    return _python(
-        "demo-target",
-        "workers.echo",
-        "--http-port",
-        str(ports.demo_http),
-        "--https-port",
-        str(ports.demo_https),
-        env=env,
-    )
+def demo(env: dict[str, str], ports: Ports, var: Path, arrivals: Path | None = None) -> Program:
+    """The bundled target, with a plain and a TLS port; it can write down each request's arrival."""
+    (var / "demo").mkdir(parents=True, exist_ok=True)
+    arguments = ["--http-port", str(ports.demo_http), "--https-port", str(ports.demo_https)]
+    arguments += ["--cert-dir", str(var / "demo")]
+    arguments += ["--log", str(arrivals)] if arrivals else []
+    return _python("demo-target", "workers.echo", *arguments, env=env)
 
 
 def manage(*arguments: str, env: dict[str, str]) -> Program:

@@ -33,6 +33,8 @@ class Site:
         self.var = var
         self.ports = ports
         self.is_throw_away = is_throw_away
+        # A test reads when each request came; a long-lived installation would fill its disk.
+        self.arrivals = var / "demo" / "arrivals.jsonl" if is_throw_away else None
         self.supervisor = Supervisor(var / "log")
         self.servers: Servers | None = None
         self.env: dict[str, str] = {}
@@ -55,7 +57,8 @@ class Site:
             self._manage("migrate", "--no-input", "-v", "0")
         self._collect_static()
         with step("Starting web, launcher, general worker, dispatcher, beat and demo target"):
-            for program in programs.programs(self.env, self.ports):
+            self.supervisor.start(programs.demo(self.env, self.ports, self.var, self.arrivals))
+            for program in programs.programs(self.env):
                 self.supervisor.start(program)
             account = self._ensure_admin()
             self.supervisor.wait_until(self._web_answers, READY_S, self._what("web"))

@@ -50,6 +50,7 @@ def _facts(site: Site, account: Account) -> dict:
         "password": account.password,
         "pids": site.supervisor.pids(),
         "log_dir": str(site.supervisor.log_dir),
+        "arrivals": str(site.arrivals),
         "env": {
             name: value
             for name, value in site.env.items()

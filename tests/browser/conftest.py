@@ -29,7 +29,8 @@ ACTION_TIMEOUT_MS = 10_000
 
 @dataclass(frozen=True)
 class SiteFacts:
-    """`pids` by process name; `env` lets a test call manage.py on this installation."""
+    """`pids` by process name; `arrivals` is the demo target's own log, a JSON line a request;
+    `env` lets a test call manage.py on this installation."""
 
     url: str
     demo_http: str
@@ -38,6 +39,7 @@ class SiteFacts:
     password: str
     pids: dict[str, int]
     log_dir: str
+    arrivals: str
     env: dict[str, str]
 
     def port_of(self, scheme: str) -> int:
