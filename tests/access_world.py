@@ -43,12 +43,14 @@ class World:
     sessions: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
     share_tokens: dict[str, str] = field(default_factory=dict)
+    # One for all: to load the middleware for every request would take most of the time.
+    handler: Any = field(default_factory=lambda: Client().handler)
 
     def client(self, who: str) -> Client:
         """A fresh browser or program, so that no request changes how the next one asks."""
-        if who in self.tokens:
-            return Client(headers={"Authorization": f"Bearer {self.tokens[who]}"})
-        client = Client()
+        token = self.tokens.get(who)
+        client = Client(headers={"Authorization": f"Bearer {token}"} if token else None)
+        client.handler = self.handler
         if who in self.sessions:
             client.cookies["sessionid"] = self.sessions[who]
         if who == "visitor":

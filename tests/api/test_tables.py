@@ -1,0 +1,196 @@
+"""JSON and CSV say what the pages say, to the last digit."""
+
+import csv
+import re
+from html.parser import HTMLParser
+from io import StringIO
+
+import pytest
+from django.utils import timezone
+
+from campaigns.domain.metrics import METRICS
+from campaigns.services.summaries import summarise_run
+from tests.api.conftest import client_of
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_second,
+    make_target,
+    make_test,
+    store_second,
+)
+
+SLOWER_US = {"http": 0, "https": 2717}
+
+
+def done_run(test, repeat: int):
+    now = timezone.now()
+    run = make_run(test, repeat, state="done", outcome="complete", t0=now, ended_at=now)
+    slower = SLOWER_US[test.endpoint.scheme] + 13 * repeat
+    for second in range(10):
+        store_second(run, make_second(second, [9123 + slower + 71 * n for n in range(15)]))
+    summarise_run(run)
+    return run
+
+
+@pytest.fixture
+def campaign(project):
+    """HTTP against HTTPS, three repeats of each."""
+    now = timezone.now()
+    campaign = make_campaign(project, started_at=now, finished_at=now)
+    target, version = make_target(project), make_plan(project)
+    endpoints = [make_endpoint(target, scheme) for scheme in ("http", "https")]
+    tests = [make_test(campaign, version, endpoint=endpoint) for endpoint in endpoints]
+    for repeat in (1, 2, 3):
+        for test in tests:
+            done_run(test, repeat)
+    return campaign
+
+
+class PageTables(HTMLParser):
+    """Every table of figures of a page: {caption: [[cell, …] of a row, …]}."""
+
+    def __init__(self, html: str):
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = {}
+        self._caption = ""
+        self._inside: str | None = None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "table":
+            self._caption, self._rows = "", []
+        elif tag in {"caption", "td"}:
+            self._inside, self._text = tag, ""
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag == "span" and self._inside == "caption":
+            self._inside = None
+
+    def handle_endtag(self, tag):
+        if tag == "caption":
+            self._caption = self._text.strip()
+        elif tag == "td" and self._inside == "td":
+            self._rows[-1].append(self._text.strip())
+        elif tag == "table":
+            self.tables[self._caption] = [row for row in self._rows if row]
+        if tag in {"caption", "td"}:
+            self._inside = None
+
+    def handle_data(self, data):
+        if self._inside:
+            self._text += data
+
+
+def as_number(text: str) -> float | str | None:
+    """A cell's text as the value that it stands for."""
+    text = text.removeprefix("~")
+    if text in {"–", ""}:
+        return None
+    plain = text.replace(",", "").replace("\u2212", "-")
+    return float(plain) if re.fullmatch(r"[+-]?\d+(\.\d+)?", plain) else text
+
+
+def values_of(table: dict) -> list[list]:
+    keys = [column["key"] for column in table["columns"]]
+    return [[row["values"][key] for key in keys] for row in table["rows"]]
+
+
+def rows_of_csv(text: str) -> list[list[str]]:
+    """The rows that hold figures, without titles, heads and blank lines."""
+    blocks = re.split(r"\r\n\r\n", text.strip())
+    return [row[1:] for block in blocks for row in list(csv.reader(StringIO(block)))[2:]]
+
+
+def tables_in(answer: dict) -> list[dict]:
+    if "tables" in answer:
+        return answer["tables"]
+    return [each["table"] for each in (*answer["tests"], *answer["overheads"])]
+
+
+@pytest.fixture(params=["campaigns", "runs"])
+def noun_and_pk(request, campaign):
+    if request.param == "campaigns":
+        return "campaigns", campaign.pk
+    return "runs", campaign.runs.order_by("position").last().pk
+
+
+def test_json_has_the_figures_of_the_page(api, alice, noun_and_pk):
+    noun, pk = noun_and_pk
+    page = PageTables(client_of(alice).get(f"/{noun}/{pk}/").content.decode())
+    compared = 0
+    for table in tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json()):
+        if table["title"] in page.tables:
+            shown = [[as_number(cell) for cell in row] for row in page.tables[table["title"]]]
+            assert values_of(table) == shown, table["title"]
+            compared += 1
+    assert compared >= 2
+
+
+def test_csv_has_the_figures_of_json(api, noun_and_pk):
+    noun, pk = noun_and_pk
+    tables = tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json())
+    answer = api.get(f"/api/v1/{noun}/{pk}/tables.csv")
+    assert answer["Content-Type"] == "text/csv; charset=utf-8"
+    assert answer["Content-Disposition"].startswith("attachment;")
+    written = [[as_number(cell) for cell in row] for row in rows_of_csv(answer.content.decode())]
+    assert written == [row for table in tables for row in values_of(table)]
+
+
+def test_csv_is_the_file_that_the_page_offers(api, alice, noun_and_pk):
+    noun, pk = noun_and_pk
+    from_page = client_of(alice).get(f"/{noun}/{pk}/tables.csv")
+    assert from_page.content == api.get(f"/api/v1/{noun}/{pk}/tables.csv").content
+
+
+def test_the_campaigns_answer_stands_above_its_tables(api, campaign):
+    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
+    assert answer["campaign"] == campaign.pk
+    assert (answer["n_done"], answer["n_runs"], answer["has_word"]) == (6, 6, True)
+    assert "HTTPS" in answer["sentence"]
+    assert {each["scheme"] for each in answer["tests"]} == {"http", "https"}
+    (overhead,) = answer["overheads"]
+    assert {overhead["http_test"], overhead["https_test"]} == {
+        each["test"] for each in answer["tests"]
+    }
+    assert overhead["word"] == "slower"
+
+
+def test_rows_of_runs_carry_the_runs_number(api, campaign):
+    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
+    runs = [row["run"] for each in answer["tests"] for row in each["table"]["rows"] if "run" in row]
+    assert set(runs) == set(campaign.runs.values_list("pk", flat=True))
+
+
+def test_a_draft_has_an_answer_without_figures(api, project):
+    draft = make_campaign(project)
+    make_test(draft)
+    answer = api.get(f"/api/v1/campaigns/{draft.pk}/tables/").json()
+    assert answer["n_done"] == 0
+    assert answer["has_word"] is False
+
+
+def test_a_run_that_waits_has_tables_without_figures(api, project):
+    run = make_run(make_test(make_campaign(project)))
+    assert api.get(f"/api/v1/runs/{run.pk}/tables/").status_code == 200
+    assert api.get(f"/api/v1/runs/{run.pk}/tables.csv").status_code == 200
+
+
+def test_every_column_is_a_metric_of_the_registry(api, campaign, noun_and_pk):
+    noun, pk = noun_and_pk
+    known = {row["key"] for row in api.get("/api/v1/metrics/").json()}
+    assert known == set(METRICS)
+    for table in tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json()):
+        if table["key"] != "vitals":  # that one has a column for each injector
+            unknown = {column["key"] for column in table["columns"]} - known
+            assert not unknown, table["title"]
+
+
+def test_a_refusal_at_a_csv_address_is_json_all_the_same(client, campaign):
+    answer = client.get(
+        f"/api/v1/campaigns/{campaign.pk}/tables.csv", headers={"Accept": "text/csv"}
+    )
+    assert answer.status_code == 401
+    assert answer.json()["error"]["code"] == "unauthenticated"
