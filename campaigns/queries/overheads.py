@@ -148,13 +148,13 @@ def _floor_us(http: Arm, https: Arm, mean: OverheadRow) -> float:
 
 def _blockers(http: Arm, https: Arm, likeness) -> list[tuple[Reason, str]]:
     found = []
-    if likeness["different"]:
-        names = ", ".join(row[0] for row in likeness["different"])
-        found.append((Reason.NOT_LIKE_FOR_LIKE, f"Not like for like: {names} differ."))
     errors = [pooled_of(arm.runs)[1].error_share or 0.0 for arm in (http, https) if arm.usable]
     if errors and _too_many_errors(errors):
         shares = " and ".join(percent(share) for share in errors)
         found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))
+    if likeness["different"]:
+        names = ", ".join(row[0] for row in likeness["different"])
+        found.append((Reason.NOT_LIKE_FOR_LIKE, f"Not like for like, see what differs: {names}."))
     if _one_after_the_other(http, https):
         found.append(
             (

@@ -1,0 +1,111 @@
+"""Campaigns that have run, made quickly: rows as the engine leaves them."""
+
+from django.utils import timezone
+
+from campaigns.domain.lifecycle import Outcome, RunState, ShardState
+from campaigns.domain.snapshot import Timing
+from campaigns.models import Campaign, Run, Test
+from campaigns.services.summaries import summarise_run
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_second,
+    make_target,
+    make_test,
+    plan_spec,
+    store_second,
+)
+
+# Spread as real responses are: a few slow ones, the rest close together.
+SHAPE = (0.90, 0.94, 0.96, 0.98, 1.0, 1.0, 1.02, 1.04, 1.06, 1.10)
+
+
+def responses_us(mean_us: float, n: int = 1000) -> list[int]:
+    """n whole microseconds with about this mean."""
+    return [round(mean_us * SHAPE[index % len(SHAPE)]) for index in range(n)]
+
+
+def measure(
+    run: Run,
+    mean_us: float,
+    n: int = 2000,
+    seconds: int = 10,
+    peer: str = "10.1.2.3:8081",
+    lateness_us: int = 50,
+    tls_us: int = 0,
+    outcome: Outcome = Outcome.COMPLETE,
+    **fields,
+) -> Run:
+    """Give the run its seconds, its end and its summary, as a finished run has them."""
+    for second in range(seconds):
+        values = responses_us(mean_us, n // seconds)
+        seen = make_second(second, values, **fields)
+        seen.counters["bytes_received"] = 100 * len(values)
+        seen.timings["lateness"] = Timing.of([lateness_us] * len(values))
+        waits = [value - lateness_us - tls_us for value in values]
+        seen.timings["wait"] = Timing.of(waits)
+        if tls_us:
+            seen.timings["tls"] = Timing.of([tls_us] * len(values))
+        store_second(run, seen)
+    facts = {"peers": {peer: n}, "duration_us": seconds * 1_000_000}
+    end_shards(run, last_second=seconds - 1, end=facts)
+    return end(run, outcome)
+
+
+def end_shards(run: Run, **fields) -> None:
+    """Bring all shards to done the way launchers do."""
+    lease = {"worker": "w", "host": "inj-1", "lease_until": timezone.now()}
+    for state in (ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING, ShardState.DONE):
+        run.shards.update(state=state, **lease)
+    run.shards.update(**fields)
+
+
+def end(run: Run, outcome: Outcome) -> Run:
+    """Bring the run to done the way the engine does, and summarise it."""
+    moves = [
+        RunState.PREPARING,
+        RunState.ARMED,
+        RunState.RUNNING,
+        RunState.FINALIZING,
+    ]
+    for state in moves:
+        Run.objects.filter(pk=run.pk).update(state=state)
+    run.refresh_from_db()
+    run.outcome = outcome
+    summarise_run(run)
+    Run.objects.filter(pk=run.pk).update(state=RunState.DONE, outcome=outcome)
+    run.refresh_from_db()
+    return run
+
+
+def https_campaign(
+    project, repeats: int = 3, modes=("new",), **fields
+) -> tuple[Campaign, list[Test]]:
+    """A campaign of one plan over HTTP and HTTPS of one target, not started."""
+    campaign = make_campaign(project, repeats=repeats, **fields)
+    target = make_target(project)
+    version = make_plan(project, spec=plan_spec(model="over", requests=2000, over_s=10))
+    tests = [
+        make_test(
+            campaign,
+            version,
+            endpoint=target.endpoints.filter(scheme=scheme).first()
+            or make_endpoint(target, scheme),
+            connection_mode=mode,
+        )
+        for mode in modes
+        for scheme in ("http", "https")
+    ]
+    return campaign, tests
+
+
+def run_in_blocks(tests: list[Test], means_us: list[list[float]], **fields) -> list[Run]:
+    """Runs of all tests block by block; means_us[i] are the means of tests[i], a repeat each."""
+    runs = []
+    for repeat in range(1, len(means_us[0]) + 1):
+        for test, means in zip(tests, means_us, strict=True):
+            tls = 9000 if test.endpoint.scheme == "https" else 0
+            runs.append(measure(make_run(test, repeat), means[repeat - 1], tls_us=tls, **fields))
+    return runs

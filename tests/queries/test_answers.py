@@ -1,0 +1,235 @@
+import pytest
+from django.utils import timezone
+
+from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.sentences import plain_text
+from campaigns.models import Run
+from campaigns.queries.answers import campaign_answer
+from tests.factories import make_endpoint, make_run, make_target, make_test
+from tests.queries.measured import https_campaign, measure, run_in_blocks
+
+HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
+
+
+def done(campaign):
+    campaign.started_at = campaign.finished_at = timezone.now()
+    campaign.save()
+    return campaign
+
+
+def values(table, label: str) -> dict:
+    row = next(row for row in table.rows if row.label.startswith(label))
+    return {column.key: cell.value for column, cell in zip(table.columns, row.cells, strict=True)}
+
+
+@pytest.fixture
+def finished(project):
+    campaign, tests = https_campaign(project)
+    runs = run_in_blocks(tests, [HTTP, HTTPS])
+    return done(campaign), tests, runs
+
+
+def test_the_sentence_says_what_https_costs(finished):
+    campaign, _, _ = finished
+    assert plain_text(campaign_answer(campaign).sentence).replace("\u202f", " ") == (
+        "On a new connection HTTPS is slower than HTTP: +54.1 % (29.1 instead of 18.9 ms)."
+    )
+
+
+def test_its_grounds_name_interval_threshold_requests_and_metric(finished):
+    grounds = campaign_answer(finished[0]).grounds
+    assert grounds == [
+        "95\u202f% intervals over 3 paired blocks",
+        "practical threshold 5\u202f%",
+        "no errors in 12,000 requests",
+        "primary metric: average, the one whose parts add up",
+    ]
+
+
+def test_each_test_has_run_rows_a_mean_row_and_a_pooled_row(finished):
+    campaign, tests, runs = finished
+    answer = campaign_answer(campaign)
+    assert [each.test_id for each in answer.tests] == [test.pk for test in tests]
+    table = answer.tests[0].table
+    assert [row.kind for row in table.rows] == ["run"] * 3 + ["mean", "pooled"]
+    assert table.rows[0].link["run"] == runs[0].pk
+    assert values(table, "Mean")["mean"] == 18.9
+    assert values(table, "Pooled")["n"] == 6000
+    assert values(table, "Repeat 2")["rate"] == 200
+
+
+def test_a_test_answer_carries_what_charts_need(finished):
+    answer = campaign_answer(finished[0]).tests[1]
+    assert (answer.scheme, answer.connection_mode, answer.validity) == ("https", "new", "valid")
+    assert answer.label == "HTTPS new connection"
+    assert answer.means_ms == pytest.approx([29.1, 29.0, 29.3], rel=1e-3)
+    assert answer.curve[0]["q"] == 0.1
+    assert answer.pooled.count("ok") == 6000
+
+
+def test_the_overhead_has_both_percentages_interval_and_word(finished):
+    (overhead,) = campaign_answer(finished[0]).overheads
+    mean = values(overhead.table, "average")
+    assert (mean["http"], mean["https"], mean["difference"]) == (18.9, 29.1, 10.2)
+    assert (mean["increase"], mean["share"]) == (54.1, 35.1)
+    assert mean["low"] < mean["ratio"] < mean["high"]
+    assert (overhead.word, mean["word"]) == ("slower", "slower")
+    assert values(overhead.table, "p50")["word"] is None
+    assert values(overhead.table, "max")["low"] is None
+    assert [row["metric"] for row in overhead.forest] == ["average", "p50", "p90", "p95", "p99"]
+
+
+def test_the_split_blames_the_tls_handshake_and_adds_up(finished):
+    (overhead,) = campaign_answer(finished[0]).overheads
+    assert overhead.split.difference["parts"]["tls"] == 9.0
+    for row in (*overhead.split.rows, overhead.split.difference):
+        whole = sum(value for value in row["parts"].values() if value is not None)
+        assert whole == pytest.approx(row["total_ms"])
+
+
+def test_what_was_the_same_and_equal_is_listed(finished):
+    (overhead,) = campaign_answer(finished[0]).overheads
+    found = overhead.like_for_like
+    assert [name for name, _ in found["same"]] == ["target", "host", "plan", "injectors"]
+    assert ["status", "200 only"] in found["equal"]
+    assert found["different"] == []
+
+
+def test_before_the_third_repeat_there_are_figures_and_no_word(project):
+    campaign, tests = https_campaign(project, started_at=timezone.now())
+    run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
+    make_run(tests[0], 3)
+    answer = campaign_answer(campaign)
+    assert (answer.n_done, answer.n_runs, answer.has_word) == (4, 5, False)
+    assert answer.overheads[0].word == ""
+    assert "No word yet: it needs 3 finished repeats of both." in plain_text(answer.sentence)
+    assert plain_text(answer.sentence).startswith("So far")
+
+
+def test_a_campaign_that_ended_with_two_repeats_is_inconclusive(project):
+    campaign, tests = https_campaign(project, repeats=2)
+    run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
+    answer = campaign_answer(done(campaign))
+    assert answer.overheads[0].word == "inconclusive"
+    assert "3 finished repeats" in answer.overheads[0].word_reason
+
+
+def test_an_invalid_run_is_shown_with_its_reason_and_enters_nothing(finished):
+    campaign, _, runs = finished
+    reason = {"code": "cpu", "validity": "invalid", "text": "The injector was busy."}
+    Run.objects.filter(pk=runs[0].pk).update(validity=Validity.INVALID, validity_reasons=[reason])
+    answer = campaign_answer(campaign)
+    table = answer.tests[0].table
+    assert values(table, "Repeat 1")["mean"] == 18.9
+    assert table.rows[0].note == "Invalid: The injector was busy."
+    assert table.rows[3].label == "Mean of 2 runs"
+    assert values(table, "Pooled")["n"] == 4000
+    assert answer.overheads[0].word == "inconclusive"
+    assert "The injector was busy." in answer.overheads[0].word_reason
+    assert answer.tests[0].means_ms[0] is None
+
+
+def test_a_failed_run_is_not_averaged_as_zero(project):
+    campaign, tests = https_campaign(project, repeats=4)
+    run_in_blocks(tests, [HTTP, HTTPS])
+    measure(make_run(tests[0], 4), 1, n=10, seconds=1, outcome=Outcome.FAILED)
+    answer = campaign_answer(done(campaign))
+    assert values(answer.tests[0].table, "Mean of 3 runs")["mean"] == 18.9
+    assert answer.overheads[0].word == "slower"
+    assert "1 of 7 runs are left out" in answer.grounds[-1]
+
+
+def test_suspicious_runs_keep_the_word_and_the_grounds_say_why(project):
+    campaign, tests = https_campaign(project)
+    run_in_blocks(tests, [HTTP, HTTPS], peer="127.0.0.1:8081")
+    answer = campaign_answer(done(campaign))
+    assert answer.overheads[0].word == "slower"
+    assert answer.tests[0].validity == "suspicious"
+    assert answer.grounds[-1].startswith("6 of 6 runs are suspicious: The target runs on")
+
+
+def test_many_errors_forbid_a_word_about_times(project):
+    campaign, tests = https_campaign(project)
+    run_in_blocks([tests[0]], [HTTP])
+    run_in_blocks([tests[1]], [HTTPS], counters={"failed": 5}, errors={"reset": 5})
+    answer = campaign_answer(done(campaign))
+    assert answer.overheads[0].word == "inconclusive"
+    assert "Too many requests failed" in answer.overheads[0].word_reason
+
+
+def test_runs_one_after_the_other_are_inconclusive(project):
+    campaign, tests = https_campaign(project)
+    run_in_blocks([tests[0]], [HTTP])
+    run_in_blocks([tests[1]], [HTTPS])
+    answer = campaign_answer(done(campaign))
+    assert "random blocks" in answer.overheads[0].word_reason
+
+
+def test_arms_on_different_targets_are_compared_but_not_like_for_like(project):
+    campaign, tests = https_campaign(project)
+    tests[1].endpoint = make_endpoint(make_target(project, "other node"), "https")
+    tests[1].save()
+    run_in_blocks(tests, [HTTP, HTTPS])
+    (overhead,) = campaign_answer(done(campaign)).overheads
+    assert overhead.word == "inconclusive"
+    assert overhead.like_for_like["different"][0][0] == "target"
+    assert overhead.word_reason == "Not like for like, see what differs: target."
+
+
+def test_each_connection_mode_has_its_own_overhead(project):
+    campaign, tests = https_campaign(project, modes=("new", "keep-alive"))
+    same = [19_300, 19_400, 19_200]
+    run_in_blocks(tests, [HTTP, HTTPS, HTTP, same])
+    answer = campaign_answer(done(campaign))
+    assert [each.word for each in answer.overheads] == ["slower", "no practical difference"]
+    assert "With keep-alive there is no practical difference" in plain_text(answer.sentence)
+    assert "2 of 2 comparisons differ after Holm's correction" in answer.grounds
+
+
+def test_a_resumed_session_is_compared_with_http_on_a_new_connection(project):
+    campaign, tests = https_campaign(project)
+    resumed = make_test(
+        campaign,
+        tests[0].plan_version,
+        endpoint=tests[1].endpoint,
+        connection_mode="resumed",
+    )
+    run_in_blocks([*tests, resumed], [HTTP, HTTPS, [24_700, 24_600, 24_800]])
+    overheads = campaign_answer(done(campaign)).overheads
+    assert [(each.connection_mode, each.http_test_id) for each in overheads] == [
+        ("new", tests[0].pk),
+        ("resumed", tests[0].pk),
+    ]
+
+
+def test_without_a_pair_the_sentence_is_plain_and_uses_no_comparison_word(project):
+    campaign, tests = https_campaign(project)
+    tests[1].delete()
+    run_in_blocks(tests[:1], [HTTP])
+    answer = campaign_answer(done(campaign))
+    text = plain_text(answer.sentence).replace("\u202f", " ")
+    assert "takes 18.9 ms on average at 200 requests/s, no errors in 6,000 requests." in text
+    assert answer.overheads == []
+
+
+def test_a_draft_says_what_it_would_do(project):
+    campaign, _ = https_campaign(project)
+    answer = campaign_answer(campaign)
+    assert plain_text(answer.sentence) == "Not started yet: 2 tests, 3 repeats, 6 runs."
+    assert (answer.n_done, answer.n_runs) == (0, 6)
+
+
+def test_a_campaign_that_has_just_started_says_when_there_will_be_something(project):
+    campaign, tests = https_campaign(project, started_at=timezone.now())
+    make_run(tests[0])
+    answer = campaign_answer(campaign)
+    assert plain_text(answer.sentence).startswith("0 of 1 runs have ended")
+    assert answer.tests[0].table.rows[0].cells[0].why == "This run is queued."
+    assert answer.overheads[0].split is None
+
+
+def test_the_number_of_queries_does_not_grow_with_the_runs(project, django_assert_max_num_queries):
+    campaign, tests = https_campaign(project, repeats=6)
+    run_in_blocks(tests, [HTTP * 2, HTTPS * 2], n=100, seconds=1)
+    with django_assert_max_num_queries(6):
+        campaign_answer(done(campaign))

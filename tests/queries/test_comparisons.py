@@ -1,0 +1,70 @@
+from campaigns.domain.lifecycle import Outcome
+from campaigns.queries.comparisons import compare_runs
+from tests.factories import make_campaign, make_plan, make_run, make_test, plan_spec
+from tests.queries.measured import https_campaign, measure, run_in_blocks
+
+
+def row(table, label: str) -> list[str]:
+    return [cell.text for cell in next(each for each in table.rows if each.label == label).cells]
+
+
+def two_runs(project):
+    _, tests = https_campaign(project)
+    return run_in_blocks(tests, [[10_000], [15_000]])
+
+
+def test_two_runs_stand_side_by_side_with_difference_and_ratio(project):
+    table = compare_runs(*two_runs(project)).table
+    assert [column.key for column in table.columns] == [
+        "baseline",
+        "candidate",
+        "difference",
+        "ratio",
+    ]
+    assert row(table, "average, ms") == ["10.0", "15.0", "+5.0", "1.500"]
+    assert row(table, "n") == ["2,000", "2,000", "0", "1.000"]
+    assert row(table, "errors") == ["0", "0", "0", "–"]
+
+
+def test_single_runs_get_no_word_and_the_note_says_why(project):
+    assert "two single runs" in compare_runs(*two_runs(project)).note
+
+
+def test_it_says_what_differs_in_endpoint_and_plan(project):
+    differs = compare_runs(*two_runs(project)).differs
+    assert differs == [["endpoint.port", "8081", "8444"], ["endpoint.scheme", "http", "https"]]
+
+
+def test_both_have_a_percentile_curve(project):
+    curves = compare_runs(*two_runs(project)).curves
+    assert curves["baseline"][0]["q"] == curves["candidate"][0]["q"] == 0.1
+
+
+def test_secrets_of_a_plan_are_told_apart_but_not_shown(project):
+    def run(token: str):
+        step = {"method": "GET", "path": "/", "headers": [["Authorization", token]]}
+        version = make_plan(project, spec={**plan_spec(), "steps": [{**step, "label": "a"}]})
+        return measure(make_run(make_test(make_campaign(project), version)), 10_000, seconds=1)
+
+    differs = compare_runs(run("Bearer one"), run("Bearer two")).differs
+    named = {name: (one, two) for name, one, two in differs}
+    one, two = named["plan.steps.1.headers"]
+    assert one != two
+    assert "Bearer" not in one + two
+
+
+def test_a_run_that_measured_nothing_has_dashes_and_the_note_names_it(project):
+    first, _ = two_runs(project)
+    empty = make_run(make_test(make_campaign(project)))
+    found = compare_runs(first, empty)
+    assert row(found.table, "average, ms") == ["10.0", "–", "–", "–"]
+    assert f"{empty.label}: This run is queued." in found.note
+    assert found.curves["candidate"] == []
+
+
+def test_a_failed_run_is_named_in_the_note(project):
+    first, _ = two_runs(project)
+    failed = measure(
+        make_run(make_test(make_campaign(project))), 10_000, seconds=1, outcome=Outcome.FAILED
+    )
+    assert f"{failed.label}: Failed" in compare_runs(first, failed).note

@@ -1,0 +1,156 @@
+from django.utils import timezone
+
+from campaigns.domain.lifecycle import Outcome, RunState, ShardState
+from campaigns.domain.sentences import plain_text
+from campaigns.models import Run
+from campaigns.queries.answers import run_report
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_second,
+    make_target,
+    make_test,
+    plan_spec,
+    store_second,
+)
+from tests.queries.measured import end, end_shards, measure
+
+VITALS = {"cpu_share": 0.2, "lateness_p99_us": 110, "hub_lag_max_us": 900, "rss_bytes": 4e7}
+
+
+def new_run(project, **fields) -> Run:
+    return make_run(make_test(make_campaign(project), **fields))
+
+
+def said(run) -> str:
+    return plain_text(run_report(run).sentence).replace("\u202f", " ")
+
+
+def tile(report, key: str) -> dict:
+    return next(each for each in report.tiles if each["key"] == key)
+
+
+def test_a_complete_run_says_average_rate_and_errors(project):
+    run = measure(new_run(project), 20_000)
+    assert said(run) == (
+        "20.0 ms on average (p95 22.0 ms) at 200 requests/s, no errors in 2,000 requests."
+    )
+    assert "one run describes itself only" in run_report(run).grounds[-1]
+
+
+def test_its_tiles_are_rate_percentiles_and_errors(project):
+    report = run_report(measure(new_run(project), 20_000))
+    assert [each["key"] for each in report.tiles] == ["rate", "p50", "p95", "p99", "errors"]
+    assert (tile(report, "p50")["value"], tile(report, "p50")["unit"]) == ("20.0", "ms")
+    assert tile(report, "errors")["value"] == "0.00"
+    assert "2,000 of 100 requests" in tile(report, "rate")["lines"]
+
+
+def test_a_percentile_that_the_run_is_too_short_for_is_a_dash_with_the_reason(project):
+    report = run_report(measure(new_run(project), 20_000, n=100, seconds=10))
+    assert tile(report, "p99")["value"] == "–"
+    assert "needs 1,000 requests" in tile(report, "p99")["lines"][0]
+    assert tile(report, "p95")["value"].startswith("~")
+
+
+def test_an_invalid_run_says_so_and_why(project):
+    run = measure(new_run(project), 20_000, lateness_us=15_000)
+    assert "The numbers are invalid: The injector sent late" in said(run)
+    assert run_report(run).validity == "invalid"
+
+
+def test_a_stopped_run_begins_with_how_it_ended(project):
+    run = measure(new_run(project), 20_000, seconds=4, outcome=Outcome.STOPPED)
+    Run.objects.filter(pk=run.pk).update(reason="Stopped by alice after 4 s.")
+    run.refresh_from_db()
+    assert said(run).startswith("Stopped: Stopped by alice after 4 s. 20.0 ms on average")
+
+
+def test_a_run_that_measured_nothing_says_so(project):
+    run = new_run(project)
+    end(run, Outcome.FAILED)
+    assert said(run) == "Failed: not as planned. Nothing was measured."
+    assert run_report(run).table.rows[0].cells[0].text == "–"
+
+
+def test_a_waiting_run_says_what_it_waits_for(project):
+    assert said(new_run(project)) == "This run waits for its turn."
+
+
+def test_a_running_run_is_read_from_its_seconds_so_far(project):
+    run = new_run(project)
+    for state in (RunState.PREPARING, RunState.ARMED, RunState.RUNNING):
+        Run.objects.filter(pk=run.pk).update(state=state, t0=timezone.now())
+    for state in (ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING):
+        run.shards.update(state=state, worker="w", lease_until=timezone.now())
+    for second in (-1, 0, 1):
+        store_second(run, make_second(second, [10_000] * 50, vitals=VITALS))
+    run.shards.update(last_second=1)
+    run.refresh_from_db()
+    assert said(run).endswith("at 50.0 requests/s so far, no errors in 100 requests.")
+
+
+def test_steps_stand_below_all_steps(project):
+    step = {"method": "GET", "path": "/"}
+    spec = {**plan_spec(), "steps": [{**step, "label": "login"}, {**step, "label": "buy"}]}
+    run = new_run(project, version=make_plan(project, spec=spec))
+    store_second(run, make_second(0, [1000] * 10))
+    store_second(run, make_second(0, [9000] * 10, step=1))
+    end(run, Outcome.COMPLETE)
+    rows = run_report(run).table.rows
+    assert [row.label for row in rows] == ["All steps", "login", "buy"]
+    assert [row.cells[0].value for row in rows] == [5.0, 1.0, 9.0]
+
+
+def test_parts_that_did_not_happen_are_absent(project):
+    report = run_report(measure(new_run(project), 20_000))
+    assert [row.label for row in report.parts.rows] == [
+        "lateness",
+        "send",
+        "wait",
+        "receive",
+        "response",
+        "service",
+    ]
+
+
+def test_errors_come_by_kind_with_first_and_last_second(project):
+    run = new_run(project)
+    for second, errors in enumerate(({}, {"reset": 2}, {"reset": 1, "body_timeout": 4})):
+        failed = sum(errors.values())
+        store_second(
+            run, make_second(second, [1000] * 10, counters={"failed": failed}, errors=errors)
+        )
+    end(run, Outcome.COMPLETE)
+    rows = run_report(run).errors.rows
+    assert [(row.label, *(cell.text for cell in row.cells)) for row in rows] == [
+        ("body_timeout", "the reply did not end within the limit", "4", "10.81", "2", "2"),
+        ("reset", "connection reset", "3", "8.11", "1", "2"),
+    ]
+
+
+def test_vitals_are_the_worst_second_of_each_injector(project):
+    run = new_run(project)
+    store_second(run, make_second(0, [1000], vitals=VITALS))
+    store_second(run, make_second(1, [1000], vitals={**VITALS, "cpu_share": 0.75}))
+    end_shards(run)
+    end(run, Outcome.COMPLETE)
+    table = run_report(run).vitals
+    assert table.columns[0].title == "inj-1"
+    assert table.rows[0].label == "CPU of the process, % of a core"
+    assert table.rows[0].cells[0].value == 75.0
+
+
+def test_tls_facts_are_counted_not_assumed(project):
+    run = new_run(project, endpoint=make_endpoint(make_target(project), "https"))
+    tls = {"version": "TLSv1.3", "cipher": "TLS_AES_256_GCM_SHA384", "bits": 256}
+    store_second(run, make_second(0, [1000], counters={"connections_opened": 9, "tls_full": 9}))
+    handshakes = [{**tls, "resumed": False, "count": 9}]
+    end_shards(run, end={"tls": handshakes, "peers": {"10.0.0.9:443": 9}})
+    end(run, Outcome.COMPLETE)
+    facts = dict(run_report(run).facts)
+    assert ["TLSv1.3, TLS_AES_256_GCM_SHA384, 256 bits, full", "9"] in facts["TLS"]
+    assert ["TLS handshakes", "9 full, 0 resumed"] in facts["Handshakes"]
+    assert ["Address 10.0.0.9:443", "9 connections"] in facts["Environment"]

@@ -1,0 +1,80 @@
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.domain.lifecycle import RunState, ShardState
+from campaigns.models import Run
+from campaigns.queries.series import run_points, run_seconds
+from tests.factories import make_campaign, make_run, make_second, make_test, store_second
+from tests.queries.measured import measure
+
+T0 = timezone.now()
+
+
+def seconds_later(seconds: float):
+    return T0 + timedelta(seconds=seconds)
+
+
+@pytest.fixture
+def running(project) -> Run:
+    """Two shards that send; the first has delivered second 1, the other second 0."""
+    run = make_run(make_test(make_campaign(project)), n_shards=2)
+    for state in (RunState.PREPARING, RunState.ARMED, RunState.RUNNING):
+        Run.objects.filter(pk=run.pk).update(state=state, t0=T0)
+    lease = {"worker": "w", "lease_until": timezone.now()}
+    for state in (ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING):
+        run.shards.update(state=state, **lease)
+    store_second(run, make_second(0, [1000, 3000]), shard=0)
+    store_second(run, make_second(0, [5000], errors={"reset": 1}), shard=1)
+    store_second(run, make_second(1, [2000]), shard=0)
+    run.shards.filter(number=0).update(last_second=1)
+    run.shards.filter(number=1).update(last_second=0)
+    run.refresh_from_db()
+    return run
+
+
+def test_a_point_merges_all_shards_of_a_second(running):
+    (point,) = run_points(running, now=seconds_later(2))
+    assert (point["second"], point["ok"], point["mean_ms"]) == (0, 3, 3.0)
+    assert (point["p50_ms"], point["max_ms"]) == (pytest.approx(3.0, rel=1e-3), 5.0)
+    assert (point["errors"], point["shards"], point["missing"]) == ({"reset": 1}, 2, 0)
+
+
+def test_a_second_that_a_live_shard_still_owes_waits_for_it(running):
+    assert [each["second"] for each in run_points(running, now=seconds_later(4.9))] == [0]
+
+
+def test_a_second_that_is_three_seconds_old_is_shown_with_what_is_missing(running):
+    points = run_points(running, now=seconds_later(5.0))
+    assert [(each["second"], each["missing"]) for each in points] == [(0, 0), (1, 1)]
+
+
+def test_it_goes_on_after_the_second_that_was_seen(running):
+    assert [each["second"] for each in run_points(running, 0, seconds_later(9))] == [1]
+    assert run_points(running, 1, seconds_later(9)) == []
+
+
+def test_a_finished_run_is_read_from_its_summary(project, django_assert_num_queries):
+    run = measure(make_run(make_test(make_campaign(project))), 10_000)
+    run.seconds.all().delete()
+    with django_assert_num_queries(1):
+        points = run_points(run, after=6)
+    assert [each["second"] for each in points] == [7, 8, 9]
+
+
+def test_a_finished_run_without_a_summary_is_read_from_its_rows(project):
+    run = measure(make_run(make_test(make_campaign(project))), 10_000, seconds=2)
+    run.summaries.all().delete()
+    assert [each["second"] for each in run_points(run)] == [0, 1]
+
+
+def test_a_run_that_has_not_begun_has_no_points(project):
+    assert run_points(make_run(make_test(make_campaign(project)))) == []
+
+
+def test_the_seconds_come_in_order_and_whole(running):
+    found = [(shard, second.second) for shard, second in run_seconds(running)]
+    assert found == [(0, 0), (1, 0), (0, 1)]
+    _, first = next(iter(run_seconds(running)))
+    assert first.timings["wait"].n == 2

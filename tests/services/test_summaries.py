@@ -1,0 +1,229 @@
+import pytest
+
+from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.snapshot import Total
+from campaigns.models import InjectorHost, Run
+from campaigns.services.summaries import judge_run, measured_s, summarise_run
+from tests.factories import (
+    make_campaign,
+    make_plan,
+    make_run,
+    make_second,
+    make_test,
+    plan_spec,
+    store_second,
+)
+from tests.queries.measured import end_shards, measure
+
+VITALS = {"cpu_share": 0.2, "lateness_p99_us": 100, "hub_lag_max_us": 900}
+
+
+@pytest.fixture
+def run(project) -> Run:
+    return make_run(make_test(make_campaign(project)))
+
+
+def codes(run: Run) -> list[str]:
+    return [reason["code"] for reason in run.validity_reasons]
+
+
+def test_it_merges_all_seconds_and_keeps_the_warm_up_out_of_the_total(run):
+    for number, values in ((-1, [9000]), (0, [1000, 2000]), (1, [3000])):
+        store_second(run, make_second(number, values))
+    summary = summarise_run(run)
+    total = Total.from_json(summary.total)
+    assert total.count("ok") == 3
+    assert total.timing("response").mean_us == 2000
+    assert total.timing("response").max_us == 3000
+    assert [point["second"] for point in summary.series] == [-1, 0, 1]
+    assert summary.series[1]["mean_ms"] == 1.5
+
+
+def test_the_order_in_which_seconds_arrived_does_not_matter(project):
+    first, second = (make_run(make_test(make_campaign(project))) for _ in range(2))
+    seconds = [make_second(number, [1000 + number]) for number in range(4)]
+    for each in seconds:
+        store_second(first, each)
+    for each in reversed(seconds):
+        store_second(second, each)
+    one, other = summarise_run(first), summarise_run(second)
+    assert (one.digest, one.total, one.series) == (other.digest, other.total, other.series)
+
+
+def test_steps_and_shards_are_merged_each_for_itself(project):
+    step = {"method": "GET", "path": "/"}
+    spec = {**plan_spec(), "steps": [{**step, "label": "a"}, {**step, "label": "b"}]}
+    test = make_test(make_campaign(project), make_plan(project, spec=spec))
+    run = make_run(test, n_shards=2)
+    store_second(run, make_second(0, [1000], vitals=VITALS), shard=0)
+    store_second(run, make_second(0, [2000], step=1), shard=0)
+    store_second(run, make_second(0, [3000], vitals={**VITALS, "cpu_share": 0.5}), shard=1)
+    summary = summarise_run(run)
+    first, second = (Total.from_json(each) for each in summary.steps)
+    assert (first.count("ok"), second.count("ok")) == (2, 1)
+    assert summary.series[0]["shards"] == 2
+    assert summary.series[0]["cpu_share"] == 0.5
+    assert [each["worst"]["cpu_share"] for each in summary.vitals] == [0.2, 0.5]
+
+
+def test_the_same_seconds_give_the_same_summary(run):
+    store_second(run, make_second(0, [1000]))
+    assert summarise_run(run).pk == summarise_run(run).pk
+    assert run.summaries.count() == 1
+
+
+def test_a_late_second_makes_a_new_revision(run):
+    store_second(run, make_second(0, [1000]))
+    first = summarise_run(run)
+    store_second(run, make_second(1, [5000]))
+    second = summarise_run(run)
+    assert (first.revision, second.revision) == (1, 2)
+    assert Total.from_json(second.total).count("ok") == 2
+
+
+def test_it_writes_nothing_to_the_run_but_its_validity(run):
+    store_second(run, make_second(0, [1000]))
+    stale = Run.objects.get(pk=run.pk)
+    Run.objects.filter(pk=run.pk).update(reason="written meanwhile")
+    summarise_run(stale)
+    run.refresh_from_db()
+    assert run.reason == "written meanwhile"
+    assert run.validity == Validity.INVALID
+    assert codes(run)[0] == "too_few_requests"
+
+
+def test_a_run_without_a_single_second_is_invalid_and_says_so(run):
+    summary = summarise_run(run)
+    assert (summary.n_seconds, summary.duration_s, summary.series) == (0, 0.0, [])
+    assert codes(run) == ["no_requests"]
+
+
+def test_a_quiet_run_of_enough_requests_is_valid(run):
+    measure(run, 10_000)
+    assert (run.validity, run.validity_reasons) == (Validity.VALID, [])
+
+
+def test_a_target_on_the_injectors_own_machine_is_suspicious(run):
+    measure(run, 10_000, peer="127.0.0.1:8081")
+    assert run.validity == Validity.SUSPICIOUS
+    assert codes(run) == ["co_located"]
+
+
+def test_an_address_that_an_injector_host_announced_is_its_own(run):
+    InjectorHost.objects.create(
+        name="inj-1",
+        slots=1,
+        seen_at="2026-01-01T00:00Z",
+        started_at="2026-01-01T00:00Z",
+        facts={"addresses": ["10.1.2.3"]},
+    )
+    measure(run, 10_000)
+    assert codes(run) == ["co_located"]
+
+
+def test_a_late_injector_makes_the_run_invalid(run):
+    measure(run, 100_000, lateness_us=30_000)
+    assert run.validity == Validity.INVALID
+    assert codes(run) == ["lateness_p99"]
+    assert "its own delay is in the response times" in run.validity_reasons[0]["text"]
+
+
+def test_a_busy_injector_is_named_with_its_worst_second(run):
+    measure(run, 10_000, vitals={**VITALS, "cpu_share": 0.9})
+    assert set(codes(run)) == {"cpu", "cpu_5s"}
+    assert run.validity_reasons[0]["second"] == 0
+
+
+def test_errors_of_the_target_and_of_the_injector_are_told_apart(project):
+    errors = {"connect_refused": 20, "client_fd_exhausted": 5}
+    run = make_run(make_test(make_campaign(project)))
+    store_second(run, make_second(0, [1000] * 1000, counters={"failed": 25}, errors=errors))
+    summarise_run(run)
+    by_code = {reason["code"]: reason for reason in run.validity_reasons}
+    assert by_code["injector_exhausted"]["value"] == 5
+    assert by_code["errors"]["value"] == pytest.approx(20 / 1025)
+
+
+def test_a_shard_that_ended_earlier_as_planned_is_not_missed(project):
+    run = make_run(make_test(make_campaign(project)), n_shards=2)
+    for number in range(10):
+        store_second(run, make_second(number, [1000] * 200), shard=0)
+        if number < 5:
+            store_second(run, make_second(number, [1000] * 200), shard=1)
+    end_shards(run, last_second=9)
+    run.shards.filter(number=1).update(last_second=4)
+    summarise_run(run)
+    assert "missing_seconds" not in codes(run)
+
+
+def test_a_hole_between_seconds_is_missing(run):
+    for number in (0, 1, 3):
+        store_second(run, make_second(number, [1000] * 400))
+    summarise_run(run)
+    assert codes(run)[0] == "missing_seconds"
+
+
+def test_every_shard_that_did_not_end_owes_the_rest(project):
+    run = make_run(make_test(make_campaign(project)), n_shards=2)
+    store_second(run, make_second(0, [1000] * 500), shard=0)
+    store_second(run, make_second(1, [1000] * 500), shard=0)
+    store_second(run, make_second(0, [1000] * 500), shard=1)
+    summary = summarise_run(run)
+    assert [point["missing"] for point in summary.series] == [0, 1]
+    assert "missing_seconds" in codes(run)
+
+
+def test_only_redirects_are_suspicious(run):
+    second = make_second(0, [1000] * 1000)
+    second.statuses = {"302": 1000}
+    store_second(run, second)
+    summarise_run(run)
+    assert "only_redirects" in codes(run)
+
+
+def test_fewer_requests_than_planned_were_sent(project):
+    spec = plan_spec(model="open", rate_per_s=1000, duration_s=2)
+    run = make_run(make_test(make_campaign(project), make_plan(project, spec=spec)))
+    store_second(run, make_second(0, [1000] * 1900))
+    summarise_run(run)
+    assert "sent_share" in codes(run)
+
+
+def test_waiting_that_was_not_timed_breaks_little_s_law(project):
+    spec = plan_spec(model="closed", connections=100, duration_s=20)
+    run = make_run(make_test(make_campaign(project), make_plan(project, spec=spec)))
+    for number in range(20):
+        store_second(run, make_second(number, [100_000] * 500, in_flight=100))
+    summarise_run(run)
+    assert codes(run) == ["little"]
+
+
+def test_the_limits_are_a_setting(run, settings):
+    settings.VALIDITY_LIMITS = {"too_few_requests": (1, 1)}
+    store_second(run, make_second(0, [1000]))
+    summary = summarise_run(run)
+    run.outcome = Outcome.STOPPED
+    assert judge_run(run, summary)[0] == Validity.VALID
+
+
+class TestTheDuration:
+    def test_is_what_the_slowest_injector_says(self, project):
+        run = make_run(make_test(make_campaign(project)), n_shards=2)
+        end_shards(run, last_second=3)
+        run.shards.filter(number=0).update(end={"duration_us": 3_250_000})
+        run.shards.filter(number=1).update(end={"duration_us": 3_100_000})
+        assert measured_s(run, list(run.shards.all()), []) == 3.25
+
+    def test_is_the_planned_one_where_no_injector_could_say(self, project):
+        spec = plan_spec(model="over", requests=10, over_s=2)
+        run = make_run(make_test(make_campaign(project), make_plan(project, spec=spec)))
+        for number in range(3):
+            store_second(run, make_second(number, [1000] * 3))
+        assert summarise_run(run).duration_s == 2.0
+
+    def test_ends_with_the_last_second_that_saw_an_end_in_a_run_that_was_cut_off(self, run):
+        for number in range(3):
+            store_second(run, make_second(number, [1000]))
+        store_second(run, make_second(3))
+        run.outcome = Outcome.PARTIAL
+        assert summarise_run(run).duration_s == 3.0
