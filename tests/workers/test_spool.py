@@ -1,0 +1,89 @@
+import pytest
+
+from campaigns.services.shards import Lease
+from workers import spool as spools
+from workers.spool import Spool, SpoolFull
+
+
+@pytest.fixture
+def lease(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path / "spool"
+    return Lease(7, 119, 0, 2, "worker", "host", order={"plan": "is not written"})
+
+
+def reopened(path) -> list[dict]:
+    spool = Spool.take_over(path)
+    try:
+        return list(spool.records())
+    finally:
+        spool.close(is_stored=False)
+
+
+def filled(lease, n_seconds: int):
+    spool = Spool.create(lease)
+    for number in range(n_seconds):
+        spool.append({"type": "second", "second": number})
+    spool.sync()
+    return spool
+
+
+def test_it_begins_with_the_lease_and_holds_no_order(lease):
+    spool = filled(lease, 0)
+    spool.close(is_stored=False)
+    assert reopened(spool.path) == [
+        {
+            "type": "lease",
+            "shard_id": 7,
+            "run_id": 119,
+            "number": 0,
+            "epoch": 2,
+            "worker": "worker",
+            "host": "host",
+        }
+    ]
+    assert spool.path.name == "119-0-2.spool"
+
+
+def test_what_was_appended_comes_back_in_order(lease):
+    spool = filled(lease, 3)
+    spool.close(is_stored=False)
+    assert [record.get("second") for record in reopened(spool.path)] == [None, 0, 1, 2]
+
+
+def test_a_tail_torn_at_any_byte_loses_its_record_and_no_other(lease):
+    spool = filled(lease, 3)
+    spool.close(is_stored=False)
+    whole = spool.path.read_bytes()
+    before_last = len(whole) - len(b'{"type":"second","second":2}') - spools.HEAD.size
+    for length in range(before_last, len(whole)):
+        spool.path.write_bytes(whole[:length])
+        assert len(reopened(spool.path)) == 3
+
+
+def test_a_record_with_a_wrong_byte_ends_the_reading(lease):
+    spool = filled(lease, 2)
+    spool.close(is_stored=False)
+    data = bytearray(spool.path.read_bytes())
+    data[-2] ^= 1
+    spool.path.write_bytes(data)
+    assert [record.get("second") for record in reopened(spool.path)] == [None, 0]
+
+
+def test_a_file_belongs_to_whoever_has_it_locked(lease):
+    spool = filled(lease, 1)
+    assert Spool.take_over(spool.path) is None
+    spool.close(is_stored=False)
+    assert len(reopened(spool.path)) == 2
+
+
+def test_a_stored_one_has_another_name(lease):
+    spool = filled(lease, 1)
+    spool.close(is_stored=True)
+    assert not spool.path.exists()
+    assert spool.path.with_suffix(".stored").exists()
+
+
+def test_too_little_room_on_the_disk_refuses_the_run_in_words(lease, monkeypatch):
+    monkeypatch.setattr(spools, "RESERVE_BYTES", 2**60)
+    with pytest.raises(SpoolFull, match="MiB are free in"):
+        Spool.create(lease)
