@@ -26,6 +26,7 @@ SWEEP_S = 0.05
 LAG_S = 0.01
 DRAIN_ON_STOP_S = 0.7
 _SPARE_DESCRIPTORS = 64
+_EARLY_S = 0.02
 
 
 class Output(Protocol):
@@ -120,11 +121,11 @@ class Engine:
         self._next_second = -plan.warm_up_s
         for recorder in self._recorders:
             recorder.zero_ns = self._zero_ns
-        gevent.sleep(max(0.0, (start_ns - now()) / NS - 0.02))
-        timers = self._start_timers()
-        began_cpu_s = cpu_s()
-        self._vitals = Vitals()
         with resting_garbage_collector():
+            gevent.sleep(max(0.0, (start_ns - now()) / NS - _EARLY_S))
+            timers = self._start_timers()
+            began_cpu_s = cpu_s()
+            self._vitals = Vitals()
             self._start_load(start_ns)
             self._over.wait()
         for timer in timers:

@@ -1,0 +1,24 @@
+"""No database here: the injector knows none. A certificate of our own for TLS."""
+
+import ssl
+
+import pytest
+
+from workers.echo.certificate import ensure_certificate
+
+
+@pytest.fixture(autouse=True)
+def _plain_static_names():
+    """The settings are of no interest here."""
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    return ensure_certificate(tmp_path_factory.mktemp("certificate"), "127.0.0.1")
+
+
+@pytest.fixture
+def server_tls(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    return context

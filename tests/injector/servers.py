@@ -1,0 +1,129 @@
+"""Small scripted servers on real sockets, and a call that measures them."""
+
+import contextlib
+import socket
+import ssl
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from workers.injector.local_run import run_here
+from workers.injector.summary import Result
+
+Script = Callable[[socket.socket, "Scripted"], None]
+OK_REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@dataclass
+class Scripted:
+    """A listener whose connections are served by a script, each in a thread of its own."""
+
+    port: int
+    n_connections: int = 0
+    n_requests: int = 0
+    server_names: list[str | None] = field(default_factory=list)
+    requests: list[bytes] = field(default_factory=list)
+
+    def read_request(self, sock: socket.socket) -> bytes | None:
+        """The head and body of one request; None when the client has closed."""
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = sock.recv(65536)
+            if not more:
+                return None
+            data += more
+        head = data.partition(b"\r\n\r\n")[0].lower()
+        length = (
+            int(head.split(b"content-length:")[1].split()[0]) if b"content-length" in head else 0
+        )
+        while len(data) < len(head) + 4 + length:
+            data += sock.recv(65536)
+        self.n_requests += 1
+        self.requests.append(data)
+        return data
+
+
+@contextlib.contextmanager
+def scripted(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Scripted]:
+    """A server on a free port of 127.0.0.1 for the length of a `with` block."""
+    listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+    server = Scripted(listener.getsockname()[1])
+
+    def serve(sock: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            if tls is not None:
+                sock = tls.wrap_socket(sock, server_side=True, suppress_ragged_eofs=True)
+            script(sock, server)
+        sock.close()
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                sock, _ = listener.accept()
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                server.n_connections += 1
+                threading.Thread(target=serve, args=(sock,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield server
+    # close() alone does not wake a thread that waits in accept().
+    with contextlib.suppress(OSError):
+        listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+
+
+def always(*replies: bytes, then_close: bool = False) -> Script:
+    """Answer every request with these bytes, each in a write of its own."""
+
+    def script(sock: socket.socket, server: Scripted) -> None:
+        while server.read_request(sock) is not None:
+            for reply in replies:
+                sock.sendall(reply)
+            if then_close:
+                return
+
+    return script
+
+
+def reset(sock: socket.socket) -> None:
+    """Close with a TCP reset instead of an orderly end."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    sock.close()
+
+
+def make_order(port: int, **given: Any) -> dict[str, Any]:
+    """An order for 127.0.0.1; what is given replaces what is usual."""
+    load = given.pop("load", {"model": "sequential", "requests": 1})
+    step = {"method": given.pop("method", "GET"), "path": given.pop("path", "/")}
+    step["body"] = given.pop("body", "")
+    plan = {
+        "steps": given.pop("steps", [step]),
+        "load": load,
+        "timeouts": given.pop("timeouts", {"connect_s": 1, "tls_s": 1, "total_s": 2}),
+        "warm_up_s": given.pop("warm_up_s", 0),
+    }
+    endpoint = {
+        "scheme": given.pop("scheme", "http"),
+        "host": given.pop("host", "127.0.0.1"),
+        "port": port,
+        "verify_tls": given.pop("verify_tls", False),
+    }
+    return {
+        "protocol": 1,
+        "run": "1.1",
+        "plan": plan,
+        "endpoint": endpoint,
+        "connection_mode": given.pop("mode", "keep-alive"),
+        "policy": {"allow": given.pop("allow", ["127.0.0.0/8"])},
+    } | given
+
+
+def measure(port: int, **given: Any) -> Result:
+    """Run such an order in this process."""
+    return run_here(make_order(port, **given), lambda second: None)
+
+
+def closed(requests: int, connections: int = 1) -> dict[str, Any]:
+    return {"model": "closed", "connections": connections, "requests": requests}

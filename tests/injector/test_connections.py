@@ -1,0 +1,195 @@
+"""Connections: opened, kept, closed under our hands, refused, and never opened where forbidden."""
+
+import socket
+import time
+
+import pytest
+
+from campaigns.domain.outcomes import Kind
+from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
+from workers.injector.engine import reserve_descriptors
+from workers.injector.guard import resolve
+from workers.injector.local_run import run_here
+from workers.injector.order import Refusal
+
+
+def test_a_kept_connection_is_connected_once_and_its_later_requests_have_no_connect_part():
+    with scripted(always(OK_REPLY)) as server:
+        total = measure(server.port, load=closed(100)).total
+    assert total.timing("connect").n == 1
+    assert total.timing("tls").n == 0
+    assert total.timing("send").n == 100
+    assert server.n_connections == 1
+
+
+def test_a_new_connection_for_every_request():
+    with scripted(always(OK_REPLY)) as server:
+        total = measure(server.port, mode="new", load=closed(20, 4)).total
+    assert server.n_connections == 20
+    assert total.timing("connect").n == 20
+    assert all(b"Connection: close" in request for request in server.requests)
+
+
+def one_reply_each(sock, server):
+    """Keep the connection as far as the client can know, and close it all the same."""
+    server.read_request(sock)
+    sock.sendall(OK_REPLY)
+
+
+def one_reply_then_reset(sock, server):
+    one_reply_each(sock, server)
+    server.read_request(sock)
+    reset(sock)
+
+
+@pytest.mark.parametrize("script", [one_reply_each, one_reply_then_reset])
+def test_an_idle_connection_closed_by_the_server_is_nobodys_failure(script):
+    with scripted(script) as server:
+        total = measure(server.port, load=closed(5)).total
+    assert (total.count("ok"), total.errors) == (5, {})
+    assert server.n_connections == 5
+
+
+def test_a_post_is_never_sent_twice():
+    with scripted(one_reply_then_reset) as server:
+        total = measure(server.port, method="POST", body="once", load=closed(4)).total
+    assert total.errors == {Kind.RESET: 2}
+    assert server.n_requests == 4
+
+
+def test_only_one_new_try_for_a_connection_closed_again():
+    def close_all_but_the_first(sock, server):
+        if server.n_connections == 1:
+            one_reply_each(sock, server)
+
+    with scripted(close_all_but_the_first) as server:
+        total = measure(server.port, load=closed(2)).total
+    assert (total.count("ok"), total.errors) == (1, {Kind.EOF_BEFORE_REPLY: 1})
+    assert server.n_connections == 2
+
+
+def test_a_refused_connection_is_counted_and_the_run_ends():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    total = measure(port, load=closed(10, 2)).total
+    assert total.errors == {Kind.CONNECT_REFUSED: 10}
+    assert total.timing("failed").n == 10
+
+
+def test_a_full_backlog_ends_at_the_connect_limit():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        port = listener.getsockname()[1]
+        holders = [socket.socket() for _ in range(4)]
+        for holder in holders:
+            holder.setblocking(False)
+            holder.connect_ex(("127.0.0.1", port))
+        limits = {"connect_s": 0.3, "tls_s": 0.3, "total_s": 5}
+        total = measure(port, timeouts=limits).total
+        for holder in holders:
+            holder.close()
+    assert total.errors == {Kind.CONNECT_TIMEOUT: 1}
+    assert 0.3 <= total.timing("failed").max_us / 1e6 < 0.8
+
+
+def hang(sock, server):
+    server.read_request(sock)
+    time.sleep(3)
+
+
+def hang_in_body(sock, server):
+    server.read_request(sock)
+    sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n123")
+    time.sleep(3)
+
+
+def drip(sock, server):
+    server.read_request(sock)
+    sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    while True:
+        time.sleep(0.05)
+        sock.sendall(b"x")
+
+
+def read_nothing(sock, server):
+    time.sleep(3)
+
+
+@pytest.mark.parametrize(
+    ("script", "given", "kind"),
+    [
+        (hang, {}, Kind.FIRST_BYTE_TIMEOUT),
+        (hang_in_body, {}, Kind.BODY_TIMEOUT),
+        (drip, {}, Kind.BODY_TIMEOUT),
+        (read_nothing, {"method": "POST", "body": "x" * 1024 * 1024}, Kind.FIRST_BYTE_TIMEOUT),
+        (read_nothing, {"scheme": "https"}, Kind.TLS_TIMEOUT),
+    ],
+)
+def test_every_attempt_ends_at_its_limit(script, given, kind):
+    limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
+    with scripted(script) as server:
+        total = measure(server.port, timeouts=limits, load=closed(2, 2), **given).total
+    if given.get("method") == "POST":
+        # How much a socket takes before it is full is the kernel's affair.
+        assert sum(total.errors.values()) == 2
+        assert set(total.errors) <= {kind, Kind.WRITE_TIMEOUT}
+    else:
+        assert total.errors == {kind: 2}
+    assert total.timing("failed").min_us >= 500_000
+    assert total.timing("failed").max_us < 1_000_000
+
+
+def test_an_address_that_is_not_allowed_gets_no_packet():
+    with scripted(always(OK_REPLY)) as canary:
+        with pytest.raises(Refusal, match="none of the networks") as refusal:
+            measure(canary.port, allow=["10.0.0.0/8"])
+        assert refusal.value.kind == Kind.ADDRESS_REFUSED
+    assert canary.n_connections == 0
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "::ffff:127.0.0.1"])
+def test_another_spelling_of_an_address_is_the_same_address(host):
+    with scripted(always(OK_REPLY)) as canary, pytest.raises(Refusal):
+        measure(canary.port, host=host, allow=["10.0.0.0/8"])
+    assert canary.n_connections == 0
+
+
+@pytest.mark.parametrize(
+    "host", ["169.254.169.254", "0.0.0.1", "224.0.0.1", "::", "100.100.100.200"]
+)
+def test_some_addresses_are_refused_even_where_everything_is_allowed(host):
+    with pytest.raises(Refusal, match="no load is ever sent there"):
+        measure(80, host=host, allow=["0.0.0.0/0", "::/0"])
+
+
+def test_a_name_that_does_not_resolve_is_refused_before_the_run():
+    with pytest.raises(Refusal) as refusal:
+        resolve("does-not-exist.invalid", 80)
+    assert refusal.value.kind == Kind.DNS_FAILED
+
+
+def test_a_name_of_two_addresses_uses_the_one_that_answers(monkeypatch):
+    monkeypatch.setattr(
+        "workers.injector.engine.resolve", lambda host, port: ["127.0.0.2", "127.0.0.1"]
+    )
+    with scripted(always(OK_REPLY)) as server:
+        result = measure(server.port, host="two.example", mode="new", load=closed(10))
+    assert result.total.count("ok") == 10
+    assert result.ends[0]["peers"] == {f"127.0.0.1:{server.port}": 10}
+
+
+def test_more_connections_than_open_files_are_refused_in_words():
+    with pytest.raises(Refusal, match=r"ulimit -n") as refusal:
+        reserve_descriptors(10_000_000)
+    assert refusal.value.kind == Kind.CLIENT_FD_EXHAUSTED
+
+
+def test_running_out_of_descriptors_is_the_injectors_own_error(monkeypatch):
+    def no_socket(*_):
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("workers.injector.connection.socket.socket", no_socket)
+    result = run_here(make_order(9, load=closed(2)), lambda second: None)
+    assert result.total.errors == {Kind.CLIENT_FD_EXHAUSTED: 2}
+    assert result.client_errors

@@ -1,0 +1,309 @@
+"""The load models over real sockets: how many, when, at most how many at once, and what adds up."""
+
+import random
+import threading
+import time
+
+import pytest
+
+from campaigns.domain.outcomes import Kind
+from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
+from workers.injector.connection import now
+from workers.injector.engine import Engine
+from workers.injector.order import Order
+from workers.injector.summary import Result
+
+NS = 1_000_000_000
+
+
+class Arrivals:
+    """Notes when requests arrive and how many are served at once; `service_s` may be a function."""
+
+    def __init__(self, service_s=0.0, reply=OK_REPLY):
+        self.times: list[float] = []
+        self.most_at_once = 0
+        self._at_once = 0
+        self._lock = threading.Lock()
+        self._service_s = service_s if callable(service_s) else lambda: service_s
+        self._reply = reply
+
+    def __call__(self, sock, server):
+        while server.read_request(sock) is not None:
+            with self._lock:
+                self.times.append(time.monotonic())
+                self._at_once += 1
+                self.most_at_once = max(self.most_at_once, self._at_once)
+            time.sleep(self._service_s())
+            with self._lock:
+                self._at_once -= 1
+            sock.sendall(self._reply)
+
+
+def is_conserved(result: Result) -> bool:
+    """started = ok + failed + dropped + carried + in flight at the end, over all seconds."""
+    totals = result.ends[0]["totals"]
+    ended = sum(totals.get(name, 0) for name in ("ok", "failed", "dropped", "carried"))
+    return totals.get("started", 0) == ended + result.ends[0]["in_flight"]
+
+
+def test_n_over_t_starts_at_even_distances_and_not_at_the_end():
+    arrivals = Arrivals()
+    with scripted(arrivals) as server:
+        load = {"model": "over", "requests": 50, "over_s": 1}
+        result = measure(server.port, mode="new", load=load)
+    offsets = [each - arrivals.times[0] for each in arrivals.times]
+    assert len(offsets) == 50
+    assert offsets[-1] == pytest.approx(0.98, abs=0.02)
+    off = sorted(abs(offset - number / 50) for number, offset in enumerate(offsets))
+    assert off[45] < 0.02
+    assert result.total.count("connections_opened") == 50
+    assert is_conserved(result)
+
+
+@pytest.mark.parametrize(("rate", "duration", "count"), [(75, 1, 75), (37.5, 0.4, 15), (3, 1, 3)])
+def test_an_open_load_sends_an_exact_number(rate, duration, count):
+    load = {"model": "open", "rate_per_s": rate, "duration_s": duration}
+    with scripted(always(OK_REPLY)) as server:
+        result = measure(server.port, load=load)
+    assert server.n_requests == count
+    assert result.total.count("ok") == count
+    assert result.total.timing("lateness").n == count
+
+
+def test_an_idle_connection_serves_the_next_arrival():
+    load = {"model": "open", "rate_per_s": 50, "requests": 25}
+    with scripted(always(OK_REPLY)) as server:
+        measure(server.port, load=load)
+    assert server.n_connections < 10
+
+
+def test_an_idle_connection_that_the_server_closed_is_opened_anew():
+    def one_each(sock, server):
+        server.read_request(sock)
+        sock.sendall(OK_REPLY)
+
+    load = {"model": "open", "rate_per_s": 20, "requests": 8}
+    with scripted(one_each) as server:
+        total = measure(server.port, load=load).total
+    assert (total.count("ok"), total.errors) == (8, {})
+    assert server.n_connections == 8
+
+
+def test_a_reply_that_nobody_asked_for_is_credited_to_nobody():
+    def answer_twice(sock, server):
+        while server.read_request(sock) is not None:
+            sock.sendall(OK_REPLY)
+            time.sleep(0.01)
+            sock.sendall(OK_REPLY)
+
+    load = {"model": "open", "rate_per_s": 20, "requests": 10}
+    with scripted(answer_twice) as server:
+        total = measure(server.port, load=load, method="POST").total
+    assert total.count("ok") == server.n_requests == server.n_connections == 10
+
+
+def test_a_busy_server_makes_arrivals_wait_in_a_queue():
+    arrivals = Arrivals(service_s=0.1)
+    load = {"model": "open", "rate_per_s": 100, "requests": 40, "max_in_flight": 10}
+    with scripted(arrivals) as server:
+        result = measure(server.port, load=load)
+    assert arrivals.most_at_once <= 10
+    assert result.total.count("ok") == 40
+    assert result.total.timing("service").percentile_us(50_000) < 180_000
+    # 40 arrivals in 0.39 s, but 100 a second are all that 10 connections can serve.
+    assert result.total.timing("lateness").max_us > 20_000
+    assert is_conserved(result)
+
+
+def test_arrivals_that_were_never_sent_are_dropped_and_counted():
+    load = {"model": "open", "rate_per_s": 100, "requests": 30, "max_in_flight": 2}
+    limits = {"connect_s": 0.4, "tls_s": 0.4, "total_s": 0.4}
+    with scripted(Arrivals(service_s=5)) as server:
+        result = measure(server.port, load=load, timeouts=limits)
+    total = result.total
+    assert total.count("dropped") > 0
+    assert total.count("started") == 30
+    assert total.count("failed") + total.count("dropped") == 30
+    assert is_conserved(result)
+
+
+def test_a_closed_load_keeps_its_connections_busy_and_sends_an_exact_number():
+    arrivals = Arrivals(service_s=0.02)
+    with scripted(arrivals) as server:
+        result = measure(server.port, load=closed(100, 10))
+    assert len(arrivals.times) == 100
+    assert 9 <= arrivals.most_at_once <= 10
+    assert result.total.timing("lateness").n == 0
+    assert is_conserved(result)
+
+
+def test_a_duration_ends_a_closed_load_and_lets_the_last_replies_come():
+    arrivals = Arrivals(service_s=0.05)
+    with scripted(arrivals) as server:
+        load = {"model": "closed", "connections": 2, "duration_s": 0.5}
+        result = measure(server.port, load=load)
+    assert result.total.count("ok") == len(arrivals.times)
+    assert 0.45 < result.duration_s < 0.7
+    assert is_conserved(result)
+
+
+def test_the_steps_of_a_plan_take_turns():
+    steps = [{"path": "/a"}, {"path": "/b", "method": "POST", "body": "x"}]
+    with scripted(always(OK_REPLY)) as server:
+        result = measure(server.port, steps=steps, load=closed(10))
+    assert [request[:6] for request in server.requests[:4]] == [
+        b"GET /a", b"POST /", b"GET /a", b"POST /",
+    ]  # fmt: skip
+    assert [row.counters["ok"] for row in result.seconds] == [5, 5]
+
+
+def test_several_steps_and_no_vitals_but_in_the_first():
+    with scripted(always(OK_REPLY)) as server:
+        result = measure(server.port, steps=[{"path": "/a"}, {"path": "/b"}], load=closed(4))
+    assert [row.vitals is not None for row in result.seconds] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        {"model": "open", "rate_per_s": 50, "duration_s": 0.5},
+        {"model": "closed", "connections": 2, "requests": 20},
+    ],
+)
+def test_the_warm_up_has_negative_seconds_and_counts_for_nothing(load):
+    arrivals = Arrivals(service_s=0.02)
+    with scripted(arrivals) as server:
+        result = measure(server.port, load=load, warm_up_s=1)
+    warm = [row for row in result.seconds if row.second < 0]
+    assert {row.second for row in warm} == {-1}
+    n_warm = sum(row.counters["ok"] for row in warm)
+    expected = load.get("requests", 25)
+    assert result.total.count("ok") == expected
+    assert n_warm + expected + result.total.count("carried") == len(arrivals.times)
+    assert is_conserved(result)
+
+
+def test_what_began_in_the_warm_up_and_ended_later_is_carried():
+    load = {"model": "open", "rate_per_s": 10, "requests": 5}
+    with scripted(Arrivals(service_s=0.25)) as server:
+        result = measure(server.port, load=load, warm_up_s=1)
+    total = result.total
+    assert (total.count("ok"), total.count("carried")) == (5, 2)
+    assert total.timing("response").n == 5
+    assert is_conserved(result)
+
+
+def test_a_frozen_server_shows_in_response_time_but_not_in_the_median_of_service_time():
+    frozen_until = time.monotonic() + 1.9
+
+    def service_s():
+        return (
+            max(0.0, frozen_until - time.monotonic()) if time.monotonic() > frozen_until - 1 else 0
+        )
+
+    load = {"model": "open", "rate_per_s": 100, "duration_s": 3, "max_in_flight": 10}
+    with scripted(Arrivals(service_s)) as server:
+        total = measure(server.port, load=load, timeouts={"total_s": 5}).total
+    assert total.count("ok") == 300
+    assert total.timing("response").percentile_us(99_000) >= 900_000
+    assert total.timing("service").percentile_us(50_000) < 20_000
+
+
+def test_response_is_lateness_plus_parts_to_the_microsecond(server_tls):
+    load = {"model": "open", "rate_per_s": 200, "requests": 60}
+    with scripted(Arrivals(service_s=0.002), server_tls) as server:
+        total = measure(server.port, scheme="https", mode="new", load=load).total
+    parts = ("lateness", "connect", "tls", "send", "wait", "receive")
+    assert total.timing("response").sum_us == sum(total.timing(name).sum_us for name in parts)
+    service = total.timing("response").sum_us - total.timing("lateness").sum_us
+    assert total.timing("service").sum_us == service
+
+
+def misbehave(sock, server):
+    """One of everything, in an order that only the seed knows."""
+    dice = random.Random(server.n_connections)
+    while server.read_request(sock) is not None:
+        match dice.randrange(7):
+            case 0:
+                reset(sock)
+                return
+            case 1:
+                return
+            case 2:
+                sock.sendall(b"garbage\r\n\r\n")
+                return
+            case 3:
+                sock.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
+                return
+            case 4:
+                sock.sendall(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
+            case _:
+                sock.sendall(OK_REPLY)
+
+
+@pytest.mark.parametrize("load", [closed(300, 8), {"model": "over", "requests": 300, "over_s": 1}])
+def test_every_attempt_is_in_exactly_one_count(load):
+    with scripted(misbehave) as server:
+        result = measure(server.port, load=load, method="POST")
+    total = result.total
+    assert total.count("started") == 300
+    assert total.count("ok") + total.count("failed") == 300
+    assert sum(total.errors.values()) == total.count("failed") == total.timing("failed").n
+    assert len(total.errors) >= 4
+    assert is_conserved(result)
+
+
+class Stopped:
+    """An engine's output that stops it when the first second is over."""
+
+    def __init__(self):
+        self.result = Result()
+
+    def second(self, second):
+        self.result.seconds.append(second)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        {"model": "closed", "connections": 5, "duration_s": 60},
+        {"model": "open", "rate_per_s": 50, "duration_s": 60, "max_in_flight": 5},
+    ],
+)
+def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
+    output = Stopped()
+    with scripted(Arrivals(service_s=30)) as server:
+        order = make_order(server.port, load=load, timeouts={"total_s": 60})
+        engine = Engine(Order.from_json(order), output)
+        engine.prepare()
+        stopped_at = []
+
+        def stop():
+            stopped_at.append(time.monotonic())
+            engine.stop("user")
+
+        timer = engine._loop.timer(0.4)
+        timer.start(stop)
+        end = engine.run(now() + NS // 100)
+        took = time.monotonic() - stopped_at[0]
+        n_seen = server.n_requests
+        time.sleep(0.1)
+        assert server.n_requests == n_seen == 5
+    output.result.ends.append(end)
+    assert took < 1
+    assert (end["outcome"], end["reason"]) == ("stopped", "user")
+    assert end["errors"] == {Kind.ABORTED_BY_STOP: 5}
+    assert is_conserved(output.result)
+
+
+def test_a_stop_lets_quick_replies_come():
+    output = Stopped()
+    with scripted(Arrivals(service_s=0.2)) as server:
+        load = {"model": "closed", "connections": 5, "duration_s": 60}
+        engine = Engine(Order.from_json(make_order(server.port, load=load)), output)
+        engine.prepare()
+        timer = engine._loop.timer(0.3)
+        timer.start(engine.stop, "overrun")
+        end = engine.run(now() + NS // 100)
+    assert end["errors"] == {}
+    assert end["totals"]["ok"] == server.n_requests

@@ -1,0 +1,226 @@
+"""The program as a worker starts it: a process, lines in, lines out."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from campaigns.domain.snapshot import Second, total_of
+from tests.injector.servers import OK_REPLY, always, make_order, scripted
+from tests.injector.test_loads import Arrivals
+
+
+class Program:
+    """An injector process and its pipes."""
+
+    def __init__(self, order):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "workers.injector"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.say(order)
+
+    def say(self, message):
+        self.process.stdin.write(
+            (message if isinstance(message, str) else json.dumps(message)) + "\n"
+        )
+        self.process.stdin.flush()
+
+    def hear(self):
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+    def start(self):
+        ready = self.hear()
+        assert ready["type"] == "ready", ready
+        self.say({"start_at_ns": time.monotonic_ns() + 50_000_000})
+        return ready
+
+    def rest(self):
+        messages = [json.loads(line) for line in self.process.stdout]
+        return messages, self.process.wait(5)
+
+
+@pytest.fixture
+def program():
+    programs = []
+
+    def start(order):
+        programs.append(Program(order))
+        return programs[-1]
+
+    yield start
+    for each in programs:
+        each.process.kill()
+        each.process.wait()
+        for pipe in (each.process.stdin, each.process.stdout, each.process.stderr):
+            pipe.close()
+
+
+def test_seconds_add_up_to_the_end(program):
+    with scripted(always(OK_REPLY)) as server:
+        load = {"model": "over", "requests": 120, "over_s": 1.2}
+        injector = program(make_order(server.port, load=load))
+        ready = injector.start()
+        messages, status = injector.rest()
+    *seconds, end = messages
+    total = total_of(Second.from_json(message) for message in seconds)
+    assert status == 0
+    assert (ready["protocol"], ready["facts"]["resolved"]) == (1, ["127.0.0.1"])
+    assert [message["second"] for message in seconds] == [0, 1]
+    assert (end["outcome"], end["totals"]) == ("complete", total.counters)
+    assert total.count("ok") == server.n_requests == 120
+    assert total.timing("response").histogram.n == 120
+    assert set(seconds[0]["vitals"]) == {
+        "cpu_share", "other_cpu_share", "run_delay_share", "hub_lag_max_us", "lateness_p99_us",
+        "open_connections", "rss_bytes",
+    }  # fmt: skip
+
+
+def test_two_shards_send_the_schedule_of_one(program):
+    arrivals = Arrivals()
+    with scripted(arrivals) as server:
+        load = {"model": "over", "requests": 40, "over_s": 1}
+        shards = [
+            program(make_order(server.port, load=load, shard={"index": index, "count": 2}))
+            for index in range(2)
+        ]
+        assert all(shard.hear()["type"] == "ready" for shard in shards)
+        for shard, start in zip(shards, [time.monotonic_ns() + 100_000_000] * 2, strict=True):
+            shard.say({"start_at_ns": start})
+        ends = [shard.rest()[0][-1] for shard in shards]
+    assert [end["totals"]["ok"] for end in ends] == [20, 20]
+    offsets = [at - arrivals.times[0] for at in sorted(arrivals.times)]
+    late = sorted(abs(offset - number / 40) for number, offset in enumerate(offsets))
+    assert late[36] < 0.02
+
+
+def test_stop_is_obeyed_within_a_second(program):
+    with scripted(Arrivals(service_s=20)) as server:
+        load = {"model": "closed", "connections": 3, "duration_s": 60}
+        injector = program(make_order(server.port, load=load, timeouts={"total_s": 60}))
+        injector.start()
+        time.sleep(0.5)
+        began = time.monotonic()
+        injector.say({"stop": "user"})
+        messages, status = injector.rest()
+    assert time.monotonic() - began < 1
+    assert status == 0
+    assert (messages[-1]["outcome"], messages[-1]["reason"]) == ("stopped", "user")
+    assert messages[-1]["errors"] == {"aborted_by_stop": 3}
+
+
+def test_a_stop_before_the_start_sends_nothing(program):
+    with scripted(always(OK_REPLY)) as server:
+        injector = program(make_order(server.port))
+        injector.hear()
+        injector.say({"stop": "kill"})
+        messages, status = injector.rest()
+    assert (status, server.n_connections) == (0, 0)
+    assert messages[-1]["outcome"] == "stopped"
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_the_end_of_input_means_that_the_parent_is_gone(program, started):
+    with scripted(always(OK_REPLY)) as server:
+        load = {"model": "open", "rate_per_s": 200, "duration_s": 60}
+        injector = program(make_order(server.port, load=load))
+        injector.start() if started else injector.hear()
+        time.sleep(0.3)
+        injector.process.stdin.close()
+        injector.process.wait(1)
+        n_seen = server.n_requests
+        time.sleep(0.3)
+        assert server.n_requests == n_seen
+    assert (n_seen > 0) == started
+
+
+def test_a_parent_that_does_not_read_slows_nothing_down(program):
+    with scripted(always(OK_REPLY)) as server:
+        load = {"model": "open", "rate_per_s": 100, "duration_s": 2}
+        injector = program(make_order(server.port, load=load))
+        injector.start()
+        time.sleep(2.3)
+        assert server.n_requests == 200
+        messages, status = injector.rest()
+    assert status == 0
+    assert messages[-1]["totals"]["ok"] == 200
+
+
+@pytest.mark.parametrize(
+    ("order", "kind", "words"),
+    [
+        ("this is not JSON", "bad_order", "not JSON"),
+        ("[]", "bad_order", "not a JSON object"),
+        ({"protocol": 2}, "bad_order", "speaks protocol 1"),
+        ({"protocol": 1}, "bad_order", "has no 'plan'"),
+        (make_order(80, load={"model": "closed"}), "bad_order", "load.connections"),
+        (make_order(80, scheme="ftp"), "bad_order", "not http or https"),
+        (make_order(0), "bad_order", "not between 1 and 65535"),
+        (make_order(80, host="a b"), "bad_order", "not a host name"),
+        (make_order(80, shard={"index": 2, "count": 2}), "bad_order", "does not exist"),
+        (make_order(80, policy={"allow": ["nonsense"]}), "bad_order", "nonsense"),
+        (make_order(80, host="10.1.2.3"), "address_refused", "none of the networks"),
+        (make_order(80, host="no-such-name.invalid"), "dns_failed", "could not be resolved"),
+        (
+            make_order(80, load={"model": "closed", "connections": 20_000, "requests": 1}),
+            "client_fd_exhausted",
+            "ulimit -n",
+        ),
+    ],
+)
+def test_it_refuses_in_words(program, order, kind, words):
+    messages, status = program(order).rest()
+    if kind == "client_fd_exhausted" and messages == []:
+        pytest.skip("this machine gives a process more than 20,064 open files")
+    assert status == 2
+    assert messages[0]["type"] == "refused"
+    assert messages[0]["kind"] == kind
+    assert words in messages[0]["reason"]
+
+
+def probe_order(port, **given):
+    order = make_order(port, **given)
+    step = order.pop("plan")["steps"][0]
+    return order | {"probe": True, "step": step | {"headers": [["X-Try", "1"]]}}
+
+
+def test_a_probe_shows_one_request_in_full(program, server_tls):
+    reply = b"HTTP/1.1 404 Not Found\r\nServer: x\r\nContent-Length: 5\r\n\r\nhello"
+    with scripted(always(reply), server_tls) as server:
+        order = probe_order(server.port, scheme="https", host="localhost")
+        order["policy"] = {"allow": ["127.0.0.0/8", "::1/128"]}
+        (answer,), status = program(order).rest()
+    assert status == 0
+    assert (answer["status"], answer["reason"], answer["error"]) == (404, "Not Found", None)
+    assert answer["headers"] == [["Server", "x"], ["Content-Length", "5"]]
+    assert (answer["body_bytes"], answer["snippet"]) == (5, "hello")
+    assert set(answer["parts_us"]) == {"dns", "connect", "tls", "send", "wait", "receive"}
+    assert sum(answer["parts_us"].values()) == answer["response_us"]
+    assert answer["peer"] == f"127.0.0.1:{server.port}"
+    assert answer["tls"]["version"] == "TLSv1.3"
+    assert len(answer["certificates_der_b64"]) == 1
+    assert b"X-Try: 1" in server.requests[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"host": "10.1.2.3"}, "address_refused"),
+        ({"host": "no-such-name.invalid"}, "dns_failed"),
+        ({"scheme": "https"}, "tls_handshake"),
+    ],
+)
+def test_a_probe_that_fails_says_how(program, given, kind):
+    def speak_no_tls(sock, server):
+        sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with scripted(speak_no_tls) as server:
+        (answer,), status = program(probe_order(server.port, **given)).rest()
+    assert (status, answer["status"], answer["error"]) == (0, None, kind)
+    assert answer["detail"]
