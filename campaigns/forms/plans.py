@@ -136,6 +136,14 @@ class PlanForm(RequestFields):
             "warm_up_s": number(data["warm_up_s"]),
         }
 
+    def take_errors(self, errors: dict[str, str]) -> None:
+        """What the domain says about the number of requests belongs to the stop that is shown."""
+        errors = dict(errors)
+        if self.cleaned_data["stop"] == "duration" and "load.requests" in errors:
+            sentence = errors.pop("load.requests")
+            errors.setdefault("load.duration_s", sentence)
+        super().take_errors(errors)
+
     def _load(self) -> dict[str, Any]:
         data = self.cleaned_data
         model = Model(data["model"])

@@ -11,7 +11,8 @@ function askBeforeSending(event) {
 }
 
 function focusFirstError() {
-  document.querySelector("[aria-invalid=true]")?.focus();
+  const wrong = [...document.querySelectorAll("[aria-invalid=true]")];
+  wrong.find((field) => field.offsetParent)?.focus();
 }
 
 initTheme();

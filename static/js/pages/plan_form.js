@@ -71,7 +71,9 @@ function update() {
 
 function showBodyHint() {
   const sendsNone = ["GET", "HEAD"].includes(form.elements.method.value);
-  document.getElementById("body-hint").hidden = !(sendsNone && form.elements.body.value);
+  const isSaid = Boolean(document.getElementById("id_body_error"));
+  const hint = document.getElementById("body-hint");
+  hint.hidden = isSaid || !(sendsNone && form.elements.body.value);
 }
 
 form.addEventListener("input", () => {
