@@ -1,0 +1,104 @@
+import csv
+from io import StringIO
+
+import pytest
+
+from campaigns.domain.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.metrics import METRICS
+from campaigns.domain.tables import Row, Table
+from campaigns.exports import csv_of_seconds, csv_of_tables, text_of_tables
+from campaigns.exports.tables import safe
+
+AVERAGES = column_cells([Figure(1234.56), Figure(None, "why"), Figure(-2.0, weak=True)], decimals=1)
+
+
+def table(label: str = "Repeat 1", note: str = "") -> Table:
+    counts = [count_cell(60_000), count_cell(None, "why"), count_cell(3)]
+    words = [text_cell("slower"), text_cell(""), text_cell("=1+1")]
+    labels = (label, "Repeat 2", "Pooled")
+    return Table(
+        "t",
+        "HTTP and HTTPS",
+        tuple(METRICS[key].column() for key in ("mean", "n", "word")),
+        tuple(
+            Row(name, cells, note=note if name == label else "")
+            for name, *cells in zip(labels, AVERAGES, counts, words, strict=True)
+        ),
+        label_title="run",
+        note="A note.",
+    )
+
+
+def read(text: str) -> list[list[str]]:
+    return list(csv.reader(StringIO(text)))
+
+
+def test_csv_has_the_figures_of_the_page_with_points_and_units_in_the_header():
+    assert read(csv_of_tables([table()])) == [
+        ["HTTP and HTTPS"],
+        ["run", "average (ms)", "n", "verdict"],
+        ["Repeat 1", "1234.6", "60000", "slower"],
+        ["Repeat 2", "", "", ""],
+        ["Pooled", "-2.0", "3", "'=1+1"],
+    ]
+
+
+def test_tables_are_divided_by_a_blank_line():
+    assert read(csv_of_tables([table(), table()]))[5] == []
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1"])
+def test_no_name_of_a_plan_becomes_a_formula(text):
+    assert safe(text) == f"'{text}"
+    assert read(csv_of_tables([table(label=text)]))[2][0].startswith("'")
+
+
+def test_ordinary_text_stays_as_it_is():
+    assert safe("GET /a=b") == "GET /a=b"
+
+
+def test_the_terminal_aligns_columns_and_marks_weak_figures():
+    assert text_of_tables([table(note="Look at this run.")]).splitlines() == [
+        "HTTP and HTTPS",
+        "run       average       n  verdict",
+        "               ms",
+        "----------------------------------",
+        "Repeat 1  1,234.6  60,000  slower",
+        "Repeat 2        –       –  –",
+        "Pooled      ~−2.0       3  =1+1",
+        "A note.",
+        "Repeat 1: Look at this run.",
+        "~ weak: fewer than ten requests lie beyond this percentile.",
+    ]
+
+
+POINT = {
+    "second": 0,
+    "started": 3,
+    "ok": 2,
+    "failed": 1,
+    "dropped": 0,
+    "in_flight": 0,
+    "errors": {"reset": 1},
+    "mean_ms": 1.5,
+    "p50_ms": 1.0,
+    "p95_ms": 2.0,
+    "p99_ms": 2.0,
+    "max_ms": 2.0,
+    "lateness_p99_ms": None,
+    "cpu_share": 0.2,
+    "shards": 1,
+    "missing": 0,
+}
+
+
+def test_seconds_have_a_row_each_and_a_column_for_each_kind_of_error():
+    head, first, second = read(csv_of_seconds([POINT, {**POINT, "second": 1, "errors": {}}]))
+    assert (head[0], head[-1]) == ("second (s)", "error reset")
+    assert (first[0], first[-1]) == ("0", "1")
+    assert (second[0], second[-1]) == ("1", "0")
+    assert first[head.index("lateness p99 (ms)")] == ""
+
+
+def test_a_run_without_seconds_has_only_the_header():
+    assert len(read(csv_of_seconds([]))) == 1
