@@ -71,14 +71,19 @@ class _Prober(Worker):
 
 def run(order: Order) -> dict[str, Any]:
     """Make the order's one attempt; the `probe` message. A failed attempt is an answer too."""
-    began = now()
     guard = Guard(order.endpoint, order.allowed)
+    # Before the clock starts: reading the trusted certificates takes longer than the request.
+    prober = _make_prober(order, guard)
+    began = now()
     try:
         guard.admit(resolve(order.endpoint.host, order.endpoint.port))
     except Refusal as refusal:
         return _answer(None, began, {}, refusal.kind, str(refusal))
-    instants = {} if _is_literal(order.endpoint.host) else {"dns": now()}
-    prober = _make_prober(order, guard)
+    resolved = now()
+    if _is_literal(order.endpoint.host):
+        began, instants = resolved, {}
+    else:
+        instants = {"dns": resolved}
     kind, detail = _fetch(prober, int(order.plan.timeouts.total_s * NS))
     return _answer(prober, began, instants | prober.instants, kind, detail)
 
