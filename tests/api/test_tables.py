@@ -129,6 +129,22 @@ def test_json_has_the_figures_of_the_page(api, alice, noun_and_pk):
     assert compared >= 2
 
 
+def test_json_has_the_overhead_of_the_page(api, alice, campaign):
+    page = PageTables(client_of(alice).get(f"/campaigns/{campaign.pk}/").content.decode())
+    (drawn,) = [rows for caption, rows in page.tables.items() if caption.startswith("Overhead")]
+    shown = []
+    for http, https, difference, _, ratio, increase, share, word in (
+        row for row in drawn if len(row) == 8
+    ):
+        texts = [http, https, difference, *re.findall(r"[\d.]+", ratio), increase, share, word]
+        shown.append([as_number(text) for text in texts])
+    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
+    (table,) = [each["table"] for each in answer["overheads"]]
+    told = [[value for value in row if value is not None] for row in values_of(table)]
+    assert told
+    assert told == [[value for value in row if value is not None] for row in shown]
+
+
 def test_csv_has_the_figures_of_json(api, noun_and_pk):
     noun, pk = noun_and_pk
     tables = tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json())
