@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @pytest.fixture(scope="module")
 def installation():
+    """One for all tests of this file; at its end nothing of it may be left."""
     process = subprocess.Popen(
         [sys.executable, "-m", "local", "site"],
         cwd=ROOT,
@@ -25,9 +26,14 @@ def installation():
     )
     line = process.stdout.readline()
     assert line, "the installation did not start"
-    yield process, json.loads(line)
-    process.stdin.close()
-    process.wait(60)
+    facts = json.loads(line)
+    yield process, facts
+    started = descendants_of(process.pid)
+    assert len(started) >= len(facts["pids"])
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+    assert [command_of(pid) for pid in started if command_of(pid)] == []
+    assert not Path(facts["env"]["BENCHSITE_VAR"]).exists()
 
 
 def answers(url: str) -> bool:
@@ -89,20 +95,3 @@ def test_a_killed_process_is_mended(installation, name, command):
 
     wait_for(is_mended)
     wait_for(lambda: answers(facts["url"]))
-
-
-def test_its_end_leaves_no_process_and_no_folder():
-    process = subprocess.Popen(
-        [sys.executable, "-m", "local", "site"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    facts = json.loads(process.stdout.readline())
-    started = descendants_of(process.pid)
-    assert len(started) > len(facts["pids"])
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
-    assert [command_of(pid) for pid in started if command_of(pid)] == []
-    assert not Path(facts["env"]["BENCHSITE_VAR"]).exists()
