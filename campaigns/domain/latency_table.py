@@ -34,6 +34,10 @@ _KEYS = (
 _EXTREME = "A single request is not averaged: see the pooled row."
 _COUNTED = "Counted, not averaged: see the pooled row."
 _NO_RUN = "No run can be used yet."
+_DOUBTFUL = (
+    "No run can be trusted: mean and pooled are of doubtful ones, and no word rests on them. The "
+    "rows say why."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +50,33 @@ class Line:
     why: str = ""
     note: str = ""
     link: dict[str, Any] = field(default_factory=dict)
-    is_usable: bool = True
+    is_counted: bool = True
 
 
-def latency_table(key: str, title: str, lines: Sequence[Line], pooled: Figures | None) -> Table:
-    """Run rows, then the mean row over the usable ones, then the pooled row."""
-    usable = [line.figures for line in lines if line.is_usable and line.figures]
+def latency_table(
+    key: str, title: str, lines: Sequence[Line], pooled: Figures | None, *, is_sound: bool = True
+) -> Table:
+    """Run rows, then the mean row over the counted ones, then the pooled row.
+
+    Not sound: no run can be trusted, and mean and pooled say that they are of doubtful ones.
+    """
+    counted = [line.figures for line in lines if line.is_counted and line.figures]
     notes = _outlier_notes(lines)
     run_rows = [_figures_of_line(line) for line in lines]
-    columns = _rounded_columns([*run_rows, _mean_figures(usable), _pooled_figures(pooled)])
+    columns = _rounded_columns([*run_rows, _mean_figures(counted), _pooled_figures(pooled)])
     rows = [
         Row(line.label, cells, "run", " ".join(filter(None, (line.note, note))), line.link)
         for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
     ]
-    rows.append(Row(_mean_label(usable), columns[-2], "mean", mean_note(usable)))
-    rows.append(Row(_pooled_label(pooled), columns[-1], "pooled"))
+    rows.append(Row(_mean_label(counted, is_sound), columns[-2], "mean", mean_note(counted)))
+    rows.append(Row(_pooled_label(pooled, is_sound), columns[-1], "pooled"))
     return Table(
         key,
         title,
         tuple(METRICS[each].column() for each in _KEYS),
         tuple(rows),
         label_title="run",
-        note=_left_out_note(lines),
+        note=_left_out_note(lines) if is_sound else _DOUBTFUL,
     )
 
 
@@ -113,23 +122,23 @@ def _percentile(q: int, n: int, value_us: float | None) -> Figure:
     return Figure(value, why_not_shown(n, q), weak=verdict is Shown.WEAK)
 
 
-def _mean_figures(usable: Sequence[Figures]) -> dict[str, Figure]:
-    """Means of run-level values; failed and invalid runs are absent, not 0."""
-    if not usable:
+def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
+    """Means of run-level values; runs that do not count are absent, not 0."""
+    if not counted:
         return {key: Figure(None, _NO_RUN) for key in _KEYS}
-    fewest = min(run.n for run in usable)
+    fewest = min(run.n for run in counted)
     return {
-        "mean": Figure(_mean_of(usable, lambda run: _ms(run.mean_us))),
+        "mean": Figure(_mean_of(counted, lambda run: _ms(run.mean_us))),
         "min": Figure(None, _EXTREME),
         "max": Figure(None, _EXTREME),
         **{
             name(q): _percentile(
-                q, fewest, _mean_of(usable, lambda run, q=q: run.percentiles.get(q))
+                q, fewest, _mean_of(counted, lambda run, q=q: run.percentiles.get(q))
             )
             for q in SHOWN_PERCENTILES
         },
-        "rate": Figure(_mean_of(usable, lambda run: run.rate_per_s), "Nothing was measured."),
-        "duration": Figure(_mean_of(usable, lambda run: run.duration_s)),
+        "rate": Figure(_mean_of(counted, lambda run: run.rate_per_s), "Nothing was measured."),
+        "duration": Figure(_mean_of(counted, lambda run: run.duration_s)),
         "errors": Figure(None, _COUNTED),
         "n": Figure(None, _COUNTED),
     }
@@ -163,19 +172,22 @@ def _counted(each: Figure) -> Cell:
     return empty(each.why) if each.value is None else count_cell(int(each.value))
 
 
-def _mean_label(usable: Sequence[Figures]) -> str:
-    if len(usable) == 1:
-        return "Mean of 1 run"
-    return f"Mean of {len(usable)} runs" if usable else "Mean"
+def _mean_label(counted: Sequence[Figures], is_sound: bool) -> str:
+    if not counted:
+        return "Mean"
+    runs = "run" if len(counted) == 1 else "runs"
+    return f"Mean of {len(counted)} {'' if is_sound else 'doubtful '}{runs}"
 
 
-def _pooled_label(pooled: Figures | None) -> str:
-    return f"Pooled, {pooled.n:,} requests" if pooled else "Pooled"
+def _pooled_label(pooled: Figures | None, is_sound: bool) -> str:
+    if pooled is None:
+        return "Pooled"
+    return f"Pooled, {pooled.n:,} {'' if is_sound else 'doubtful '}requests"
 
 
-def mean_note(usable: Sequence[Figures]) -> str:
+def mean_note(counted: Sequence[Figures]) -> str:
     """The interval between runs of the average, in words."""
-    means = [run.mean_us for run in usable if run.mean_us is not None]
+    means = [run.mean_us for run in counted if run.mean_us is not None]
     if not means:
         return ""
     interval = mean_interval(means)
@@ -191,7 +203,7 @@ def _outlier_notes(lines: Sequence[Line]) -> list[str]:
     known = [
         index
         for index, line in enumerate(lines)
-        if line.is_usable and line.figures and line.figures.mean_us is not None
+        if line.is_counted and line.figures and line.figures.mean_us is not None
     ]
     notes = [""] * len(lines)
     if len(known) < 3:
@@ -211,7 +223,7 @@ def _outlier_notes(lines: Sequence[Line]) -> list[str]:
 
 
 def _left_out_note(lines: Sequence[Line]) -> str:
-    left_out = sum(1 for line in lines if line.figures and not line.is_usable)
+    left_out = sum(1 for line in lines if line.figures and not line.is_counted)
     if not left_out:
         return ""
     runs = "1 run is" if left_out == 1 else f"{left_out} runs are"

@@ -9,7 +9,6 @@ from campaigns.domain.comparison import holm
 from campaigns.domain.latency_table import latency_table
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.percentiles import curve
-from campaigns.domain.repeats import Figures
 from campaigns.domain.results import (
     Answer,
     OverheadAnswer,
@@ -26,6 +25,7 @@ from campaigns.queries.reports import run_report
 
 __all__ = ["Answer", "OverheadAnswer", "SplitAnswer", "TestAnswer", "campaign_answer", "run_report"]
 
+_COUNTED = ("errors", "attempts")
 _WORST_FIRST = (Validity.INVALID, Validity.SUSPICIOUS, Validity.VALID)
 
 
@@ -37,7 +37,7 @@ def campaign_answer(campaign: Campaign) -> Answer:
     is_final = campaign.finished_at is not None
     return Answer(
         sentence=_sentence(campaign, arms, overheads, runs, is_final),
-        grounds=_grounds(campaign, overheads, runs),
+        grounds=_grounds(campaign, arms, overheads, runs),
         tests=[_test_answer(campaign, arm) for arm in arms],
         overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
         n_done=sum(each.run.is_done for each in runs),
@@ -85,8 +85,9 @@ def _test_answer(campaign: Campaign, arm: Arm) -> TestAnswer:
         table=latency_table(
             f"test-{arm.test.pk}",
             f"{arm.plan_label}: {arm.label}",
-            [each.line() for each in arm.runs],
+            [each.line(is_counted=each in arm.counted) for each in arm.runs],
             pooled,
+            is_sound=arm.is_sound,
         ),
         pooled=total,
         means_ms=_means_ms(campaign, arm),
@@ -96,7 +97,7 @@ def _test_answer(campaign: Campaign, arm: Arm) -> TestAnswer:
 
 
 def _means_ms(campaign: Campaign, arm: Arm) -> list[float | None]:
-    by_repeat = {each.run.repeat: each.figures.mean_us / 1000 for each in arm.usable}
+    by_repeat = {each.run.repeat: each.figures.mean_us / 1000 for each in arm.counted}
     return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]
 
 
@@ -111,7 +112,7 @@ def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: boo
         tests = "1 test" if len(arms) == 1 else f"{len(arms)} tests"
         n_runs = len(arms) * campaign.repeats
         return [(f"Not started yet: {tests}, {campaign.repeats} repeats, {n_runs} runs.", False)]
-    if not any(each.is_usable for each in runs):
+    if not any(arm.counted for arm in arms):
         return [(_nothing_yet(n_done, runs, is_final), False)]
     if not overheads:
         return _plain_sentence(arms, runs, is_final)
@@ -144,11 +145,12 @@ def _plain_sentence(arms: Sequence[Arm], runs: Sequence[MeasuredRun], is_final: 
     if len(pooled) == 1:
         arm, figures = pooled[0]
         name = f"{arm.plan_label} over {arm.label}"
+        errors = _errors(figures.errors, figures.attempts)
         text = f"{so_far}{name} takes "
         return [
             (text, False),
             (f"{ms(figures.mean_us)} on average", True),
-            (f" at {rate(figures.rate_per_s)} requests/s, {_errors(figures)}.", False),
+            (f" at {rate(figures.rate_per_s)} requests/s, {errors}.", False),
         ]
     pooled.sort(key=lambda pair: pair[1].mean_us)
     (fast, least), (slow, most) = pooled[0], pooled[-1]
@@ -161,21 +163,24 @@ def _plain_sentence(arms: Sequence[Arm], runs: Sequence[MeasuredRun], is_final: 
     ]
 
 
-def _errors(figures: Figures) -> str:
-    if not figures.errors:
-        return f"no errors in {count(figures.attempts)} requests"
-    return f"{count(figures.errors)} errors in {count(figures.attempts)} requests"
+def _errors(errors: int, attempts: int) -> str:
+    return f"{count(errors) if errors else 'no'} errors in {count(attempts)} requests"
 
 
-def _grounds(campaign, overheads: Sequence[Overhead], runs: Sequence[MeasuredRun]) -> list[str]:
-    usable = [each for each in runs if each.is_usable]
-    if not usable:
+def _grounds(
+    campaign: Campaign,
+    arms: Sequence[Arm],
+    overheads: Sequence[Overhead],
+    runs: Sequence[MeasuredRun],
+) -> list[str]:
+    pooled = [figures for arm in arms if (figures := pooled_of(arm.runs)[1])]
+    if not pooled:
         return []
-    _, pooled = pooled_of(runs)
     grounds = [_interval_ground(each) for each in overheads[:1]]
     if overheads:
         grounds.append(f"practical threshold {percent(campaign.practical_threshold, decimals=0)}")
-    grounds.append(_errors(pooled))
+    errors, attempts = (sum(getattr(each, name) for each in pooled) for name in _COUNTED)
+    grounds.append(_errors(errors, attempts))
     if overheads:
         grounds.append("primary metric: average, the one whose parts add up")
     grounds += _holm_ground(overheads)
@@ -183,7 +188,7 @@ def _grounds(campaign, overheads: Sequence[Overhead], runs: Sequence[MeasuredRun
 
 
 def _interval_ground(overhead: Overhead) -> str:
-    k = min(len(overhead.http.usable), len(overhead.https.usable))
+    k = min(len(overhead.http.counted), len(overhead.https.counted))
     kind = "paired blocks" if overhead.is_paired else "repeats of each"
     return (
         f"{percent(0.95, decimals=0)} intervals over {k} {kind}"
@@ -201,7 +206,7 @@ def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
 
 
 def _validity_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
-    """How many runs are suspicious or left out, each with the most frequent kind of reason."""
+    """How many runs are suspicious or left out, each with a reason."""
     grounds = []
     suspicious = [
         each for each in runs if each.is_usable and each.run.validity == Validity.SUSPICIOUS
@@ -212,6 +217,6 @@ def _validity_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
     left_out = [each for each in runs if each.run.is_done and not each.is_usable]
     if left_out:
         grounds.append(
-            f"{len(left_out)} of {len(runs)} runs are left out: {left_out[0].why_unusable}"
+            f"{len(left_out)} of {len(runs)} runs cannot be used: {left_out[0].why_unusable}"
         )
     return grounds

@@ -25,8 +25,13 @@ class MeasuredRun:
 
     @property
     def is_usable(self) -> bool:
-        """Whether it enters means and words: complete, not invalid, and something succeeded."""
+        """Whether a word may rest on it: complete, not invalid, and something succeeded."""
         return not self.why_unusable
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it ended as planned and has figures, believed or not."""
+        return self.run.outcome == Outcome.COMPLETE and bool(self.figures and self.figures.n)
 
     @property
     def why_unusable(self) -> str:
@@ -43,8 +48,8 @@ class MeasuredRun:
             return reason_text(run, _LEFT_OUT)
         return ""
 
-    def line(self) -> Line:
-        """The run's row in a table of repeats."""
+    def line(self, *, is_counted: bool) -> Line:
+        """The run's row in a table of repeats; `is_counted`: it is in mean and pooled."""
         run = self.run
         note = self.why_unusable if self.figures else ""
         if not note and run.validity == Validity.SUSPICIOUS:
@@ -61,7 +66,7 @@ class MeasuredRun:
                 "outcome": run.outcome,
                 "validity": run.validity,
             },
-            is_usable=self.is_usable,
+            is_counted=is_counted,
         )
 
 
@@ -107,10 +112,20 @@ def _timing(name: str, data: dict[str, Any]) -> Timing:
     return Timing(**{key: value for key, value in data.items() if key != "histogram"})
 
 
+def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
+    """The runs of a test that its mean and pooled rows describe: the usable ones.
+
+    Where there is none, the whole ones: their figures are shown as doubtful, and no word rests on
+    them. Partial and failed runs never count.
+    """
+    runs = list(runs)
+    return [each for each in runs if each.is_usable] or [each for each in runs if each.is_whole]
+
+
 def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
-    """All requests of the usable runs as one; figures None where no run is usable."""
-    usable = [each for each in runs if each.is_usable]
-    total = total_of(each.total for each in usable)
-    if not usable:
+    """All requests of the counted runs as one; figures None where no run counts."""
+    counted = counted_runs(runs)
+    total = total_of(each.total for each in counted)
+    if not counted:
         return total, None
-    return total, figures_of(total, sum(each.figures.duration_s for each in usable))
+    return total, figures_of(total, sum(each.figures.duration_s for each in counted))

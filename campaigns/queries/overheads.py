@@ -23,7 +23,7 @@ from campaigns.domain.results import OverheadAnswer
 from campaigns.domain.units import percent
 from campaigns.models import Campaign, Test
 from campaigns.queries.likeness import like_for_like
-from campaigns.queries.measured import MeasuredRun, pooled_of
+from campaigns.queries.measured import MeasuredRun, counted_runs, pooled_of
 
 _MAX_ERROR_SHARE = 0.01
 _MAX_ERROR_DIFFERENCE = 0.005
@@ -40,8 +40,18 @@ class Arm:
     runs: tuple[MeasuredRun, ...]
 
     @property
-    def usable(self) -> list[MeasuredRun]:
-        return [each for each in self.runs if each.is_usable]
+    def counted(self) -> list[MeasuredRun]:
+        """The runs that its figures describe; doubtful ones where it has no usable run."""
+        return counted_runs(self.runs)
+
+    @property
+    def n_usable(self) -> int:
+        return sum(each.is_usable for each in self.runs)
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether its figures may be trusted; true while there are none."""
+        return bool(self.n_usable) or not self.counted
 
     @property
     def scheme(self) -> str:
@@ -101,30 +111,31 @@ def compare(campaign: Campaign, http: Arm, https: Arm) -> Overhead:
     """The overhead of one pair with its word."""
     is_paired = campaign.order == Campaign.Order.BLOCKS and _repeats(http) == _repeats(https)
     rows = overhead_rows(
-        [each.figures for each in http.usable],
-        [each.figures for each in https.usable],
+        [each.figures for each in http.counted],
+        [each.figures for each in https.counted],
         paired=is_paired,
     )
-    likeness = like_for_like(http.usable, https.usable)
+    likeness = like_for_like(http.counted, https.counted)
     return Overhead(
         http,
         https,
         rows,
         _verdict(campaign, http, https, rows[0], likeness),
         is_paired,
-        min(len(http.usable), len(https.usable)) >= MIN_REPEATS,
+        min(http.n_usable, https.n_usable) >= MIN_REPEATS,
         likeness,
     )
 
 
 def _repeats(arm: Arm) -> list[int]:
-    return [each.run.repeat for each in arm.usable]
+    return [each.run.repeat for each in arm.counted]
 
 
 def _verdict(campaign: Campaign, http: Arm, https: Arm, mean: OverheadRow, likeness) -> Verdict:
     spoilt = [each for arm in (http, https) for each in arm.runs if _is_spoilt(each)]
-    if spoilt and min(len(http.usable), len(https.usable)) < MIN_REPEATS:
-        text = f"{len(spoilt)} finished runs cannot be used: {spoilt[0].why_unusable}"
+    if spoilt and min(http.n_usable, https.n_usable) < MIN_REPEATS:
+        runs = "1 finished run" if len(spoilt) == 1 else f"{len(spoilt)} finished runs"
+        text = f"{runs} cannot be used. {spoilt[0].why_unusable}"
         return Verdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, text)
     return verdict(
         mean.interval,
@@ -148,7 +159,7 @@ def _floor_us(http: Arm, https: Arm, mean: OverheadRow) -> float:
 
 def _blockers(http: Arm, https: Arm, likeness) -> list[tuple[Reason, str]]:
     found = []
-    errors = [pooled_of(arm.runs)[1].error_share or 0.0 for arm in (http, https) if arm.usable]
+    errors = [pooled_of(arm.runs)[1].error_share or 0.0 for arm in (http, https) if arm.counted]
     if errors and _too_many_errors(errors):
         shares = " and ".join(percent(share) for share in errors)
         found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))
@@ -171,7 +182,7 @@ def _too_many_errors(shares: Sequence[float]) -> bool:
 
 
 def _one_after_the_other(http: Arm, https: Arm) -> bool:
-    first, second = ([each.run.position for each in arm.usable] for arm in (http, https))
+    first, second = ([each.run.position for each in arm.counted] for arm in (http, https))
     if min(len(first), len(second)) < MIN_REPEATS:
         return False
     return max(first) < min(second) or max(second) < min(first)
@@ -196,7 +207,7 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
         forest=forest(overhead.rows, word),
         split=split_answer(
             [
-                (arm.label, arm.scheme, part_means_us([each.total for each in arm.usable]))
+                (arm.label, arm.scheme, part_means_us([each.total for each in arm.counted]))
                 for arm in (http, https)
             ],
             time_decimals(overhead.rows),

@@ -31,6 +31,11 @@ def headline_us(total: Total) -> float | None:
 
 def observe(run: Run, summary: RunSummary, total: Total) -> dict[str, Observed]:
     """The criteria that could be looked at; codes as in domain.validity."""
+    is_local = is_co_located(run)
+    vitals = _vitals(summary)
+    if is_local:
+        # The target is one of the other programs: what they take says nothing by itself.
+        vitals.pop("other_cpu", None)
     seen = {
         "too_few_requests": Observed(_attempts(total)),
         "lateness_p99": _lateness(summary, total),
@@ -41,8 +46,8 @@ def observe(run: Run, summary: RunSummary, total: Total) -> dict[str, Observed]:
         "missing_seconds": _missing(summary),
         "errors": _target_errors(summary, total),
         "only_redirects": Observed(float(_only_redirects(total))),
-        "co_located": Observed(float(is_co_located(run))),
-        **_vitals(summary),
+        "co_located": Observed(float(is_local)),
+        **vitals,
     }
     return {code: each for code, each in seen.items() if each is not None}
 

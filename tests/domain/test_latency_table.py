@@ -57,7 +57,7 @@ def test_a_hundred_requests_have_a_weak_p95_and_a_dash_for_p99():
 
 
 def test_a_run_that_cannot_be_used_is_shown_but_not_averaged():
-    table = two_runs(is_usable=False, note="Invalid: the injector was busy.")
+    table = two_runs(is_counted=False, note="Invalid: the injector was busy.")
     assert cells(table, "Repeat 2")["mean"].value == 20.3
     assert cells(table, "Mean of 1 run")["mean"].value == 10.2
     assert "1 run is shown but left out" in table.note
@@ -98,7 +98,7 @@ def test_a_run_that_is_off_the_others_is_pointed_out_and_explained():
 
 
 def test_a_run_that_only_failed_does_not_count_as_fast():
-    lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", run([], failed=9), is_usable=False)]
+    lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", run([], failed=9), is_counted=False)]
     table = latency_table("t", "T", lines, run(FAST))
     assert cells(table, "Repeat 2")["mean"].value is None
     assert cells(table, "Repeat 2")["errors"].value == 9

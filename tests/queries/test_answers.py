@@ -129,6 +129,22 @@ def test_an_invalid_run_is_shown_with_its_reason_and_enters_nothing(finished):
     assert answer.tests[0].means_ms[0] is None
 
 
+def test_without_a_single_valid_run_the_figures_are_shown_as_doubtful_and_get_no_word(project):
+    campaign, tests = https_campaign(project)
+    run_in_blocks(tests, [HTTP, HTTPS], lateness_us=15_000)
+    answer = campaign_answer(done(campaign))
+    table = answer.tests[0].table
+    assert values(table, "Mean of 3 doubtful runs")["mean"] == 18.9
+    assert values(table, "Pooled, 6,000 doubtful requests")["max"] == 20.9
+    assert "No run can be trusted" in table.note
+    (overhead,) = answer.overheads
+    assert values(overhead.table, "average")["increase"] == 54.1
+    assert overhead.word == "inconclusive"
+    assert overhead.word_reason.startswith("6 finished runs cannot be used. Invalid: The injector")
+    assert "is inconclusive: +54.1" in plain_text(answer.sentence)
+    assert not answer.has_word
+
+
 def test_a_failed_run_is_not_averaged_as_zero(project):
     campaign, tests = https_campaign(project, repeats=4)
     run_in_blocks(tests, [HTTP, HTTPS])
@@ -136,7 +152,7 @@ def test_a_failed_run_is_not_averaged_as_zero(project):
     answer = campaign_answer(done(campaign))
     assert values(answer.tests[0].table, "Mean of 3 runs")["mean"] == 18.9
     assert answer.overheads[0].word == "slower"
-    assert "1 of 7 runs are left out" in answer.grounds[-1]
+    assert "1 of 7 runs cannot be used" in answer.grounds[-1]
 
 
 def test_suspicious_runs_keep_the_word_and_the_grounds_say_why(project):

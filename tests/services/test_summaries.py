@@ -109,6 +109,17 @@ def test_a_target_on_the_injectors_own_machine_is_suspicious(run):
     assert codes(run) == ["co_located"]
 
 
+def test_a_target_beside_the_injector_may_use_its_cpu(run):
+    vitals = {**VITALS, "other_cpu_share": 0.6}
+    measure(run, 10_000, peer="127.0.0.1:8081", vitals=vitals)
+    assert codes(run) == ["co_located"]
+
+
+def test_other_programs_on_the_injectors_machine_spoil_a_run(run):
+    measure(run, 10_000, vitals={**VITALS, "other_cpu_share": 0.6})
+    assert codes(run) == ["other_cpu"]
+
+
 def test_an_address_that_an_injector_host_announced_is_its_own(run):
     InjectorHost.objects.create(
         name="inj-1",
