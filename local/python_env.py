@@ -37,18 +37,26 @@ def ensure_venv() -> None:
 
 def ensure_packages(requirements: str) -> None:
     """The pinned packages of a requirements file, installed only when the file has changed."""
-    stamp = VENV / f".installed-{requirements}"
-    digest = digest_of(*_files_of(requirements), sys.version_info[:2])
-    if is_stamped(stamp, digest):
+    files = _files_of(requirements)
+    if all(is_stamped(_stamp(file), _digest(file)) for file in files):
         return
     with step(f"Installing the Python packages of {requirements} (about half a minute)"):
         pip_install("-r", requirements)
-    stamp.write_text(digest)
+    for file in files:
+        _stamp(file).write_text(_digest(file))
 
 
 def pip_install(*what: str) -> None:
     quiet = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
     run_logged([str(VENV_PYTHON), "-m", "pip", "install", *quiet, *what], "setup-pip")
+
+
+def _stamp(file: Path) -> Path:
+    return VENV / f".installed-{file.name}"
+
+
+def _digest(file: Path) -> str:
+    return digest_of(file, sys.version_info[:2])
 
 
 def _venv_works() -> bool:
