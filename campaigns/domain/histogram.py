@@ -165,9 +165,10 @@ def _varints(numbers: np.ndarray) -> bytes:
 
 def _read_zigzag_runs(data: bytes) -> np.ndarray:
     numbers = _read_varints(np.frombuffer(data, dtype=np.uint8))
-    values = (numbers >> 1) ^ -(numbers & 1)
+    values = (numbers >> np.uint64(1)).view(np.int64) ^ -(numbers & np.uint64(1)).view(np.int64)
     steps = np.where(values < 0, -values, 1)
-    if (steps > N_BUCKETS).any() or steps.sum() > N_BUCKETS:
+    # Below 1: the one number whose negative does not fit into 64 bits.
+    if ((steps > N_BUCKETS) | (steps < 1)).any() or steps.sum() > N_BUCKETS:
         raise CorruptHistogram("The payload has more buckets than 1 µs to 1 h need.")
     is_count = values >= 0
     counts = np.zeros(int(steps.sum()), dtype=np.int64)
@@ -176,14 +177,14 @@ def _read_zigzag_runs(data: bytes) -> np.ndarray:
 
 
 def _read_varints(data: np.ndarray) -> np.ndarray:
-    """The int64 numbers of LEB128 bytes; raises CorruptHistogram if the last one is cut off."""
+    """The uint64 numbers of LEB128 bytes; raises CorruptHistogram if the last one is cut off."""
     if data.size == 0:
-        return np.zeros(0, dtype=np.int64)
+        return np.zeros(0, dtype=np.uint64)
     ends = _varint_ends(data)
     starts = np.concatenate(([0], ends[:-1] + 1))
     places = np.arange(len(data)) - np.repeat(starts, ends - starts + 1)
-    septets = np.where(places < _VARINT_BYTES - 1, data & 0x7F, data).astype(np.int64)
-    return np.add.reduceat(septets << (7 * places), starts)
+    septets = np.where(places < _VARINT_BYTES - 1, data & 0x7F, data).astype(np.uint64)
+    return np.add.reduceat(septets << (7 * places).astype(np.uint64), starts)
 
 
 def _varint_ends(data: np.ndarray) -> np.ndarray:

@@ -104,14 +104,14 @@ def test_a_reply_that_nobody_asked_for_is_credited_to_nobody():
 
 def test_a_busy_server_makes_arrivals_wait_in_a_queue():
     arrivals = Arrivals(service_s=0.1)
-    load = {"model": "open", "rate_per_s": 100, "requests": 40, "max_in_flight": 10}
+    load = {"model": "open", "rate_per_s": 100, "requests": 40, "max_in_flight": 5}
     with scripted(arrivals) as server:
         result = measure(server.port, load=load)
-    assert arrivals.most_at_once <= 10
+    assert arrivals.most_at_once <= 5
     assert result.total.count("ok") == 40
     assert result.total.timing("service").percentile_us(50_000) < 180_000
-    # 40 arrivals in 0.39 s, but 100 a second are all that 10 connections can serve.
-    assert result.total.timing("lateness").max_us > 20_000
+    # 40 arrivals in 0.39 s, but 50 a second are all that 5 connections can serve.
+    assert result.total.timing("lateness").max_us > 200_000
     assert is_conserved(result)
 
 
@@ -253,8 +253,8 @@ def test_every_attempt_is_in_exactly_one_count(load):
     assert is_conserved(result)
 
 
-class Stopped:
-    """An engine's output that stops it when the first second is over."""
+class Kept:
+    """An engine's output that keeps what it is given."""
 
     def __init__(self):
         self.result = Result()
@@ -271,7 +271,7 @@ class Stopped:
     ],
 )
 def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
-    output = Stopped()
+    output = Kept()
     with scripted(Arrivals(service_s=30)) as server:
         order = make_order(server.port, load=load, timeouts={"total_s": 60})
         engine = Engine(Order.from_json(order), output)
@@ -297,7 +297,7 @@ def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
 
 
 def test_a_stop_lets_quick_replies_come():
-    output = Stopped()
+    output = Kept()
     with scripted(Arrivals(service_s=0.2)) as server:
         load = {"model": "closed", "connections": 5, "duration_s": 60}
         engine = Engine(Order.from_json(make_order(server.port, load=load)), output)

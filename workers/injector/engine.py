@@ -65,6 +65,8 @@ class Engine:
         self._dialler = Dialler(order.endpoint, self._guard, order.mode, order.plan.timeouts)
         requests = [self._make_request(number) for number in range(len(order.plan.steps))]
         self._load = self._make_load(requests)
+        # Now, for with much in memory it takes longer than there is between ready and start.
+        gc.collect()
         return {
             "resolved": self._guard.addresses,
             "connections": n_connections,
@@ -256,7 +258,6 @@ def reserve_descriptors(n_connections: int) -> int:
 @contextmanager
 def resting_garbage_collector() -> Iterator[None]:
     """While measuring nothing is collected: a collection would delay every request under way."""
-    gc.collect()
     gc.freeze()
     gc.disable()
     try:

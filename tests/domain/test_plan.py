@@ -1,0 +1,143 @@
+"""A plan is read whole or refused with a sentence for each field."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan import (
+    Load,
+    Model,
+    Plan,
+    count_arrivals,
+    header_fault,
+    planned_duration_s,
+    planned_requests,
+)
+
+STEP = {"method": "GET", "path": "/"}
+CLOSED = {"model": "closed", "connections": 2, "requests": 10}
+
+
+def read(**given):
+    return Plan.from_json({"steps": [STEP], "load": CLOSED} | given)
+
+
+def faults(**given):
+    with pytest.raises(InvalidPlan) as refusal:
+        read(**given)
+    return refusal.value.errors
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        CLOSED,
+        {"model": "closed", "connections": 1, "duration_s": 2.5},
+        {"model": "open", "rate_per_s": 37.5, "duration_s": 10},
+        {"model": "open", "rate_per_s": 5, "requests": 10, "max_in_flight": 3},
+        {"model": "over", "requests": 100, "over_s": 10},
+        {"model": "sequential", "requests": 3},
+    ],
+)
+def test_its_stored_form_reads_back_as_the_same_plan(load):
+    plan = read(load=load, warm_up_s=3, timeouts={"total_s": 9}, expected_status="200, 3xx")
+    assert Plan.from_json(plan.to_json()) == plan
+    assert plan.expected_status == ("200", "3xx")
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"load": {"model": "closed", "requests": 1}}, "load.connections", "needs connections"),
+        ({"load": {"model": "over", "over_s": 1}}, "load.requests", "how many requests"),
+        ({"load": {"model": "open", "rate_per_s": 1}}, "load.requests", "when to stop"),
+        ({"load": CLOSED | {"duration_s": 1}}, "load.duration_s", "not both"),
+        ({"load": CLOSED | {"rate_per_s": 1}}, "load.rate_per_s", "no use for a rate"),
+        ({"load": CLOSED | {"connections": 0}}, "load.connections", "from 1 to"),
+        ({"load": CLOSED | {"connections": 1.5}}, "load.connections", "whole number"),
+        ({"load": CLOSED | {"connections": True}}, "load.connections", "whole number"),
+        ({"load": CLOSED | {"connections": float("nan")}}, "load.connections", "whole number"),
+        ({"load": CLOSED | {"speed": 1}}, "load.speed", "no field"),
+        ({"load": {"model": "storm"}}, "load.model", "Choose one of"),
+        ({"steps": [STEP | {"method": "GRAB"}]}, "steps.0.method", "Choose one of"),
+        ({"steps": [STEP | {"path": "no/slash"}]}, "steps.0.path", ""),
+        ({"steps": [STEP | {"path": "/a b"}]}, "steps.0.path", "printable ASCII"),
+        ({"steps": [STEP | {"path": "/\r\nX: y"}]}, "steps.0.path", ""),
+        ({"steps": [STEP | {"body": "x"}]}, "steps.0.body", "no body"),
+        ({"steps": [STEP | {"headers": [["Host", "x"]]}]}, "steps.0.headers", "injector itself"),
+        ({"steps": [STEP | {"headers": [["X", "a\r\nb"]]}]}, "steps.0.headers", "character"),
+        ({"steps": []}, "steps", ""),
+        ({"timeouts": {"connect_s": 50, "total_s": 9}}, "timeouts.connect_s", "total limit"),
+        ({"expected_status": ["9xx"]}, "expected_status", ""),
+        ({"warm_up_s": -1}, "warm_up_s", "from 0"),
+        ({"colour": "red"}, "colour", "no field"),
+    ],
+)
+def test_it_says_what_is_wrong_beside_the_field(given, field, words):
+    assert words.lower() in faults(**given)[field].lower()
+
+
+def test_it_says_everything_at_once():
+    errors = faults(load={"model": "open"}, warm_up_s=-1, steps=[STEP | {"path": ""}])
+    assert {"load.rate_per_s", "load.requests", "warm_up_s"} <= set(errors)
+
+
+@pytest.mark.parametrize("data", [None, [], "plan", 3, {}])
+def test_what_is_no_object_is_refused(data):
+    with pytest.raises(InvalidPlan):
+        Plan.from_json(data)
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["steps", "load", "model", "headers", "path", "x"]), inner),
+    max_leaves=12,
+))  # fmt: skip
+def test_no_json_crashes_it(data):
+    with contextlib.suppress(InvalidPlan):
+        assert Plan.from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("load", "duration_s", "requests"),
+    [
+        (Load(Model.OVER, requests=100, over_s=10), 10, 100),
+        (Load(Model.OPEN, rate_per_s=4, requests=10), 2.5, 10),
+        (Load(Model.OPEN, rate_per_s=37.5, duration_s=10), 10, 375),
+        (Load(Model.CLOSED, connections=3, requests=10), None, 10),
+        (Load(Model.CLOSED, connections=3, duration_s=7), 7, None),
+    ],
+)
+def test_what_can_be_known_before(load, duration_s, requests):
+    assert (planned_duration_s(load), planned_requests(load)) == (duration_s, requests)
+
+
+@given(st.integers(1, 5000), st.integers(1, 500))
+def test_arrivals_lie_before_the_end(rate, duration_s):
+    assert count_arrivals(rate, duration_s) == rate * duration_s
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_good"),
+    [
+        ("X-Name", "value", True),
+        ("X-Name", "caf\xe9\t", True),
+        ("X Name", "value", False),
+        ("", "value", False),
+        ("Content-Length", "3", False),
+        ("X-Name", "a\nb", False),
+        ("X-Name", "a\x00b", False),
+        ("X-Name", "€", False),
+    ],
+)
+def test_which_headers_can_be_sent(name, value, is_good):
+    assert (header_fault(name, value) is None) == is_good
+
+
+@pytest.mark.parametrize(("status", "expected"), [(200, True), (304, True), (404, False)])
+def test_statuses_are_expected_by_class(status, expected):
+    assert read().status_is_expected(status) == expected
