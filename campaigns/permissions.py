@@ -85,12 +85,19 @@ def role_in(actor: Actor, project: "Project") -> Role | None:
     return Role(membership.role) if membership else None
 
 
+def rights(actor: Actor, project: "Project") -> frozenset[Action]:
+    """All that the actor may do in the project, in one query."""
+    role = role_in(actor, project)
+    if role is None:
+        return frozenset()
+    if actor.token is None:
+        return _ALLOWED[role]
+    return _ALLOWED[role] & _SCOPE_ALLOWS[Scope(actor.token.scope)]
+
+
 def may(actor: Actor, action: Action, project: "Project") -> bool:
     """Whether the actor may do this in the project."""
-    role = role_in(actor, project)
-    if role is None or action not in _ALLOWED[role]:
-        return False
-    return actor.token is None or action in _SCOPE_ALLOWS[Scope(actor.token.scope)]
+    return action in rights(actor, project)
 
 
 _NEEDS = {

@@ -32,8 +32,13 @@ def versions_of(plan: Plan) -> list[PlanVersion]:
     """Newest first; each has as `changes` what it changed: [(field, before, after), …]."""
     versions = list(plan.versions.select_related("created_by").order_by("number"))
     for before, after in zip([None, *versions], versions, strict=False):
-        after.changes = changes_between(before.spec, after.spec) if before else []
+        after.changes = _changes(before, after) if before else []
     return versions[::-1]
+
+
+def _changes(before: PlanVersion, after: PlanVersion) -> list[tuple[str, str, str]]:
+    """Compared in their full form, so that a default that was left out is no change."""
+    return changes_between(before.value().to_json(), after.value().to_json())
 
 
 def changes_between(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:

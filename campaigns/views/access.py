@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.shortcuts import get_object_or_404, redirect
 
 from campaigns.domain.errors import Refused
-from campaigns.permissions import Action, Actor, may
+from campaigns.permissions import Action, Actor, rights
 
 
 def actor_of(request) -> Actor:
@@ -23,7 +23,8 @@ def find(rows, actor: Actor, **lookup):
 
 def rights_in(project, actor: Actor) -> dict[str, bool]:
     """What a template asks before it draws a button: {"edit": True, "run": …}."""
-    return {str(action): may(actor, action, project) for action in Action}
+    allowed = rights(actor, project)
+    return {str(action): action in allowed for action in Action}
 
 
 def answers_refusals(redirect_to: str | Callable[..., str]):

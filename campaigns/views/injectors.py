@@ -24,6 +24,6 @@ def injector_list(request):
 
 def _project_of(request) -> Project | None:
     number = request.GET.get("project", "")
-    if not number.isdigit():
+    if not number.isdecimal():
         return None
     return Project.objects.visible_to(actor_of(request)).filter(pk=int(number)).first()

@@ -55,10 +55,11 @@ def plan_edit(request, plan: int):
     found = find(Plan, actor, pk=plan)
     require(actor, Action.EDIT, found.project)
     latest = found.latest
-    form = PlanForm.of(found.name, latest.spec)
+    spec = latest.value().to_json()
+    form = PlanForm.of(found.name, spec)
     if request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
-        version = _saved(form, services.edit_plan, latest.spec, by=actor, plan=found)
+        version = _saved(form, services.edit_plan, spec, by=actor, plan=found)
         if version:
             messages.success(request, _said(version, is_new=version.pk != latest.pk))
             return redirect("plan-detail", plan=found.pk)
@@ -79,6 +80,7 @@ def plan_detail(request, plan: int):
         "is_latest": version.pk == versions[0].pk,
         "versions": versions,
         "value": value,
+        "spec": value.to_json(),
         "model": dict(MODELS)[value.load.model],
         "load_words": queries.load_words(value.load),
         "n_requests": planned_requests(value.load),

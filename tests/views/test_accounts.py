@@ -1,0 +1,105 @@
+"""Signing in and out, passwords, tokens, and the injectors' page."""
+
+import pytest
+from django.conf import settings as django_settings
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.models import ApiToken, InjectorHost
+
+pytestmark = pytest.mark.django_db
+
+
+def sign_in(client, typed="pw"):
+    return client.post(reverse("login"), {"username": "alice", "password": typed})
+
+
+def test_signing_in_leads_to_the_projects(client, alice):
+    assert sign_in(client).url == reverse("project-list")
+
+
+def test_a_wrong_password_is_answered_and_the_name_stays(client, alice):
+    page = sign_in(client, "wrong").content.decode()
+    assert "do not fit together" in page
+    assert 'value="alice"' in page
+
+
+def test_too_many_wrong_passwords_lock_with_a_sentence(client, alice):
+    for _ in range(django_settings.AXES_FAILURE_LIMIT):
+        answer = sign_in(client, "wrong")
+    assert answer.status_code == 429
+    assert "Too many wrong passwords" in answer.content.decode()
+    assert sign_in(client).status_code == 429
+
+
+def test_signing_out_is_a_post(client, alice):
+    client.force_login(alice)
+    assert client.get(reverse("logout")).status_code == 405
+    assert client.post(reverse("logout")).url == reverse("login")
+    assert client.get("/").status_code == 302
+
+
+def test_the_password_is_changed(client, alice):
+    client.force_login(alice)
+    fields = {"old_password": "pw", "new_password1": "a-new-Pass7", "new_password2": "a-new-Pass7"}
+    client.post(reverse("password-change"), fields)
+    alice.refresh_from_db()
+    assert alice.check_password("a-new-Pass7")
+
+
+def test_no_page_leads_elsewhere_after_sign_in(client, alice):
+    url = reverse("login") + "?next=https://evil.example/"
+    answer = client.post(
+        url, {"username": "alice", "password": "pw", "next": "https://evil.example/"}
+    )
+    assert answer.url == reverse("project-list")
+
+
+def test_a_new_token_is_shown_once(client, alice):
+    client.force_login(alice)
+    url = reverse("token-list")
+    answer = client.post(url, {"name": "ci", "scope": "read", "days": "30"})
+    assert "bs_pat_" in answer.content.decode()
+    text = answer.context["text"]
+    assert "no-store" in answer["Cache-Control"]
+    assert text not in client.get(url).content.decode()
+
+
+@pytest.mark.parametrize("days", ["0", "366", "x"])
+def test_a_wrong_number_of_days_is_answered_beside_the_field(days, client, alice):
+    client.force_login(alice)
+    answer = client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": days})
+    assert list(answer.context["form"].errors) == ["days"]
+    assert 'value="ci"' in answer.content.decode()
+
+
+def test_a_token_is_revoked_by_its_owner_only(client, alice, bob):
+    client.force_login(alice)
+    client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": "30"})
+    token = ApiToken.objects.get()
+    client.force_login(bob)
+    assert client.post(reverse("token-revoke", args=[token.pk])).status_code == 404
+    client.force_login(alice)
+    client.post(reverse("token-revoke", args=[token.pk]))
+    token.refresh_from_db()
+    assert token.revoked_at is not None
+
+
+def test_without_an_injector_the_page_says_how_to_start_one(client, alice):
+    client.force_login(alice)
+    page = client.get(reverse("injector-list")).content.decode()
+    assert "No injector answers." in page
+    assert "celery -A benchsite worker -Q inject" in page
+
+
+def test_injectors_are_listed_and_a_foreign_project_stays_out_of_the_bar(client, project, charlie):
+    now = timezone.now()
+    InjectorHost.objects.create(
+        name="inj-1", slots=2, seen_at=now, started_at=now, facts={"cores": 4}
+    )
+    client.force_login(charlie)
+    page = client.get(reverse("injector-list") + f"?project={project.pk}").content.decode()
+    assert "inj-1" in page
+    assert "cores 4" in page
+    assert project.name not in page
+    assert client.get(reverse("injector-list") + "?project=²").status_code == 200

@@ -1,0 +1,120 @@
+"""What goes wrong is answered with a sentence; health is told to machines."""
+
+import psycopg_pool
+import pytest
+import redis
+from django.db import OperationalError
+from django.urls import reverse
+
+from campaigns.domain.errors import Refused
+from campaigns.views import health, projects
+from campaigns.views.errors import database_away
+
+
+@pytest.fixture
+def breaks(monkeypatch):
+    def breaking(error):
+        def fail(*args, **kwargs):
+            raise error
+
+        monkeypatch.setattr(projects.queries, "projects_of", fail)
+
+    return breaking
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "error", [OperationalError("gone"), psycopg_pool.PoolTimeout("no connection")]
+)
+def test_a_database_that_is_away_is_said_in_words_and_when_to_try_again(
+    error, client, alice, breaks
+):
+    client.force_login(alice)
+    breaks(error)
+    answer = client.get("/")
+    assert answer.status_code == 503
+    assert answer["Retry-After"] == "5"
+    assert "The database does not answer" in answer.content.decode()
+    assert "Nothing is lost" in answer.content.decode()
+
+
+def test_the_outage_page_itself_asks_the_database_nothing():
+    # Without the db mark any query raises.
+    assert database_away(OperationalError("gone")).status_code == 503
+
+
+@pytest.mark.django_db
+def test_an_outage_while_the_session_is_read_is_the_same_page(client, alice, monkeypatch):
+    client.force_login(alice)
+
+    def fail(*args, **kwargs):
+        raise OperationalError("gone")
+
+    monkeypatch.setattr("django.contrib.sessions.backends.db.SessionStore.load", fail)
+    client.raise_request_exception = False
+    assert client.get("/").status_code == 503
+
+
+@pytest.mark.django_db
+def test_a_fault_of_ours_has_a_number_and_no_details(client, alice, breaks):
+    client.force_login(alice)
+    breaks(ValueError("secret detail"))
+    client.raise_request_exception = False
+    answer = client.get("/")
+    assert answer.status_code == 500
+    assert "secret detail" not in answer.content.decode()
+    assert "Something failed on our side" in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_a_refusal_that_no_view_took_is_a_page_too(client, alice, breaks):
+    client.force_login(alice)
+    breaks(Refused("Not while it runs."))
+    answer = client.get("/")
+    assert answer.status_code == 409
+    assert "Not while it runs." in answer.content.decode()
+
+
+@pytest.mark.django_db
+def test_an_unknown_address_says_what_may_be_the_matter(client, alice):
+    client.force_login(alice)
+    answer = client.get("/nothing/")
+    assert answer.status_code == 404
+    assert "not a member" in answer.content.decode()
+
+
+def test_the_process_is_healthy_without_a_database(client):
+    assert client.get(reverse("healthz")).content == b"ok\n"
+
+
+@pytest.mark.django_db
+def test_ready_means_that_both_stores_answer(client):
+    answer = client.get(reverse("readyz"))
+    assert answer.status_code == 200
+    assert answer.json() == {"ready": True, "postgresql": "ok", "redis": "ok"}
+
+
+@pytest.mark.django_db
+def test_not_ready_names_what_fails_without_addresses(client, settings):
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    answer = client.get(reverse("readyz"))
+    assert answer.status_code == 503
+    assert answer.json() == {"ready": False, "postgresql": "ok", "redis": "does not answer"}
+
+
+def test_any_error_of_a_store_counts_as_away(monkeypatch):
+    def fail():
+        raise redis.ConnectionError("refused")
+
+    assert health._ask(fail) == "does not answer"
+
+
+@pytest.mark.django_db
+def test_pages_carry_a_policy_without_inline_code_and_obey_it(client, alice):
+    client.force_login(alice)
+    answer = client.get("/")
+    assert "unsafe-inline" not in answer["Content-Security-Policy"]
+    page = answer.content.decode()
+    assert " style=" not in page
+    assert "<script>" not in page
+    assert " onclick=" not in page

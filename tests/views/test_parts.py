@@ -1,0 +1,76 @@
+"""Parts that several pages draw: a table of figures, a badge."""
+
+import pytest
+from django.template.loader import render_to_string
+
+from campaigns.domain.tables import Cell, Column, Row, Table
+
+TABLE = Table(
+    key="latency",
+    title="Latency <of> HTTP",
+    columns=(Column("mean", "Average", "ms"), Column("word", "Word", is_text=True)),
+    rows=(
+        Row("run 1", (Cell(62.0, "62.0"), Cell("x", "x")), kind="run", link={"run": 14}),
+        Row(
+            "mean",
+            (Cell(None, "–", why="no run is done"), Cell(70.5, "70.5", weak=True, tone="bad")),
+            kind="mean",
+        ),
+    ),
+    label_title="Run",
+)
+
+
+def draw(**context) -> str:
+    return render_to_string("parts/table.html", {"table": TABLE, **context})
+
+
+def test_a_table_has_a_caption_scopes_and_units_on_the_second_line():
+    html = draw()
+    assert "Latency &lt;of&gt; HTTP" in html
+    assert html.count('scope="col"') == 3
+    assert html.count('scope="row"') == 2
+    assert 'Average<br><span class="unit">ms</span>' in html
+
+
+def test_a_weak_cell_is_marked_and_an_empty_one_says_why():
+    html = draw()
+    assert "~70.5" in html
+    assert "weak tone-bad" in html
+    assert 'title="no run is done">–' in html
+
+
+def test_mean_rows_can_be_told_from_runs():
+    assert 'class="row-mean"' in draw()
+
+
+def test_a_visitor_without_an_account_gets_no_links():
+    assert "<a " not in draw()
+
+
+@pytest.mark.parametrize(
+    ("state", "shape"),
+    [
+        ("valid", "good"),
+        ("passed", "good"),
+        ("suspicious", "warn"),
+        ("invalid", "bad"),
+        ("failed", "bad"),
+        ("running", "running"),
+        ("preparing", "armed"),
+        ("armed", "armed"),
+        ("queued", "queued"),
+        ("stopping", "finalizing"),
+        ("stopped", "stopped"),
+        ("killed", "stopped"),
+        ("partial", "partial"),
+        ("draft", "draft"),
+        ("done", "done"),
+        ("complete", "done"),
+        ("", "dash"),
+    ],
+)
+def test_a_badge_has_a_shape_and_a_word(state, shape):
+    html = render_to_string("parts/badge.html", {"state": state})
+    assert f"glyph-{shape}" in html
+    assert (state.capitalize() or "No result") in html

@@ -1,0 +1,174 @@
+"""Pages of plans: presets, the form with its load, versions."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from campaigns.domain.presets import PRESETS
+from campaigns.forms.plans import initial_of
+from campaigns.models import Plan, PlanVersion
+from tests.factories import make_plan, plan_spec
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def as_editor(client, project, bob):
+    client.force_login(bob)
+    return client
+
+
+def new(project) -> str:
+    return reverse("plan-new", args=[project.pk])
+
+
+def form(key: str = "over-10", **fields) -> dict:
+    return {**initial_of(PRESETS[key].name, PRESETS[key].spec), **fields}
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_a_preset_is_one_click_and_can_be_sent_as_it_is(key, as_editor, project):
+    page = as_editor.get(f"{new(project)}?preset={key}")
+    data = {
+        name: value for name, value in page.context["form"].initial.items() if value is not None
+    }
+    as_editor.post(f"{new(project)}?preset={key}", data)
+    assert PlanVersion.objects.get().spec == PRESETS[key].spec
+
+
+def test_all_that_is_wrong_is_answered_beside_its_field_and_nothing_is_lost(as_editor, project):
+    wrong = form(path="no slash", over_s="ten", headers="Host: x", expected_status="ok")
+    answer = as_editor.post(new(project), wrong)
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert set(answer.context["form"].errors) == {"path", "over_s", "headers", "expected_status"}
+    assert "A path begins with a slash" in page
+    assert "Host is written by the injector itself" in page
+    for typed in ('value="no slash"', 'value="ten"', "Host: x", 'value="ok"', "Envelope"):
+        assert typed in page
+    assert not Plan.objects.exists()
+
+
+def test_fields_that_the_model_does_not_use_are_ignored(as_editor, project):
+    as_editor.post(
+        new(project), form(model="sequential", stop="requests", over_s="9", connections="x")
+    )
+    load = PlanVersion.objects.get().spec["load"]
+    assert (load["model"], load["requests"], load["over_s"]) == ("sequential", 100, None)
+
+
+def test_the_chosen_stop_decides(as_editor, project):
+    fields = {"model": "open", "rate_per_s": "5", "requests": "7", "duration_s": "30"}
+    as_editor.post(new(project), form(stop="duration", **fields))
+    load = PlanVersion.objects.get().spec["load"]
+    assert (load["requests"], load["duration_s"]) == (None, 30)
+
+
+@pytest.mark.parametrize("duration", ["", "soon"])
+def test_a_missing_stop_is_answered_at_the_field_that_is_shown(duration, as_editor, project):
+    answer = as_editor.post(
+        new(project), form(model="closed", connections="5", stop="duration", duration_s=duration)
+    )
+    assert set(answer.context["form"].errors) == {"duration_s"}
+
+
+def test_a_body_is_uploaded_from_a_file_and_survives_another_error(as_editor, project):
+    upload = SimpleUploadedFile("body.xml", "<a>é</a>".encode())
+    page = as_editor.post(new(project), form(path="x", body="", body_file=upload)).content.decode()
+    assert "&lt;a&gt;é&lt;/a&gt;" in page
+    as_editor.post(
+        new(project), form(body="old", body_file=SimpleUploadedFile("body.xml", b"<new/>"))
+    )
+    assert PlanVersion.objects.get().spec["steps"][0]["body"] == "<new/>"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"\xff\xfe\x00", "not UTF-8"), (b"x" * 1_048_577, "at most 1 MB")]
+)
+def test_a_file_that_cannot_be_a_body_is_refused_in_words(content, words, as_editor, project):
+    answer = as_editor.post(
+        new(project), form(body="", body_file=SimpleUploadedFile("body.bin", content))
+    )
+    assert words in answer.content.decode()
+
+
+def test_a_header_line_without_a_colon_is_refused_with_the_line(as_editor, project):
+    page = as_editor.post(new(project), form(headers="X-Token abc")).content.decode()
+    assert "is not a header name" in page
+    assert "X-Token abc" in page
+
+
+def test_an_edit_makes_a_version_and_an_unchanged_one_does_not(as_editor, project):
+    version = make_plan(project, "P")
+    url = reverse("plan-edit", args=[version.plan_id])
+    data = initial_of("P", version.value().to_json())
+    answer = as_editor.post(url, data, follow=True)
+    assert "has not changed" in answer.content.decode()
+    answer = as_editor.post(url, {**data, "requests": "1,000"}, follow=True)
+    assert "Version 2 is made" in answer.content.decode()
+    assert version.plan.latest.spec["load"]["requests"] == 1000
+
+
+def test_an_edit_keeps_the_steps_and_labels_that_the_form_does_not_show(as_editor, project):
+    spec = plan_spec()
+    spec["steps"] = [*spec["steps"], {"method": "GET", "path": "/second"}]
+    version = make_plan(project, "P", spec)
+    data = initial_of("P", version.value().to_json()) | {"requests": "7"}
+    as_editor.post(reverse("plan-edit", args=[version.plan_id]), data)
+    steps = version.plan.latest.spec["steps"]
+    assert [(step["label"], step["path"]) for step in steps] == [
+        ("add", "/"),
+        ("GET /second", "/second"),
+    ]
+
+
+def test_an_earlier_version_has_its_own_address(as_editor, project):
+    version = make_plan(project)
+    data = initial_of("P", version.value().to_json()) | {"requests": "7"}
+    as_editor.post(reverse("plan-edit", args=[version.plan_id]), data)
+    url = reverse("plan-detail", args=[version.plan_id])
+    assert "earlier version" in as_editor.get(f"{url}?version=1").content.decode()
+    assert as_editor.get(f"{url}?version=9").status_code == 404
+    assert as_editor.get(f"{url}?version=x").status_code == 404
+
+
+def test_a_body_with_markup_is_shown_as_text(as_editor, project):
+    version = make_plan(project, spec=plan_spec() | {"steps": [_step("</pre><script>alert(1)")]})
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    assert "<script>alert" not in page
+
+
+def _step(body: str) -> dict:
+    return {"method": "POST", "path": "/", "body": body}
+
+
+def test_a_stranger_gets_404_and_a_viewer_403_for_the_form(client, project, vera, charlie):
+    plan = make_plan(project).plan
+    edit = reverse("plan-edit", args=[plan.pk])
+    client.force_login(charlie)
+    assert client.get(edit).status_code == 404
+    assert client.get(reverse("plan-detail", args=[plan.pk])).status_code == 404
+    client.force_login(vera)
+    assert client.get(reverse("plan-detail", args=[plan.pk])).status_code == 200
+    assert client.get(edit).status_code == 403
+    assert client.post(reverse("plan-archive", args=[plan.pk])).status_code == 403
+
+
+def test_an_archived_plan_leaves_the_list(as_editor, project):
+    plan = make_plan(project, "Old one").plan
+    as_editor.post(reverse("plan-archive", args=[plan.pk]))
+    page = as_editor.get(reverse("plan-list", args=[project.pk])).content.decode()
+    assert "No plans yet." in page
+
+
+def test_the_list_needs_no_query_a_row(
+    as_editor, project, django_assert_max_num_queries, django_assert_num_queries
+):
+    make_plan(project)
+    url = reverse("plan-list", args=[project.pk])
+    with django_assert_max_num_queries(10) as few:
+        as_editor.get(url)
+    for _ in range(5):
+        make_plan(project)
+    with django_assert_num_queries(len(few.captured_queries)):
+        as_editor.get(url)

@@ -1,0 +1,106 @@
+"""The page of a single request, from asking to answer."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.models import Probe
+from campaigns.services.probes import finish_probe
+from tests.factories import make_endpoint, make_target
+
+pytestmark = pytest.mark.django_db
+
+ASKED = {"method": "POST", "path": "/soap", "headers": "X-A: 1", "body": "<soap/>"}
+RESULT = {
+    "status": 200,
+    "reason": "OK",
+    "headers": [["Server", "<script>alert(1)</script>"]],
+    "body_bytes": 2148,
+    "snippet": "<script>alert(2)</script>",
+    "parts_us": {"dns": None, "connect": 1000, "tls": 8000, "send": 90, "wait": 9000, "receive": 1},
+    "response_us": 18091,
+    "error": None,
+    "tls": {"version": "TLSv1.3", "cipher": "TLS_AES_128_GCM_SHA256", "bits": 128, "alpn": None},
+}
+
+
+@pytest.fixture
+def endpoint(project):
+    return make_endpoint(make_target(project), "https")
+
+
+@pytest.fixture
+def as_editor(client, project, bob):
+    client.force_login(bob)
+    return client
+
+
+def page_of(client, probe) -> str:
+    return client.get(reverse("probe-detail", args=[probe.pk])).content.decode()
+
+
+def make_probe(endpoint, age_s: float = 0, result: dict | None = None) -> Probe:
+    probe = Probe.objects.create(endpoint=endpoint, request={"method": "GET", "path": "/"})
+    asked_at = timezone.now() - timedelta(seconds=age_s)
+    Probe.objects.filter(pk=probe.pk).update(requested_at=asked_at)
+    if result:
+        finish_probe(probe_id=probe.pk, result=result)
+    return probe
+
+
+def test_asking_leads_to_a_page_that_waits(as_editor, endpoint):
+    answer = as_editor.post(reverse("probe-new", args=[endpoint.pk]), ASKED, follow=True)
+    assert 'data-finished="no"' in answer.content.decode()
+    assert Probe.objects.get().request["headers"] == [["X-A", "1"]]
+
+
+def test_a_wrong_request_is_answered_on_the_target_s_page_with_what_was_typed(as_editor, endpoint):
+    answer = as_editor.post(
+        reverse("probe-new", args=[endpoint.pk]), {**ASKED, "path": "nope", "headers": "Host: x"}
+    )
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "A path begins with a slash" in page
+    assert "&lt;soap/&gt;" in page
+    assert not Probe.objects.exists()
+
+
+def test_after_10_s_the_page_says_how_to_start_a_worker(as_editor, endpoint):
+    assert "Start one" not in page_of(as_editor, make_probe(endpoint))
+    page = page_of(as_editor, make_probe(endpoint, age_s=11))
+    assert "celery -A benchsite worker -Q general" in page
+    assert 'data-finished="no"' in page
+
+
+def test_an_answer_is_shown_with_its_parts_and_what_the_target_sent_is_only_text(
+    as_editor, endpoint
+):
+    page = page_of(as_editor, make_probe(endpoint, result=RESULT))
+    assert "200 OK." in page
+    assert "18.09" in page
+    assert "TLSv1.3" in page
+    assert 'data-part="tls"' in page
+    assert 'data-part="dns"' not in page
+    assert "<script>alert" not in page
+
+
+def test_an_error_is_shown_in_words_with_what_to_do(as_editor, endpoint):
+    page = page_of(as_editor, make_probe(endpoint, result={"error": "tls_verify"}))
+    assert "certificate not accepted" in page
+    assert "switch “verify certificate” off" in page
+
+
+def test_a_viewer_reads_but_may_not_ask(client, endpoint, vera):
+    client.force_login(vera)
+    probe = make_probe(endpoint, result=RESULT)
+    assert "Try again" not in page_of(client, probe)
+    assert client.post(reverse("probe-new", args=[endpoint.pk]), ASKED).status_code == 403
+
+
+def test_a_stranger_gets_404(client, endpoint, charlie):
+    client.force_login(charlie)
+    probe = make_probe(endpoint)
+    assert client.get(reverse("probe-detail", args=[probe.pk])).status_code == 404
+    assert client.post(reverse("probe-new", args=[endpoint.pk]), ASKED).status_code == 404

@@ -1,0 +1,73 @@
+"""The worker that does one request: it asks the injector program and stores what it says."""
+
+import json
+import sys
+
+import pytest
+
+from campaigns.models import Probe
+from tests.factories import make_endpoint, make_target
+from workers.tasks import probes
+
+ANSWER = {"type": "probe", "status": 200, "error": None}
+
+
+def program(*lines: str) -> tuple[str, ...]:
+    """A stand-in for the injector that reads the order and prints these lines."""
+    code = "import sys\nsys.stdin.readline()\n" + "".join(f"print({line!r})\n" for line in lines)
+    return (sys.executable, "-c", code)
+
+
+def test_the_probe_s_answer_is_taken_from_among_other_lines():
+    command = program("not json", "[]", json.dumps({"type": "ready"}), json.dumps(ANSWER))
+    assert probes.ask_injector({}, command) == ANSWER
+
+
+def test_a_refusal_becomes_a_result_with_its_kind_and_reason():
+    refusal = {"type": "refused", "kind": "address_refused", "reason": "10.0.0.1 is not allowed."}
+    result = probes.ask_injector({}, program(json.dumps(refusal)))
+    assert (result["error"], result["detail"]) == ("address_refused", "10.0.0.1 is not allowed.")
+
+
+def test_a_program_that_says_nothing_becomes_a_result():
+    assert probes.ask_injector({}, program())["error"] == "client_other"
+    assert probes.ask_injector({}, (sys.executable, "-c", ""))["error"] == "client_other"
+
+
+def test_a_program_that_hangs_is_ended():
+    command = (sys.executable, "-c", "import time; time.sleep(60)")
+    assert probes.ask_injector({}, command, limit_s=0.3)["error"] == "client_other"
+
+
+def test_the_program_gets_none_of_our_secrets(monkeypatch):
+    monkeypatch.setenv("BENCHSITE_SECRET_KEY", "secret")
+    code = (
+        "import json, os, sys; sys.stdin.readline();"
+        "print(json.dumps({'type': 'probe', 'env': sorted(os.environ)}))"
+    )
+    result = probes.ask_injector({}, (sys.executable, "-c", code))
+    assert "BENCHSITE_SECRET_KEY" not in result["env"]
+
+
+@pytest.fixture
+def probe(project):
+    # Nothing listens on port 1.
+    endpoint = make_endpoint(make_target(project), "http", port=1)
+    step = {"method": "GET", "path": "/", "headers": [], "body": ""}
+    return Probe.objects.create(endpoint=endpoint, request=step)
+
+
+@pytest.mark.django_db
+def test_the_task_stores_the_real_program_s_answer_once(probe):
+    probes.probe(probe.pk)
+    probe.refresh_from_db()
+    assert probe.result["error"] == "connect_refused"
+    finished_at = probe.finished_at
+    probes.probe(probe.pk)
+    probe.refresh_from_db()
+    assert probe.finished_at == finished_at
+
+
+@pytest.mark.django_db
+def test_a_task_whose_row_is_gone_does_nothing():
+    probes.probe(0)
