@@ -70,13 +70,18 @@ def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
         return [
             (f"{lead} HTTPS against HTTP is ", False),
             ("inconclusive", True),
-            (f": {change} ({times}). {pair.verdict.text}", False),
+            (f": {change} ({times}). {_first_sentence(pair.verdict.text)}", False),
         ]
     return [
         (f"{lead} HTTPS is ", False),
         (f"{word} than HTTP: {change}", True),
         (f" ({times}).", False),
     ]
+
+
+def _first_sentence(text: str) -> str:
+    """The details of a reason stand below the sentence, not in it."""
+    return text.split(". ")[0].removesuffix(".") + "." if text else ""
 
 
 def _times(mean: OverheadRow) -> str:
