@@ -6,12 +6,12 @@ from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers
-from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import find
 from campaigns.api.choices import VALIDITIES, WORDS
+from campaigns.api.negotiation import AnyAccept
 from campaigns.domain.results import Answer, RunReport, Sentence
 from campaigns.domain.tables import Table
 from campaigns.exports.tables import csv_of_tables
@@ -89,16 +89,6 @@ class RunTablesSerializer(serializers.Serializer):
     grounds = serializers.ListField(child=serializers.CharField())
     validity = serializers.ChoiceField(choices=VALIDITIES, allow_blank=True)
     tables = TableSerializer(many=True)
-
-
-class AnyAccept(BaseContentNegotiation):
-    """For addresses with one form only: a refusal stays JSON, whatever was asked for."""
-
-    def select_parser(self, request, parsers):
-        return parsers[0]
-
-    def select_renderer(self, request, renderers, format_suffix=None):
-        return renderers[0], renderers[0].media_type
 
 
 class CampaignTables(APIView):

@@ -41,7 +41,7 @@ def test_no_operation_that_reads_takes_a_body(schema):
 
 
 def test_anybody_may_read_the_description_and_its_page(client, db):
-    answer = client.get("/api/v1/schema/?format=json")
+    answer = client.get("/api/v1/schema/")
     assert answer.status_code == 200
     assert answer.json()["info"]["title"] == "benchsite"
     assert client.get("/api/v1/docs/").status_code == 200
