@@ -127,7 +127,7 @@ def is_co_located(run: Run) -> bool:
         return True
     names = {shard.host for shard in run.shards.all()}
     own = InjectorHost.objects.filter(name__in=names).values_list("facts", flat=True)
-    return any(peer in facts.get("addresses", []) for facts in own for peer in peers)
+    return any(peer in facts.get("addresses", "").split() for facts in own for peer in peers)
 
 
 def _host_of(peer: str) -> str:

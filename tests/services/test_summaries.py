@@ -126,7 +126,7 @@ def test_an_address_that_an_injector_host_announced_is_its_own(run):
         slots=1,
         seen_at="2026-01-01T00:00Z",
         started_at="2026-01-01T00:00Z",
-        facts={"addresses": ["10.1.2.3"]},
+        facts={"addresses": "127.0.0.1 10.1.2.3"},
     )
     measure(run, 10_000)
     assert codes(run) == ["co_located"]
