@@ -14,7 +14,7 @@ from campaigns.domain.plan import ConnectionMode, Model
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
-from campaigns.services.runs import STOPPED_BEFORE, end_queued, request_stop
+from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 
 MAX_REPEATS = 50
 MAX_INJECTORS = 64
@@ -189,6 +189,7 @@ def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
     under_way.filter(stop_requested_at=None).update(
         stop_requested_at=Now(), stop_requested_by=by.user
     )
+    lock_runs(campaign.runs.all())
     end_queued(campaign.runs.all(), Outcome.STOPPED, STOPPED_BEFORE)
     request_stop(campaign.runs.all(), "user", by=by.user)
     campaign.refresh_from_db(fields=["stop_requested_at", "stop_requested_by"])

@@ -1,5 +1,6 @@
 """Stopping runs: a request is written beside the state, and the dispatcher acts on it."""
 
+from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns.domain.errors import Refused
@@ -11,17 +12,26 @@ from campaigns.permissions import Action, Actor, require
 STOPPED_BEFORE = "Stopped before it began."
 
 
+@transaction.atomic
 def stop_run(*, by: Actor, run: Run) -> None:
     """Stop one run: one that waits is done at once, one under way stops sending within a second.
 
     Stopping a run that is being stopped changes nothing. Raises Refused for one that is done.
     """
     require(by, Action.STOP, run.campaign.project)
+    lock_runs(Run.objects.filter(pk=run.pk))
     if end_queued(Run.objects.filter(pk=run.pk), Outcome.STOPPED, STOPPED_BEFORE):
         return
     request_stop(Run.objects.filter(pk=run.pk), "user", by=by.user)
     if Run.objects.filter(pk=run.pk, state=RunState.DONE).exists():
         raise Refused(f"Run {run.label} is over already; there is nothing to stop.")
+
+
+def lock_runs(runs) -> None:
+    """Keep the dispatcher from moving these on until the transaction ends: between looking at what
+    waits and at what is active, a run could go from the one to the other and be in neither."""
+    locked = runs.exclude(state=RunState.DONE).select_for_update(no_key=True, of=("self",))
+    list(locked.order_by("pk").values_list("pk"))
 
 
 def request_stop(runs, why: str, by=None) -> int:
