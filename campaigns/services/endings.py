@@ -79,28 +79,36 @@ def _summarise_again(run: Run) -> bool:
 
 
 def _is_answered(run_id: int, note: int) -> bool:
-    done = Q(kind=SUMMARISED, pk__gt=note)
+    done = Q(kind=SUMMARISED, data__up_to__gte=note)
     failed = Q(kind=SUMMARY_FAILED, at__gt=db_now(-LATE_RETRY_S))
     return RunEvent.objects.filter(done | failed, run=run_id).exists()
 
 
 def _summarise(run: Run) -> str | None:
-    """Make the run's summary; what went wrong, or None. Noted before the seconds are read: late
-    ones that come while it is made have a later note, and are seen."""
-    with transaction.atomic():
-        Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-        note = RunEvent.objects.create(run=run, kind=SUMMARISED)
+    """Make the run's summary; what went wrong, or None.
+
+    It is written up to which note of late seconds the summary knows them. The note is looked up
+    before the seconds are read, so that none that come meanwhile are taken for known.
+    """
+    up_to = _last_late_note(run)
     try:
         summarise_run(run)
     except (OperationalError, InterfaceError):
-        note.delete()
         raise
     except Exception as error:  # whatever it is, the run has to end and say so
         logger.exception("No summary of run %s", run.pk)
-        note.delete()
         RunEvent.objects.create(run=run, kind=SUMMARY_FAILED, data={"error": repr(error)})
         return repr(error)
+    RunEvent.objects.create(run=run, kind=SUMMARISED, data={"up_to": up_to})
     return None
+
+
+@transaction.atomic
+def _last_late_note(run: Run) -> int:
+    """Under the run's lock, which whoever writes a note takes too: none is under way unseen."""
+    Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+    notes = RunEvent.objects.filter(run=run, kind=LATE_SECONDS)
+    return notes.aggregate(last=Max("pk"))["last"] or 0
 
 
 def _outcome(run: Run) -> tuple[Outcome, str]:
