@@ -29,7 +29,7 @@ class Dispatcher:
         self._ended = ended
         self._is_leader = False
         self._tidied_at = 0.0
-        self._bell = Bell(ended)
+        self._bell = Bell(ended, rings=lambda: self._is_leader)
 
     @property
     def is_active(self) -> bool:
@@ -105,9 +105,10 @@ class Bell(threading.Thread):
     In a thread of its own: a broker that hangs must not keep the dispatcher from its ticks.
     """
 
-    def __init__(self, ended: threading.Event):
+    def __init__(self, ended: threading.Event, rings: Callable[[], bool]):
         super().__init__(name="bell", daemon=True)
         self._ended = ended
+        self._rings = rings
         self._asked = threading.Event()
 
     def ring(self) -> None:
@@ -118,12 +119,14 @@ class Bell(threading.Thread):
         while not self._ended.is_set():
             self._asked.wait(RING_EVERY_S)
             self._asked.clear()
-            if self._ended.is_set():
-                break
-            try:
-                dispatch.ring_doorbells()
-            except AWAY:
-                drop_connection()
-            except Exception:
-                logger.exception("The doorbell was not rung")
+            if self._rings() and not self._ended.is_set():
+                self._ring()
         drop_connection()
+
+    def _ring(self) -> None:
+        try:
+            dispatch.ring_doorbells()
+        except AWAY:
+            drop_connection()
+        except Exception:  # a bell that broke would leave every later run waiting
+            logger.exception("The doorbell was not rung")

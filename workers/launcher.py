@@ -49,11 +49,12 @@ def launch_one(*, worker: str, host: str, command=COMMAND) -> bool:
         return False
     logger.info("Run %s shard %s: claimed by %s", lease.order["run"], lease.number, worker)
     try:
-        spool = Spool.create(lease)
+        launch = Launch(lease, Spool.create(lease), command)
     except (OSError, SpoolFull) as error:
-        shards.mark_lost(lease=lease, reason=str(error))
-        return True
-    Launch(lease, spool, command).run()
+        reason = f"The injector could not be started: {error}"
+        persist(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
+    else:
+        launch.run()
     return True
 
 
