@@ -9,12 +9,13 @@ import sys
 import threading
 
 import django
-from celery.signals import worker_ready, worker_shutting_down
+from celery.signals import worker_process_init, worker_ready, worker_shutting_down
 from django.conf import settings
 
 from campaigns.services.hosts import announce_host
 from workers.database import AWAY, drop_connection, use_own_connection
 from workers.leftovers import store_leftovers
+from workers.own_addresses import own_addresses
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,12 @@ _ended = threading.Event()
 def host_name() -> str:
     """What this injector host is called: the setting, or the machine's own name."""
     return settings.INJECTOR_NAME or socket.gethostname()
+
+
+@worker_process_init.connect
+def _leave_the_pool(**_) -> None:
+    """In each child that does tasks: the web's pool of connections is not for forked processes."""
+    use_own_connection()
 
 
 @worker_ready.connect
@@ -69,6 +76,7 @@ def host_facts() -> dict:
         "python": sys.version.split()[0],
         "django": django.get_version(),
         "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
+        "addresses": " ".join(own_addresses()),
         "local_ports": _first_line("/proc/sys/net/ipv4/ip_local_port_range"),
         "pid": os.getpid(),
     }

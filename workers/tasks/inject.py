@@ -5,13 +5,11 @@ import os
 from celery import shared_task
 
 from campaigns.queue import INJECT
-from workers.database import use_own_connection
 from workers.launcher import launch_one
 from workers.tasks.hosts import host_name
 
 
 @shared_task(name=INJECT)
 def inject() -> None:
-    use_own_connection()
     host = host_name()
     launch_one(worker=f"{host} {os.getpid()}", host=host)

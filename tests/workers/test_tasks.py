@@ -1,0 +1,61 @@
+from datetime import timedelta
+
+import pytest
+from celery import current_app
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from campaigns.models import InjectorHost, Probe, Run, Shard
+from campaigns.services.shards import claim_shard
+from tests.factories import make_endpoint, make_target
+from tests.services.engine import host, preparing
+from workers import tasks
+from workers.tasks import hosts, inject
+from workers.tasks.housekeeping import keep_house
+
+
+def test_a_worker_finds_every_task_by_its_name():
+    assert set(tasks.__all__) >= {"inject", "housekeeping", "probes"}
+    ours = {name for name in current_app.tasks if name.startswith("workers.")}
+    assert ours == {"workers.inject", "workers.keep_house", "workers.probe"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_doorbell_does_one_waiting_shard(project, settings, monkeypatch):
+    settings.INJECTOR_NAME = "bench-7"
+    preparing(project)
+    monkeypatch.setattr(inject, "launch_one", claim_shard)
+    inject.inject()
+    assert Shard.objects.get().host == "bench-7"
+    inject.inject()
+    assert Run.objects.count() == 1
+
+
+def test_a_host_is_called_after_its_machine_where_nobody_names_it(settings):
+    settings.INJECTOR_NAME = ""
+    assert hosts.host_name()
+
+
+def test_a_host_tells_what_it_is():
+    facts = hosts.host_facts()
+    assert facts["cores"] >= facts["usable_cores"] >= 1
+    assert facts["memory_bytes"] > 2**20
+    assert facts["local_ports"]
+
+
+def test_keeping_house_deletes_what_is_old_and_nothing_else(project):
+    long_ago = timezone.now() - timedelta(days=31)
+    for days in (-1, 1):
+        Session.objects.create(
+            session_key=f"s{days}", expire_date=timezone.now() + timedelta(days=days)
+        )
+    endpoint = make_endpoint(make_target(project))
+    old, new = (Probe.objects.create(endpoint=endpoint, request={}) for _ in range(2))
+    Probe.objects.filter(pk=old.pk).update(requested_at=long_ago)
+    host(slots=1, name="lost")
+    InjectorHost.objects.update(seen_at=long_ago)
+    host(slots=1, name="here")
+    keep_house()
+    assert [session.session_key for session in Session.objects.all()] == ["s1"]
+    assert list(Probe.objects.all()) == [new]
+    assert InjectorHost.objects.get().name == "here"
