@@ -1,0 +1,56 @@
+import threading
+
+import pytest
+from celery import current_app
+from django.db import transaction
+from kombu.exceptions import OperationalError
+
+from campaigns import queue
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    messages = []
+    monkeypatch.setattr(current_app, "send_task", lambda name, args: messages.append((name, args)))
+    return messages
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_sends_after_the_commit_and_not_before(sent):
+    with transaction.atomic():
+        queue.enqueue(queue.PROBE, [7])
+        assert sent == []
+    assert sent == [("workers.probe", [7])]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_it_sends_nothing_for_what_was_rolled_back(sent):
+    with transaction.atomic():
+        queue.enqueue(queue.PROBE, [7])
+        transaction.set_rollback(True)
+    assert sent == []
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("error", [OperationalError("refused"), TimeoutError("frozen")])
+def test_a_broker_that_is_away_is_logged_and_never_raised(monkeypatch, caplog, error):
+    def away(name, args):
+        raise error
+
+    monkeypatch.setattr(current_app, "send_task", away)
+    queue.enqueue(queue.INJECT)
+    assert "did not take workers.inject" in caplog.text
+
+
+def test_every_thread_knows_the_sites_broker(settings):
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(current_app.conf.broker_url))
+    thread.start()
+    thread.join()
+    assert seen == [settings.CELERY_BROKER_URL]
+
+
+def test_doorbells_for_injectors_go_to_their_own_queue():
+    route = current_app.amqp.router.route({}, queue.INJECT)
+    assert route["queue"].name == "inject"
+    assert current_app.amqp.router.route({}, queue.PROBE)["queue"].name == "general"
