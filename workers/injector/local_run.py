@@ -52,14 +52,17 @@ def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
     children = [_Child(order | {"shard": {"index": i, "count": count}}) for i in range(count)]
     handler = gevent.signal_handler(signal.SIGINT, lambda: [each.stop() for each in children])
     try:
-        gevent.joinall([gevent.spawn(each.await_ready) for each in children], raise_error=True)
+        for child in children:
+            child.await_ready()
         start_ns = now() + START_DELAY_NS
         followers = [gevent.spawn(each.follow, start_ns, gathering) for each in children]
-        gevent.joinall(followers, raise_error=True)
+        gevent.joinall(followers)
     finally:
         handler.cancel()
         for child in children:
             child.end()
+    if not all(child.has_ended for child in children):
+        raise Refusal("client_other", "An injector process ended in the middle of its run.")
     return gathering.result
 
 
@@ -69,6 +72,7 @@ class _Child:
     def __init__(self, order: dict[str, Any]):
         command = [sys.executable, "-m", "workers.injector"]
         # A session of its own: Ctrl-C reaches this process, which tells the others.
+        self.has_ended = False
         self._process = Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
         self._say(order)
 
@@ -90,8 +94,7 @@ class _Child:
                 gathering.second(Second.from_json(message))
             elif message["type"] == "end":
                 gathering.result.ends.append(message)
-                return
-        raise Refusal("client_other", "An injector process ended in the middle of its run.")
+                self.has_ended = True
 
     def stop(self) -> None:
         self._say({"stop": "user"})

@@ -1,0 +1,155 @@
+"""The command line, as a person uses it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.injector.servers import OK_REPLY, always, scripted
+from tests.injector.test_loads import Arrivals
+from workers.injector import cli
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-m", "workers.injector", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, **options)
+
+
+def make_load(*arguments):
+    return cli.make_load(cli.make_parser().parse_args(["http://127.0.0.1/", *arguments]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], {"model": "closed", "connections": 1, "requests": 1}),
+        (["--requests", "9"], {"model": "closed", "connections": 1, "requests": 9}),
+        (
+            ["--connections", "4", "--duration", "2"],
+            {"model": "closed", "connections": 4, "duration_s": 2.0},
+        ),
+        (["--rate", "5", "--duration", "2"], {"model": "open", "rate_per_s": 5.0, "duration_s": 2}),
+        (["--requests", "9", "--over", "3"], {"model": "over", "requests": 9, "over_s": 3.0}),
+    ],
+)
+def test_the_options_name_a_load_model(arguments, expected):
+    given = {name: value for name, value in make_load(*arguments).items() if value is not None}
+    assert given == expected
+
+
+def test_json_is_one_object_with_every_figure():
+    with scripted(always(OK_REPLY)) as server:
+        done = run(f"http://127.0.0.1:{server.port}/a?b=c", "--requests", 50, "--json")
+    summary = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert (summary["requests"], summary["ok"], summary["failed"]) == (50, 50, 0)
+    assert summary["response_ms"]["n"] == 50
+    assert {"mean", "min", "p50", "p90", "p95", "p99", "max"} <= set(summary["response_ms"])
+    assert set(summary["parts_ms"]) == {"connect", "send", "wait", "receive"}
+    assert summary["cpu_us_per_request"] > 0
+    assert server.requests[0].startswith(b"GET /a?b=c HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_several_processes_share_one_load(processes):
+    with scripted(always(OK_REPLY)) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        done = run(url, "--requests", 101, "--over", 1, "--processes", processes, "--json")
+    summary = json.loads(done.stdout)
+    assert (summary["ok"], server.n_requests) == (101, 101)
+    assert summary["lateness_ms"]["n"] == 101
+    assert 0.9 < summary["duration_s"] < 1.5
+
+
+def test_body_and_headers_are_sent(tmp_path):
+    (tmp_path / "body.xml").write_text("<soap/>")
+    with scripted(always(OK_REPLY)) as server:
+        done = run(
+            f"http://127.0.0.1:{server.port}/",
+            "--body", f"@{tmp_path / 'body.xml'}", "--header", "SOAPAction: x",
+            "--new-connection",
+        )  # fmt: skip
+    assert done.returncode == 0
+    assert server.requests[0].startswith(b"POST / HTTP/1.1")
+    assert b"SOAPAction: x\r\n" in server.requests[0]
+    assert server.requests[0].endswith(b"\r\n\r\n<soap/>")
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        ("plain", ["20 requests", "20 ok", "response", "connect", "p99"]),
+        ("httperf", ["Total: connections 1 requests 20 replies 20", "Reply status: 1xx=0 2xx=20"]),
+        ("ab", ["Complete requests:      20", "Percentage of the requests", "  100%"]),
+    ],
+)
+def test_a_report_in_the_style_of(report, words):
+    with scripted(always(OK_REPLY)) as server:
+        done = run(f"http://127.0.0.1:{server.port}/", "--requests", 20, "--report", report)
+    assert all(each in done.stdout for each in words), done.stdout
+    assert " 0 s" in done.stderr
+
+
+@pytest.mark.parametrize("report", ["plain", "httperf", "ab"])
+def test_a_report_of_nothing_but_failures(report):
+    with scripted(always(b"garbage\r\n")) as server:
+        done = run(f"http://127.0.0.1:{server.port}/", "--requests", 3, "--report", report)
+    assert done.returncode == 0, done.stderr
+    assert "3" in done.stdout
+    assert "nan" not in done.stdout.lower()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ftp://127.0.0.1/"], "not an address"),
+        (["http://u:p@127.0.0.1/"], "Leave user and password out"),
+        (["http://127.0.0.1:1/", "--header", "nonsense"], "write 'Name: value'"),
+        (["http://127.0.0.1:1/", "--rate", "1", "--connections", "2"], "load.connections"),
+        (["http://127.0.0.1:1/", "--rate", "1"], "when to stop"),
+        (["http://127.0.0.1:1/", "--processes", "0"], "at least 1"),
+        (["http://127.0.0.1:1/", "--body", "@/no/such/file"], "No such file"),
+        (["http://198.18.0.1/"], "--allow"),
+        (["http://169.254.169.254/", "--allow", "0.0.0.0/0"], "no load is ever sent there"),
+        (["http://198.18.0.1/", "--processes", "2"], "--allow"),
+        (["http://127.0.0.1/", "--speed"], "unrecognized"),
+    ],
+)
+def test_it_refuses_with_a_sentence_and_status_2(arguments, words):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_errors_of_this_machine_make_the_run_invalid():
+    code = (
+        "import sys; from workers.injector import cli, connection\n"
+        "def no_socket(*_): raise OSError(24, 'Too many open files')\n"
+        "connection.socket.socket = no_socket\n"
+        "sys.exit(cli.main(['http://127.0.0.1:9/', '--requests', '2']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "invalid" in done.stdout
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_ctrl_c_ends_it_with_what_was_measured(processes):
+    with scripted(Arrivals(service_s=0.01)) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        command = [sys.executable, "-m", "workers.injector", url, "--duration", "60", "--json"]
+        command += ["--connections", "2", "--processes", str(processes)]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        while server.n_requests < 20:
+            time.sleep(0.05)
+        os.kill(process.pid, signal.SIGINT)
+        output, errors = process.communicate(timeout=5)
+    assert process.returncode == 0, errors
+    assert json.loads(output)["ok"] == server.n_requests

@@ -1,0 +1,149 @@
+"""The demo target: what it answers, how it misbehaves, and its own account of what arrived."""
+
+import json
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.injector.servers import measure
+
+
+@pytest.fixture(autouse=True)
+def _plain_static_names():
+    """The settings are of no interest here."""
+
+
+class Echo:
+    def __init__(self, directory):
+        self.log = directory / "arrivals.jsonl"
+        self.process = subprocess.Popen(
+            [
+                sys.executable, "-m", "workers.echo", "--http-port", "0", "--https-port", "0",
+                "--cert-dir", str(directory), "--log", str(self.log),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        self.http, self.https = (self.process.stdout.readline().split()[0] for _ in range(2))
+
+    def port(self, scheme="http"):
+        return urlsplit(getattr(self, scheme)).port
+
+    def arrivals(self):
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def echo(tmp_path_factory):
+    echo = Echo(tmp_path_factory.mktemp("echo"))
+    yield echo
+    echo.process.send_signal(signal.SIGTERM)
+    assert echo.process.wait(5) == 0
+    echo.process.stdout.close()
+
+
+def get(url):
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with urllib.request.urlopen(url, timeout=5, context=context) as reply:
+        return reply.status, dict(reply.headers), reply.read()
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_it_answers(echo, scheme):
+    status, headers, body = get(getattr(echo, scheme))
+    assert (status, headers["Server"]) == (200, "benchsite-echo")
+    assert b"ok" in body
+
+
+@pytest.mark.parametrize(
+    ("query", "check"),
+    [
+        ("size=5000", lambda headers, body: len(body) == 5000),
+        ("size=9000&chunked=1", lambda headers, body: len(body) == 9000),
+        ("close=1", lambda headers, body: headers["Connection"] == "close"),
+        ("junk=7", lambda headers, body: headers["X-Junk-6"]),
+        ("split=1", lambda headers, body: b"ok" in body),
+        ("delay_ms=nonsense", lambda headers, body: b"ok" in body),
+    ],
+)
+def test_the_query_string_dials_the_reply(echo, query, check):
+    _, headers, body = get(f"{echo.http}?{query}")
+    assert check(headers, body)
+
+
+def test_it_answers_with_any_status(echo):
+    with pytest.raises(urllib.error.HTTPError) as error:
+        get(f"{echo.http}?status=503")
+    assert error.value.code == 503
+    error.value.close()
+
+
+def test_a_delay_is_kept(echo):
+    result = measure(echo.port(), path="/?delay_ms=100")
+    assert 100_000 <= result.total.timing("wait").min_us < 200_000
+
+
+def test_soap_takes_a_realistic_moment(echo):
+    total = measure(echo.port(), path="/soap", method="POST", body="<getState/>").total
+    assert total.count("ok") == 1
+    assert 2_000 <= total.timing("wait").min_us < 50_000
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("reset", "reset"),
+        ("hang", "first_byte_timeout"),
+        ("garbage", "http_parse"),
+        ("half-head", "eof_mid_body"),
+        ("half-body", "eof_mid_body"),
+        ("slow-drip", "body_timeout"),
+        ("endless-head", "header_cap"),
+        ("endless-body", "body_cap"),
+        ("two-lengths", "http_parse"),
+        ("extra-reply", "http_parse"),
+        ("close", "eof_before_reply"),
+    ],
+)
+def test_it_misbehaves_on_request(echo, fault, kind):
+    limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5 if "body" not in fault else 5}
+    total = measure(echo.port(), path=f"/fault/{fault}", timeouts=limits).total
+    assert total.errors == {kind: 1}
+
+
+def test_nonsense_is_answered_and_the_connection_closed(echo):
+    with socket.create_connection(("127.0.0.1", echo.port())) as sock:
+        sock.sendall(b"nonsense\r\n\r\n")
+        assert sock.recv(100).startswith(b"HTTP/1.1 400")
+
+
+def test_its_log_proves_when_requests_of_n_over_t_arrived(echo):
+    """100 over 2 s arrive at 0.00, 0.02 … 1.98 s, and every one is in the result."""
+    before = len(echo.arrivals())
+    command = ["--requests", "100", "--over", "2", "--new-connection", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "workers.injector", f"{echo.http}logged", *command],
+        capture_output=True,
+        check=True,
+    )
+    summary = json.loads(done.stdout)
+    arrivals = echo.arrivals()[before:]
+    assert len(arrivals) == summary["ok"] == 100
+    assert len({each["connection"] for each in arrivals}) == 100
+    times = [each["monotonic_ns"] / 1e9 for each in arrivals]
+    # The schedule's zero is not in the log: the median arrival tells it best.
+    shifts = sorted(at - number * 0.02 for number, at in enumerate(times))
+    zero = shifts[50]
+    late = [abs(at - zero - number * 0.02) for number, at in enumerate(times)]
+    assert sorted(late)[95] < 0.010
+    assert times[-1] - zero == pytest.approx(1.98, abs=0.05)
+    assert abs(arrivals[0]["wall_ns"] / 1e9 - time.time()) < 60
