@@ -116,7 +116,7 @@ def _first_and_last(kind: str, series: Sequence[Point]) -> tuple[int | None, int
 def vitals_table(vitals: Sequence[dict[str, Any]]) -> Table:
     """A row per vital, a column per shard: the worst second of each."""
     columns = [
-        Column(f"shard-{each['shard']}", each.get("host") or f"shard {each['shard']}")
+        Column(f"shard-{each['shard']}", f"injector {each['shard'] + 1}", each.get("host", ""))
         for each in vitals
     ]
     rows = []

@@ -33,13 +33,13 @@ _WAITING = {
     "preparing": "This run waits until its injectors are ready.",
     "armed": "This run starts within seconds.",
 }
-_ENDED = {
-    "partial": "Partial: ",
-    "stopped": "Stopped: ",
-    "killed": "Killed: ",
-    "failed": "Failed: ",
-    "expired": "Expired: ",
-}
+
+
+def ending_text(outcome: str, reason: str) -> str:
+    """How a run ended that did not end as planned: "Failed: the name could not be resolved."."""
+    reason = (reason or "it did not end as planned").removesuffix(".")
+    begins_so = reason.lower().startswith(outcome)
+    return f"{reason}." if begins_so else f"{outcome.capitalize()}: {reason}."
 
 
 def run_sentence(run: RunState) -> Sentence:
@@ -60,10 +60,9 @@ def run_sentence(run: RunState) -> Sentence:
 
 
 def _ending(run: RunState) -> Sentence:
-    if not run.is_done or run.outcome not in _ENDED:
+    if not run.is_done or run.outcome == "complete":
         return []
-    why = run.why or "not as planned."
-    return [(_ENDED[run.outcome], True), (f"{why.rstrip('.')}. ", False)]
+    return [(ending_text(run.outcome, run.why), True), (" ", False)]
 
 
 def _measured_words(run: RunState) -> Sentence:

@@ -55,36 +55,41 @@ def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was seen of one criterion: its worst value, and the second and shard it was seen in."""
+    """What was seen of one criterion: its worst value, and where.
+
+    `injector` counts from 1 and is None where there is only one. `measure` names what the value
+    is, such as p99.
+    """
 
     value: float
     second: int | None = None
-    shard: int | None = None
+    injector: int | None = None
+    measure: str = ""
 
 
-# What a reason says. {value}, {limit}: as numbers with units; {where}: " of shard 1".
+# What a reason says. {value}, {limit}: numbers with units; {who}: "The injector", "Injector 2".
 _SENTENCES: dict[str, str] = {
     "no_requests": "Nothing was measured: no request ended after the warm-up.",
     "no_success": "No request succeeded, so there is no response time. See the errors.",
     "too_few_requests": "Only {value} requests were measured: with fewer than {limit}, a p99 rests "
     "on a handful of them. Repeat the run or plan more requests.",
-    "lateness_p99": "The injector{where} sent late (p99 {value}, limit {limit}): its own delay is "
-    "in the response times.",
+    "lateness_p99": "{who} sent late ({measure} {value}, limit {limit}): its own delay is in the "
+    "response times.",
     "sent_share": "Only {value} of the planned requests were sent (limit {limit}).",
     "dropped": "{value} of the requests found no free connection (limit {limit}) and were dropped.",
     "target_saturated": "The target did not keep up: {value} of the requests found all connections "
     "busy. The injector was on time, so this measures overload, not the response time.",
-    "cpu": "The injector{where} was busy: {value} of a core on average (limit {limit}).",
-    "cpu_5s": "The injector{where} was busy: {value} of a core over five seconds (limit {limit}).",
-    "run_delay": "The injector{where} waited for a CPU {value} of the time (limit {limit}): other "
+    "cpu": "{who} was busy: {value} of a core on average (limit {limit}).",
+    "cpu_5s": "{who} was busy: {value} of a core over five seconds (limit {limit}).",
+    "run_delay": "{who} waited for a CPU {value} of the time (limit {limit}): other "
     "programs ran in its place.",
-    "hub_lag": "The injector{where} stood still for {value} (limit {limit}).",
-    "other_cpu": "Other programs took {value} of the injector's machine{where} (limit {limit}).",
+    "hub_lag": "{who} stood still for {value} (limit {limit}).",
+    "other_cpu": "Other programs took {value} of {whose} machine (limit {limit}).",
     "injector_exhausted": "The injector's machine ran out of descriptors or ports ({value} "
     "requests): the target is not to blame.",
     "little": "Requests in flight and response times disagree by {value} (limit {limit}): part of "
     "the waiting was not timed.",
-    "missing_seconds": "{value} of the seconds{where} are missing.",
+    "missing_seconds": "{value} of the seconds are missing.",
     "errors": "{value} of the requests failed at the target (limit {limit}); the response times "
     "are those of the rest.",
     "only_redirects": "Every reply was a redirect: this measures the redirect, not the page.",
@@ -154,7 +159,9 @@ def _reason(code: str, validity: Validity, seen: Observed, limit: float | None) 
     text = _SENTENCES[code].format(
         value=_shown(code, seen.value),
         limit="" if limit is None else _shown(code, limit),
-        where="" if seen.shard is None else f" of shard {seen.shard}",
+        who=f"Injector {seen.injector}" if seen.injector else "The injector",
+        whose=f"injector {seen.injector}'s" if seen.injector else "the injector's",
+        measure=seen.measure,
     )
     return {
         "code": code,

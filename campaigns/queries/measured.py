@@ -7,6 +7,7 @@ from typing import Any
 from campaigns.domain.latency_table import Line
 from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.repeats import Figures, figures_of
+from campaigns.domain.report_words import ending_text
 from campaigns.domain.snapshot import Timing, Total, total_of
 from campaigns.models import Run, RunSummary
 
@@ -39,7 +40,7 @@ class MeasuredRun:
         if not run.is_done:
             return f"This run is {run.state}."
         if run.outcome != Outcome.COMPLETE:
-            return f"{run.outcome.capitalize()}: {run.reason or 'not as planned'}"
+            return ending_text(run.outcome, run.reason)
         if self.figures is None or not self.figures.n:
             return "No request succeeded, so there is no response time."
         if run.validity == Validity.INVALID:

@@ -5,7 +5,7 @@ from typing import Any
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.outcomes import CLIENT_KINDS
-from campaigns.domain.percentiles import P90, P99, WHOLE, Shown, shown
+from campaigns.domain.percentiles import P90, P99, WHOLE, Shown, name, shown
 from campaigns.domain.plan import Model, Plan, planned_requests
 from campaigns.domain.snapshot import Total
 from campaigns.domain.validity import Observed
@@ -67,10 +67,12 @@ def _lateness(summary: RunSummary, total: Total) -> Observed | None:
     if not lateness.n:
         return None
     worst = _worst_shard(summary, "lateness_p99_us")
+    judged = judged_percentile(lateness.n)
     return Observed(
-        lateness.percentile_us(judged_percentile(lateness.n)),
+        lateness.percentile_us(judged),
         worst["at"]["lateness_p99_us"] if worst else None,
         _number(summary, worst),
+        "max" if judged == WHOLE else name(judged),
     )
 
 
@@ -143,11 +145,12 @@ def _is_loopback(address: str) -> bool:
 
 def _vitals(summary: RunSummary) -> dict[str, Observed | None]:
     seen: dict[str, Observed | None] = {}
-    for code, name in _MEANS.items():
-        shards = [each for each in summary.vitals if name in each["mean"]]
-        worst = max(shards, key=lambda each: each["mean"][name], default=None)
+    for code, vital in _MEANS.items():
+        shards = [each for each in summary.vitals if vital in each["mean"]]
+        worst = max(shards, key=lambda each: each["mean"][vital], default=None)
         if worst:
-            seen[code] = Observed(worst["mean"][name], worst["at"][name], _number(summary, worst))
+            at = worst["at"][vital]
+            seen[code] = Observed(worst["mean"][vital], at, _number(summary, worst))
     worst = _worst_shard(summary, "hub_lag_max_us")
     if worst:
         lag, at = worst["worst"]["hub_lag_max_us"], worst["at"]["hub_lag_max_us"]
@@ -166,5 +169,5 @@ def _worst_shard(summary: RunSummary, vital: str) -> dict[str, Any] | None:
 
 
 def _number(summary: RunSummary, shard: dict[str, Any] | None) -> int | None:
-    """The shard's number, where there is more than one to name."""
-    return shard["shard"] if shard and len(summary.vitals) > 1 else None
+    """The injector's number from 1, where there is more than one to name."""
+    return shard["shard"] + 1 if shard and len(summary.vitals) > 1 else None

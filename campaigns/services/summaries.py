@@ -24,7 +24,8 @@ def summarise_run(run: Run) -> RunSummary:
 
     Idempotent: with the same seconds the summary stays, with others there is a new revision.
     """
-    Run.objects.select_for_update(of=("self",)).get(pk=run.pk)
+    # Not the key: late seconds, which refer to the run, must not wait for this.
+    Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     merging = _Merging(n_steps=len(run.snapshot["plan"]["steps"]))
     shards = list(run.shards.all())
     series = list(points_of(merging.read(run), _last_seconds(shards)))

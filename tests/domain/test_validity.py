@@ -92,11 +92,11 @@ def test_unsent_requests_are_invalid_only_with_a_late_injector():
 
 
 def test_a_reason_has_value_limit_worst_second_and_a_sentence():
-    _, (reason,) = judged(cpu=Observed(0.9, second=12, shard=2))
+    _, (reason,) = judged(cpu=Observed(0.9, second=12, injector=2))
     assert reason["validity"] == "invalid"
     assert (reason["value"], reason["limit"], reason["second"]) == (0.9, 0.85, 12)
     assert reason["text"] == (
-        "The injector of shard 2 was busy: 90.0\u202f% of a core on average (limit 85.0\u202f%). "
+        "Injector 2 was busy: 90.0\u202f% of a core on average (limit 85.0\u202f%). "
         "Worst in second 12."
     )
 

@@ -63,15 +63,15 @@ def test_an_invalid_run_says_so_and_why(project):
 
 def test_a_stopped_run_begins_with_how_it_ended(project):
     run = measure(new_run(project), 20_000, seconds=4, outcome=Outcome.STOPPED)
-    Run.objects.filter(pk=run.pk).update(reason="Stopped by alice after 4 s.")
+    Run.objects.filter(pk=run.pk).update(reason="Stopped by hand; the rest is kept.")
     run.refresh_from_db()
-    assert said(run).startswith("Stopped: Stopped by alice after 4 s. 20.0 ms on average")
+    assert said(run).startswith("Stopped by hand; the rest is kept. 20.0 ms on average")
 
 
 def test_a_run_that_measured_nothing_says_so(project):
     run = new_run(project)
     end(run, Outcome.FAILED)
-    assert said(run) == "Failed: not as planned. Nothing was measured."
+    assert said(run) == "Failed: it did not end as planned. Nothing was measured."
     assert run_report(run).table.rows[0].cells[0].text == "–"
 
 
@@ -138,7 +138,7 @@ def test_vitals_are_the_worst_second_of_each_injector(project):
     end_shards(run)
     end(run, Outcome.COMPLETE)
     table = run_report(run).vitals
-    assert table.columns[0].title == "inj-1"
+    assert (table.columns[0].title, table.columns[0].unit) == ("injector 1", "inj-1")
     assert table.rows[0].label == "CPU of the process, % of a core"
     assert table.rows[0].cells[0].value == 75.0
 
