@@ -80,7 +80,8 @@ def grid_of(project: Project) -> Grid:
 def _grid_plans(project: Project):
     plans = PlanRow.objects.filter(project=project, archived_at=None)
     versions = PlanVersion.objects.filter(plan__in=plans).select_related("plan")
-    latest = versions.order_by("plan__name", "plan", "-number").distinct("plan__name", "plan")
+    order = ("plan__name", "plan_id")
+    latest = versions.order_by(*order, "-number").distinct(*order)
     for version in latest:
         try:
             yield GridPlan(version, version.value())

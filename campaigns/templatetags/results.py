@@ -126,6 +126,11 @@ def badge_words(run: Run) -> str:
 
 
 @register.filter
+def plain_words(sentence) -> str:
+    return "".join(text for text, _ in sentence)
+
+
+@register.filter
 def without_query(path: str) -> str:
     """A path as strangers may see it: what follows the question mark may be a secret."""
     return path.partition("?")[0]

@@ -89,6 +89,9 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "plots": plots_of(answer),
         "plot_data": plot_data(answer, campaign.repeats),
         "run_rows": run_rows(runs, answer),
+        "like": like_rows(answer.overheads),
+        "has_differences": any(o.like_for_like.get("different") for o in answer.overheads),
+        "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
         "tests": list(campaign.tests.select_related("endpoint__target", "plan_version__plan")),
         "mode_words": MODE_WORDS,
     }
@@ -160,6 +163,29 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
         "unit": f"ms, {shown}" if _has(cells, shown) else "",
         "lines": lines or ["no finished run yet"],
     }
+
+
+def _first_cells(overheads: list[OverheadAnswer]):
+    """The figures of the averages: without any there is nothing to draw."""
+    return (cell for each in overheads for cell in each.table.rows[0].cells[:-1])
+
+
+def like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]]]]:
+    """What is the same and what is equal in each pair; what all pairs share stands once."""
+    rows = [
+        (f"{kind}{_of_pair(each, overheads)}", each.like_for_like[key])
+        for key, kind in (("same", "Same"), ("equal", "Equal"))
+        for each in overheads
+        if each.like_for_like.get(key)
+    ]
+    same = [pairs for title, pairs in rows if title.startswith("Same")]
+    if len(same) > 1 and all(pairs == same[0] for pairs in same):
+        return [("Same", same[0]), *(row for row in rows if row[0].startswith("Equal"))]
+    return rows
+
+
+def _of_pair(overhead: OverheadAnswer, overheads: list[OverheadAnswer]) -> str:
+    return f", {overhead.connection_mode}" if len(overheads) > 1 else ""
 
 
 def _has(cells: dict, key: str) -> bool:

@@ -13,11 +13,15 @@ from campaigns.domain.units import figure, number
 
 # A wider axis would press all intervals into one point; what lies beyond is cut at the edge.
 _WIDEST = 20.0
+# A narrower one would be filled by the band alone.
+_NARROWEST = 1.15
 _TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 20)
 _MOST_TICKS = 8
 _LEAST_GAP = 7.0  # percent between two tick labels
-# The share of the bar's width (about 440 px) that a label of 44 px needs.
-_LABEL_SHARE = 10.0
+# A bar is about 430 px wide; a letter of its labels about 6.5 px, and 10 px stay around them.
+_BAR_PX, _LETTER_PX, _AROUND_PX = 430, 6.5, 10
+# What the longest bar leaves free for the text beside it.
+_BAR_SHARE = 0.84
 PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "lateness")
 
 
@@ -50,8 +54,8 @@ class RatioAxis:
             if edge and edge > 0
         ]
         widest = 1 + threshold
-        low = max(min([*ends, 1 / widest]), 1 / _WIDEST) / 1.03
-        high = min(max([*ends, widest]), _WIDEST) * 1.03
+        low = max(min([*ends, 1 / widest, 1 / _NARROWEST]), 1 / _WIDEST) / 1.03
+        high = min(max([*ends, widest, _NARROWEST]), _WIDEST) * 1.03
         self._low, self._span = log(low), log(high) - log(low)
         self.one = self.at(1)
         self.band_from = self.at(1 / widest)
@@ -109,13 +113,13 @@ class Piece:
 def split_bars(splits: Sequence[SplitAnswer]) -> dict[str, Any]:
     """All arms' bars on one axis from 0: {"parts", "ticks", "groups"}; a group is one pair."""
     totals = [row["total_ms"] for split in splits for row in split.rows]
-    scale = 100 / (_round_up(max(totals, default=0) * 1.02) or 1)
+    scale = 100 / (_round_up(max(totals, default=0) / _BAR_SHARE) or 1)
     used = {
         part
         for split in splits
         for row in split.rows
         for part, value in row["parts"].items()
-        if value is not None
+        if value is not None and (part != "lateness" or value)
     }
     parts = [part for part in PARTS if part in used]
     return {
@@ -162,8 +166,15 @@ def _pieces(values: dict[str, float | None], parts: list[str], start: float, sca
         x = left if value < 0 else right
         if value > 0:
             right += value
-        label = f"{part} {figure(value)}" if width >= _LABEL_SHARE else ""
-        yield Piece(part, round(max(0.0, x) * scale, 3), width, label, value < 0)
+        yield Piece(
+            part, round(max(0.0, x) * scale, 3), width, _label(part, value, width), value < 0
+        )
+
+
+def _label(part: str, value: float, width: float) -> str:
+    text = f"{part} {figure(value)}"
+    needed_px = len(text) * _LETTER_PX + _AROUND_PX
+    return text if width * _BAR_PX / 100 >= needed_px else ""
 
 
 def _positive(values: dict[str, float | None]) -> float:
@@ -175,13 +186,13 @@ def _cells(values, parts: list[str], decimals: int, *, signed: bool = False) -> 
 
 
 def _length_ticks(length: float, scale: float) -> list[Tick]:
-    step = _round_up(length / 6) or 1
+    step = _round_up(length / 6, (1, 2, 5, 10)) or 1
     count = int(length / step + 1e-9)
     return [Tick(round(n * step * scale, 2), f"{n * step:g}") for n in range(count + 1)]
 
 
-def _round_up(value: float) -> float:
-    """The next of 1, 2, 2.5, 5 × 10ⁿ; 0 stays 0."""
+def _round_up(value: float, steps: Sequence[float] = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)) -> float:
+    """The next of the steps × 10ⁿ; 0 stays 0."""
     if value <= 0:
         return 0.0
     power = 1.0
@@ -189,6 +200,4 @@ def _round_up(value: float) -> float:
         power /= 10
     while power * 10 <= value:
         power *= 10
-    return next(
-        step * power for step in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= value
-    )
+    return next(step * power for step in steps if step * power >= value)

@@ -3,6 +3,7 @@
 from math import ceil
 from typing import Any
 
+from campaigns.domain.results import RunReport
 from campaigns.live.events import BEFORE_ALL, Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import report_of
@@ -25,9 +26,11 @@ def run_context(run: Run) -> dict[str, Any]:
     event = FEED.run(run.pk).event
     points = FEED.points(run.pk)
     plan, planned = plan_of(run), planned_of(run)
+    report = report_of(run)
     return {
         "run": run,
-        "report": report_of(run),
+        "report": report,
+        "grounds": _grounds(report),
         "origin": origin_of(run),
         "n_steps": len(plan.steps),
         "load_words": load_words(plan.load),
@@ -42,6 +45,12 @@ def run_context(run: Run) -> dict[str, Any]:
         "waiting": waiting_reason(run.campaign) if run.state == "queued" else "",
         "cursor": Cursor(event, run.pk, points[-1]["second"] if points else BEFORE_ALL),
     }
+
+
+def _grounds(report: RunReport) -> list[str]:
+    """The grounds without the reasons, which stand below them with their glyphs."""
+    reasons = {reason["text"] for reason in report.reasons}
+    return [ground for ground in report.grounds if ground not in reasons]
 
 
 def origin_of(run: Run) -> str:

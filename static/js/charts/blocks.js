@@ -1,7 +1,7 @@
 // Every run a mark, connected along the blocks: how far repeats of one test lie apart.
 
 import { endLabels, fixWidth, framed } from "./marks.js";
-import { figure, roundUp } from "./numbers.js";
+import { figure, roundUp, tickText } from "./numbers.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
 const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
@@ -63,7 +63,7 @@ function options(repeats, isNarrow, endWidth) {
         border: { display: false },
         afterFit: fixWidth,
         grid: { color: () => cssToken("grid") },
-        ticks: { maxTicksLimit: 6, callback: (value) => figure(value) },
+        ticks: { maxTicksLimit: 6, callback: tickText },
       },
     },
   };

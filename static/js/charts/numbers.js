@@ -4,6 +4,11 @@ import { figure } from "../lib/format.js";
 
 export { figure };
 
+// A tick as it is: no digits that it does not have.
+export function tickText(value) {
+  return Number(value.toPrecision(6)).toLocaleString("en").replace("-", "\u2212");
+}
+
 // Ticks 1 2 5 10 … within [low, high], thinned to at most `most`.
 export function logTicks(low, high, most = 6) {
   for (const steps of [[1, 2, 5], [1, 3], [1]]) {

@@ -1,10 +1,10 @@
 // The percentile plot: how slow is the slowest half, tenth, hundredth. x = 1/(1−q), logarithmic.
 
 import { END_WIDTH, endLabels, fixWidth, framed } from "./marks.js";
-import { figure, logRange, logTicks, percentileLabel, roundUp } from "./numbers.js";
+import { figure, logRange, logTicks, percentileLabel, roundUp, tickText } from "./numbers.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
-const TICKS = [1.25, 2, 10, 100, 1000, 10_000, 100_000];
+const TICKS = [2, 10, 100, 1000, 10_000, 100_000];
 const LOWEST = 1 / 0.9;
 const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
 const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
@@ -81,7 +81,7 @@ function yScale(isLog) {
         scale.ticks = logTicks(scale.min, scale.max).map((value) => ({ value }));
       },
     }),
-    ticks: { maxTicksLimit: 6, callback: (value) => Number(value.toPrecision(3)).toLocaleString("en") },
+    ticks: { maxTicksLimit: 6, callback: tickText },
   };
 }
 

@@ -2,7 +2,7 @@
 // One crosshair runs through all panels; what it reads stands in their title lines.
 
 import { AXIS_WIDTH, crosshair, endLabels, fixWidth, framed, hatch, timeGround } from "./marks.js";
-import { figure, logRange, logTicks, roundUp } from "./numbers.js";
+import { figure, logRange, logTicks, roundUp, tickText } from "./numbers.js";
 import { cssToken, onThemeChange } from "./theme.js";
 import { errorKinds, isWeak, lineOf } from "../live/points.js";
 
@@ -83,7 +83,8 @@ function baseOptions(isLowest, y) {
           display: isLowest,
           maxRotation: 0,
           maxTicksLimit: 8,
-          callback: (value, i, ticks) => figure(value) + (i === ticks.length - 1 ? " s" : ""),
+          precision: 0,
+          callback: (value, i, ticks) => tickText(value) + (i === ticks.length - 1 ? " s" : ""),
         },
       },
       y: { border: { display: false }, afterFit: fixWidth, ...y },
@@ -93,7 +94,7 @@ function baseOptions(isLowest, y) {
 
 const fromZero = {
   min: 0,
-  ticks: { maxTicksLimit: 4, callback: (value) => figure(value) },
+  ticks: { maxTicksLimit: 4, precision: 0, callback: tickText },
 };
 
 function requestsConfig() {
@@ -110,7 +111,7 @@ function responseConfig() {
     afterBuildTicks(scale) {
       scale.ticks = logTicks(scale.min, scale.max).map((value) => ({ value }));
     },
-    ticks: { callback: (value) => Number(value.toPrecision(3)).toLocaleString("en") },
+    ticks: { callback: tickText },
   });
   const words = (point) =>
     PERCENTILES.map(({ name, key, q }) => `${name} ${isWeak(point, q) ? "~" : ""}${figure(point[key])}`)
@@ -140,10 +141,10 @@ function rangeOf(points, plan, isLive) {
 
 function setRequests({ chart }, points, plan) {
   const completed = lineOf(points, (point) => point.ok + point.failed);
-  const datasets = [line(completed, "ink", { endLabel: "completed", borderWidth: 1.6 })];
+  const datasets = [line(completed, "ink", { borderWidth: 1.6 })];
   const intended = intendedLine(points, plan);
   if (intended.length) {
-    datasets.push(line(intended, "ink-3", { borderDash: [4, 3], borderWidth: 1.2, endLabel: "" }));
+    datasets.push(line(intended, "ink-3", { borderDash: [4, 3], borderWidth: 1.2 }));
   }
   const top = Math.max(...[...completed, ...intended].map((each) => each.y || 0), 1);
   chart.options.scales.y.max = roundUp(top * 1.08);
@@ -224,7 +225,20 @@ function writeKey(key, kinds, hasRest, plan) {
 }
 
 function line(data, token, more) {
-  return { data, borderColor: cssToken(token), spanGaps: false, ...more };
+  const colour = cssToken(token);
+  return {
+    data,
+    borderColor: colour,
+    backgroundColor: colour,
+    pointRadius: data.map((_, i) => (isAlone(data, i) ? 2.5 : 0)),
+    spanGaps: false,
+    ...more,
+  };
+}
+
+// A second without neighbours has no line: it is drawn as a dot.
+function isAlone(data, i) {
+  return (data[i - 1]?.y ?? null) === null && (data[i + 1]?.y ?? null) === null;
 }
 
 // Pointer, touch and arrow keys move the crosshair; leaving or Escape takes it away.
