@@ -54,6 +54,23 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.browser)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """A failed test leaves a picture of what its tab showed, and says where."""
+    report = (yield).get_result()
+    page = getattr(item, "funcargs", {}).get("page")
+    if report.when == "call" and report.failed and page is not None:
+        picture = ROOT / "var" / "browser" / f"{item.name}.png"
+        page.screenshot(path=picture, full_page=True)
+        report.sections.append(("What the tab showed", f"{page.url}\n{picture}"))
+        for log in sorted(Path(item.funcargs["site"].log_dir).glob("*.log")):
+            report.sections.append((f"End of {log.name}", "\n".join(_last_lines(log))))
+
+
+def _last_lines(log: Path, count: int = 30) -> list[str]:
+    return log.read_text(errors="replace").splitlines()[-count:]
+
+
 @pytest.fixture(scope="session")
 def chromium() -> str:
     found = find_chromium()
@@ -108,6 +125,6 @@ def signed_in(page, site):
     page.goto("/login/")
     page.fill("input[name=username]", site.username)
     page.fill("input[name=password]", site.password)
-    page.click("button[type=submit]")
+    page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "/login/" not in url)
     return page
