@@ -1,0 +1,339 @@
+"""The pages of campaigns: list, form, estimate, page, actions; and who may see what."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import Campaign, Run
+from campaigns.permissions import Role
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_membership,
+    make_plan,
+    make_project,
+    make_run,
+    make_target,
+    make_test,
+    make_user,
+    plan_spec,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def target(project):
+    target = make_target(project, "checkout-api")
+    make_endpoint(target, "http")
+    make_endpoint(target, "https")
+    return target
+
+
+@pytest.fixture
+def version(project):
+    return make_plan(project, "Prices")
+
+
+@pytest.fixture
+def editor(client, bob):
+    client.force_login(bob)
+    return client
+
+
+def cells(version, target, *arms):
+    found = {endpoint.scheme: endpoint.pk for endpoint in target.endpoints.all()}
+    return [f"{version.pk}.{found[scheme]}.{mode}" for scheme, mode in arms]
+
+
+def fields(ticked, **more):
+    return {
+        "name": "HTTPS overhead",
+        "cells": ticked,
+        "repeats": 3,
+        "order": "blocks",
+        "pause_s": 1,
+        "injectors": 1,
+        "practical_threshold": 5,
+        "seed": 7,
+        **more,
+    }
+
+
+def new_url(project):
+    return reverse("campaign-new", args=[project.pk])
+
+
+def text_of(response) -> str:
+    return response.content.decode()
+
+
+# --- the list ---------------------------------------------------------------------------------
+
+
+def test_an_empty_project_offers_the_one_next_step(editor, project):
+    page = text_of(editor.get(reverse("campaign-list", args=[project.pk])))
+    assert "Nothing measured yet" in page
+    assert reverse("target-new", args=[project.pk]) in page
+
+
+def test_with_target_and_plan_the_next_step_is_a_campaign(editor, project, target, version):
+    page = text_of(editor.get(reverse("campaign-list", args=[project.pk])))
+    assert new_url(project) in page
+
+
+def test_the_list_can_be_narrowed_by_name_state_target_and_time(editor, project, target, version):
+    endpoint = target.endpoints.first()
+    make_test(make_campaign(project, "Nightly"), version, endpoint=endpoint)
+    make_test(make_campaign(project, "Other"))
+
+    def listed(**query):
+        page = editor.get(reverse("campaign-list", args=[project.pk]), query).context["page"]
+        return {campaign.name for campaign in page}
+
+    assert listed(name="night") == {"Nightly"}
+    assert listed(name="checkout") == {"Nightly"}
+    assert listed(target=target.pk) == {"Nightly"}
+    assert listed(state="draft", since="1") == {"Nightly", "Other"}
+    assert listed(state="running") == set()
+    assert listed(state="nonsense", target="x", since="9") == {"Nightly", "Other"}
+
+
+def test_a_running_campaign_stands_on_top_with_its_stop(editor, project, target, version):
+    campaign = started(editor, project, target, version)
+    page = text_of(editor.get(reverse("campaign-list", args=[project.pk])))
+    assert "data-moving" in page
+    assert reverse("campaign-stop", args=[campaign.pk]) in page
+
+
+def test_a_stranger_finds_no_list(client, charlie, project):
+    client.force_login(charlie)
+    assert client.get(reverse("campaign-list", args=[project.pk])).status_code == 404
+
+
+# --- the form ---------------------------------------------------------------------------------
+
+
+def test_the_grid_has_a_resumed_column_for_https_only(editor, project, target, version):
+    arms = editor.get(new_url(project)).context["grid"].arms
+    assert [(arm.endpoint.scheme, str(arm.mode)) for arm in arms] == [
+        ("http", "new"),
+        ("http", "keep-alive"),
+        ("https", "new"),
+        ("https", "resumed"),
+        ("https", "keep-alive"),
+    ]
+
+
+def test_the_question_of_https_ticks_all_arms_of_a_pair(editor, project, target, version):
+    response = editor.get(new_url(project), {"question": "https"})
+    assert len(response.context["ticked"]) == 5
+    assert response.context["estimate"].n_runs == 25
+
+
+def test_saving_makes_a_draft_with_its_tests(editor, project, target, version):
+    ticked = cells(version, target, ("http", "new"), ("https", "new"))
+    response = editor.post(new_url(project), fields(ticked, draft="1"))
+    campaign = Campaign.objects.get()
+    assert response.url == reverse("campaign-detail", args=[campaign.pk])
+    assert (campaign.state, campaign.tests.count(), campaign.seed) == ("draft", 2, 7)
+    assert campaign.practical_threshold == 0.05
+
+
+def started(client, project, target, version) -> Campaign:
+    ticked = cells(version, target, ("http", "new"), ("https", "new"))
+    client.post(new_url(project), fields(ticked, start="1"))
+    return Campaign.objects.latest("pk")
+
+
+def test_starting_queues_the_runs_in_the_order_that_the_form_showed(
+    editor, project, target, version
+):
+    ticked = cells(version, target, ("http", "new"), ("https", "new"))
+    preview = editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)).context[
+        "preview"
+    ]
+    campaign = started(editor, project, target, version)
+    made = [run.snapshot["endpoint"]["scheme"] for run in campaign.runs.order_by("position")]
+    assert made == [turn.scheme for block in preview for turn in block]
+
+
+def test_without_a_tick_the_form_says_what_to_do_and_keeps_the_rest(
+    editor, project, target, version
+):
+    page = text_of(editor.post(new_url(project), fields([], name="My name")))
+    assert "Tick at least one cell" in page
+    assert 'value="My name"' in page
+
+
+def test_a_wrong_field_is_answered_beside_it_and_ticks_stay(editor, project, target, version):
+    ticked = cells(version, target, ("http", "new"))
+    response = editor.post(new_url(project), fields(ticked, repeats=500, name=""))
+    assert response.context["form"].errors.keys() == {"repeats", "name"}
+    assert f'value="{ticked[0]}" checked' in text_of(response)
+    assert not Campaign.objects.exists()
+
+
+def test_too_many_runs_are_refused_with_the_number(editor, project, target):
+    for number in range(30):
+        make_plan(project, f"plan {number}")
+    grid = editor.get(new_url(project)).context["grid"]
+    response = editor.post(new_url(project), fields(list(grid.cells), repeats=50))
+    assert "7,500 runs" in text_of(response)
+
+
+def test_more_injectors_than_connections_are_refused_at_the_field(editor, project, target):
+    spec = plan_spec(model="closed", connections=2, requests=100)
+    ticked = cells(make_plan(project, "two", spec), target, ("http", "new"))
+    response = editor.post(new_url(project), fields(ticked, injectors=3))
+    assert "too few to share" in response.context["form"].errors["injectors"][0]
+
+
+def test_cells_of_another_project_are_no_choice(editor, project, target, version):
+    other = make_endpoint(make_target(make_project("Elsewhere")))
+    ticked = [f"{version.pk}.{other.pk}.new"]
+    response = editor.post(new_url(project), fields(ticked))
+    assert "cells" in response.context["form"].errors
+
+
+def test_a_project_without_plan_or_target_says_what_is_missing(editor, project):
+    assert "no target with an endpoint" in text_of(editor.get(new_url(project)))
+    make_endpoint(make_target(project))
+    assert "no plan" in text_of(editor.get(new_url(project)))
+
+
+def test_a_viewer_may_not_open_the_form(client, vera, project):
+    client.force_login(vera)
+    assert client.get(new_url(project)).status_code == 403
+
+
+# --- the estimate -----------------------------------------------------------------------------
+
+
+def test_the_estimate_changes_nothing_and_answers_fragments(editor, project, target, version):
+    ticked = cells(version, target, ("http", "new"), ("https", "new"))
+    page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
+    assert 'data-live="cost"' in page
+    assert 'data-live="order"' in page
+    assert "<html" not in page
+    assert "600" in page
+    assert not Campaign.objects.exists()
+
+
+def test_the_estimate_survives_half_filled_fields(editor, project, target, version):
+    ticked = cells(version, target, ("http", "new"))
+    wrong = fields(ticked, repeats="", pause_s="x", injectors="-1", seed="", order="?")
+    response = editor.post(reverse("campaign-estimate", args=[project.pk]), wrong)
+    assert response.status_code == 200
+    assert response.context["estimate"].n_runs == 5
+
+
+def test_the_checks_say_when_no_injector_answers(editor, project, target, version):
+    ticked = cells(version, target, ("http", "new"))
+    page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
+    assert "No injector answers" in page
+    assert "127.0.0.1 may be tested" in page
+
+
+def test_the_checks_name_an_address_that_is_not_allowed(editor, project, version, settings):
+    settings.ALLOWED_NETWORKS = ["10.0.0.0/8"]
+    target = make_target(project)
+    make_endpoint(target, "http")
+    ticked = cells(version, target, ("http", "new"))
+    page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
+    assert "127.0.0.1 is in none of the networks" in page
+
+
+# --- the page and its actions -----------------------------------------------------------------
+
+
+def test_a_draft_can_be_started(editor, project, target, version):
+    campaign = make_campaign(project)
+    make_test(campaign, version, endpoint=target.endpoints.first())
+    page = text_of(editor.get(reverse("campaign-detail", args=[campaign.pk])))
+    assert "Start campaign" in page
+    editor.post(reverse("campaign-start", args=[campaign.pk]))
+    assert campaign.runs.count() == 3
+
+
+def test_a_started_campaign_is_followed_from_what_the_page_shows(editor, project, target, version):
+    campaign = started(editor, project, target, version)
+    page = text_of(editor.get(reverse("campaign-detail", args=[campaign.pk])))
+    assert f'data-stream="{reverse("campaign-stream", args=[campaign.pk])}"' in page
+    assert 'data-cursor="e' in page
+    assert "0 of 6 runs" in page
+    assert "stop-dialog" in page
+
+
+def test_starting_twice_is_refused_in_words(editor, project, target, version):
+    campaign = started(editor, project, target, version)
+    response = editor.post(reverse("campaign-start", args=[campaign.pk]), follow=True)
+    assert "started before" in text_of(response)
+
+
+def test_stopping_ends_what_waits(editor, project, target, version):
+    campaign = started(editor, project, target, version)
+    editor.post(reverse("campaign-stop", args=[campaign.pk]))
+    assert set(campaign.runs.values_list("state", "outcome")) == {("done", "stopped")}
+
+
+def test_run_again_makes_a_new_draft(editor, project, target, version):
+    campaign = started(editor, project, target, version)
+    response = editor.post(reverse("campaign-repeat", args=[campaign.pk]))
+    repeated = Campaign.objects.latest("pk")
+    assert response.url == reverse("campaign-detail", args=[repeated.pk])
+    assert (repeated.state, repeated.tests.count()) == ("draft", 2)
+
+
+@pytest.mark.parametrize("name", ["campaign-start", "campaign-stop", "campaign-repeat"])
+def test_actions_need_a_post(editor, project, name):
+    campaign = make_campaign(project)
+    assert editor.get(reverse(name, args=[campaign.pk])).status_code == 405
+
+
+def test_a_viewer_sees_the_page_without_buttons(client, vera, project):
+    campaign = make_campaign(project)
+    make_test(campaign)
+    client.force_login(vera)
+    page = text_of(client.get(reverse("campaign-detail", args=[campaign.pk])))
+    assert "Start campaign" not in page
+    assert client.post(reverse("campaign-start", args=[campaign.pk])).status_code == 403
+
+
+def test_an_operator_may_start_but_not_share(client, project):
+    operator = make_user("olga")
+    make_membership(project, operator, Role.OPERATOR)
+    client.force_login(operator)
+    campaign = make_campaign(project)
+    make_test(campaign)
+    page = text_of(client.get(reverse("campaign-detail", args=[campaign.pk])))
+    assert "Start campaign" in page
+    assert "share-dialog" not in page
+
+
+def test_the_tables_come_as_csv(editor, project):
+    campaign = make_campaign(project)
+    make_run(make_test(campaign))
+    response = editor.get(reverse("campaign-csv", args=[campaign.pk]))
+    assert response["Content-Type"].startswith("text/csv")
+    assert "attachment" in response["Content-Disposition"]
+
+
+def test_the_page_has_no_inline_script_or_style(editor, project, target, version):
+    campaign = started(editor, project, target, version)
+    page = text_of(editor.get(reverse("campaign-detail", args=[campaign.pk])))
+    assert " style=" not in page
+    assert "<script>" not in page
+    assert " onclick" not in page
+
+
+def test_thirty_runs_do_not_need_thirty_times_the_queries(
+    editor, project, target, version, django_assert_max_num_queries
+):
+    campaign = make_campaign(project, repeats=15)
+    tests = [make_test(campaign, version, endpoint=each) for each in target.endpoints.all()]
+    for repeat in range(1, 16):
+        for test in tests:
+            make_run(test, repeat)
+    assert Run.objects.count() == 30
+    with django_assert_max_num_queries(60):
+        editor.get(reverse("campaign-detail", args=[campaign.pk]))
