@@ -4,7 +4,8 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 from django.http import Http404
-from django_filters.rest_framework import DjangoFilterBackend
+from django_filters.rest_framework import DjangoFilterBackend, FilterSet
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
@@ -27,11 +28,15 @@ def find(model: type[Model], request: Request, **lookup: Any) -> Any:
     return found
 
 
+_PAGING = ("page", "page_size", "format")
+
+
 class VisibleViewSet(GenericViewSet):
     """Views of one model whose every read starts from what the actor may see."""
 
     model: type[Model]
     filter_backends = (DjangoFilterBackend,)
+    filterset_class: type[FilterSet] | None = None
 
     def get_queryset(self) -> QuerySet:
         return self.model.objects.visible_to(self.actor)
@@ -52,7 +57,17 @@ class VisibleViewSet(GenericViewSet):
 
     def list(self, request: Request) -> Response:
         """All that you may see, a page at a time."""
+        self._refuse_unknown_filters()
         return self.page_of(self.filter_queryset(self.get_queryset()))
+
+    def _refuse_unknown_filters(self) -> None:
+        """A misspelt filter would answer with rows that nobody asked for."""
+        filters = self.filterset_class.get_filters() if self.filterset_class else ()
+        known = [*filters, *_PAGING]
+        unknown = set(self.request.query_params) - set(known)
+        if unknown:
+            sentence = f"There is no such filter here. Known: {', '.join(known)}."
+            raise ValidationError({name: [sentence] for name in sorted(unknown)})
 
     def retrieve(self, request: Request, pk: int) -> Response:
         """One that you may see."""

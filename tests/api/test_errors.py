@@ -125,6 +125,13 @@ def test_a_filter_that_makes_no_sense(api):
     assert set(error["fields"]) == {"state", "campaign"}
 
 
+@pytest.mark.parametrize("noun", ["projects", "targets", "plans", "campaigns", "runs"])
+def test_a_misspelt_filter_is_refused(api, noun):
+    error = error_of(api.get(f"/api/v1/{noun}/?projekt=1"), 400, "invalid")
+    assert set(error["fields"]) == {"projekt"}
+    assert "page_size" in error["fields"]["projekt"]
+
+
 def test_500_says_nothing_of_the_inside_and_the_log_does(api, monkeypatch, caplog):
     def fails(*_, **__):
         raise ZeroDivisionError("secret detail")
