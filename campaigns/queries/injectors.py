@@ -1,17 +1,21 @@
 """Reads of injector hosts: who answers, and how many of their slots are busy."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import Count
 from django.db.models.functions import Now
 
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES
+from campaigns.domain.units import figure
 from campaigns.models import InjectorHost, Shard
 from campaigns.queries.engine import ALIVE_S
 
 
 def hosts() -> list[InjectorHost]:
-    """All hosts by name; each has `busy` (slots with a live shard) and `is_alive`."""
+    """All hosts by name; each has `busy` (slots with a live shard), `is_alive`, and its facts
+    in words: `machine` and `limits`.
+    """
     busy = dict(
         Shard.objects.filter(state__in=sorted(LIVE_SHARD_STATES))
         .values_list("host")
@@ -21,8 +25,36 @@ def hosts() -> list[InjectorHost]:
     for host in found:
         host.busy = busy.get(host.name, 0)
         host.is_alive = answers(host.seen_at, host.now)
+        host.machine = machine_words(host.facts)
+        host.limits = limit_words(host.facts)
     return found
 
 
 def answers(seen_at: datetime, now: datetime) -> bool:
     return now - seen_at <= timedelta(seconds=ALIVE_S)
+
+
+def machine_words(facts: dict[str, Any]) -> list[str]:
+    """What the host is: CPU, cores, memory, operating system; what it did not say is left out."""
+    cores, usable = facts.get("cores"), facts.get("usable_cores")
+    memory = facts.get("memory_bytes")
+    words = [
+        facts.get("cpu"),
+        cores and f"{cores} cores" + (f", {usable} usable" if usable not in (None, cores) else ""),
+        memory and f"{figure(memory / 1e9)} GB",
+        facts.get("os"),
+    ]
+    return [str(each) for each in words if each]
+
+
+def limit_words(facts: dict[str, Any]) -> list[str]:
+    """What bounds the load that it can send: open files and local ports; where it can be found."""
+    words = []
+    if isinstance(facts.get("open_files"), int):
+        words.append(f"{facts['open_files']:,} open files")
+    first, _, last = str(facts.get("local_ports") or "").partition(" ")
+    if first.isdecimal() and last.isdecimal():
+        words.append(f"{int(last) - int(first) + 1:,} local ports")
+    if facts.get("addresses"):
+        words.append(str(facts["addresses"]))
+    return words
