@@ -8,6 +8,7 @@ import pytest
 
 from campaigns.domain.outcomes import Kind
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from workers.injector.connection import make_tls_context
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -74,14 +75,13 @@ def test_a_server_that_speaks_no_tls_fails_the_handshake():
 
 def test_a_version_that_we_do_not_speak_fails_the_handshake(https, server_tls, monkeypatch):
     server_tls.maximum_version = ssl.TLSVersion.TLSv1_2
-    real = ssl.create_default_context
 
-    def only_newest():
-        context = real()
+    def only_newest(verify):
+        context = make_tls_context(verify)
         context.minimum_version = ssl.TLSVersion.TLSv1_3
         return context
 
-    monkeypatch.setattr("workers.injector.connection.ssl.create_default_context", only_newest)
+    monkeypatch.setattr("workers.injector.connection.make_tls_context", only_newest)
     with https(always(OK_REPLY)) as server:
         total = measure(server.port, scheme="https", load=closed(2)).total
     assert total.errors == {Kind.TLS_HANDSHAKE: 2}
