@@ -36,6 +36,11 @@ def drop_connection() -> None:
         connection.connection = None
 
 
+def in_short(error: Exception) -> str:
+    """The first line: libpq adds advice for each address that it tried."""
+    return str(error).strip().partition("\n")[0]
+
+
 def persist(act: Callable[[], T], *, for_s: float, give_up: threading.Event | None = None) -> T:
     """Do `act` until PostgreSQL takes it. Raises what PostgreSQL's absence raises after `for_s`."""
     deadline = time.monotonic() + for_s
@@ -47,4 +52,4 @@ def persist(act: Callable[[], T], *, for_s: float, give_up: threading.Event | No
             drop_connection()
             if time.monotonic() > deadline or give_up.wait(RETRY_S):
                 raise
-            logger.warning("PostgreSQL is away, trying again: %s", str(error).strip())
+            logger.warning("PostgreSQL is away, trying again: %s", in_short(error))

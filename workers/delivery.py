@@ -13,7 +13,7 @@ from django.db import connection
 
 from campaigns.domain.errors import Refused
 from campaigns.services.shards import Lease, record_seconds
-from workers.database import AWAY, RETRY_S, drop_connection, use_own_connection
+from workers.database import AWAY, RETRY_S, drop_connection, in_short, use_own_connection
 from workers.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class Delivery:
                 drop_connection()
                 if away_since is None:
                     away_since = time.monotonic()
-                    logger.warning("Seconds wait for PostgreSQL: %s", str(error).strip())
+                    logger.warning("Seconds wait for PostgreSQL: %s", in_short(error))
                 self._give_up.wait(RETRY_S)
             except Refused as error:
                 self.failure = str(error)

@@ -10,7 +10,7 @@ from django.db import connection
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.engine import count_by_state
 from campaigns.services import dispatch, endings
-from workers.database import AWAY, drop_connection, use_own_connection
+from workers.database import AWAY, drop_connection, in_short, use_own_connection
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class Dispatcher:
                 self.tick()
             return TICK_S
         except AWAY as error:
-            logger.warning("PostgreSQL is away: %s", str(error).strip())
+            logger.warning("PostgreSQL is away: %s", in_short(error))
             drop_connection()
             self._is_leader = False
         except Exception:  # a fault in one rule must not end all runs of all teams

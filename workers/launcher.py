@@ -15,7 +15,7 @@ from django.db import connection
 from campaigns.services import shards
 from campaigns.services.shards import Lease
 from workers.clock import monotonic_ns_of
-from workers.database import AWAY, drop_connection, persist
+from workers.database import AWAY, drop_connection, in_short, persist
 from workers.delivery import Delivery
 from workers.program import COMMAND, Program, ProgramEnded
 from workers.spool import Spool, SpoolFull
@@ -85,7 +85,7 @@ class Launch:
         except Withdrawn:
             is_wanted = False
         except AWAY as error:
-            reason = f"PostgreSQL was away before the start: {str(error).strip()}"
+            reason = f"PostgreSQL was away before the start: {in_short(error)}"
         except Exception as error:  # whatever it is, the injector must not go on alone
             logger.exception("Run %s: the launcher failed", self._lease.order["run"])
             reason = f"The launcher failed: {error!r}"

@@ -9,6 +9,7 @@ from django.conf import settings
 from campaigns.domain.errors import Refused
 from campaigns.models import Run
 from campaigns.services.shards import Lease, mark_done, mark_lost, record_seconds
+from workers.database import AWAY
 from workers.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -40,10 +41,14 @@ def _store(path: Path) -> bool:
             return _discard_if_old(spool)
         _store_records(_lease(records[0]), records[1:])
         is_stored = True
+    except AWAY:
+        raise
+    except Exception:  # one unreadable file must not keep the others from the database
+        logger.exception("%s cannot be stored; it is kept as .broken", path.name)
+        path.rename(path.with_suffix(".broken"))
     finally:
         spool.close(is_stored=is_stored)
-    logger.info("Stored what %s held", path.name)
-    return True
+    return is_stored
 
 
 def _discard_if_old(spool: Spool) -> bool:

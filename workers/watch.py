@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from campaigns.services.shards import Lease, heartbeat, look
-from workers.database import AWAY, drop_connection, use_own_connection
+from workers.database import AWAY, drop_connection, in_short, use_own_connection
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Watch:
             try:
                 self._beat()
             except AWAY as error:
-                logger.warning("No heartbeat: %s", str(error).strip())
+                logger.warning("No heartbeat: %s", in_short(error))
                 drop_connection()
             except Exception:  # the dead-man switch answers for whatever this is
                 logger.exception("No heartbeat")

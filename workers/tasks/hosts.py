@@ -13,7 +13,7 @@ from celery.signals import worker_process_init, worker_ready, worker_shutting_do
 from django.conf import settings
 
 from campaigns.services.hosts import announce_host
-from workers.database import AWAY, drop_connection, use_own_connection
+from workers.database import AWAY, drop_connection, in_short, use_own_connection
 from workers.leftovers import store_leftovers
 from workers.own_addresses import own_addresses
 
@@ -56,7 +56,7 @@ def _announce(slots: int) -> None:
             announce_host(name=host_name(), slots=slots, facts=facts)
             store_leftovers()
         except AWAY as error:
-            logger.warning("Not announced: %s", str(error).strip())
+            logger.warning("Not announced: %s", in_short(error))
         except Exception:  # a spool that nobody can read must not silence the host
             logger.exception("Not announced in full")
         # Between two announcements nothing stays open: Celery forks this process.

@@ -1,0 +1,28 @@
+import time
+from datetime import timedelta
+
+from django.db import connection
+
+from workers import clock
+
+
+def test_the_databases_now_is_this_hosts_monotonic_now(db):
+    with connection.cursor() as cursor:
+        before_ns = time.monotonic_ns()
+        cursor.execute("SELECT clock_timestamp()")
+        after_ns = time.monotonic_ns()
+        now = cursor.fetchone()[0]
+    margin_ns = 5_000_000
+    assert before_ns - margin_ns < clock.monotonic_ns_of(now) < after_ns + margin_ns
+
+
+def test_it_believes_the_quickest_round_trip(monkeypatch):
+    trips = iter([(900, 50), (100, 7), (400, -20)] + [(1000, 99)] * 5)
+    monkeypatch.setattr(clock, "_round_trip", lambda: next(trips))
+    assert clock.database_offset_ns() == 7
+
+
+def test_instants_keep_their_microseconds(monkeypatch):
+    monkeypatch.setattr(clock, "database_offset_ns", lambda: 1_000)
+    instant = clock.EPOCH + timedelta(days=20_000, microseconds=1)
+    assert clock.monotonic_ns_of(instant) == 20_000 * 86_400 * 10**9 + 1_000 - 1_000

@@ -1,0 +1,118 @@
+import os
+import time
+
+import pytest
+from django.db import OperationalError
+
+from campaigns.models import Run
+from campaigns.services import dispatch
+from tests.services.engine import end, expire, running, second
+from workers import leftovers
+from workers.leftovers import store_leftovers
+from workers.spool import EMPTY_FOR_S, Spool
+
+
+@pytest.fixture
+def folder(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+    return tmp_path
+
+
+def left_behind(lease, *records):
+    spool = Spool.create(lease)
+    for record in records:
+        spool.append(record)
+    spool.close(is_stored=False)
+    return spool.path
+
+
+def told(number: int) -> dict:
+    return {"type": "second", **second(number)}
+
+
+def test_a_dead_launchers_seconds_are_stored_and_its_shard_is_lost(project, folder):
+    run, (lease,) = running(project)
+    left_behind(lease, told(0), told(1))
+    assert store_leftovers() == 1
+    shard = run.shards.get()
+    assert run.seconds.count() == 2
+    assert (shard.state, shard.reason) == ("lost", leftovers.KILLED)
+
+
+def test_a_launcher_that_died_after_the_end_had_done_its_shard(project, folder):
+    run, (lease,) = running(project)
+    left_behind(lease, told(0), end())
+    store_leftovers()
+    assert run.shards.get().state == "done"
+
+
+def test_the_seconds_of_a_shard_that_was_given_up_are_late_but_welcome(project, folder):
+    run, (lease,) = running(project)
+    left_behind(lease, told(0))
+    expire(run)
+    dispatch.reap_shards()
+    store_leftovers()
+    assert run.seconds.count() == 1
+
+
+def test_a_living_launchers_file_is_left_alone(project, folder):
+    run, (lease,) = running(project)
+    spool = Spool.create(lease)
+    spool.append(told(0))
+    assert store_leftovers() == 0
+    assert not run.seconds.exists()
+    spool.close(is_stored=False)
+
+
+def test_a_file_of_an_older_claim_is_dropped(project, folder):
+    run, (lease,) = running(project)
+    run.shards.update(epoch=9)
+    left_behind(lease, told(0))
+    store_leftovers()
+    assert not run.seconds.exists()
+    assert not list(folder.glob("*.spool"))
+
+
+def test_files_are_kept_until_their_run_is_done(project, folder):
+    run, (lease,) = running(project)
+    left_behind(lease, told(0))
+    store_leftovers()
+    assert [path.suffix for path in folder.iterdir()] == [".stored"]
+    Run.objects.filter(pk=run.pk).update(ended_at=run.state_at)
+    store_leftovers()
+    assert list(folder.iterdir()) == []
+
+
+def test_without_postgresql_the_files_stay(project, folder, monkeypatch):
+    _, (lease,) = running(project)
+    path = left_behind(lease, told(0))
+
+    def away(**_):
+        raise OperationalError("gone")
+
+    monkeypatch.setattr(leftovers, "record_seconds", away)
+    with pytest.raises(OperationalError):
+        store_leftovers()
+    assert path.exists()
+
+
+def test_a_file_that_cannot_be_stored_is_put_aside_and_keeps_nobody(project, folder):
+    run, (lease,) = running(project)
+    (folder / "0-0-0.spool").write_bytes(left_behind(lease, {"type": "second"}).read_bytes())
+    path = left_behind(lease)
+    path.unlink()
+    left_behind(lease, told(0))
+    assert store_leftovers() == 1
+    assert run.seconds.count() == 1
+    assert [path.name for path in folder.glob("*.broken")] == ["0-0-0.broken"]
+
+
+def test_an_empty_file_is_dropped_when_its_launcher_is_surely_gone(db, folder):
+    path = folder / "1-0-1.spool"
+    path.touch()
+    store_leftovers()
+    assert path.exists()
+    long_ago = time.time() - EMPTY_FOR_S - 1
+    os.utime(path, (long_ago, long_ago))
+    store_leftovers()
+    assert not path.exists()
