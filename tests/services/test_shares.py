@@ -1,12 +1,9 @@
-from datetime import timedelta
-
 import pytest
 from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Campaign, Run, ShareLink
 from campaigns.permissions import Actor, Role, Scope
-from campaigns.queries.shares import live_links
 from campaigns.services.shares import create_share, open_share, revoke_share
 from campaigns.services.tokens import create_token
 from tests.factories import make_campaign, make_project, make_run, make_test
@@ -134,12 +131,3 @@ def test_it_refuses_to_share_what_belongs_to_another_project(as_bob, project):
         create_share(by=as_bob, project=project, campaign=foreign, days=1)
     with pytest.raises(Refused, match="does not belong"):
         create_share(by=as_bob, project=project, run=make_run(make_test(foreign)), days=1)
-
-
-def test_the_list_holds_live_links_only(made, as_bob, as_vera, as_charlie, project, campaign):
-    expired, _ = create_share(by=as_bob, project=project, campaign=campaign, days=1)
-    ShareLink.objects.filter(pk=expired.pk).update(expires_at=timezone.now() - timedelta(days=1))
-    revoked, _ = create_share(by=as_bob, project=project, campaign=campaign, days=1)
-    revoke_share(by=as_bob, share=revoked)
-    assert list(live_links(as_vera, project)) == [made[0]]
-    assert not live_links(as_charlie, project).exists()
