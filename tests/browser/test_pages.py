@@ -1,0 +1,87 @@
+"""What only a browser can show: rows that come and go, a curve that follows, theme, keys, width."""
+
+import re
+
+import pytest
+
+PLACES = {"t": "targets", "p": "plans", "i": "injectors"}
+
+
+@pytest.fixture
+def project(signed_in):
+    """The address of a project of its own, with the tab in it."""
+    signed_in.goto("/projects/new/")
+    signed_in.locator("#id_name").fill("Pages")
+    signed_in.get_by_role("button", name="Make project").click()
+    signed_in.wait_for_url(re.compile(r"/projects/\d+/targets/"))
+    return re.search(r"/projects/\d+/", signed_in.url).group()
+
+
+def test_rows_of_a_target_come_and_go(signed_in, project):
+    signed_in.goto(f"{project}targets/new/")
+    hosts = signed_in.locator("[name=host]")
+    assert hosts.count() == 2
+    signed_in.get_by_role("button", name="Add an endpoint").click()
+    assert hosts.count() == 3
+    assert signed_in.evaluate("document.activeElement.name") == "scheme"
+    signed_in.locator("[name=scheme]").nth(2).select_option("https")
+    assert signed_in.locator("[name=port]").nth(2).input_value() == "443"
+    signed_in.get_by_role("button", name="Remove").first.click()
+    assert hosts.count() == 2
+
+
+def test_the_curve_and_the_estimate_follow_what_is_typed(signed_in, project):
+    signed_in.goto(f"{project}plans/new/?preset=over-10")
+    curve = signed_in.locator("#curve-text")
+    assert "One request every 100 ms; the first at 0 s, the last at 9.9 s." in curve.inner_text()
+    signed_in.locator("#id_requests").fill("1,000")
+    assert "every 10 ms" in curve.inner_text()
+    assert signed_in.locator("[data-estimate=percentile]").inner_text() == "p99"
+    signed_in.get_by_text("On N connections").click()
+    assert signed_in.locator("#id_over_s").is_hidden()
+    assert signed_in.locator("#id_connections").is_visible()
+    assert "up to the target" in curve.inner_text()
+    signed_in.locator("#id_connections").fill("")
+    assert "Fill in the load" in curve.inner_text()
+
+
+def test_the_chosen_theme_is_there_before_the_first_paint_of_the_next_page(signed_in):
+    signed_in.get_by_role("banner").locator("summary").last.click()
+    signed_in.get_by_text("Dark", exact=True).click()
+    signed_in.reload()
+    assert signed_in.evaluate("document.documentElement.dataset.theme") == "dark"
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert signed_in.evaluate(paper) == "rgb(16, 19, 23)"
+
+
+@pytest.mark.parametrize(("letter", "place"), PLACES.items())
+def test_g_and_a_letter_lead_to_a_place_but_not_from_a_field(letter, place, signed_in, project):
+    signed_in.goto(f"{project}plans/new/")
+    signed_in.locator("#id_name").press("g")
+    signed_in.locator("#id_name").press(letter)
+    assert signed_in.url.endswith("/plans/new/")
+    signed_in.locator("#id_name").blur()
+    signed_in.keyboard.press("g")
+    signed_in.keyboard.press(letter)
+    signed_in.wait_for_url(re.compile(rf"/{place}/"))
+
+
+def test_escape_closes_a_menu_and_gives_the_focus_back(signed_in):
+    menu = signed_in.get_by_role("banner").locator("details").last
+    menu.locator("summary").click()
+    signed_in.keyboard.press("ArrowDown")
+    assert signed_in.evaluate("document.activeElement.textContent") == "Tokens"
+    signed_in.keyboard.press("Escape")
+    assert menu.get_attribute("open") is None
+    assert signed_in.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+def test_no_page_is_wider_than_a_telephone(signed_in, project):
+    signed_in.set_viewport_size({"width": 390, "height": 800})
+    addresses = ["/", f"{project}members/", f"{project}targets/", f"{project}targets/new/"]
+    addresses += [f"{project}plans/", f"{project}plans/new/?preset=ab", "/injectors/"]
+    addresses += ["/account/tokens/", "/account/password/"]
+    for address in addresses:
+        signed_in.goto(address)
+        width = signed_in.evaluate("document.documentElement.scrollWidth")
+        assert width <= 390, f"{address} is {width} px wide"
