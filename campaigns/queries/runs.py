@@ -179,7 +179,7 @@ def history(actor: Actor, project: Project, by: HistoryFilter) -> QuerySet[Run]:
     return (
         found.annotate(summary_id=Subquery(newest.values("pk")[:1]))
         .select_related("campaign", "test__endpoint__target", "test__plan_version__plan")
-        .order_by("-campaign", "-position")
+        .order_by("-campaign_id", "-position")
     )
 
 

@@ -76,7 +76,8 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         campaign = _create(request, form, found)
         if campaign:
             return redirect("campaign-detail", campaign=campaign.pk)
-    return render(request, "campaigns/new.html", _form_context(form, found))
+    status = 422 if form.errors else 200
+    return render(request, "campaigns/new.html", _form_context(form, found), status=status)
 
 
 def _initial(request: HttpRequest, project: Project) -> dict[str, Any]:

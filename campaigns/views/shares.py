@@ -67,7 +67,7 @@ def _share(request: HttpRequest, project: Project, **shown: Campaign | Run) -> H
         "link": link,
         "address": request.build_absolute_uri(reverse("share-view", args=[token])) if token else "",
     }
-    response = render(request, "shares/made.html", context)
+    response = render(request, "shares/made.html", context, status=200 if link else 422)
     response["Cache-Control"] = "no-store"
     return response
 

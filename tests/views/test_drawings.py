@@ -1,0 +1,87 @@
+"""Where the marks of plots lie."""
+
+from itertools import pairwise
+
+import pytest
+
+from campaigns.domain.results import SplitAnswer
+from campaigns.views.drawings import RatioAxis, split_bars
+
+
+def row(ratio, low, high, primary=False):
+    return {"metric": "p50", "ratio": ratio, "low": low, "high": high, "primary": primary}
+
+
+def test_the_axis_holds_one_the_band_and_every_interval():
+    axis = RatioAxis([[row(1.5, 1.4, 1.6)], [row(0.9, 0.7, 1.1)]], threshold=0.05)
+    marks = [axis.at(value) for value in (0.7, 1 / 1.05, 1, 1.05, 1.6)]
+    assert marks == sorted(marks)
+    assert marks[0] > 0
+    assert marks[-1] < 100
+
+
+def test_the_axis_is_logarithmic():
+    axis = RatioAxis([[row(1, 0.5, 2)]], threshold=0.05)
+    assert axis.at(2) - axis.at(1) == pytest.approx(axis.at(1) - axis.at(0.5), abs=0.02)
+
+
+def test_an_interval_that_is_far_too_wide_is_cut_at_the_edge():
+    axis = RatioAxis([[row(1.2, 0.0001, 12_000)]], threshold=0.05)
+    mark = axis.mark(row(1.2, 0.0001, 12_000))
+    assert (mark.low, mark.high) == (0, 100)
+
+
+def test_ticks_keep_their_distance_and_one_is_among_them():
+    axis = RatioAxis([[row(3, 0.2, 15)]], threshold=0.05)
+    places = [tick.at for tick in axis.ticks]
+    assert "1" in [tick.text for tick in axis.ticks]
+    assert all(right - left >= 6.9 for left, right in pairwise(places))
+
+
+def test_without_an_interval_there_is_still_an_axis():
+    axis = RatioAxis([], threshold=0.05)
+    assert 0 < axis.at(1) < 100
+
+
+def split(http, https):
+    parts = ("connect", "tls", "wait")
+    rows = [
+        {"label": name, "scheme": name, "parts": dict(zip(parts, each, strict=True)),
+         "total_ms": sum(value or 0 for value in each)}
+        for name, each in (("http", http), ("https", https))
+    ]  # fmt: skip
+    difference = {part: (https[i] or 0) - (http[i] or 0) for i, part in enumerate(parts)}
+    return SplitAnswer(rows, {"parts": difference, "total_ms": sum(difference.values())}, 1)
+
+
+def test_the_difference_begins_where_the_http_bar_ends():
+    bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 14.0))])
+    group = bars["groups"][0]
+    http = list(group["rows"][0]["pieces"])
+    difference = list(group["difference"]["pieces"])
+    assert difference[0].x == pytest.approx(http[-1].x + http[-1].width)
+    assert difference[0].part == "tls"
+
+
+def test_a_negative_part_is_drawn_to_the_left():
+    bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 12.0))])
+    pieces = {piece.part: piece for piece in bars["groups"][0]["difference"]["pieces"]}
+    assert pieces["wait"].is_negative
+    assert pieces["wait"].x + pieces["wait"].width == pytest.approx(pieces["tls"].x)
+
+
+def test_a_part_that_nobody_has_gets_no_column():
+    assert split_bars([split((4.0, None, 14.0), (4.0, None, 14.0))])["parts"] == ["connect", "wait"]
+
+
+def test_the_longest_bar_leaves_room_for_its_text():
+    bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 14.0))])
+    pieces = list(bars["groups"][0]["rows"][1]["pieces"])
+    assert pieces[-1].x + pieces[-1].width <= 84.1
+
+
+def test_short_parts_carry_no_label():
+    bars = split_bars([split((0.1, None, 14.0), (0.1, 10.0, 14.0))])
+    labels = {piece.part: piece.label for piece in bars["groups"][0]["rows"][1]["pieces"]}
+    assert labels["connect"] == ""
+    assert labels["wait"] == "wait 14.0"

@@ -1,0 +1,99 @@
+"""The history of runs: filters in the address, two ticks to a comparison."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import Run
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+)
+from tests.queries.measured import measure
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def runs(project):
+    """A finished run of plan A on target one, a waiting one of plan B on target two."""
+    made = []
+    for plan, target in (("A", "one"), ("B", "two")):
+        endpoint = make_endpoint(make_target(project, target))
+        version = make_plan(project, plan)
+        made.append(make_run(make_test(make_campaign(project), version, endpoint=endpoint)))
+    measure(made[0], 12_000)
+    return made
+
+
+@pytest.fixture
+def listed(client, vera, project):
+    client.force_login(vera)
+
+    def listed(**query):
+        response = client.get(reverse("run-list", args=[project.pk]), query)
+        return {run.pk for run, _ in response.context["rows"]}
+
+    return listed
+
+
+def test_all_runs_are_listed_newest_first(client, vera, project, runs):
+    client.force_login(vera)
+    rows = client.get(reverse("run-list", args=[project.pk])).context["rows"]
+    assert [run.pk for run, _ in rows] == [runs[1].pk, runs[0].pk]
+
+
+def test_filters_narrow_by_target_plan_campaign_state_and_time(listed, runs):
+    finished, waiting = runs
+    assert listed(target=finished.target_id) == {finished.pk}
+    assert listed(plan=waiting.test.plan_version.plan_id) == {waiting.pk}
+    assert listed(campaign=finished.campaign_id) == {finished.pk}
+    assert listed(state="going") == {waiting.pk}
+    assert listed(state="complete") == {finished.pk}
+    assert listed(state=finished.validity) == {finished.pk}
+    assert listed(since="1") == {finished.pk, waiting.pk}
+
+
+def test_a_filter_that_makes_no_sense_filters_nothing(listed, runs):
+    assert listed(target="x", plan="99999", state="blue", since="forever") == {r.pk for r in runs}
+
+
+def test_figures_are_those_of_the_summary_and_a_dash_says_why(client, vera, project, runs):
+    client.force_login(vera)
+    rows = dict(client.get(reverse("run-list", args=[project.pk])).context["rows"])
+    n, rate, p50, *_ = rows[runs[0]]
+    assert (n.text, rate.text, p50.text) == ("2,000", "200", "12.0")
+    assert rows[runs[1]][0].text == "–"
+    assert "nothing was measured" in rows[runs[1]][0].why
+
+
+def test_two_hundred_runs_come_in_pages_with_few_queries(
+    client, vera, project, django_assert_max_num_queries
+):
+    client.force_login(vera)
+    campaign = make_campaign(project, repeats=50)
+    test = make_test(campaign)
+    for repeat in range(1, 51):
+        make_run(test, repeat)
+    other = make_test(campaign, test.plan_version, endpoint=make_endpoint(make_target(project)))
+    for repeat in range(1, 11):
+        make_run(other, repeat)
+    assert Run.objects.count() == 60
+    with django_assert_max_num_queries(20):
+        response = client.get(reverse("run-list", args=[project.pk]))
+    assert len(response.context["rows"]) == 50
+    assert "page=2" in response.content.decode()
+
+
+def test_an_empty_history_says_where_runs_come_from(client, vera, project):
+    client.force_login(vera)
+    page = client.get(reverse("run-list", args=[project.pk])).content.decode()
+    assert "No run yet." in page
+
+
+def test_a_stranger_finds_no_history(client, charlie, project):
+    client.force_login(charlie)
+    assert client.get(reverse("run-list", args=[project.pk])).status_code == 404

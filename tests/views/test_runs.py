@@ -1,0 +1,143 @@
+"""The page of a run: the same while it waits, while it is made, and when it is over."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.domain.lifecycle import Outcome
+from campaigns.models import Run
+from tests.factories import make_campaign, make_run, make_second, make_test, store_second
+from tests.queries.measured import measure
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def run(project):
+    return make_run(make_test(make_campaign(project)))
+
+
+@pytest.fixture
+def editor(client, bob):
+    client.force_login(bob)
+    return client
+
+
+def page_of(client, run) -> str:
+    return client.get(reverse("run-detail", args=[run.pk])).content.decode()
+
+
+def under_way(run, seconds=0) -> Run:
+    """The run is sending and has delivered so many seconds."""
+    for state in ("preparing", "armed", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    Run.objects.filter(pk=run.pk).update(t0=timezone.now() - timedelta(seconds=seconds + 4))
+    for second in range(seconds):
+        store_second(run, make_second(second, [10_000, 20_000]))
+    run.refresh_from_db()
+    return run
+
+
+def block(page: str, name: str):
+    _, _, rest = page.partition(f'<script id="{name}" type="application/json">')
+    return json.loads(rest.partition("</script>")[0])
+
+
+def test_a_waiting_run_says_what_it_waits_for(editor, run):
+    page = page_of(editor, run)
+    assert "Queued" in page
+    assert "The first second appears here" in page
+
+
+def test_a_run_under_way_shows_its_seconds_and_how_to_follow_them(editor, run):
+    page = page_of(editor, under_way(run, 4))
+    assert [point["second"] for point in block(page, f"points-{run.pk}")] == [0, 1, 2, 3]
+    assert "4 of 10 s measured" in page
+    assert f'data-stream="{reverse("run-stream", args=[run.pk])}"' in page
+    assert f'.r{run.pk}.s3"' in page
+    assert "Stop run" in page
+
+
+def test_a_finished_run_is_the_same_page_without_stream_and_stop(editor, run):
+    page = page_of(editor, measure(run, 12_000))
+    assert "data-stream" not in page
+    assert "stop-dialog" not in page
+    assert "data-progress" not in page
+    assert len(block(page, f"points-{run.pk}")) == 10
+    assert block(page, "curve")
+
+
+def test_a_run_in_which_all_failed_has_a_page_too(editor, run):
+    failing = {"counters": {"started": 5, "failed": 5}, "errors": {"connect_refused": 5}}
+    for second in range(3):
+        store_second(run, make_second(second, [], **failing))
+    page = page_of(editor, under_way(run))
+    assert "connection refused" in page
+
+
+def test_a_run_that_never_sent_says_so(editor, run):
+    Run.objects.filter(pk=run.pk).update(
+        state="done", outcome=Outcome.STOPPED, reason="Stopped before it began."
+    )
+    page = page_of(editor, run)
+    assert "No second was measured: Stopped before it began." in page
+
+
+def test_what_happened_is_told_in_words(editor, run):
+    page = page_of(editor, under_way(run, 2))
+    assert "injectors are asked for" in page
+    assert "sending starts" in page
+
+
+def test_stopping_asks_the_run_to_stop(editor, run):
+    under_way(run)
+    response = editor.post(reverse("run-stop", args=[run.pk]))
+    run.refresh_from_db()
+    assert response.url == reverse("run-detail", args=[run.pk])
+    assert run.stop_requested == "user"
+
+
+def test_stopping_a_finished_run_is_refused_in_words(editor, run):
+    measure(run, 12_000)
+    response = editor.post(reverse("run-stop", args=[run.pk]), follow=True)
+    assert "nothing to stop" in response.content.decode()
+
+
+def test_the_frozen_plan_shows_headers_to_members(editor, run):
+    run.snapshot["plan"]["steps"][0]["headers"] = [["X-Key", "topsecret"]]
+    run.save(update_fields=["snapshot"])
+    assert "topsecret" in page_of(editor, run)
+
+
+def test_tables_and_seconds_come_as_csv(editor, run):
+    measure(run, 12_000)
+    tables = editor.get(reverse("run-csv", args=[run.pk])).content.decode()
+    seconds = editor.get(reverse("run-seconds-csv", args=[run.pk])).content.decode()
+    assert "p95" in tables
+    assert len(seconds.strip().splitlines()) == 11
+
+
+def test_a_viewer_may_look_but_not_stop(client, vera, run):
+    client.force_login(vera)
+    under_way(run)
+    assert "Stop run" not in page_of(client, run)
+    assert client.post(reverse("run-stop", args=[run.pk])).status_code == 403
+
+
+def test_a_stranger_finds_no_run(client, charlie, run):
+    client.force_login(charlie)
+    assert client.get(reverse("run-detail", args=[run.pk])).status_code == 404
+
+
+def test_fifty_steps_have_a_row_each(editor, project):
+    steps = [{"label": f"step {n}", "method": "GET", "path": f"/{n}"} for n in range(50)]
+    run = make_run(make_test(make_campaign(project)))
+    run.snapshot["plan"]["steps"] = [{**step, "headers": [], "body": ""} for step in steps]
+    run.save(update_fields=["snapshot"])
+    for step in range(1, 50):
+        store_second(run, make_second(0, [10_000], step=step))
+    page = page_of(editor, measure(run, 12_000))
+    assert page.count("step 49") >= 2

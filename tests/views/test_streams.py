@@ -1,0 +1,166 @@
+"""Streams: what a viewer hears, from where it goes on, and when it is sent away."""
+
+import json
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.live.events import Cursor, Look, RunLook
+from campaigns.live.feed import FEED, Feed
+from campaigns.models import Run
+from campaigns.views.streams import LIFETIME_S, talk
+from tests.factories import make_campaign, make_run, make_second, make_test, store_second
+from tests.queries.measured import measure
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _fresh_feed():
+    """Another test's rows must not be remembered under the same numbers."""
+    FEED.bell.ring()
+
+
+@pytest.fixture
+def run(project):
+    run = make_run(make_test(make_campaign(project, started_at=timezone.now())))
+    for state in ("preparing", "armed", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    for second in range(3):
+        store_second(run, make_second(second, [10_000]))
+    return run
+
+
+@pytest.fixture
+def viewer(client, vera):
+    client.force_login(vera)
+    return client
+
+
+def hear(response, n: int) -> list[str]:
+    """The first n events and comments, without waiting for more."""
+    stream = iter(response.streaming_content)
+    heard = [next(stream).decode() for _ in range(n)]
+    response.close()
+    return heard
+
+
+def fields(event: str) -> dict[str, str]:
+    return dict(line.split(": ", 1) for line in event.strip().splitlines())
+
+
+def seconds(event: str) -> list[int]:
+    return [point["second"] for point in json.loads(fields(event)["data"])["points"]]
+
+
+def test_a_new_viewer_hears_all_seconds_so_far(viewer, run):
+    response = viewer.get(reverse("run-stream", args=[run.pk]), {"state": "running"})
+    assert response["Content-Type"] == "text/event-stream"
+    assert response["Cache-Control"] == "no-store"
+    assert response["X-Accel-Buffering"] == "no"
+    retry, event = hear(response, 2)
+    assert retry == "retry: 1000\n\n"
+    assert seconds(event) == [0, 1, 2]
+    assert fields(event)["id"].endswith(f".r{run.pk}.s2")
+
+
+def test_a_viewer_who_comes_back_hears_what_came_since(viewer, run):
+    event = run.events.latest("pk").pk
+    response = viewer.get(
+        reverse("run-stream", args=[run.pk]),
+        {"state": "running", "after": "e0.r0.s0"},
+        headers={"Last-Event-ID": f"e{event}.r{run.pk}.s1"},
+    )
+    assert seconds(hear(response, 2)[1]) == [2]
+
+
+def test_the_page_names_the_place_from_which_the_stream_goes_on(viewer, run):
+    event = run.events.latest("pk").pk
+    after = {"state": "running", "after": f"e{event}.r{run.pk}.s0"}
+    response = viewer.get(reverse("run-stream", args=[run.pk]), after)
+    assert seconds(hear(response, 2)[1]) == [1, 2]
+
+
+def test_a_page_that_shows_an_old_state_is_told(viewer, run):
+    event = run.events.latest("pk").pk
+    after = {"state": "armed", "after": f"e{event}.r{run.pk}.s2"}
+    response = viewer.get(reverse("run-stream", args=[run.pk]), after)
+    assert fields(hear(response, 2)[1])["event"] == "state"
+
+
+def test_a_finished_run_ends_its_stream(viewer, project):
+    run = measure(make_run(make_test(make_campaign(project))), 12_000)
+    response = viewer.get(reverse("run-stream", args=[run.pk]))
+    text = b"".join(response.streaming_content).decode()
+    kinds = [fields(event)["event"] for event in text.split("\n\n")[1:-1]]
+    assert kinds == ["second", "state", "end"]
+
+
+def test_a_campaign_streams_the_run_under_way(viewer, run):
+    waiting = make_run(run.test, repeat=2)
+    response = viewer.get(reverse("campaign-stream", args=[run.campaign_id]))
+    event = hear(response, 2)[1]
+    assert json.loads(fields(event)["data"])["run"] == run.pk != waiting.pk
+
+
+def test_strangers_and_people_without_an_account_hear_nothing(client, charlie, run):
+    url = reverse("run-stream", args=[run.pk])
+    assert client.get(url).status_code == 302
+    client.force_login(charlie)
+    assert client.get(url).status_code == 404
+    assert client.get(reverse("campaign-stream", args=[run.campaign_id])).status_code == 404
+
+
+class Clock:
+    """Goes on by half a second each time it is read."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        self.now += 0.5
+        return self.now
+
+
+class QuietFeed(Feed):
+    """No points, and nobody sleeps."""
+
+    def __init__(self):
+        super().__init__()
+        self.bell.wait = lambda heard, timeout_s: None
+
+    def points(self, run_id, after=0):
+        return []
+
+
+def quiet_talk(may_go_on=lambda: True) -> list[str]:
+    look = Look(event=1, state="running", is_over=False, runs=(RunLook(5, "running"),))
+    return list(
+        talk(Cursor(1), "running", lambda: look, may_go_on, feed=QuietFeed(), clock=Clock())
+    )
+
+
+def test_a_silent_stream_shows_that_it_lives_and_ends_for_a_reconnect():
+    heard = quiet_talk()
+    assert any("event: beat" in text for text in heard)
+    assert ": keepalive\n\n" in heard
+    assert not any("event: end" in text for text in heard)
+    assert LIFETIME_S == 100
+
+
+def test_whoever_loses_the_right_is_sent_away_within_seconds():
+    asked = []
+    heard = quiet_talk(lambda: asked.append(1) and False)
+    assert len(asked) == 1
+    assert len(heard) < 20
+
+
+def test_a_sign_out_ends_the_right_to_listen(viewer, run, rf):
+    from campaigns.views.streams import _is_signed_in
+
+    request = rf.get("/")
+    request.session = viewer.session
+    assert _is_signed_in(request)
+    viewer.logout()
+    assert not _is_signed_in(request)
