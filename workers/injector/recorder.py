@@ -6,6 +6,7 @@ CLOCK_MONOTONIC ns; each is floored to µs before differences are taken, so that
 the response exactly.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -146,8 +147,8 @@ class StepRecorder:
 
     def _add_events(self) -> None:
         for name, instants in self.events.items():
-            for instant in instants:
-                self._at(self._second_of(instant)).count(name, 1)
+            for second, count in Counter(map(self._second_of, instants)).items():
+                self._at(second).count(name, count)
             instants.clear()
         if self.extra_sent_bytes and self._unfinished:
             self._at(max(self._unfinished)).count("bytes_sent", self.extra_sent_bytes)

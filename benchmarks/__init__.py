@@ -1,0 +1,1 @@
+"""Measurements of our own tool. `make benchmark` runs `python -m benchmarks`."""

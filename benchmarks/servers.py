@@ -1,0 +1,104 @@
+"""The server that load is sent to: nginx where it is installed, the demo target elsewhere."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.echo.certificate import ensure_certificate
+
+_NGINX = """
+daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; keepalive_requests 1000000000;
+  client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
+  uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
+  ssl_certificate {certificate}; ssl_certificate_key {key};
+  server {{
+    listen 127.0.0.1:{http} backlog=4096; listen 127.0.0.1:{https} ssl backlog=4096;
+    location / {{ return 200 "a small reply of forty bytes, no more.\\n\\n"; }}
+  }}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    name: str
+    http_port: int
+    https_port: int
+
+    def url(self, scheme: str) -> str:
+        return f"{scheme}://127.0.0.1:{self.https_port if scheme == 'https' else self.http_port}/"
+
+
+def pin(core: int) -> None:
+    """Keep this process, and what it starts, on one core; where there is only one, do nothing."""
+    if core in os.sched_getaffinity(0):
+        os.sched_setaffinity(0, {core})
+
+
+@contextlib.contextmanager
+def serving(core: int) -> Iterator[Server]:
+    """A server on that core for the length of a `with` block."""
+    with tempfile.TemporaryDirectory() as folder:
+        ports = _free_ports(2)
+        name, command = _command(Path(folder), *ports)
+        process = subprocess.Popen(command, preexec_fn=lambda: pin(core), stdout=subprocess.DEVNULL)
+        try:
+            for port in ports:
+                _wait_for(port)
+            yield Server(name, *ports)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def _command(folder: Path, http: int, https: int) -> tuple[str, list[str]]:
+    nginx = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+    certificate, key = ensure_certificate(folder, "127.0.0.1")
+    if nginx is None:
+        ports = ["--http-port", str(http), "--https-port", str(https)]
+        echo = [sys.executable, "-m", "workers.echo", *ports, "--cert-dir", str(folder)]
+        return "the demo target", echo
+    text = _NGINX.format(folder=folder, certificate=certificate, key=key, http=http, https=https)
+    (folder / "nginx.conf").write_text(text)
+    # Its workers give up root where it is started as root, and then cannot read this folder.
+    folder.chmod(0o755)
+    return "nginx", [
+        nginx,
+        "-p",
+        str(folder),
+        "-e",
+        f"{folder}/errors",
+        "-c",
+        f"{folder}/nginx.conf",
+    ]
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as stack:
+        sockets = [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
+        ]
+        return [each.getsockname()[1] for each in sockets]
+
+
+def _wait_for(port: int, limit_s: float = 10.0) -> None:
+    until = time.monotonic() + limit_s
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
