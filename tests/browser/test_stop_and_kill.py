@@ -1,0 +1,110 @@
+"""Stopping by hand and losing a process in the middle of a run: what was measured stays, and why
+it ended is said.
+
+Each process is killed once only: after that the supervisor has started it anew, with another pid.
+"""
+
+import os
+import re
+import signal
+
+import pytest
+
+from tests.browser.rest import sign_in
+
+
+@pytest.fixture
+def long_run(site):
+    """A campaign of two runs of a minute each; the first one is measuring when the test begins."""
+    rest = sign_in(site, "Stop and kill")
+    (endpoint,) = rest.make_target(
+        "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
+    )
+    plan = rest.make_plan("a minute", model="open", rate_per_s=50, duration_s=60)
+    campaign = rest.start("Long", (plan, endpoint), repeats=2)
+    yield rest, campaign
+    if rest.get(f"campaigns/{campaign}/")["state"] != "done":
+        rest.post(f"campaigns/{campaign}/stop/")
+    rest.wait_for_state(campaign, "done", 60)
+
+
+def open_until_it_moves(page, campaign):
+    page.goto(f"/campaigns/{campaign}/")
+    page.locator("[data-now-key=rate]").filter(has_text=re.compile(r"\d")).wait_for(timeout=30_000)
+
+
+def test_stop_asks_once_and_keeps_what_was_measured(signed_in, long_run):
+    rest, campaign = long_run
+    open_until_it_moves(signed_in, campaign)
+    signed_in.get_by_role("button", name="Stop campaign").click()
+    dialog = signed_in.locator("dialog[open]")
+    assert "marked partial" in dialog.inner_text()
+    dialog.get_by_role("button", name="Stop campaign").click()
+    runs = rest.wait_for_state(campaign, "done", 15)
+    assert {run["outcome"] for run in runs} == {"stopped"}
+    first = min(runs, key=lambda run: run["position"])
+    seconds = rest.get(f"runs/{first['id']}/seconds/")["results"]
+    assert sum(second["counters"].get("ok", 0) for second in seconds) > 0
+    signed_in.get_by_role("button", name="Run again").wait_for()
+
+
+def test_a_reload_and_a_second_viewer_see_the_same_points(signed_in, long_run):
+    rest, campaign = long_run
+    open_until_it_moves(signed_in, campaign)
+    run = min(rest.runs(campaign), key=lambda run: run["position"])["id"]
+    signed_in.goto(f"/runs/{run}/")
+    before = points_of(signed_in, run)
+    signed_in.reload()
+    after = points_of(signed_in, run)
+    assert before
+    assert after[: len(before)] == before
+
+
+def points_of(page, run) -> list:
+    return page.evaluate(f"JSON.parse(document.getElementById('points-{run}').textContent)")
+
+
+@pytest.mark.parametrize("victim", ["web", "dispatcher"])
+def test_a_run_outlives_the_web_process_and_the_dispatcher(signed_in, site, long_run, victim):
+    rest, campaign = long_run
+    open_until_it_moves(signed_in, campaign)
+    os.kill(site.pids[victim], signal.SIGKILL)
+    # The page stays as it is and goes on by itself when the process is there again.
+    signed_in.evaluate("window.notReloaded = true")
+    rate = signed_in.locator("[data-now-key=rate]")
+    signed_in.wait_for_timeout(3000)
+    rate.filter(has_text=re.compile(r"\d")).wait_for(timeout=30_000)
+    assert signed_in.evaluate("window.notReloaded")
+    states = {run["state"] for run in retry(lambda: rest.runs(campaign), signed_in)}
+    assert "running" in states
+
+
+def test_losing_the_launcher_ends_the_run_and_says_why(signed_in, site, long_run):
+    rest, campaign = long_run
+    open_until_it_moves(signed_in, campaign)
+    first = min(rest.runs(campaign), key=lambda run: run["position"])["id"]
+    os.kill(site.pids["launcher"], signal.SIGKILL)
+    run = wait_for_end(rest, first, signed_in)
+    assert run["outcome"] == "partial"
+    assert run["reason"]
+    seconds = rest.get(f"runs/{first}/seconds/")["results"]
+    assert sum(second["counters"].get("ok", 0) for second in seconds) > 0
+
+
+def wait_for_end(rest, run, page) -> dict:
+    """A minute is what the engine promises."""
+    for _ in range(120):
+        found = rest.get(f"runs/{run}/")
+        if found["state"] == "done":
+            return found
+        page.wait_for_timeout(500)
+    raise AssertionError(f"after a minute the run is still {found['state']}")
+
+
+def retry(call, page, seconds: float = 30):
+    for _ in range(int(seconds * 2)):
+        try:
+            return call()
+        except OSError:
+            page.wait_for_timeout(500)
+    return call()
