@@ -74,13 +74,14 @@ class Dispatcher:
     def tick(self) -> None:
         """Do what the states that there are call for."""
         there = count_by_state()
+        n_moved = 0
         if there.keys() & {State.PREPARING, State.ARMED, State.RUNNING}:
             dispatch.stop_requested_runs()
         if State.PREPARING in there:
             dispatch.arm_runs()
         if there.keys() & {State.PREPARING, State.ARMED, State.RUNNING, State.STOPPING}:
-            dispatch.advance_runs()
-        n_ended = endings.finalise_runs() if there.keys() - {State.QUEUED} else 0
+            n_moved = dispatch.advance_runs()
+        n_ended = endings.finalise_runs() if n_moved or State.FINALIZING in there else 0
         if State.QUEUED in there and dispatch.admit_runs():
             self._bell.ring()
         if n_ended or time.monotonic() - self._tidied_at > TIDY_EVERY_S:
@@ -91,6 +92,7 @@ class Dispatcher:
         """What may wait for a few seconds."""
         rules: tuple[Callable[[], int], ...] = (
             dispatch.reap_shards,
+            dispatch.age_runs,
             dispatch.expire_runs,
             dispatch.finish_campaigns,
             endings.summarise_late_runs,

@@ -15,7 +15,7 @@ from django.db import (
     connection,
     transaction,
 )
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 from django.db.models.functions import Now
 
 from campaigns import queue
@@ -43,6 +43,8 @@ def admit_runs() -> int:
     hosts but not the slots that are free now holds back those behind it, or it would never begin.
     """
     n_admitted = 0
+    if not _due_heads().exists():
+        return 0
     with transaction.atomic():
         _lock_admission()
         free, slots = engine.free_slots(), engine.total_slots()
@@ -123,21 +125,28 @@ def _arm(run: Run) -> bool:
 
 # --- moving on -----------------------------------------------------------------------------------
 def advance_runs() -> int:
-    """Move every active run on whose shards or whose age say so."""
-    _ask_overruns_to_stop()
-    n_moved = _each(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier)
-    n_moved += _each(_too_old(State.ARMED).filter(stop_requested=None), _miss_start)
-    n_moved += _each(_active(State.PREPARING, State.ARMED), _stop_where_shard_was_lost)
-    n_moved += _each(_active(State.ARMED), _begin)
-    n_moved += _each(_active(State.RUNNING), _end_sending)
-    n_moved += _each(_too_old(State.STOPPING), _lose_whoever_still_runs)
-    n_moved += _each(_active(State.STOPPING), _end_stopping)
+    """Move every active run on whose shards say so. Only those are locked that seem to."""
+    lost, begun = _with(Part.LOST), _with(Part.RUNNING, Part.DONE)
+    waiting = _with(Part.OPEN, Part.CLAIMED, Part.READY, Part.RUNNING)
+    n_moved = _each(_active(State.PREPARING, State.ARMED).filter(lost), _stop_for_lost_shard)
+    n_moved += _each(_active(State.ARMED).filter(begun), _begin)
+    n_moved += _each(_active(State.RUNNING).exclude(waiting), _end_sending)
+    n_moved += _each(_active(State.STOPPING).exclude(_with(Part.RUNNING)), _end_stopping)
     return n_moved
 
 
-def _ask_overruns_to_stop() -> None:
+def _with(*states: Part) -> Exists:
+    return Exists(Shard.objects.filter(run=OuterRef("pk"), state__in=states))
+
+
+def age_runs() -> int:
+    """Move every active run on that has been in its state for too long."""
+    n_moved = _each(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier)
+    n_moved += _each(_too_old(State.ARMED).filter(stop_requested=None), _miss_start)
     for run_id, _ in engine.overrun_runs():
-        request_stop(Run.objects.filter(pk=run_id), "overrun")
+        n_moved += request_stop(Run.objects.filter(pk=run_id), "overrun")
+    n_moved += _each(_too_old(State.STOPPING), _lose_whoever_still_runs)
+    return n_moved
 
 
 def _miss_barrier(run: Run) -> bool:
@@ -159,15 +168,12 @@ def _miss_start(run: Run) -> bool:
     return bool(request_stop(Run.objects.filter(pk=run.pk), "no_start"))
 
 
-def _stop_where_shard_was_lost(run: Run) -> bool:
-    if not run.shards.filter(state=Part.LOST).exists():
-        return False
+def _stop_for_lost_shard(run: Run) -> bool:
     return bool(request_stop(Run.objects.filter(pk=run.pk), "shard_lost"))
 
 
 def _begin(run: Run) -> bool:
-    has_begun = run.shards.filter(state__in=(Part.RUNNING, Part.DONE)).exists()
-    return has_begun and _move(run, State.ARMED, State.RUNNING)
+    return _move(run, State.ARMED, State.RUNNING)
 
 
 def _end_sending(run: Run) -> bool:

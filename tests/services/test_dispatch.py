@@ -40,6 +40,7 @@ def states(campaign) -> list[str]:
 def tick() -> None:
     dispatch.stop_requested_runs()
     dispatch.arm_runs()
+    dispatch.age_runs()
     dispatch.advance_runs()
     endings.finalise_runs()
     dispatch.reap_shards()
@@ -203,7 +204,7 @@ class TestTheBarrier:
         lease = claim(run)[0]
         mark_ready(lease=lease)
         age(run, MAX_AGE_S[RunState.PREPARING] + 1)
-        dispatch.advance_runs()
+        dispatch.age_runs()
         run.refresh_from_db()
         assert (run.state, run.barrier_failures) == ("queued", 1)
         assert {(s.state, s.epoch, s.worker) for s in run.shards.all()} == {("open", 2, "")}
@@ -213,7 +214,7 @@ class TestTheBarrier:
         for _ in range(2):
             claim(run)
             age(run, MAX_AGE_S[RunState.PREPARING] + 1)
-            dispatch.advance_runs()
+            dispatch.age_runs()
             dispatch.admit_runs()
         settled(run)
         assert (run.state, run.outcome) == ("done", "failed")
@@ -318,7 +319,7 @@ class TestTheEnd:
         record_seconds(lease=lease, seconds=[second(0)])
         # 10 s planned + 30 s total timeout + 30 s of grace
         Run.objects.filter(pk=run.pk).update(t0=db_now(-69))
-        dispatch.advance_runs()
+        dispatch.age_runs()
         run.refresh_from_db()
         assert run.stop_requested is None
         Run.objects.filter(pk=run.pk).update(t0=db_now(-71))

@@ -6,7 +6,7 @@ from django.db import OperationalError, connection
 
 from campaigns.models import Run
 from campaigns.services import dispatch
-from tests.services.engine import host, started
+from tests.services.engine import host, running, started
 from workers import dispatching
 from workers.dispatching import Dispatcher
 
@@ -116,3 +116,11 @@ def test_a_slow_broker_does_not_keep_it_from_its_ticks(project, monkeypatch):
         Run.objects.filter(campaign=campaign).update(stop_requested="user")
         assert soon(lambda: campaign.runs.filter(state="done").exists(), 2)
         hung.set()
+
+
+def test_while_a_run_sends_a_tick_is_six_statements(project, django_assert_num_queries):
+    running(project)
+    dispatcher = Dispatcher(threading.Event())
+    dispatcher.tick()
+    with django_assert_num_queries(6):
+        dispatcher.tick()
