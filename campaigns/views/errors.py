@@ -29,7 +29,7 @@ class OutageMiddleware:
 
     def process_exception(self, request, error):
         if isinstance(error, OUTAGES):
-            return database_away(error)
+            return database_away(error, is_form=request.method == "POST")
         if isinstance(error, Forbidden):
             return render(request, "403.html", {"sentence": str(error)}, status=403)
         if isinstance(error, Refused):
@@ -37,10 +37,14 @@ class OutageMiddleware:
         return None
 
 
-def database_away(error: BaseException) -> HttpResponse:
-    """A page that needs no database: no session, no user, no context processor."""
+def database_away(error: BaseException, is_form: bool = False) -> HttpResponse:
+    """A page that needs no database: no session, no user, no context processor.
+
+    It loads itself again, but not after a form: that would lose what was typed.
+    """
     logger.error("PostgreSQL does not answer: %s", error)
-    page = get_template("503.html").render({"retry_after_s": RETRY_AFTER_S})
+    context = {"retry_after_s": RETRY_AFTER_S, "is_form": is_form}
+    page = get_template("503.html").render(context)
     return HttpResponse(page, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
 
 
@@ -48,7 +52,7 @@ def server_error(request) -> HttpResponse:
     """The 500 page with an id that stands in the log; sessions also fail here on an outage."""
     error = sys.exc_info()[1]
     if isinstance(error, OUTAGES):
-        return database_away(error)
+        return database_away(error, is_form=request.method == "POST")
     incident = uuid.uuid4().hex[:8]
     logger.error("Incident %s at %s", incident, request.path, exc_info=error)
     return HttpResponse(get_template("500.html").render({"incident": incident}), status=500)

@@ -43,6 +43,14 @@ def test_the_outage_page_itself_asks_the_database_nothing():
     assert database_away(OperationalError("gone")).status_code == 503
 
 
+def test_a_form_is_not_loaded_again_because_that_would_lose_it():
+    reading = database_away(OperationalError("gone")).content.decode()
+    sending = database_away(OperationalError("gone"), is_form=True).content.decode()
+    assert 'http-equiv="refresh"' in reading
+    assert 'http-equiv="refresh"' not in sending
+    assert "it still stands in the form" in sending
+
+
 @pytest.mark.django_db
 def test_an_outage_while_the_session_is_read_is_the_same_page(client, alice, monkeypatch):
     client.force_login(alice)
