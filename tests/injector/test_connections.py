@@ -1,5 +1,6 @@
 """Connections: opened, kept, closed under our hands, refused, and never opened where forbidden."""
 
+import resource
 import socket
 import time
 
@@ -7,7 +8,7 @@ import pytest
 
 from campaigns.domain.outcomes import Kind
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
-from workers.injector.engine import reserve_descriptors
+from workers.injector.engine import raise_descriptor_limit
 from workers.injector.guard import resolve
 from workers.injector.local_run import run_here
 from workers.injector.order import Refusal
@@ -61,6 +62,8 @@ def test_only_one_new_try_for_a_connection_closed_again():
     def close_all_but_the_first(sock, server):
         if server.n_connections == 1:
             one_reply_each(sock, server)
+        else:
+            server.read_request(sock)
 
     with scripted(close_all_but_the_first) as server:
         total = measure(server.port, load=closed(2)).total
@@ -179,10 +182,24 @@ def test_a_name_of_two_addresses_uses_the_one_that_answers(monkeypatch):
     assert result.ends[0]["peers"] == {f"127.0.0.1:{server.port}": 10}
 
 
-def test_more_connections_than_open_files_are_refused_in_words():
-    with pytest.raises(Refusal, match=r"ulimit -n") as refusal:
-        reserve_descriptors(10_000_000)
+def test_more_connections_than_open_files_are_refused_in_words(monkeypatch):
+    monkeypatch.setattr("workers.injector.engine.raise_descriptor_limit", lambda: 100)
+    with pytest.raises(Refusal, match=r"37 connections need 101 .*ulimit -n") as refusal:
+        measure(9, load=closed(100, 37))
     assert refusal.value.kind == Kind.CLIENT_FD_EXHAUSTED
+
+
+def test_an_open_load_makes_do_with_the_connections_that_it_can_have(monkeypatch):
+    monkeypatch.setattr("workers.injector.engine.raise_descriptor_limit", lambda: 66)
+    with scripted(always(OK_REPLY)) as server:
+        total = measure(server.port, load={"model": "over", "requests": 50, "over_s": 0.1}).total
+    assert total.count("ok") == 50
+    assert server.n_connections <= 2
+
+
+def test_the_limit_of_open_files_is_raised_as_far_as_it_goes():
+    limit = raise_descriptor_limit()
+    assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] in {limit, resource.RLIM_INFINITY}
 
 
 def test_running_out_of_descriptors_is_the_injectors_own_error(monkeypatch):

@@ -167,17 +167,10 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
         (make_order(80, policy={"allow": ["nonsense"]}), "bad_order", "nonsense"),
         (make_order(80, host="10.1.2.3"), "address_refused", "none of the networks"),
         (make_order(80, host="no-such-name.invalid"), "dns_failed", "could not be resolved"),
-        (
-            make_order(80, load={"model": "closed", "connections": 20_000, "requests": 1}),
-            "client_fd_exhausted",
-            "ulimit -n",
-        ),
     ],
 )
 def test_it_refuses_in_words(program, order, kind, words):
     messages, status = program(order).rest()
-    if kind == "client_fd_exhausted" and messages == []:
-        pytest.skip("this machine gives a process more than 20,064 open files")
     assert status == 2
     assert messages[0]["type"] == "refused"
     assert messages[0]["kind"] == kind

@@ -26,6 +26,7 @@ SWEEP_S = 0.05
 LAG_S = 0.01
 DRAIN_ON_STOP_S = 0.7
 _SPARE_DESCRIPTORS = 64
+_MANY_DESCRIPTORS = 1 << 30
 _EARLY_S = 0.02
 
 
@@ -60,11 +61,11 @@ class Engine:
         """Everything that can fail before a packet is sent. Facts for `ready`; raises Refusal."""
         order = self._order
         self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
-        n_connections = self._most_connections()
-        descriptors = reserve_descriptors(n_connections)
+        descriptors = raise_descriptor_limit()
+        n_connections = self._most_connections(descriptors - _SPARE_DESCRIPTORS)
         self._dialler = Dialler(order.endpoint, self._guard, order.mode, order.plan.timeouts)
         requests = [self._make_request(number) for number in range(len(order.plan.steps))]
-        self._load = self._make_load(requests)
+        self._load = self._make_load(requests, n_connections)
         # Now, for with much in memory it takes longer than there is between ready and start.
         gc.collect()
         return {
@@ -74,11 +75,23 @@ class Engine:
             "planned_requests": self._planned_requests(),
         }
 
-    def _most_connections(self) -> int:
+    def _most_connections(self, possible: int) -> int:
+        """How many connections may be open at once. Raises Refusal where that cannot be.
+
+        Arrivals of an open load can wait in the queue, so there fewer connections will do.
+        """
         load = self._order.plan.load
         if arrivals.is_scheduled(load):
-            return min(load.max_in_flight, len(self._schedule()))
-        return arrivals.connections_of(load, self._order.shard)
+            return max(1, min(load.max_in_flight, possible))
+        wanted = arrivals.connections_of(load, self._order.shard)
+        if wanted > possible:
+            raise Refusal(
+                "client_fd_exhausted",
+                f"{wanted} connections need {wanted + _SPARE_DESCRIPTORS} open files, but this "
+                f"process may have {possible + _SPARE_DESCRIPTORS}. Ask for fewer connections, "
+                "share them among more injectors, or raise the limit (ulimit -n).",
+            )
+        return wanted
 
     def _planned_requests(self) -> int | None:
         load, shard = self._order.plan.load, self._order.shard
@@ -102,17 +115,17 @@ class Engine:
     def _make_worker(self) -> Worker:
         return Worker(self._dialler, self._order.mode == ConnectionMode.KEEP_ALIVE)
 
-    def _make_load(self, requests: list[Request]) -> Load:
+    def _make_load(self, requests: list[Request], n_connections: int) -> Load:
         load, shard = self._order.plan.load, self._order.shard
         if arrivals.is_scheduled(load):
             return OpenLoad(
-                requests, self._make_worker, self._schedule(), load.max_in_flight, self._total_ns
+                requests, self._make_worker, self._schedule(), n_connections, self._total_ns
             )
         return ClosedLoad(
             requests,
             self._make_worker,
             shard,
-            arrivals.connections_of(load, shard),
+            n_connections,
             arrivals.requests_of(load, shard),
         )
 
@@ -240,19 +253,12 @@ def _lateness_p99_us(rows: list[Second]) -> float:
     return merged.percentile_us(99_000) or 0.0
 
 
-def reserve_descriptors(n_connections: int) -> int:
-    """Raise the soft limit of open files to the hard one; raises Refusal if that is not enough."""
+def raise_descriptor_limit() -> int:
+    """Raise the soft limit of open files to the hard one; how many this process may have."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    if hard != resource.RLIM_INFINITY and n_connections + _SPARE_DESCRIPTORS > hard:
-        raise Refusal(
-            "client_fd_exhausted",
-            f"{n_connections} connections need {n_connections + _SPARE_DESCRIPTORS} open files, "
-            f"but this process may have {hard}. Ask for fewer connections in flight, or raise the "
-            "limit (ulimit -n).",
-        )
-    return hard
+    return _MANY_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
 
 
 @contextmanager
