@@ -9,6 +9,8 @@ from campaigns.live.pokes import poke
 from campaigns.models import Run, Shard
 from campaigns.permissions import Action, Actor, require
 
+# Nothing is sent any more: a wish to stop would only change what the run is called.
+OVER = frozenset({RunState.FINALIZING, RunState.DONE})
 STOPPED_BEFORE = "Stopped before it began."
 
 
@@ -23,7 +25,7 @@ def stop_run(*, by: Actor, run: Run) -> None:
     if end_queued(Run.objects.filter(pk=run.pk), Outcome.STOPPED, STOPPED_BEFORE):
         return
     request_stop(Run.objects.filter(pk=run.pk), "user", by=by.user)
-    if Run.objects.filter(pk=run.pk, state=RunState.DONE).exists():
+    if Run.objects.filter(pk=run.pk, state__in=OVER).exists():
         raise Refused(f"Run {run.label} is over already; there is nothing to stop.")
 
 
@@ -36,7 +38,7 @@ def lock_runs(runs) -> None:
 
 def request_stop(runs, why: str, by=None) -> int:
     """Write the wish to stop into the active ones among `runs`; the first wish stays."""
-    asked = runs.filter(state__in=ACTIVE_STATES, stop_requested=None)
+    asked = runs.filter(state__in=ACTIVE_STATES - OVER, stop_requested=None)
     touched = list(asked.values_list("pk", "campaign_id"))
     n_asked = asked.update(stop_requested=why, stop_requested_by=by)
     for run_id, campaign_id in touched:

@@ -73,6 +73,17 @@ def test_it_refuses_to_stop_what_is_over(project, as_alice):
         stop_run(by=as_alice, run=run)
 
 
+def test_a_run_that_has_sent_all_stays_complete_whoever_stops_it_now(project, as_alice):
+    run, (lease,) = running(project)
+    record_seconds(lease=lease, seconds=[second(0)])
+    mark_done(lease=lease, end=end())
+    dispatch.advance_runs()
+    with pytest.raises(Refused, match="is over already"):
+        stop_run(by=as_alice, run=run)
+    settle(run)
+    assert run.outcome == "complete"
+
+
 def test_a_viewer_may_not_stop(project, as_vera):
     run, _ = running(project)
     with pytest.raises(Forbidden):
