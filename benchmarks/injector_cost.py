@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from benchmarks.servers import Server, pin, serving
 
 CONNECTIONS = 32
-DURATION_S = 4
+DURATION_S = 3
 REPEATS = 3
 _OURS = [sys.executable, "-m", "workers.injector"]
 

@@ -96,6 +96,16 @@ def test_a_full_backlog_ends_at_the_connect_limit():
     assert 0.3 <= total.timing("failed").max_us / 1e6 < 0.8
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_server_that_resets_every_connection_starves_nobody(scheme):
+    load = {"model": "closed", "connections": 4, "duration_s": 0.5}
+    with scripted(lambda sock, server: reset(sock)) as server:
+        result = measure(server.port, scheme=scheme, load=load)
+    assert result.total.count("failed") == sum(result.total.errors.values()) > 4
+    assert set(result.total.errors) <= {Kind.RESET, Kind.WRITE_ERROR, Kind.EOF_BEFORE_REPLY}
+    assert result.duration_s < 1
+
+
 def hang(sock, server):
     server.read_request(sock)
     time.sleep(3)

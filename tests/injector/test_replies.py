@@ -8,6 +8,7 @@ import pytest
 from tests.injector.servers import OK_REPLY, always, closed, measure, reset, scripted
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
+SHORT = {"connect_s": 0.3, "tls_s": 0.3}
 GOOD = {
     "length": HEAD + b"Content-Length: 5\r\n\r\nhello",
     "no body": HEAD + b"Content-Length: 0\r\n\r\n",
@@ -155,6 +156,22 @@ def cut(reply: bytes, how=None):
 def test_a_connection_that_ends_early_has_its_kind(script, kind):
     with scripted(script) as server:
         assert measure(server.port, load=closed(3)).total.errors == {kind: 3}
+
+
+def test_an_interim_reply_is_never_taken_for_the_final_one_of_the_same_size():
+    interim, final = b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 204 No Stuff\r\n\r\n"
+    assert len(interim) == len(final)
+
+    def script(sock, server):
+        server.read_request(sock)
+        sock.sendall(interim + final)
+        server.read_request(sock)
+        sock.sendall(interim)
+        server.read_request(sock)
+
+    with scripted(script) as server:
+        total = measure(server.port, load=closed(2), timeouts={"total_s": 0.3, **SHORT}).total
+    assert (total.count("ok"), total.errors) == (1, {"body_timeout": 1})
 
 
 def test_a_large_body_comes_in_many_pieces():

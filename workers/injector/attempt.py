@@ -30,6 +30,8 @@ _NOT_YET = (BlockingIOError, ssl.SSLWantReadError)
 _NOT_WRITTEN = (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError)
 _CLOSED_BY_SERVER = {Kind.EOF_BEFORE_REPLY, Kind.RESET, Kind.WRITE_ERROR}
 _SIMPLE_CAP = 512
+_PAUSE_S = 0.01
+_DIALLING = 1
 EXPIRED, STOPPED = "expired", "stopped"
 
 
@@ -59,13 +61,16 @@ class Request:
         self.is_idempotent = step.method in _IDEMPOTENT
 
     def remember(self, first: bytes, head: Head) -> None:
-        """Let the hot path know a head that stood at the beginning of `first`."""
-        if head.body_bytes is None or not self.plan.status_is_expected(head.status):
+        """Let the hot path know an expected head of known length, if `first` begins with it.
+
+        It does not where an interim reply came before, or where the head came in pieces.
+        """
+        text = first[: head.size_bytes]
+        if head.body_bytes is None or self.memo.known.get(text) is not head:
             return
         if len(self.simple) >= _SIMPLE_CAP:
             self.simple.clear()
-        whole = head.size_bytes + head.body_bytes
-        self.simple[first[: head.size_bytes]] = (head.status, whole, head.is_reusable)
+        self.simple[text] = (head.status, head.size_bytes + head.body_bytes, head.is_reusable)
 
 
 class Worker:
@@ -91,14 +96,18 @@ class Worker:
         self.limit = 0
         self.switch: Any = None
 
-    def attempt(self, request: Request, intended: int, start: int) -> bool:
-        """Make one attempt and record it; False where the next one should wait a moment."""
+    def attempt(self, request: Request, intended: int, start: int) -> float | None:
+        """Make one attempt and record it; after a failure, the seconds to wait before the next.
+
+        Wait even if they are 0: a failure may take no turn of the hub, and others want theirs.
+        """
         self.request = request
         self.began = start
         connected = secured = sent = 0
         try:
             connection = self.connection
             if connection is None:
+                connected = _DIALLING
                 connection = self.dialler.dial(self)
                 connected, secured = connection.connected, connection.secured
             try:
@@ -125,7 +134,7 @@ class Worker:
             else:
                 self._read_on(connection, data, (intended, start, connected, secured, sent, first))
             self.began = 0
-            return True
+            return None
         except Exception as error:
             return self._fail(error, intended, start, sent, is_new=connected > 0)
 
@@ -215,7 +224,7 @@ class Worker:
 
     def _fail(
         self, error: Exception, intended: int, start: int, sent: int, *, is_new: bool
-    ) -> bool:
+    ) -> float | None:
         request = self.request
         received = self._reader.received_bytes if self._reader else 0
         self._reader = None
@@ -232,7 +241,7 @@ class Worker:
         failure = (kind, 0, request.size_bytes if sent else 0, received)
         request.failures.append(Failure(intended, start, now(), *failure))
         self.began = 0
-        return kind not in faults.ABOUT_TO_SPIN
+        return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
 
 
 def _kind_of_signal(signal: str, kind: Kind) -> Kind:

@@ -18,7 +18,6 @@ from workers.injector.attempt import Request, Worker
 from workers.injector.connection import now
 from workers.injector.pacer import make_pacer
 
-_PAUSE_AFTER_FAILURE_S = 0.01
 _ARRIVALS_PER_WAKE = 256
 _NEVER = sys.maxsize
 
@@ -77,8 +76,9 @@ class ClosedLoad:
             number = take()
             if number >= limit:
                 return
-            if not attempt(requests[(number * count + index) % n_steps], start, start):
-                gevent.sleep(_PAUSE_AFTER_FAILURE_S)
+            pause_s = attempt(requests[(number * count + index) % n_steps], start, start)
+            if pause_s is not None:
+                gevent.sleep(pause_s)
             start = now()
 
     def stop(self) -> None:
@@ -161,7 +161,8 @@ class OpenLoad:
         n_steps = len(self._requests)
         while True:
             number, due = arrival
-            worker.attempt(self._requests[number % n_steps], due, max(due, now()))
+            if worker.attempt(self._requests[number % n_steps], due, max(due, now())) is not None:
+                gevent.sleep(0)
             if self._queue and now() < self._give_up_ns:
                 arrival = self._queue.popleft()
             else:
