@@ -145,8 +145,7 @@ def _reason(run: Run, shards: list[Shard]) -> str:
     if run.stop_requested == "overrun":
         sentences.append(f"Stopped after {_longest_s(run):g} s: longer than its plan can take.")
     for shard in shards:
-        told = shard.state == Part.LOST or not _is_complete(shard)
-        if told and shard.reason:
+        if shard.state == Part.LOST and shard.reason:
             name = f"Injector {shard.number + 1} of {len(shards)}: " if len(shards) > 1 else ""
             sentences.append(f"{name}{shard.reason}")
     return " ".join(sentences)

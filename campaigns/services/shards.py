@@ -139,7 +139,7 @@ def mark_done(*, lease: Lease, end: dict[str, Any]) -> bool:
 
     A lease that ran out meanwhile does not matter here: nothing is sent any more.
     """
-    return _move(lease, Part.RUNNING, Part.DONE, None, end=end, reason=end.get("reason", ""))
+    return _move(lease, Part.RUNNING, Part.DONE, None, end=end)
 
 
 def mark_lost(*, lease: Lease, reason: str) -> bool:

@@ -76,7 +76,9 @@ def second(number: int, **fields) -> dict:
 
 
 def end(outcome: str = "complete") -> dict:
-    return {"type": "end", "outcome": outcome, "reason": "", "totals": {}}
+    """An injector's last line; one that was stopped repeats the word that stopped it."""
+    reason = "" if outcome == "complete" else "user"
+    return {"type": "end", "outcome": outcome, "reason": reason, "totals": {}}
 
 
 def age(run: Run, seconds: float) -> None:
