@@ -21,11 +21,6 @@ export function figure(value, digits = 3) {
   return value < 0 ? MINUS + text : text;
 }
 
-export function fixed(value, decimals) {
-  const text = grouped(Math.abs(value).toFixed(decimals));
-  return value < 0 && Number(text.replaceAll(",", "")) !== 0 ? MINUS + text : text;
-}
-
 // A number as it is, without zeros at its end: 10 → "10", 59.995 → "59.995", −5 → "−5".
 export function plain(value, digits = 6) {
   const text = grouped(String(Number(Math.abs(value).toPrecision(digits))));
