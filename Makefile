@@ -4,7 +4,7 @@ ONCE ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check demo-target benchmark setup
+.PHONY: help run test check demo-target benchmark pictures setup
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ demo-target: ## only the bundled HTTP and HTTPS target, until Ctrl-C
 
 benchmark: setup ## what the injector costs, beside wrk and ab where they are installed
 	@exec .venv/bin/python -m benchmarks
+
+pictures: ## take the README's pictures of the real pages anew (about two minutes)
+	@exec $(PYTHON) -m local pictures
 
 setup: ## only the set-up: virtual environment, pinned packages, Chart.js
 	@exec $(PYTHON) -m local setup

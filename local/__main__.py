@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 
-COMMANDS = ("setup", "run", "test", "check", "demo-target", "site")
+COMMANDS = ("setup", "run", "test", "check", "demo-target", "pictures", "site")
 OLDEST = (3, 11)
 NEWEST_MINOR = 15
 

@@ -8,7 +8,7 @@ from local.console import LocalError, fail
 from local.paths import VENV_PYTHON, is_inside_venv
 from local.setup import set_up
 
-REQUIREMENTS = {"test": "requirements-dev.txt", "check": "requirements-dev.txt"}
+REQUIREMENTS = dict.fromkeys(("test", "check", "pictures"), "requirements-dev.txt")
 
 
 def run_command(command: str, arguments: list[str]) -> int:
@@ -46,6 +46,10 @@ def _inside(command: str, arguments: list[str]) -> int:
         from local.demo import demo_target
 
         return demo_target()
+    if command == "pictures":
+        from local.pictures import take_pictures
+
+        return take_pictures()
     if command == "site":
         from local.stage import stage
 

@@ -9,11 +9,14 @@ import json
 import os
 import select
 import shutil
+import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from local.console import LocalError, fail
+from local.paths import ROOT
 from local.ports import LOOPBACK, free_ports
 from local.site import Account, Site
 from local.supervisor import StopRequested
@@ -39,6 +42,26 @@ def stage() -> int:
     finally:
         site.stop()
         shutil.rmtree(var, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def staged() -> Iterator[dict]:
+    """Such an installation in a process of its own; what its first line says."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "local", "site"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        first_line = process.stdout.readline()
+        if not first_line:
+            raise LocalError("The throw-away installation did not start; see above.")
+        yield json.loads(first_line)
+    finally:
+        process.stdin.close()
+        process.wait(60)
 
 
 def _facts(site: Site, account: Account) -> dict:

@@ -4,26 +4,16 @@
 a fresh browser tab. Every test in this folder is marked `browser`.
 """
 
-import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from local.browsers import find_chromium
+from local.browsers import find_chromium, launch
+from local.stage import staged
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FLAGS = [
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 ACTION_TIMEOUT_MS = 10_000
 
 
@@ -82,32 +72,16 @@ def chromium() -> str:
 @pytest.fixture(scope="session")
 def site(chromium):
     """The installation: migrated database, web, launcher, dispatcher, beat, demo target."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "local", "site"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    first_line = process.stdout.readline()
-    if not first_line:
-        pytest.fail("The installation for the browser tests did not start; see above.")
-    yield SiteFacts(**json.loads(first_line))
-    process.stdin.close()
-    process.wait(60)
+    with staged() as facts:
+        yield SiteFacts(**facts)
 
 
 @pytest.fixture(scope="session")
 def browser(chromium):
-    from playwright.sync_api import sync_playwright
-
     # Playwright's loop runs in this thread, where Django would refuse to touch the database.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=flags)
+    with launch(chromium) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

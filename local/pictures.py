@@ -1,0 +1,125 @@
+"""`make pictures`: takes the README's pictures of the real pages, with results that were measured.
+
+A throw-away installation runs the sample campaign; Chromium opens each page and the pictures in
+docs/pictures are written anew. So a picture shows what the code shows, or it is not there.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from local.browsers import ensure_chromium, launch
+from local.console import LocalError, step
+from local.paths import ROOT
+from local.stage import staged
+
+FOLDER = ROOT / "docs" / "pictures"
+WIDE = {"width": 1280, "height": 900}
+NARROW = {"width": 390, "height": 844}
+SAMPLE = ["manage.py", "sample", "--wait"]
+
+
+def take_pictures(folder: Path = FOLDER) -> int:
+    """0 when every picture has been taken."""
+    chromium = ensure_chromium()
+    if not chromium:
+        raise LocalError("Pictures need a Chromium: install `chromium` and call again.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with staged() as site, launch(chromium) as browser:
+        context = browser.new_context(base_url=site["url"], viewport=WIDE, color_scheme="light")
+        page = context.new_page()
+        _sign_in(page, site)
+        with step("Running the sample campaign"):
+            live = _start_sample(site)
+            _shoot_live(page, folder, live)
+            if live.wait():
+                raise LocalError("The sample campaign failed; `make run ONCE=1` says why.")
+        with step("Taking the pictures"):
+            _shoot_all(page, folder)
+            _shoot_other_looks(browser, context, site, folder)
+    return 0
+
+
+def _sign_in(page, site: dict) -> None:
+    page.goto("/login/")
+    page.fill("[name=username]", site["username"])
+    page.fill("[name=password]", site["password"])
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "/login/" not in url)
+
+
+def _start_sample(site: dict) -> subprocess.Popen:
+    ports = [site[name].rsplit(":", 1)[1] for name in ("demo_http", "demo_https")]
+    return subprocess.Popen(
+        [sys.executable, *SAMPLE, "--http-port", ports[0], "--https-port", ports[1]],
+        cwd=ROOT,
+        env=site["env"],
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def _shoot_live(page, folder: Path, live: subprocess.Popen) -> None:
+    """A campaign on its way: after some runs, with live figures."""
+    page.goto("/campaigns/1/")
+    while page.title().startswith("Not found"):
+        page.wait_for_timeout(500)
+        page.goto("/campaigns/1/")
+    page.locator("[data-live=tables] tr.row-run").nth(2).wait_for(timeout=120_000)
+    page.locator("[data-now-key=p50_ms]").filter(has_text=re.compile(r"\d")).wait_for(
+        timeout=60_000
+    )
+    page.wait_for_timeout(1500)
+    page.screenshot(path=folder / "campaign-live.png")
+
+
+def _shoot_all(page, folder: Path) -> None:
+    project = _first_project(page)
+    _shoot(page, folder, "campaign", "/campaigns/1/", is_full=True)
+    _shoot(page, folder, "run", _first_link(page, "/runs/"), is_full=True)
+    _shoot(page, folder, "campaigns", f"{project}campaigns/")
+    _shoot(page, folder, "new-campaign", f"{project}campaigns/new/?question=https", is_full=True)
+    _shoot(page, folder, "plan", f"{project}plans/new/?preset=", is_full=True)
+    _shoot(page, folder, "history", f"{project}history/")
+    ticks = page.locator("input[name=run]")
+    ticks.nth(0).check(force=True)
+    ticks.nth(1).check(force=True)
+    page.locator("[data-compare]").click()
+    page.wait_for_url(re.compile("/compare/"))
+    _shoot(page, folder, "comparison", page.url, is_full=True)
+    page.goto(f"{project}targets/")
+    page.locator("main a[href^='/targets/']:not([href$='/new/'])").first.click()
+    page.locator("#id_path").fill("/soap")
+    page.get_by_role("button", name=re.compile("Try HTTPS")).click()
+    page.locator("[data-finished=yes]").wait_for(timeout=20_000)
+    _shoot(page, folder, "one-request", page.url, is_full=True)
+
+
+def _shoot_other_looks(browser, context, site: dict, folder: Path) -> None:
+    """The answer in the dark, and on a phone."""
+    looks = {
+        "campaign-dark": {"viewport": WIDE, "color_scheme": "dark"},
+        "campaign-narrow": {"viewport": NARROW, "color_scheme": "light"},
+    }
+    for name, look in looks.items():
+        other = browser.new_context(
+            base_url=site["url"], storage_state=context.storage_state(), **look
+        )
+        _shoot(other.new_page(), folder, name, "/campaigns/1/", is_full=name.endswith("dark"))
+        other.close()
+
+
+def _shoot(page, folder: Path, name: str, address: str, *, is_full: bool = False) -> None:
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=folder / f"{name}.png", full_page=is_full)
+
+
+def _first_project(page) -> str:
+    page.goto("/")
+    href = page.locator("main table a[href*='/projects/']").first.get_attribute("href")
+    return re.match(r"/projects/\d+/", href).group()
+
+
+def _first_link(page, start: str) -> str:
+    return page.locator(f"main a[href^='{start}']").first.get_attribute("href")
