@@ -12,7 +12,7 @@ from campaigns.models import Run, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services import shards
 from tests.services.engine import at_once, preparing
-from workers import clock, launcher, leftovers, watch
+from workers import clock, delivery, launcher, leftovers, watch
 from workers.dispatching import Dispatcher
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_injector.py")))
@@ -179,8 +179,6 @@ def test_without_postgresql_it_stops_sending_by_itself(run, dispatcher, settings
 
 
 def test_seconds_wait_in_order_while_postgresql_is_away(run, dispatcher, monkeypatch):
-    from workers import delivery
-
     record, is_away = shards.record_seconds, threading.Event()
 
     def sometimes(**given):
@@ -200,8 +198,6 @@ def test_seconds_wait_in_order_while_postgresql_is_away(run, dispatcher, monkeyp
 
 
 def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monkeypatch, tmp_path):
-    from workers import delivery
-
     def away(**_):
         raise OperationalError("gone for good")
 

@@ -65,7 +65,7 @@ def _announce(slots: int) -> None:
 
 
 def host_facts() -> dict:
-    """What an injector host is: shown beside its slots and kept with nothing."""
+    """What an injector host is: shown beside its slots."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cpu": _cpu_model(),
