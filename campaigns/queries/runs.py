@@ -100,7 +100,7 @@ def _told(event: RunEvent, zero: datetime | None) -> Happening | None:
     text = _words_of(event.kind, event.data)
     if not text:
         return None
-    second = None if zero is None else int((event.at - zero).total_seconds() // 1)
+    second = None if zero is None else round((event.at - zero).total_seconds())
     tone = "bad" if event.kind == "shard_lost" else ""
     return Happening(event.at, second, text, tone)
 

@@ -77,6 +77,7 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "badge": badge_of(campaign, answer),
         "is_live": is_live,
         "progress": progress_of(campaign),
+        "planned_s": _planned_s(campaign) if campaign.state == "draft" else None,
         "waiting": waiting_reason(campaign) if is_live and not current else "",
         "current": current,
         "current_plan": chart_plan(current) if current else None,

@@ -31,7 +31,7 @@ export function overTime(frame, firstPlan) {
     points = next;
     plan = nextPlan;
     const range = rangeOf(points, plan, isLive);
-    setRequests(panels.requests, points, plan);
+    setRequests(panels.requests, points, plan, range);
     setResponse(panels.response, points, plan);
     setErrors(panels.errors, points, plan);
     for (const each of all) {
@@ -131,30 +131,27 @@ function errorsConfig(isLowest) {
   return { options, words };
 }
 
+// Live, the axis reaches to the planned end from the start; afterwards it ends where the data end.
 function rangeOf(points, plan, isLive) {
   const last = points.length ? points[points.length - 1].second + 1 : 0;
   const first = points.length ? points[0].second : 0;
-  const min = Math.min(0, first, -(plan.warmUp || 0));
-  const max = Math.max(plan.seconds || 0, last, isLive && !plan.seconds ? roundUp(last * 1.3) : 1);
-  return { min, max, reached: last };
+  const planned = isLive ? (plan.seconds || roundUp(last * 1.3)) : 1;
+  const min = Math.min(0, first, isLive ? -(plan.warmUp || 0) : 0);
+  return { min, max: Math.max(last, planned), reached: last };
 }
 
-function setRequests({ chart }, points, plan) {
+function setRequests({ chart }, points, plan, range) {
   const completed = lineOf(points, (point) => point.ok + point.failed);
   const datasets = [line(completed, "ink", { borderWidth: 1.6 })];
-  const intended = intendedLine(points, plan);
+  const intended = plan.intended
+    ? [range.min, range.max].map((x) => ({ x, y: plan.intended }))
+    : [];
   if (intended.length) {
     datasets.push(line(intended, "ink-3", { borderDash: [4, 3], borderWidth: 1.2 }));
   }
   const top = Math.max(...[...completed, ...intended].map((each) => each.y || 0), 1);
   chart.options.scales.y.max = roundUp(top * 1.08);
   chart.data.datasets = datasets;
-}
-
-function intendedLine(points, plan) {
-  if (!plan.intended) return [];
-  const end = plan.seconds || (points.length ? points[points.length - 1].second + 1 : 0);
-  return [{ x: -(plan.warmUp || 0), y: plan.intended }, { x: end, y: plan.intended }];
 }
 
 function setResponse({ chart }, points, plan) {

@@ -65,7 +65,7 @@ function showProgress() {
     ? `warming up, ${-points[points.length - 1].second} s left`
     : `${measured}${of} s measured${requests}`;
   const kept = document.querySelector("[data-measured]");
-  if (kept) kept.textContent = `The ${measured} s measured`;
+  if (kept) kept.textContent = `What it measured in ${measured} s`;
 }
 
 function showCurve() {
