@@ -1,5 +1,6 @@
 """Finished runs with the figures of their summaries, decoded no more than a page needs."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -53,8 +54,8 @@ class MeasuredRun:
         """The run's row in a table of repeats; `is_counted`: it is in mean and pooled."""
         run = self.run
         note = self.why_unusable if self.figures else ""
-        if not note and run.validity == Validity.SUSPICIOUS:
-            note = f"Suspicious: {reason_text(run)}"
+        if run.is_done and run.outcome == Outcome.COMPLETE and run.validity != Validity.VALID:
+            note = f"{run.validity.capitalize()}: {in_short(reason_text(run))}"
         return Line(
             label=f"Repeat {run.repeat}",
             figures=self.figures,
@@ -75,6 +76,14 @@ def reason_text(run: Run, code: str | None = None) -> str:
     """The sentence of the run's worst reason, or of the one with this code."""
     texts = [each["text"] for each in run.validity_reasons if code in {None, each["code"]}]
     return texts[0] if texts else "no reason was recorded."
+
+
+def in_short(sentence: str) -> str:
+    """Its first statement, for a row: "only 100 requests were measured". The run's page has all."""
+    first = re.split(r"[:,;.] ", sentence + " ", maxsplit=1)[0].rstrip(".")
+    if first.count("(") > first.count(")"):
+        first = sentence.split(": ", 1)[0].rstrip(".")
+    return first[0].lower() + first[1:]
 
 
 def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:

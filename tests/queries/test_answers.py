@@ -121,7 +121,7 @@ def test_an_invalid_run_is_shown_with_its_reason_and_enters_nothing(finished):
     answer = campaign_answer(campaign)
     table = answer.tests[0].table
     assert values(table, "Repeat 1")["mean"] == 18.9
-    assert table.rows[0].note == "Invalid: The injector was busy."
+    assert table.rows[0].note == "Invalid: the injector was busy"
     assert table.rows[3].label == "Mean of 2 runs"
     assert values(table, "Pooled")["n"] == 4000
     assert answer.overheads[0].word == "inconclusive"
