@@ -32,6 +32,7 @@ function start(handlers) {
     now: () => clock.ms,
     setInterval: (tick) => { clock.tick = tick; return 1; },
     clearInterval: () => {},
+    setTimeout: (run) => { clock.later = run; },
   };
   follow("/stream/", handlers, parts);
   return clock;
@@ -85,4 +86,34 @@ test("many requests at once become one refresh, and one more afterwards", async 
   waiting.shift()();
   await new Promise(setImmediate);
   assert.deepEqual([n, waiting.length], [1, 1]);
+});
+
+test("a sending run without seconds is stale although the stream lives", () => {
+  const told = [];
+  const clock = start({ stale: (isStale) => told.push(isStale), expectsSeconds: () => true });
+  clock.ms = 5001;
+  Source.last.say("beat");
+  assert.deepEqual(told, [true]);
+  Source.last.say("second", { run: 1, points: [] });
+  assert.deepEqual(told, [true, false]);
+});
+
+test("an answer that is an error closes a stream for good, so it is opened anew", () => {
+  const clock = start({});
+  const refused = Source.last;
+  refused.readyState = 2;
+  refused.listeners.error();
+  clock.later();
+  assert.notEqual(Source.last, refused);
+});
+
+test("after the end nothing is stale and nothing is opened", () => {
+  const told = [];
+  const clock = start({ stale: (isStale) => told.push(isStale) });
+  const source = Source.last;
+  source.say("end");
+  clock.ms = 60_000;
+  clock.tick();
+  source.listeners.error();
+  assert.deepEqual([told, clock.later], [[], undefined]);
 });

@@ -3,6 +3,9 @@
 import { coalesced, refreshPage } from "./regions.js";
 import { followPage } from "./stream.js";
 
+// The badge of the run that this page follows, while it is sending.
+const SENDING = '.now-line .badge[data-state="running"], [data-sending]';
+
 // Reads a JSON block of the page; null where the page has none.
 export function block(id) {
   const element = document.getElementById(id);
@@ -24,6 +27,7 @@ export function livePage({ second, replaced }) {
     end: ask,
     reopened: ask,
     stale: tellStale,
+    expectsSeconds: () => document.querySelector(SENDING) !== null,
   });
   return ask;
 }

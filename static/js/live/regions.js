@@ -28,11 +28,13 @@ function keepFocus(region, next) {
 // Fetches this page again and replaces its regions; answers what was replaced.
 export async function refreshPage(address = window.location.href) {
   const answer = await fetch(address, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-  if (!answer.ok) throw new Error(`The page answered ${answer.status}`);
-  if (answer.redirected && new URL(answer.url).pathname !== new URL(address).pathname) {
+  // Signed out, no longer a member, or the link was revoked: the page itself says so.
+  const isElsewhere = answer.redirected && new URL(answer.url).pathname !== new URL(address).pathname;
+  if (isElsewhere || answer.status === 403 || answer.status === 404) {
     window.location.reload();
     return [];
   }
+  if (!answer.ok) throw new Error(`The page answered ${answer.status}`);
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   return replaceRegions(document, fresh);
 }

@@ -1,6 +1,7 @@
 // One EventSource a page: tells seconds, changes of state, the end, and when nothing comes any more.
 
 const STALE_MS = 5000;
+const RETRY_MS = 3000;
 
 // The address of a stream with the place from which it should carry on.
 export function streamAddress(url, cursor, state) {
@@ -8,75 +9,72 @@ export function streamAddress(url, cursor, state) {
   return `${url}?${query}`;
 }
 
-// handlers: second({run, points}), state(), end(), reopened(), stale(isStale, lastAtMs).
+// handlers: second({run, points}), state(), end(), reopened(), stale(isStale, lastAtMs), and
+// expectsSeconds(): whether a run is sending now, so that a silence of seconds is worth telling.
 export function follow(address, handlers, parts = {}) {
   const Source = parts.EventSource || window.EventSource;
   const now = parts.now || Date.now;
   const every = parts.setInterval || setInterval;
   const stopEvery = parts.clearInterval || clearInterval;
+  const later = parts.setTimeout || setTimeout;
   let source = null;
   let heardAt = now();
+  let newsAt = now();
   let isStale = false;
   let hasOpened = false;
+  let isOver = false;
 
-  function heard() {
-    heardAt = now();
-    tellStale(false);
+  function listen(name, react) {
+    source.addEventListener(name, (event) => {
+      heardAt = now();
+      if (name === "second" || name === "state") newsAt = heardAt;
+      look();
+      react?.(event);
+    });
   }
 
-  function tellStale(value) {
+  function look() {
+    const lastAt = handlers.expectsSeconds?.() ? Math.min(heardAt, newsAt) : heardAt;
+    const value = !isOver && now() - lastAt > STALE_MS;
     if (value === isStale) return;
     isStale = value;
-    handlers.stale?.(isStale, heardAt);
+    handlers.stale?.(isStale, lastAt);
   }
 
   function open() {
+    if (isOver) return;
     source = new Source(address);
-    source.addEventListener("open", () => {
+    listen("open", () => {
       if (hasOpened) handlers.reopened?.();
       hasOpened = true;
-      heard();
     });
-    source.addEventListener("second", (event) => {
-      heard();
-      handlers.second?.(JSON.parse(event.data));
-    });
-    source.addEventListener("state", () => {
-      heard();
-      handlers.state?.();
-    });
-    source.addEventListener("beat", heard);
-    source.addEventListener("end", () => {
-      heard();
+    listen("second", (event) => handlers.second?.(JSON.parse(event.data)));
+    listen("state", () => handlers.state?.());
+    listen("beat");
+    listen("end", () => {
       close();
       handlers.end?.();
     });
-    // A refused stream (signed out, link revoked) is closed for good; the page then says why.
-    source.addEventListener("error", () => {
-      if (source && source.readyState === 2) {
-        close();
-        handlers.reopened?.();
-      }
-    });
+    source.addEventListener("error", retryRefused);
   }
 
-  const watch = every(() => source && tellStale(now() - heardAt > STALE_MS), 1000);
+  // A browser reconnects by itself, except where it was answered with an error: then we try.
+  function retryRefused() {
+    if (isOver || !source || source.readyState !== 2) return;
+    source = null;
+    handlers.reopened?.();
+    later(open, RETRY_MS);
+  }
 
   function close() {
+    isOver = true;
     source?.close();
-    source = null;
+    stopEvery(watch);
   }
 
+  const watch = every(look, 1000);
   open();
-  return {
-    close() {
-      close();
-      stopEvery(watch);
-    },
-    reopen() {
-      if (!source) open();
-    },
-  };
+  return { close };
 }
 
 // Follows the stream that the page names in data-stream, as long as the page is shown.

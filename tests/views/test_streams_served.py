@@ -1,0 +1,113 @@
+"""Streams as a real server sends them: gunicorn with gevent workers, bytes over a socket."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.models import Run
+from tests.factories import make_campaign, make_run, make_second, make_test, store_second
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+pytestmark = pytest.mark.django_db(transaction=True)
+N_VIEWERS = 20
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+@pytest.fixture
+def port(db):
+    """A server on the test's own database, ended afterwards."""
+    port = free_port()
+    database = urlsplit(os.environ["DATABASE_URL"])
+    of_test = database._replace(path=f"/{connection.settings_dict['NAME']}")
+    env = {
+        **os.environ,
+        "DATABASE_URL": urlunsplit(of_test),
+        "BENCHSITE_BIND": f"127.0.0.1:{port}",
+        "BENCHSITE_DB_POOL": "4",
+    }
+    command = [sys.executable, "-m", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi"]
+    server = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.DEVNULL)
+    wait_for(port)
+    yield port
+    server.terminate()
+    server.wait(10)
+
+
+def wait_for(port: int) -> None:
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail("The server did not come up within 30 s.")
+
+
+class Viewer:
+    """An open stream, read as bytes."""
+
+    def __init__(self, port: int, path: str, cookie: str, last_event_id: str = ""):
+        self._socket = socket.create_connection(("127.0.0.1", port), 10)
+        resume = f"Last-Event-ID: {last_event_id}\r\n" if last_event_id else ""
+        request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookie}\r\n{resume}\r\n"
+        self._socket.sendall(request.encode())
+        self.text = ""
+
+    def read_until(self, words: str) -> str:
+        until = time.monotonic() + 10
+        while words not in self.text:
+            assert time.monotonic() < until, f"{words!r} did not come; heard: {self.text!r}"
+            self.text += self._socket.recv(65536).decode()
+        return self.text
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+@pytest.fixture
+def run(project):
+    run = make_run(make_test(make_campaign(project, started_at=timezone.now())))
+    for state in ("preparing", "armed", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    store_second(run, make_second(0, [10_000]))
+    return run
+
+
+def test_many_viewers_hear_each_second_once_and_go_on_where_they_were(run, vera, port):
+    client = Client()
+    client.force_login(vera)
+    cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+    path = reverse("run-stream", args=[run.pk])
+
+    # More viewers than the pool has connections: a sleeping stream must hold none.
+    viewers = [Viewer(port, path, cookie) for _ in range(N_VIEWERS)]
+    for viewer in viewers:
+        assert "text/event-stream" in viewer.read_until(f".r{run.pk}.s0\n")
+    store_second(run, make_second(1, [10_000]))
+    for viewer in viewers:
+        text = viewer.read_until(f".r{run.pk}.s1\n")
+        assert text.count('"second":1,') == 1
+        viewer.close()
+
+    event = run.events.latest("pk").pk
+    back = Viewer(port, path, cookie, last_event_id=f"e{event}.r{run.pk}.s0")
+    text = back.read_until(f".r{run.pk}.s1\n")
+    assert '"second":0,' not in text
+    back.close()
