@@ -1,0 +1,80 @@
+"""A step of a plan: one request, and what may stand in it."""
+
+import re
+from dataclasses import dataclass
+
+from campaigns.domain.fields import Fields
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+MAX_STEPS = 50
+MAX_BODY_BYTES = 1024 * 1024
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# The injector writes these itself; a second copy would make the request ambiguous.
+RESERVED_HEADERS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    label: str
+    method: str
+    path: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+
+
+def read_steps(reader: Fields) -> tuple[Step, ...]:
+    raw = reader.data.get("steps")
+    if not isinstance(raw, list) or not raw:
+        reader.fail("steps", "A plan needs at least one step.")
+        return ()
+    if len(raw) > MAX_STEPS:
+        reader.fail("steps", f"At most {MAX_STEPS} steps.")
+        return ()
+    return tuple(
+        read_step(Fields(item, f"steps.{index}", reader.errors)) for index, item in enumerate(raw)
+    )
+
+
+def read_step(reader: Fields) -> Step:
+    method = reader.text("method", "GET").upper()
+    if method not in METHODS:
+        reader.fail("method", f"Choose one of: {', '.join(METHODS)}.")
+    path = reader.text("path", "/", limit=8000)
+    if not path.startswith("/"):
+        reader.fail("path", "A path begins with a slash, such as /login/.")
+    elif not path.isascii() or any(ch <= " " or ch == "\x7f" for ch in path):
+        reader.fail("path", "Only printable ASCII without spaces; write others as %20, %C3%A9 …")
+    body = reader.text("body", "", limit=MAX_BODY_BYTES)
+    if body and method in {"GET", "HEAD"}:
+        reader.fail("body", f"{method} sends no body. Choose POST, or leave the body empty.")
+    label = reader.text("label", "", limit=100) or f"{method} {path}"[:100]
+    reader.refuse_unknown("label", "method", "path", "headers", "body")
+    return Step(label, method, path, _read_headers(reader), body)
+
+
+def _read_headers(reader: Fields) -> tuple[tuple[str, str], ...]:
+    raw = reader.data.get("headers", [])
+    if not isinstance(raw, list | tuple) or not all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(x, str) for x in pair)
+        for pair in raw
+    ):
+        reader.fail("headers", "Write headers as pairs of name and value.")
+        return ()
+    for name, value in raw:
+        sentence = header_fault(name, value)
+        if sentence:
+            reader.fail("headers", sentence)
+    return tuple((name, value.strip()) for name, value in raw)
+
+
+def header_fault(name: str, value: str) -> str | None:
+    """What is wrong with one header, or None."""
+    if not _TOKEN.fullmatch(name):
+        return f"{name!r} is not a header name; write it as in Content-Type."
+    if name.lower() in RESERVED_HEADERS:
+        return f"{name} is written by the injector itself; leave it out."
+    if any((ord(ch) < 32 and ch != "\t") or ord(ch) == 127 or ord(ch) > 255 for ch in value):
+        return f"The value of {name} has a character that no header may have."
+    return None
