@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 COMMANDS = ("setup", "run", "test", "check", "demo-target", "pictures", "site")
@@ -24,7 +25,8 @@ def main(arguments):
 def _with_newer_python(arguments):
     for minor in range(NEWEST_MINOR, 10, -1):
         found = shutil.which("python3.%d" % minor)  # noqa: UP031  read by old Pythons
-        if found:
+        # Version managers leave names on PATH that only complain.
+        if found and subprocess.call([found, "-c", ""], stderr=subprocess.DEVNULL) == 0:
             os.execv(found, [found, "-m", "local", *arguments])  # noqa: S606
     print(
         "benchsite needs Python 3.11 or newer; python3 here is %s. Install one and call "  # noqa: UP031

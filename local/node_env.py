@@ -43,7 +43,9 @@ def node_dir() -> Path:
 
 
 def env_with_node() -> dict[str, str]:
-    return {**os.environ, "PATH": f"{node_dir()}{os.pathsep}{os.environ.get('PATH', '')}"}
+    path = f"{node_dir()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    # The wheel's node has authorities of its own; the machine's may know a company's proxy.
+    return {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
 
 
 def _major(node: str) -> int:
