@@ -19,8 +19,19 @@ def new_seed() -> int:
     return secrets.randbelow(2**31)
 
 
-def _number(unit_width: str = "", **attributes: Any) -> forms.NumberInput:
-    return forms.NumberInput(attrs={"class": f"input-number {unit_width}".strip(), **attributes})
+def _number(field: type[forms.IntegerField], low: int, high: int, **more: Any):
+    """A field for a number in a range; whatever is wrong with it, the answer is the range."""
+    kind = "a number" if field is forms.FloatField else "a whole number"
+    sentence = f"Write {kind} from {low:,} to {high:,}."
+    wrong = ("required", "invalid", "min_value", "max_value")
+    step = {"step": "any"} if field is forms.FloatField else {}
+    return field(
+        min_value=low,
+        max_value=high,
+        widget=forms.NumberInput(attrs={"class": "input-number", **step}),
+        error_messages=dict.fromkeys(wrong, sentence),
+        **more,
+    )
 
 
 class CampaignForm(forms.Form):
@@ -38,31 +49,13 @@ class CampaignForm(forms.Form):
             "invalid_choice": "One of the ticked plans or endpoints was archived meanwhile.",
         }
     )
-    repeats = forms.IntegerField(min_value=1, max_value=MAX_REPEATS, initial=5, widget=_number())
+    repeats = _number(forms.IntegerField, 1, MAX_REPEATS, initial=5)
     order = forms.ChoiceField(
         choices=Campaign.Order.choices, initial=Campaign.Order.BLOCKS, widget=forms.RadioSelect
     )
-    pause_s = forms.FloatField(
-        label="Pause between runs",
-        min_value=0,
-        max_value=MAX_PAUSE_S,
-        initial=2,
-        widget=_number(step="any"),
-    )
-    injectors = forms.IntegerField(
-        label="Injectors per run",
-        min_value=1,
-        max_value=MAX_INJECTORS,
-        initial=1,
-        widget=_number(),
-    )
-    practical_threshold = forms.FloatField(
-        label="Practical threshold",
-        min_value=0,
-        max_value=99,
-        initial=5,
-        widget=_number(step="any"),
-    )
+    pause_s = _number(forms.FloatField, 0, MAX_PAUSE_S, initial=2, label="Pause between runs")
+    injectors = _number(forms.IntegerField, 1, MAX_INJECTORS, initial=1, label="Injectors per run")
+    practical_threshold = _number(forms.FloatField, 0, 99, initial=5, label="Practical threshold")
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)
 
     def __init__(self, *args, grid: Grid, **kwargs):

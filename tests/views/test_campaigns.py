@@ -169,6 +169,7 @@ def test_a_wrong_field_is_answered_beside_it_and_ticks_stay(editor, project, tar
     ticked = cells(version, target, ("http", "new"))
     response = editor.post(new_url(project), fields(ticked, repeats=500, name=""))
     assert response.context["form"].errors.keys() == {"repeats", "name"}
+    assert response.context["form"].errors["repeats"] == ["Write a whole number from 1 to 50."]
     assert f'value="{ticked[0]}" checked' in text_of(response)
     assert not Campaign.objects.exists()
 

@@ -24,7 +24,7 @@ export function percentilePlot(canvas, lines, { switcher = null, endWidth = 128 
   function draw() {
     chart.data.datasets = shown.map(datasetOf);
     const xs = shown.flatMap((line) => line.curve.map((point) => point.x));
-    Object.assign(chart.options.scales.x, { min: LOWEST, max: Math.max(20, ...xs) });
+    Object.assign(chart.options.scales.x, { min: LOWEST, max: Math.max(20, ...xs) * 1.08 });
     setHeight(chart, shown, isLog);
     chart.update("none");
   }
