@@ -19,6 +19,7 @@ def throw_away_servers() -> Iterator[tuple[Supervisor, dict[str, str]]]:
     """The supervisor and the environment of a program that uses them."""
     folder = Path(tempfile.mkdtemp(prefix="benchsite-test-"))
     folder.chmod(0o711)  # root's PostgreSQL runs as nobody, who has to get through
+    (folder / "static").mkdir()  # WhiteNoise warns where it is missing
     supervisor = Supervisor(folder / "log")
     supervisor.stop_on_signals()
     servers = None
