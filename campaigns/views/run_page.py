@@ -18,13 +18,15 @@ from campaigns.queries.runs import (
     planned_end,
     planned_of,
 )
+from campaigns.queries.series import run_points
 
 
 def run_context(run: Run) -> dict[str, Any]:
     """Everything of the page but the project's navigation and the person's rights."""
     # The cursor is read before the points: what comes in between is told twice, never left out.
     event = FEED.run(run.pk).event
-    points = FEED.points(run.pk)
+    # What the feed remembers may lack the last second; a finished page has no stream to mend that.
+    points = run_points(run) if run.is_done else FEED.points(run.pk)
     plan, planned = plan_of(run), planned_of(run)
     report = report_of(run)
     return {

@@ -10,7 +10,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome
 from campaigns.models import Run
 from tests.factories import make_campaign, make_run, make_second, make_test, store_second
-from tests.queries.measured import measure
+from tests.queries.measured import end, measure
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +68,18 @@ def test_a_finished_run_is_the_same_page_without_stream_and_stop(editor, run):
     assert "data-progress" not in page
     assert len(block(page, f"points-{run.pk}")) == 10
     assert block(page, "curve")
+
+
+def test_a_page_that_is_loaded_right_after_the_end_has_the_last_second(editor, run):
+    store_second(run, make_second(0, [10_000]))
+    page_of(editor, run)
+    page = page_of(editor, measure_rest(run))
+    assert [point["second"] for point in block(page, f"points-{run.pk}")][-1] == 14
+
+
+def measure_rest(run):
+    store_second(run, make_second(14, [10_000]))
+    return end(run, Outcome.COMPLETE)
 
 
 def test_a_run_in_which_all_failed_has_a_page_too(editor, run):
