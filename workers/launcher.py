@@ -65,8 +65,9 @@ class Launch:
         self._lease = lease
         self._spool = spool
         # First the child, then the threads: a fork among busy threads may never reach its exec.
-        self._program = Program(lease.order, command)
-        self._watch = Watch(lease)
+        self._program = Program({**lease.order, "dead_man_s": settings.DEAD_MAN_S}, command)
+        # Whoever freezes this process also silences it: then the injector stops by itself.
+        self._watch = Watch(lease, lambda: self._program.tell({"alive": True}))
         self._delivery = Delivery(lease, spool)
         self._is_sending = False
         self._stopped_at: float | None = None

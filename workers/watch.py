@@ -4,6 +4,7 @@ import contextlib
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from django.conf import settings
 from django.db import connection
@@ -18,10 +19,14 @@ LOOK_EVERY_S = 0.3
 
 
 class Watch:
-    """`is_refused`: the lease is gone. `stop_requested`: what the run's row says."""
+    """`is_refused`: the lease is gone. `stop_requested`: what the run's row says.
 
-    def __init__(self, lease: Lease):
+    `on_renewed` is called in the watch's thread each time that the lease was renewed.
+    """
+
+    def __init__(self, lease: Lease, on_renewed: Callable[[], None] = lambda: None):
         self._lease = lease
+        self._on_renewed = on_renewed
         self._ended = threading.Event()
         # The lease counts from before the statement was sent: that is the safe side.
         self._renewed_at = time.monotonic()
@@ -61,3 +66,4 @@ class Watch:
         self.stop_requested = pulse.stop_requested
         if is_due:
             self._renewed_at = asked_at
+            self._on_renewed()

@@ -145,10 +145,18 @@ def _reason(run: Run, shards: list[Shard]) -> str:
     if run.stop_requested == "overrun":
         sentences.append(f"Stopped after {_longest_s(run):g} s: longer than its plan can take.")
     for shard in shards:
-        if shard.state == Part.LOST and shard.reason:
+        words = shard.reason if shard.state == Part.LOST else _own_end(shard)
+        if words:
             name = f"Injector {shard.number + 1} of {len(shards)}: " if len(shards) > 1 else ""
-            sentences.append(f"{name}{shard.reason}")
+            sentences.append(f"{name}{words}")
     return " ".join(sentences)
+
+
+def _own_end(shard: Shard) -> str:
+    """Why an injector that was not told to ended before its part was done."""
+    if (shard.end or {}).get("reason") != "dead_man":
+        return ""
+    return "The injector heard nothing from its launcher for too long and stopped by itself."
 
 
 def _longest_s(run: Run) -> float:

@@ -26,10 +26,13 @@ def second(number):
 
 def control(timeout_s):
     """The next line on stdin, {} for none in time, None at the end of input."""
-    if not select.select([sys.stdin], [], [], timeout_s)[0]:
-        return {}
-    line = sys.stdin.readline()
-    return json.loads(line) if line else None
+    until = time.monotonic() + timeout_s
+    while select.select([sys.stdin], [], [], max(0, until - time.monotonic()))[0]:
+        line = sys.stdin.readline()
+        message = json.loads(line) if line else None
+        if message is None or "alive" not in message:
+            return message
+    return {}
 
 
 def end(outcome, n_seconds):

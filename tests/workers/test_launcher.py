@@ -178,6 +178,22 @@ def test_without_postgresql_it_stops_sending_by_itself(run, dispatcher, settings
     )
 
 
+def test_it_tells_the_injector_that_it_lives_after_each_heartbeat(
+    run, dispatcher, settings, monkeypatch
+):
+    settings.HEARTBEAT_S = 0.3
+    beats, told = [], []
+    beat, tell = watch.heartbeat, launcher.Program.tell
+    monkeypatch.setattr(watch, "heartbeat", lambda **given: beats.append(1) or beat(**given))
+    monkeypatch.setattr(
+        launcher.Program, "tell", lambda self, message: (told.append(message), tell(self, message))
+    )
+    launch("--seconds", "2")
+    assert told[0]["dead_man_s"] == settings.DEAD_MAN_S
+    assert len(beats) >= 3
+    assert abs(len(beats) - told.count({"alive": True})) <= 1
+
+
 def test_seconds_wait_in_order_while_postgresql_is_away(run, dispatcher, monkeypatch):
     record, is_away = shards.record_seconds, threading.Event()
 

@@ -1,4 +1,8 @@
-"""What the parent says while the program runs: JSON lines on standard input."""
+"""What the parent says while the program runs: JSON lines on standard input.
+
+A parent that is gone ends the input; one that only stands still (stopped, swapped out, on a machine
+that froze) does not. For that there is the dead man's switch: the parent has to say something.
+"""
 
 import ctypes
 import json
@@ -10,7 +14,10 @@ from typing import Any
 
 import gevent
 
+from workers.injector.connection import NS, now
+
 _READ = 1
+_LOOKS = 20
 _PR_SET_PDEATHSIG = 1
 
 
@@ -31,6 +38,30 @@ def read_line(fd: int = 0) -> tuple[bytes, bytes]:
         data += more
     line, _, rest = data.partition(b"\n")
     return line, rest
+
+
+class DeadMan:
+    """Calls `on_silence` once when nothing was heard for `limit_s`."""
+
+    def __init__(self, limit_s: float, on_silence: Callable[[], None]):
+        self._limit_ns = int(limit_s * NS)
+        self._on_silence = on_silence
+        self._heard_ns = now()
+        every_s = limit_s / _LOOKS
+        self._timer = gevent.get_hub().loop.timer(every_s, every_s)
+        self._timer.start(self._look)
+
+    def hear(self) -> None:
+        """There is somebody."""
+        self._heard_ns = now()
+
+    def _look(self) -> None:
+        if now() - self._heard_ns > self._limit_ns:
+            self.close()
+            self._on_silence()
+
+    def close(self) -> None:
+        self._timer.stop()
 
 
 class Control:

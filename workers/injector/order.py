@@ -33,7 +33,10 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """`is_probe`: one attempt of the plan's first step, answered in full."""
+    """`is_probe`: one attempt of the plan's first step, answered in full.
+
+    `dead_man_s`: how long the parent may be silent before sending stops; None: as long as it likes.
+    """
 
     run: str
     plan: Plan
@@ -43,6 +46,7 @@ class Order:
     allowed: tuple[Network, ...]
     seed: int = 0
     is_probe: bool = False
+    dead_man_s: float | None = None
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
@@ -73,7 +77,16 @@ class Order:
             allowed=parse_networks(data["policy"]["allow"]),
             seed=int(data.get("seed") or 0),
             is_probe=is_probe,
+            dead_man_s=_read_dead_man(data.get("dead_man_s")),
         )
+
+
+def _read_dead_man(value: Any) -> float | None:
+    if value is None:
+        return None
+    if not float(value) > 0:
+        raise ValueError(f"dead_man_s must be above 0, not {value}")
+    return float(value)
 
 
 def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from gevent.event import AsyncResult
 
 from workers.injector import probe
 from workers.injector.connection import now
-from workers.injector.control import Control, die_with_parent, read_line
+from workers.injector.control import Control, DeadMan, die_with_parent, read_line
 from workers.injector.engine import Engine
 from workers.injector.order import PROTOCOL, Order, Refusal
 from workers.injector.output import LineWriter
@@ -39,14 +39,19 @@ def _obey(line: bytes, unread: bytes, writer: LineWriter) -> int:
     engine = Engine(order, writer)
     facts = engine.prepare()
     start: AsyncResult = AsyncResult()
+    dead_man = order.dead_man_s and DeadMan(
+        order.dead_man_s, lambda: _stop_at_once("dead_man", engine, start)
+    )
     control = Control(
-        on_message=lambda message: _heed(message, engine, start),
-        on_end=lambda: _stop_at_once(engine, start),
+        on_message=lambda message: _heed(message, engine, start, dead_man),
+        on_end=lambda: _stop_at_once("parent_gone", engine, start),
         unread=unread,
     )
     writer.message({"type": "ready", "protocol": PROTOCOL, "pid": os.getpid(), "facts": facts})
     end = engine.run(start.get())
     control.close()
+    if dead_man:
+        dead_man.close()
     writer.message({"type": "end", **end})
     return OK
 
@@ -58,7 +63,11 @@ def _parse(line: bytes) -> Any:
         raise Refusal("bad_order", f"The order is not JSON: {error}.") from None
 
 
-def _heed(message: dict[str, Any], engine: Engine, start: AsyncResult) -> None:
+def _heed(
+    message: dict[str, Any], engine: Engine, start: AsyncResult, dead_man: DeadMan | None
+) -> None:
+    if dead_man:
+        dead_man.hear()
     if "stop" in message:
         reason = str(message["stop"])
         engine.stop(reason if reason in _STOP_WORDS else "user")
@@ -67,8 +76,8 @@ def _heed(message: dict[str, Any], engine: Engine, start: AsyncResult) -> None:
         start.set(message["start_at_ns"])
 
 
-def _stop_at_once(engine: Engine, start: AsyncResult) -> None:
-    engine.stop("parent_gone", drain_s=0.0)
+def _stop_at_once(reason: str, engine: Engine, start: AsyncResult) -> None:
+    engine.stop(reason, drain_s=0.0)
     _start_if_waiting(start)
 
 
