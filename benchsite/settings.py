@@ -200,6 +200,8 @@ AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
 # Tokens and share links are stored as HMAC-SHA256 under this key; it is not SECRET_KEY, so that
 # rotating one does not kill the other.
 TOKEN_PEPPER = env_secret("BENCHSITE_TOKEN_PEPPER") or SECRET_KEY
+# Secrets that are sent on to targets are encrypted under the first key; the others still read.
+VAULT_KEYS = env_secret("BENCHSITE_VAULT_KEYS").split() or [SECRET_KEY]
 
 # --- security ------------------------------------------------------------------------------------
 SESSION_COOKIE_HTTPONLY = True

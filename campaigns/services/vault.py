@@ -1,0 +1,40 @@
+"""Secrets that must be sent on (credentials, private keys), encrypted where they are stored."""
+
+import base64
+
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+from campaigns.domain.errors import Refused
+
+
+def encrypt(secret: str) -> str:
+    """The secret under the first key of settings.VAULT_KEYS; what is stored of it."""
+    return _vault().encrypt(secret.encode()).decode()
+
+
+def decrypt(stored: str) -> str:
+    """The secret, under whichever key of the list it was stored. Raises Refused."""
+    try:
+        return _vault().decrypt(stored.encode()).decode()
+    except InvalidToken:
+        raise Refused(
+            "A stored secret cannot be read: none of the keys in BENCHSITE_VAULT_KEYS wrote it. "
+            "Add the key that did, or enter the secret anew."
+        ) from None
+
+
+def encrypt_anew(stored: str) -> str:
+    """The same secret under the first key, so that older keys can leave the list."""
+    return encrypt(decrypt(stored))
+
+
+def _vault() -> MultiFernet:
+    return MultiFernet([_fernet(key) for key in settings.VAULT_KEYS])
+
+
+def _fernet(key: str) -> Fernet:
+    derived = HKDF(SHA256(), length=32, salt=None, info=b"benchsite vault").derive(key.encode())
+    return Fernet(base64.urlsafe_b64encode(derived))
