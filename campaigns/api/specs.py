@@ -6,7 +6,7 @@ Names, choices and defaults come from there; a test compares the fields.
 from rest_framework import serializers
 
 from campaigns.api.choices import CONNECTION_MODES
-from campaigns.domain.plan import METHODS, ConnectionMode, Model, Timeouts
+from campaigns.domain.plan import METHODS, ConnectionMode, Model, OrderKind, Timeouts
 
 _STANDARD = Timeouts()
 
@@ -41,6 +41,21 @@ class TimeoutsSerializer(serializers.Serializer):
     total_s = serializers.FloatField(default=_STANDARD.total_s)
 
 
+class OrderSerializer(serializers.Serializer):
+    """Which step request k of a run sends."""
+
+    kind = serializers.ChoiceField(
+        choices=list(OrderKind),
+        default=OrderKind.ROUND_ROBIN,
+        help_text="round_robin: in turns. blocks: block_repeat of one step, then of the next. "
+        "random: evenly, by the run's seed. weighted: at random by weights.",
+    )
+    block_repeat = serializers.IntegerField(default=1, min_value=1)
+    weights = serializers.ListField(
+        child=serializers.FloatField(), required=False, help_text="One for each step; weighted."
+    )
+
+
 class SpecSerializer(serializers.Serializer):
     steps = StepSerializer(many=True)
     load = LoadSerializer()
@@ -52,3 +67,4 @@ class SpecSerializer(serializers.Serializer):
         child=serializers.CharField(), required=False, help_text="Such as 2xx, 304."
     )
     warm_up_s = serializers.IntegerField(default=0, min_value=0, max_value=3600)
+    order = OrderSerializer(required=False)

@@ -24,6 +24,7 @@ from campaigns.domain.loads import (
     planned_requests,
     read_load,
 )
+from campaigns.domain.step_order import IN_TURNS, OrderKind, StepOrder, read_order
 from campaigns.domain.steps import (
     MAX_BODY_BYTES,
     MAX_STEPS,
@@ -48,8 +49,10 @@ __all__ = [
     "ConnectionMode",
     "Load",
     "Model",
+    "OrderKind",
     "Plan",
     "Step",
+    "StepOrder",
     "Timeouts",
     "count_arrivals",
     "header_fault",
@@ -82,6 +85,7 @@ class Plan:
     timeouts: Timeouts = Timeouts()
     expected_status: tuple[str, ...] = ("2xx", "3xx")
     warm_up_s: int = 0
+    order: StepOrder = IN_TURNS
 
     def to_json(self) -> dict[str, Any]:
         """The stored and exported form; `from_json(plan.to_json()) == plan`."""
@@ -92,14 +96,16 @@ class Plan:
         data["load"]["model"] = str(self.load.model)
         data["connection_mode"] = str(self.connection_mode)
         data["expected_status"] = list(self.expected_status)
+        data["order"] |= {"kind": str(self.order.kind), "weights": list(self.order.weights)}
         return data
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
         """A plan from parsed JSON. Raises InvalidPlan with a sentence for each wrong field."""
         reader = Fields(data)
+        steps = read_steps(reader)
         plan = cls(
-            steps=read_steps(reader),
+            steps=steps,
             load=read_load(reader.child("load")),
             connection_mode=reader.choice(
                 "connection_mode", ConnectionMode, ConnectionMode.KEEP_ALIVE
@@ -107,10 +113,9 @@ class Plan:
             timeouts=_read_timeouts(reader.child("timeouts")),
             expected_status=_read_status(reader),
             warm_up_s=int(reader.number("warm_up_s", 0, low=0, high=3600, whole=True) or 0),
+            order=read_order(reader.child("order"), len(steps)),
         )
-        reader.refuse_unknown(
-            "steps", "load", "connection_mode", "timeouts", "expected_status", "warm_up_s"
-        )
+        reader.refuse_unknown(*cls.__dataclass_fields__)
         if reader.errors:
             raise InvalidPlan(reader.errors)
         return plan

@@ -3,7 +3,7 @@ from dataclasses import fields
 import pytest
 
 from campaigns.api import specs
-from campaigns.domain.plan import Load, Plan, Step, Timeouts
+from campaigns.domain.plan import Load, Plan, Step, StepOrder, Timeouts
 from tests.api.conftest import client_of
 from tests.factories import make_plan, plan_spec
 
@@ -73,6 +73,7 @@ def test_a_stranger_finds_neither_plan_nor_versions(charlie, project):
         (specs.StepSerializer, Step),
         (specs.LoadSerializer, Load),
         (specs.TimeoutsSerializer, Timeouts),
+        (specs.OrderSerializer, StepOrder),
     ],
 )
 def test_the_description_names_the_fields_of_the_domain(described, value):

@@ -3,7 +3,7 @@
 import base64
 import gc
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from workers.injector.guard import Guard, resolve
 from workers.injector.loads import ClosedLoad, Load, OpenLoad
 from workers.injector.order import Order, Refusal
 from workers.injector.recorder import StepRecorder
+from workers.injector.script import in_order
 from workers.injector.vitals import Vitals, cpu_s
 
 SWEEP_S = 0.05
@@ -65,7 +66,8 @@ class Engine:
         n_connections = self._most_connections(descriptors - _SPARE_DESCRIPTORS)
         self._dialler = Dialler(order.endpoint, self._guard, order.mode, order.plan.timeouts)
         requests = [self._make_request(number) for number in range(len(order.plan.steps))]
-        self._load = self._make_load(requests, n_connections)
+        ordered = in_order(requests, order.plan.order, order.seed)
+        self._load = self._make_load(ordered, n_connections)
         # Now, for with much in memory it takes longer than there is between ready and start.
         gc.collect()
         return {
@@ -115,7 +117,7 @@ class Engine:
     def _make_worker(self) -> Worker:
         return Worker(self._dialler, self._order.mode == ConnectionMode.KEEP_ALIVE)
 
-    def _make_load(self, requests: list[Request], n_connections: int) -> Load:
+    def _make_load(self, requests: Sequence[Request], n_connections: int) -> Load:
         load, shard = self._order.plan.load, self._order.shard
         if arrivals.is_scheduled(load):
             return OpenLoad(

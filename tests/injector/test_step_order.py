@@ -1,0 +1,52 @@
+"""The order of steps as a server sees it."""
+
+from collections import Counter
+
+import pytest
+
+from tests.injector.servers import OK_REPLY, always, closed, make_order, scripted
+from workers.injector.local_run import run_here
+
+STEPS = [{"path": f"/{name}"} for name in "abc"]
+
+
+def paths(load, order, **given) -> list[str]:
+    with scripted(always(OK_REPLY)) as server:
+        wanted = make_order(server.port, steps=STEPS, load=load, **given)
+        wanted["plan"]["order"] = order
+        run_here(wanted, lambda second: None)
+    return [request.split()[1].decode() for request in server.requests]
+
+
+def test_file_sets_are_sent_in_blocks():
+    sent = paths(closed(9), {"kind": "blocks", "block_repeat": 3})
+    assert sent == [*["/a"] * 3, *["/b"] * 3, *["/c"] * 3]
+
+
+@pytest.mark.parametrize("load", [closed(60), {"model": "over", "requests": 60, "over_s": 0.2}])
+def test_a_random_order_is_the_same_for_the_same_seed_only(load):
+    first, again = (sorted_by_step(paths(load, {"kind": "random"}, seed=5)) for _ in range(2))
+    assert first == again
+    assert set(first) == {"/a", "/b", "/c"}
+    assert first != sorted_by_step(paths(load, {"kind": "random"}, seed=6))
+
+
+def sorted_by_step(sent: list[str]) -> dict[str, int]:
+    """Several connections may overtake each other: how often each is what the seed decides."""
+    return dict(sorted(Counter(sent).items()))
+
+
+def test_weights_reach_the_wire():
+    sent = Counter(paths(closed(200), {"kind": "weighted", "weights": [9, 0, 1]}))
+    assert sent["/b"] == 0
+    assert sent["/a"] > 5 * sent["/c"] > 0
+
+
+def test_two_injectors_send_together_what_one_would_have_sent():
+    order = {"kind": "random"}
+    alone = Counter(paths(closed(60), order, seed=5))
+    load = closed(60, 2)
+    halves = [
+        Counter(paths(load, order, seed=5, shard={"index": index, "count": 2})) for index in (0, 1)
+    ]
+    assert halves[0] + halves[1] == alone

@@ -1,0 +1,34 @@
+"""Which request comes next: the plan's steps in their order, as a driver indexes them."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.step_order import OrderKind, StepOrder
+from workers.injector.attempt import Request
+
+# A driver takes its number modulo the length. What never repeats is as long as can be said.
+_ENDLESS = 1 << 62
+
+
+class OrderedRequests(Sequence):
+    """The requests of a run by their number; as many as the order has before it repeats."""
+
+    def __init__(self, requests: list[Request], order: StepOrder, seed: int):
+        self._requests = requests
+        self._order = order
+        self._seed = seed
+
+    def __len__(self) -> int:
+        if self._order.kind == OrderKind.BLOCKS:
+            return self._order.block_repeat * len(self._requests)
+        return _ENDLESS
+
+    def __getitem__(self, number: int) -> Request:
+        requests = self._requests
+        return requests[self._order.step_at(number, len(requests), self._seed)]
+
+
+def in_order(requests: list[Request], order: StepOrder, seed: int) -> Sequence[Request]:
+    """A sequence that gives request k at k modulo its length; taking turns is the list itself."""
+    if order.kind == OrderKind.ROUND_ROBIN or len(requests) == 1:
+        return requests
+    return OrderedRequests(requests, order, seed)
