@@ -29,6 +29,10 @@ class Kind(StrEnum):
     HEADER_CAP = "header_cap"
     BODY_CAP = "body_cap"
     STATUS_UNEXPECTED = "status_unexpected"
+    BODY_MISMATCH = "body_mismatch"
+    WS_UPGRADE_REJECTED = "ws_upgrade_rejected"
+    WS_PROTOCOL = "ws_protocol"
+    WS_CLOSE_TIMEOUT = "ws_close_timeout"
     ABORTED_BY_STOP = "aborted_by_stop"
 
 
@@ -43,6 +47,7 @@ TIMEOUT_KINDS = frozenset(
         Kind.WRITE_TIMEOUT,
         Kind.FIRST_BYTE_TIMEOUT,
         Kind.BODY_TIMEOUT,
+        Kind.WS_CLOSE_TIMEOUT,
     }
 )
 
@@ -71,5 +76,9 @@ WORDS: dict[Kind, str] = {
     Kind.HEADER_CAP: "the reply's header is too large",
     Kind.BODY_CAP: "the reply's body is too large",
     Kind.STATUS_UNEXPECTED: "unexpected status",
+    Kind.BODY_MISMATCH: "the reply is not what was expected",
+    Kind.WS_UPGRADE_REJECTED: "the server did not switch to WebSocket",
+    Kind.WS_PROTOCOL: "not according to the WebSocket protocol",
+    Kind.WS_CLOSE_TIMEOUT: "no end of the WebSocket connection within the limit",
     Kind.ABORTED_BY_STOP: "in flight when the run was stopped",
 }

@@ -32,6 +32,13 @@ REMEDIES: dict[Kind, str] = {
     "HTTP endpoint, or a service of another kind.",
     Kind.HEADER_CAP: "The reply's header is larger than any server should send.",
     Kind.BODY_CAP: "Measure a path with a smaller reply.",
+    Kind.BODY_MISMATCH: "The server answered, but not with what it was sent: check that the path "
+    "is an echo, or verify the length only.",
+    Kind.WS_UPGRADE_REJECTED: "Something answered in plain HTTP. Check the path, the subprotocol, "
+    "and whether a proxy in between lets upgrades through.",
+    Kind.WS_PROTOCOL: "The server breaks a rule of RFC 6455; look for it in the server's log.",
+    Kind.WS_CLOSE_TIMEOUT: "The server did not answer the close frame, or did not end the "
+    "connection after it.",
     Kind.WRITE_TIMEOUT: "The server accepts connections but reads nothing: it is overloaded, or "
     "its workers are busy.",
     Kind.WRITE_ERROR: "The server closed while the request was being sent: often a body that is "

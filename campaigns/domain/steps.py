@@ -42,19 +42,26 @@ def read_step(reader: Fields) -> Step:
     if method not in METHODS:
         reader.fail("method", f"Choose one of: {', '.join(METHODS)}.")
     path = reader.text("path", "/", limit=8000)
-    if not path.startswith("/"):
-        reader.fail("path", "A path begins with a slash, such as /login/.")
-    elif not path.isascii() or any(ch <= " " or ch == "\x7f" for ch in path):
-        reader.fail("path", "Only printable ASCII without spaces; write others as %20, %C3%A9 …")
+    if fault := path_fault(path):
+        reader.fail("path", fault)
     body = reader.text("body", "", limit=MAX_BODY_BYTES)
     if body and method in {"GET", "HEAD"}:
         reader.fail("body", f"{method} sends no body. Choose POST, or leave the body empty.")
     label = reader.text("label", "", limit=100) or f"{method} {path}"[:100]
     reader.refuse_unknown("label", "method", "path", "headers", "body")
-    return Step(label, method, path, _read_headers(reader), body)
+    return Step(label, method, path, read_headers(reader), body)
 
 
-def _read_headers(reader: Fields) -> tuple[tuple[str, str], ...]:
+def path_fault(path: str) -> str | None:
+    """What is wrong with a path, or None."""
+    if not path.startswith("/"):
+        return "A path begins with a slash, such as /login/."
+    if not path.isascii() or any(ch <= " " or ch == "\x7f" for ch in path):
+        return "Only printable ASCII without spaces; write others as %20, %C3%A9 …"
+    return None
+
+
+def read_headers(reader: Fields) -> tuple[tuple[str, str], ...]:
     raw = reader.data.get("headers", [])
     if not isinstance(raw, list | tuple) or not all(
         isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(x, str) for x in pair)

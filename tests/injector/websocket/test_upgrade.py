@@ -1,0 +1,99 @@
+"""The opening handshake, held against wsproto, and what does not open a connection."""
+
+import pytest
+from wsproto import ConnectionType, WSConnection
+from wsproto.events import AcceptConnection, Request
+
+from campaigns.domain.exchange import Exchange
+from campaigns.domain.outcomes import Kind
+from workers.injector.http1 import BadReply
+from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, make_key
+
+# The example of RFC 6455, section 1.3.
+KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+USUAL = {
+    "Upgrade": "websocket",
+    "Connection": "Upgrade",
+    "Sec-WebSocket-Accept": ACCEPT.decode(),
+}
+
+
+def head_of(fields: dict[str, str], status: str = "101 Switching Protocols") -> bytes:
+    lines = [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join([f"HTTP/1.1 {status}", *lines, "", ""]).encode()
+
+
+def test_the_accept_is_that_of_the_standard():
+    assert accept_of(KEY) == ACCEPT
+
+
+def test_keys_are_fresh():
+    assert len({make_key() for _ in range(100)}) == 100
+
+
+@pytest.mark.parametrize("chosen", [None, "chat", "superchat"])
+def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection(chosen):
+    exchange = Exchange("/feed?x=1", (("X-A", "b"),), ("chat", "superchat"))
+    key = make_key()
+    server = WSConnection(ConnectionType.SERVER)
+    server.receive_data(UpgradeRequest.of(exchange, "shop.test").bytes_with(key))
+    (event,) = server.events()
+    assert isinstance(event, Request)
+    assert (event.target, event.host) == ("/feed?x=1", "shop.test")
+    assert event.subprotocols == ["chat", "superchat"]
+    assert (b"x-a", b"b") in event.extra_headers
+    reply = server.send(AcceptConnection(subprotocol=chosen))
+    UpgradeCheck(exchange.subprotocols).check(reply, accept_of(key))
+
+
+GOOD = {
+    "as usual": USUAL,
+    "in another case": USUAL | {"Upgrade": "WebSocket", "Connection": "upgrade"},
+    "with more tokens": USUAL | {"Connection": "keep-alive, Upgrade"},
+    "a subprotocol that was offered": USUAL | {"Sec-WebSocket-Protocol": "chat"},
+}
+BAD = {
+    "no Upgrade": {name: USUAL[name] for name in USUAL if name != "Upgrade"},
+    "another Upgrade": USUAL | {"Upgrade": "h2c"},
+    "no Connection": {name: USUAL[name] for name in USUAL if name != "Connection"},
+    "another Connection": USUAL | {"Connection": "close"},
+    "no accept": {name: USUAL[name] for name in USUAL if name != "Sec-WebSocket-Accept"},
+    "the wrong accept": USUAL | {"Sec-WebSocket-Accept": accept_of(b"x").decode()},
+    "the accept in lower case": USUAL | {"Sec-WebSocket-Accept": ACCEPT.decode().lower()},
+    "the accept elsewhere": USUAL | {"Sec-WebSocket-Accept": "x", "X-Accept": ACCEPT.decode()},
+    "an extension": USUAL | {"Sec-WebSocket-Extensions": "permessage-deflate"},
+    "a subprotocol nobody offered": USUAL | {"Sec-WebSocket-Protocol": "soap"},
+}
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_it_opens(name):
+    check = UpgradeCheck(("chat",))
+    for _ in range(2):
+        check.check(head_of(GOOD[name]), ACCEPT)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_it_does_not_open(name):
+    check = UpgradeCheck(("chat",))
+    check.check(head_of(USUAL), ACCEPT)
+    for _ in range(2):
+        with pytest.raises(BadReply) as caught:
+            check.check(head_of(BAD[name]), ACCEPT)
+        assert caught.value.kind == Kind.WS_PROTOCOL
+
+
+def test_the_accept_of_an_earlier_key_does_not_open():
+    check = UpgradeCheck(())
+    check.check(head_of(USUAL), ACCEPT)
+    with pytest.raises(BadReply):
+        check.check(head_of(USUAL), accept_of(b"another key"))
+
+
+@pytest.mark.parametrize("status", ["200 OK", "301 Moved", "403 Forbidden", "426 Upgrade", "503 x"])
+def test_another_status_is_a_rejection(status):
+    with pytest.raises(BadReply) as caught:
+        UpgradeCheck(()).check(head_of(USUAL, status), ACCEPT)
+    assert (caught.value.kind, caught.value.status) == (
+        Kind.WS_UPGRADE_REJECTED, int(status.split()[0]),
+    )  # fmt: skip

@@ -1,0 +1,205 @@
+"""WebSocket frames as bytes, without input or output: what is sent, what came, what is malformed.
+
+Strict on purpose: what RFC 6455 forbids is a `ws_protocol` error, and so is every extension, for
+none is ever asked for.
+"""
+
+import codecs
+from typing import Any
+
+from campaigns.domain.outcomes import Kind
+from workers.injector.http1 import BadReply
+from workers.injector.websocket.masking import apply_mask
+
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
+MESSAGE_CAP_BYTES = 1024 * 1024
+FRAGMENT_CAP = 10_000
+NO_CODE = 1005
+_CONTROL_CAP_BYTES = 125
+_FIN, _RESERVED, _OPCODE, _MASKED, _LENGTH = 0x80, 0x70, 0x0F, 0x80, 0x7F
+_CODES_OF_THE_RFC = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015)})
+
+# (TEXT or BINARY, payload), (PING or PONG, payload), (CLOSE, code)
+Event = tuple[int, Any]
+
+
+def is_close_code(code: int) -> bool:
+    """Whether a close frame may carry this code."""
+    return code in _CODES_OF_THE_RFC or 3000 <= code <= 4999
+
+
+def encode_frame(
+    opcode: int, payload: bytes, key: bytes | None = None, *, is_final: bool = True
+) -> bytes:
+    """One frame; a client gives a masking key, a server gives none."""
+    first = opcode | (_FIN if is_final else 0)
+    masked = 0 if key is None else _MASKED
+    size = len(payload)
+    if size <= _CONTROL_CAP_BYTES:
+        head = bytes((first, masked | size))
+    elif size < 1 << 16:
+        head = bytes((first, masked | 126)) + size.to_bytes(2, "big")
+    else:
+        head = bytes((first, masked | 127)) + size.to_bytes(8, "big")
+    return head + payload if key is None else head + key + apply_mask(payload, key)
+
+
+def close_payload(code: int, reason: str = "") -> bytes:
+    return code.to_bytes(2, "big") + reason.encode()
+
+
+class FrameReader:
+    """Takes bytes as they come and gives what is complete: messages and control frames.
+
+    A client reads frames without mask, a server (`expects_mask`) masked ones only.
+    """
+
+    __slots__ = (
+        "_buffer", "_decoder", "_expects_mask", "_n_fragments", "_opcode", "_parts", "_size",
+        "is_closed",
+    )  # fmt: skip
+
+    def __init__(self, *, expects_mask: bool = False):
+        self._buffer = b""
+        self._expects_mask = expects_mask
+        self._opcode = 0
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._n_fragments = 0
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self.is_closed = False
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that these bytes complete. Raises BadReply."""
+        self._buffer = self._buffer + data if self._buffer else data
+        events: list[Event] = []
+        at = 0
+        while not self.is_closed:
+            frame = self._frame_at(at)
+            if frame is None:
+                break
+            first, payload, at = frame
+            event = self._take(first, payload)
+            if event is not None:
+                events.append(event)
+        self._buffer = b"" if self.is_closed else self._buffer[at:]
+        return events
+
+    def _frame_at(self, at: int) -> tuple[int, bytes, int] | None:
+        """(first byte, payload, where the next frame begins); None where it has not all come."""
+        buffer = self._buffer
+        there = len(buffer) - at
+        if there < 1:
+            return None
+        first = buffer[at]
+        self._check_first(first)
+        if there < 2:
+            return None
+        second = buffer[at + 1]
+        self._check_second(first, second)
+        sized = self._size_at(at + 2, second & _LENGTH)
+        if sized is None:
+            return None
+        size, begin = sized
+        self._check_size(first, size)
+        key_at, begin = begin, begin + (4 if self._expects_mask else 0)
+        if len(buffer) < begin + size:
+            return None
+        payload = buffer[begin : begin + size]
+        if self._expects_mask:
+            payload = apply_mask(payload, buffer[key_at:begin])
+        return first, payload, begin + size
+
+    def _check_first(self, first: int) -> None:
+        opcode = first & _OPCODE
+        if first & _RESERVED:
+            raise _bad("a reserved bit is set, but no extension was agreed")
+        if opcode >= CLOSE:
+            if opcode > PONG:
+                raise _bad(f"opcode {opcode:#x} is reserved")
+            if not first & _FIN:
+                raise _bad("a control frame in fragments")
+        elif opcode > BINARY:
+            raise _bad(f"opcode {opcode:#x} is reserved")
+        elif opcode == CONTINUATION and not self._opcode:
+            raise _bad("a continuation of nothing")
+        elif opcode != CONTINUATION and self._opcode:
+            raise _bad("a new message in the middle of another")
+
+    def _check_second(self, first: int, second: int) -> None:
+        if bool(second & _MASKED) != self._expects_mask:
+            raise _bad("a frame without mask" if self._expects_mask else "a masked frame")
+        if first & CLOSE and second & _LENGTH > _CONTROL_CAP_BYTES:
+            raise _bad(f"a control frame of more than {_CONTROL_CAP_BYTES} bytes")
+
+    def _size_at(self, at: int, short: int) -> tuple[int, int] | None:
+        """(bytes of the payload, where mask or payload begin), once the length has come."""
+        if short < 126:
+            return short, at
+        width = 2 if short == 126 else 8
+        if len(self._buffer) < at + width:
+            return None
+        size = int.from_bytes(self._buffer[at : at + width], "big")
+        if size >> 63:
+            raise _bad("a length of 2^63 or more")
+        if size < (126 if width == 2 else 1 << 16):
+            raise _bad(f"a length of {size} written in {width} bytes")
+        return size, at + width
+
+    def _check_size(self, first: int, size: int) -> None:
+        if not first & CLOSE and self._size + size > MESSAGE_CAP_BYTES:
+            raise BadReply(Kind.BODY_CAP, f"a message of more than {MESSAGE_CAP_BYTES:,} bytes")
+
+    def _take(self, first: int, payload: bytes) -> Event | None:
+        opcode = first & _OPCODE
+        if opcode == CLOSE:
+            self.is_closed = True
+            return CLOSE, _close_code(payload)
+        if opcode >= CLOSE:
+            return opcode, payload
+        if first & _FIN and not self._opcode:
+            if opcode == TEXT:
+                _check_text(codecs.getincrementaldecoder("utf-8")(), payload, is_last=True)
+            return opcode, payload
+        return self._take_fragment(opcode, payload, is_last=bool(first & _FIN))
+
+    def _take_fragment(self, opcode: int, payload: bytes, *, is_last: bool) -> Event | None:
+        if opcode != CONTINUATION:
+            self._opcode = opcode
+            self._decoder = codecs.getincrementaldecoder("utf-8")() if opcode == TEXT else None
+        self._n_fragments += 1
+        if self._n_fragments > FRAGMENT_CAP:
+            raise BadReply(Kind.BODY_CAP, f"a message in more than {FRAGMENT_CAP:,} fragments")
+        if self._decoder is not None:
+            _check_text(self._decoder, payload, is_last=is_last)
+        self._parts.append(payload)
+        self._size += len(payload)
+        if not is_last:
+            return None
+        event = self._opcode, b"".join(self._parts)
+        self._opcode = self._size = self._n_fragments = 0
+        self._parts = []
+        return event
+
+
+def _check_text(decoder: codecs.IncrementalDecoder, payload: bytes, *, is_last: bool) -> None:
+    try:
+        decoder.decode(payload, is_last)
+    except UnicodeDecodeError as error:
+        raise _bad(f"text that is not UTF-8: {error.reason}") from None
+
+
+def _close_code(payload: bytes) -> int:
+    if not payload:
+        return NO_CODE
+    if len(payload) == 1:
+        raise _bad("a close frame with half a code")
+    code = int.from_bytes(payload[:2], "big")
+    if not is_close_code(code):
+        raise _bad(f"close code {code} may not be sent")
+    _check_text(codecs.getincrementaldecoder("utf-8")(), payload[2:], is_last=True)
+    return code
+
+
+def _bad(detail: str) -> BadReply:
+    return BadReply(Kind.WS_PROTOCOL, detail)

@@ -1,0 +1,102 @@
+"""The opening handshake: the request, and whether a reply opens the connection."""
+
+import base64
+import hashlib
+import os
+from dataclasses import dataclass
+
+from campaigns.domain.exchange import Exchange
+from campaigns.domain.outcomes import Kind
+from workers.injector.http1 import BadReply, Head, parse_head
+
+_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_KNOWN_CAP = 64
+
+
+def make_key() -> bytes:
+    """A fresh Sec-WebSocket-Key."""
+    return base64.b64encode(os.urandom(16))
+
+
+def accept_of(key: bytes) -> bytes:
+    """The Sec-WebSocket-Accept that answers a key."""
+    return base64.b64encode(hashlib.sha1(key + _GUID, usedforsecurity=False).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class UpgradeRequest:
+    """The request in two halves; the key goes between them."""
+
+    before: bytes
+    after: bytes
+
+    @classmethod
+    def of(cls, exchange: Exchange, host_header: str) -> "UpgradeRequest":
+        given = {name.lower() for name, _ in exchange.headers}
+        lines = [f"GET {exchange.path} HTTP/1.1", f"Host: {host_header}"]
+        if "user-agent" not in given:
+            lines.append("User-Agent: benchsite")
+        lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
+        if exchange.subprotocols:
+            lines.append(f"Sec-WebSocket-Protocol: {', '.join(exchange.subprotocols)}")
+        lines += [f"{name}: {value}" for name, value in exchange.headers]
+        before = "\r\n".join([*lines, "Sec-WebSocket-Key: "]).encode("latin-1")
+        return cls(before, b"\r\n\r\n")
+
+    def bytes_with(self, key: bytes) -> bytes:
+        return self.before + key + self.after
+
+
+class UpgradeCheck:
+    """Whether a head opens the connection. What was parsed once is known by all but its accept."""
+
+    __slots__ = ("_known", "_subprotocols")
+
+    def __init__(self, subprotocols: tuple[str, ...]):
+        self._subprotocols = subprotocols
+        self._known: set[tuple[bytes, bytes]] = set()
+
+    def check(self, head: bytes, accept: bytes) -> None:
+        """Raises BadReply unless `head` is a 101 that answers our request in every point."""
+        before, _, after = head.partition(accept)
+        if (before, after) in self._known and after:
+            return
+        parsed = parse_head(head, "GET")
+        if parsed.status != 101:
+            raise UpgradeRejected(parsed)
+        self._check_headers(parsed, accept.decode())
+        if len(self._known) < _KNOWN_CAP:
+            self._known.add((before, after))
+
+    def _check_headers(self, head: Head, accept: str) -> None:
+        if _tokens(head, "upgrade") != ["websocket"]:
+            raise _bad("101 without Upgrade: websocket")
+        if "upgrade" not in _tokens(head, "connection"):
+            raise _bad("101 without Connection: Upgrade")
+        if _values(head, "sec-websocket-accept") != [accept]:
+            raise _bad("Sec-WebSocket-Accept does not answer the key")
+        if _values(head, "sec-websocket-extensions"):
+            raise _bad("an extension that was not asked for")
+        chosen = _values(head, "sec-websocket-protocol")
+        if len(chosen) > 1 or not set(chosen) <= set(self._subprotocols):
+            raise _bad(f"subprotocol {', '.join(chosen)[:60]} was not offered")
+
+
+class UpgradeRejected(BadReply):
+    """An HTTP reply other than 101."""
+
+    def __init__(self, head: Head):
+        self.status = head.status
+        super().__init__(Kind.WS_UPGRADE_REJECTED, f"{head.status} {head.reason}"[:100])
+
+
+def _values(head: Head, wanted: str) -> list[str]:
+    return [value for name, value in head.headers if name.lower() == wanted]
+
+
+def _tokens(head: Head, wanted: str) -> list[str]:
+    return [token.strip().lower() for value in _values(head, wanted) for token in value.split(",")]
+
+
+def _bad(detail: str) -> BadReply:
+    return BadReply(Kind.WS_PROTOCOL, detail)
