@@ -5,7 +5,9 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan import MAX_BODY_BYTES, USES, ConnectionMode, Model
-from campaigns.forms.requests import RequestFields, text_widget, write_headers
+from campaigns.forms.numbers import number
+from campaigns.forms.plan_steps import StepsFields, initial_steps
+from campaigns.forms.requests import text_widget
 
 MODELS = [
     (Model.OVER, "Spread over a time"),
@@ -51,7 +53,7 @@ def _number_field(label: str, name: str, help_text: str = "") -> forms.CharField
     )
 
 
-class PlanForm(RequestFields):
+class PlanForm(StepsFields):
     name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
     body_file = forms.FileField(
         required=False,
@@ -126,9 +128,10 @@ class PlanForm(RequestFields):
         `base` is the version being edited: what the form does not show of it stays as it is.
         """
         data = self.cleaned_data
-        first, *others = base["steps"] if base else [{}]
         return {
-            "steps": [{**self.step(), "label": _own_label(first)}, *others],
+            **(base or {}),
+            "steps": self.steps(),
+            "order": self.order(),
             "load": self._load(),
             "connection_mode": data["connection_mode"],
             "timeouts": {name: number(data[name]) for name in ("connect_s", "tls_s", "total_s")},
@@ -155,22 +158,13 @@ class PlanForm(RequestFields):
         return {"model": model, **{name: number(data[name]) for name in sorted(used)}}
 
 
-def _own_label(step: dict[str, Any]) -> str:
-    """A label that somebody gave; one made of method and path is made anew."""
-    label = step.get("label", "")
-    return "" if label == f"{step.get('method')} {step.get('path')}"[:100] else label
-
-
 def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """The form's values for a stored plan."""
-    step, load = spec["steps"][0], spec["load"]
+    load = spec["load"]
     numbers = {**load, **spec["timeouts"], "warm_up_s": spec["warm_up_s"]}
     return {
         "name": name,
-        "method": step["method"],
-        "path": step["path"],
-        "headers": write_headers(step["headers"]),
-        "body": step["body"],
+        **initial_steps(spec),
         "model": load["model"],
         "stop": "duration" if load.get("duration_s") else "requests",
         "connection_mode": spec["connection_mode"],
@@ -181,24 +175,3 @@ def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
             if numbers.get(key) is not None
         },
     }
-
-
-def number(text: str) -> int | float | str | None:
-    """A number where the text is one; else the text, for the domain to say what is wrong."""
-    text = text.strip().replace(",", "") if _has_thousands(text) else text.strip()
-    if not text:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def _has_thousands(text: str) -> bool:
-    """1,000 is a thousand; 0,5 is not a number that we guess at."""
-    groups = text.strip().split(",")
-    return len(groups) > 1 and all(len(group) == 3 and group.isdigit() for group in groups[1:])

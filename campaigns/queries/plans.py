@@ -4,7 +4,8 @@ from typing import Any
 
 from django.db.models import Max, OuterRef, Subquery
 
-from campaigns.domain.plan import Load, Model
+from campaigns.domain.plan import Load, Model, OrderKind
+from campaigns.domain.plan import Plan as PlanValue
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Actor
 
@@ -74,6 +75,22 @@ def load_words(load: Load) -> str:
         case Model.SEQUENTIAL:
             return f"one after another, {until}"
     return f"{load.connections:,} connections, {until}"
+
+
+def order_words(plan: PlanValue) -> str:
+    """The order of the steps in words; "" where there is only one."""
+    order = plan.order
+    if len(plan.steps) == 1:
+        return ""
+    match order.kind:
+        case OrderKind.BLOCKS:
+            return f"in blocks of {order.block_repeat:,} requests"
+        case OrderKind.RANDOM:
+            return "at random, by the recorded seed"
+        case OrderKind.WEIGHTED:
+            weights = " : ".join(f"{weight:g}" for weight in order.weights)
+            return f"at random by weights {weights}, by the recorded seed"
+    return "in turns"
 
 
 def _flat(value: Any, path: str = "") -> dict[str, Any]:

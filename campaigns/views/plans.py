@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan import planned_duration_s, planned_requests
 from campaigns.domain.presets import PRESETS
+from campaigns.forms.plan_steps import ORDER_WORDS
 from campaigns.forms.plans import MODEL_WORDS, MODELS, PlanForm
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Action, require
@@ -83,6 +84,7 @@ def plan_detail(request, plan: int):
         "spec": value.to_json(),
         "model": dict(MODELS)[value.load.model],
         "load_words": queries.load_words(value.load),
+        "order_words": queries.order_words(value),
         "n_requests": planned_requests(value.load),
         "duration_s": planned_duration_s(value.load),
         "may": rights_in(found.project, actor),
@@ -134,7 +136,7 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "presets": PRESETS.values(),
         "preset": preset,
         "model_words": MODEL_WORDS,
-        "n_steps": len(plan.latest.spec["steps"]) if plan else 1,
+        "order_words": ORDER_WORDS,
     }
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "plans/form.html", context, status=status)

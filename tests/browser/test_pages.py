@@ -45,6 +45,26 @@ def test_the_curve_and_the_estimate_follow_what_is_typed(signed_in, project):
     assert "Fill in the load" in curve.inner_text()
 
 
+def test_steps_are_added_moved_and_removed(signed_in, project):
+    page = signed_in
+    page.goto(f"{project}plans/new/?preset=smoke")
+    page.locator("#id_path").fill("/a")
+    for number, path in ((2, "/b"), (3, "/c")):
+        page.get_by_role("button", name="Add a step").click()
+        page.locator(f"[name=step{number}_path]").fill(path)
+    page.locator("[data-step]").nth(2).get_by_role("button", name="Move this step up").click()
+    page.locator("[data-step]").nth(0).get_by_role("button", name="Remove").click()
+    assert page.locator("#id_path").input_value() == "/c"
+    page.locator("[name=order_kind][value=blocks]").check(force=True)
+    page.locator("#id_block_repeat").fill("25")
+    page.get_by_role("button", name="Make plan").click()
+    page.wait_for_url(re.compile(r"/plans/\d+/"))
+    text = page.locator("main").inner_text()
+    assert text.index("GET /c") < text.index("GET /b")
+    assert "GET /a" not in text
+    assert "in blocks of 25 requests" in text
+
+
 def test_the_chosen_theme_is_there_before_the_first_paint_of_the_next_page(signed_in):
     signed_in.get_by_role("banner").locator("summary").last.click()
     signed_in.get_by_text("Dark", exact=True).click()

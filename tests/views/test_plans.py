@@ -109,7 +109,7 @@ def test_an_edit_makes_a_version_and_an_unchanged_one_does_not(as_editor, projec
     assert version.plan.latest.spec["load"]["requests"] == 1000
 
 
-def test_an_edit_keeps_the_steps_and_labels_that_the_form_does_not_show(as_editor, project):
+def test_an_edit_of_the_load_keeps_the_steps_and_their_labels(as_editor, project):
     spec = plan_spec()
     spec["steps"] = [*spec["steps"], {"method": "GET", "path": "/second"}]
     version = make_plan(project, "P", spec)

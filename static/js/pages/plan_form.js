@@ -3,6 +3,7 @@
 import { drawLoadCurves } from "../charts/load_curve.js";
 import { isComplete, loadCurve, readNumber } from "../lib/load.js";
 import { curveSentence, estimate } from "../lib/load_words.js";
+import { initSteps } from "../lib/steps.js";
 
 const USES = {
   closed: ["connections"],
@@ -81,5 +82,6 @@ form.addEventListener("input", () => {
   showBodyHint();
 });
 window.addEventListener("resize", update);
+initSteps(form);
 update();
 showBodyHint();

@@ -1,0 +1,204 @@
+"""The steps of a plan in its form: the first has plain field names, the k-th a stepK_ before.
+
+Pages add, remove and move steps by moving values between these fields. A further step whose path is
+empty is left out, so that steps can be removed without a script too.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from campaigns.domain.plan import MAX_STEPS, METHODS, OrderKind
+from campaigns.forms.numbers import number
+from campaigns.forms.requests import RequestFields, area, read_headers, text_widget, write_headers
+
+ORDERS = [
+    (OrderKind.ROUND_ROBIN, "In turns"),
+    (OrderKind.BLOCKS, "In blocks"),
+    (OrderKind.RANDOM, "At random"),
+    (OrderKind.WEIGHTED, "By weight"),
+]
+ORDER_WORDS = {
+    OrderKind.ROUND_ROBIN: "Request 1 sends step 1, request 2 step 2, and so on.",
+    OrderKind.BLOCKS: "Many requests of step 1, then as many of step 2: file sets one by one.",
+    OrderKind.RANDOM: "Every step equally often, drawn by the campaign's recorded seed.",
+    OrderKind.WEIGHTED: "Drawn by the recorded seed; a step of weight 3 three times as often as "
+    "one of weight 1.",
+}
+_BLANK = "step0_"
+_STEP_FIELDS = ("label", "method", "path", "headers", "body", "weight")
+
+
+@dataclass(frozen=True, slots=True)
+class StepBlock:
+    """The bound fields of one step, for the template: number, label, method, path …"""
+
+    number: int
+    fields: dict[str, Any]
+    prefix: str
+
+
+def step_fields() -> dict[str, forms.Field]:
+    """The fields of one further step; a missing one is the domain's to complain about."""
+    return {
+        "label": forms.CharField(
+            label="Name", required=False, max_length=100, widget=text_widget("input-name")
+        ),
+        "method": forms.ChoiceField(
+            label="Method", choices=[(each, each) for each in METHODS], initial="GET"
+        ),
+        "path": forms.CharField(
+            label="Path", required=False, max_length=8000, widget=text_widget("input-wide")
+        ),
+        "headers": forms.CharField(label="Headers", required=False, widget=area(2)),
+        "body": forms.CharField(label="Body", required=False, strip=False, widget=area(4)),
+        "weight": forms.CharField(
+            label="Weight",
+            required=False,
+            initial="1",
+            widget=text_widget("", inputmode="decimal"),
+        ),
+    }
+
+
+def prefix_of(index: int) -> str:
+    return f"step{index + 1}_" if index else ""
+
+
+class StepsFields(RequestFields):
+    """`RequestFields` is the first step; the others are made as `n_steps` says."""
+
+    n_steps = forms.IntegerField(required=False, initial=1, widget=forms.HiddenInput)
+    label = forms.CharField(
+        label="Name", required=False, max_length=100, widget=text_widget("input-name")
+    )
+    weight = step_fields()["weight"]
+    order_kind = forms.ChoiceField(
+        choices=ORDERS,
+        initial=OrderKind.ROUND_ROBIN,
+        required=False,
+        label="Order",
+        widget=forms.RadioSelect,
+    )
+    block_repeat = forms.CharField(
+        required=False,
+        initial="1000",
+        label="Requests in a block",
+        widget=text_widget("", inputmode="decimal"),
+    )
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._indices: list[int] = []
+        for index in range(1, self.step_count):
+            self._add_step(prefix_of(index))
+
+    @property
+    def step_count(self) -> int:
+        given = self.data.get("n_steps") if self.is_bound else self.initial.get("n_steps")
+        try:
+            return max(1, min(MAX_STEPS, int(given or 1)))
+        except ValueError:
+            return 1
+
+    def _add_step(self, prefix: str) -> None:
+        for name, made in step_fields().items():
+            self.fields[prefix + name] = made
+
+    @property
+    def step_blocks(self) -> list[StepBlock]:
+        return [self._block(index + 1, prefix_of(index)) for index in range(self.step_count)]
+
+    @property
+    def blank_step(self) -> StepBlock:
+        """What the page copies to add a step."""
+        return BlankStep().block
+
+    def _block(self, number_: int, prefix: str) -> StepBlock:
+        return StepBlock(number_, {name: self[prefix + name] for name in _STEP_FIELDS}, prefix)
+
+    def steps(self) -> list[dict[str, Any]]:
+        """The steps as the plan's JSON has them."""
+        data = self.cleaned_data
+        self._indices = [
+            index
+            for index in range(self.step_count)
+            if not index or data.get(f"{prefix_of(index)}path")
+        ]
+        return [self._step_at(prefix_of(index)) for index in self._indices]
+
+    def _step_at(self, prefix: str) -> dict[str, Any]:
+        data = self.cleaned_data
+        return {
+            "label": data[f"{prefix}label"],
+            "method": data[f"{prefix}method"],
+            "path": data[f"{prefix}path"] or "/",
+            "headers": read_headers(data[f"{prefix}headers"]),
+            "body": data[f"{prefix}body"].replace("\r\n", "\n"),
+        }
+
+    def order(self) -> dict[str, Any]:
+        """The plan's order; call after `steps`, which says which steps there are."""
+        data = self.cleaned_data
+        kind = data["order_kind"] or OrderKind.ROUND_ROBIN
+        if kind == OrderKind.BLOCKS:
+            return {"kind": kind, "block_repeat": number(data["block_repeat"])}
+        if kind == OrderKind.WEIGHTED:
+            weights = [data[f"{prefix_of(index)}weight"] for index in self._indices]
+            return {"kind": kind, "weights": [number(weight) for weight in weights]}
+        return {"kind": kind}
+
+    def take_errors(self, errors: dict[str, str]) -> None:
+        super().take_errors({self._place(path): text for path, text in errors.items()})
+
+    def _place(self, path: str) -> str:
+        """steps.2.path is step3_path where no step was left out."""
+        if path.startswith("order.weights"):
+            return "order_kind"
+        parts = path.split(".")
+        if parts[0] != "steps" or len(parts) < 3:
+            return path
+        name = f"{prefix_of(self._indices[int(parts[1])])}{parts[2]}"
+        return name if name in self.fields else path
+
+
+class BlankStep(StepsFields):
+    def __init__(self):
+        super().__init__()
+        self._add_step(_BLANK)
+
+    @property
+    def block(self) -> StepBlock:
+        return self._block(0, _BLANK)
+
+
+def initial_steps(spec: dict[str, Any]) -> dict[str, Any]:
+    """The form's values for the steps of a stored plan and their order."""
+    order = spec["order"]
+    values: dict[str, Any] = {"n_steps": len(spec["steps"]), "order_kind": order["kind"]}
+    if order["kind"] == OrderKind.BLOCKS:
+        values["block_repeat"] = str(order["block_repeat"])
+    for index, step in enumerate(spec["steps"]):
+        weight = order["weights"][index] if order["weights"] else 1
+        values |= {
+            prefix_of(index) + name: value for name, value in _initial_step(step, weight).items()
+        }
+    return values
+
+
+def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
+    return {
+        "label": own_label(step),
+        "method": step["method"],
+        "path": step["path"],
+        "headers": write_headers(step["headers"]),
+        "body": step["body"],
+        "weight": f"{weight:g}",
+    }
+
+
+def own_label(step: dict[str, Any]) -> str:
+    """A label that somebody gave; one made of method and path is made anew."""
+    label = step.get("label", "")
+    return "" if label == f"{step.get('method')} {step.get('path')}"[:100] else label
