@@ -216,10 +216,9 @@ class Worker:
                 self.connection.recv(1)
         except _NOT_YET:
             return  # a session ticket, or half a record
-        except ssl.SSLEOFError:
-            self.request.events["tls_ragged_eof"].append(now())
-        except OSError:
-            pass
+        except OSError as error:
+            if faults.is_ragged(error):
+                self.request.events["tls_ragged_eof"].append(now())
         self.drop_connection()
 
     def _fail(
@@ -234,7 +233,7 @@ class Worker:
         self.drop_connection()
         if is_kept and kind in _CLOSED_BY_SERVER and not received and request.is_idempotent:
             # The server closed an idle connection just when we used it again: nobody's failure.
-            if isinstance(error, ssl.SSLEOFError):
+            if faults.is_ragged(error):
                 request.events["tls_ragged_eof"].append(now())
             request.recorder.extra_sent_bytes += request.size_bytes if sent else 0
             return self.attempt(request, intended, start)
@@ -252,7 +251,7 @@ def kind_of(error: Exception, sent: int, received: int) -> Kind:
     """The one kind of a failed attempt."""
     if isinstance(error, AttemptFailed | BadReply):
         return error.kind
-    if isinstance(error, ssl.SSLEOFError):
+    if faults.is_ragged(error):
         return Kind.EOF_MID_BODY if received else Kind.EOF_BEFORE_REPLY
     if isinstance(error, OSError):
         return faults.of_read(error) if sent else faults.of_write(error)

@@ -178,12 +178,11 @@ class Dialler:
         def is_closed() -> bool:
             try:
                 return not connection.recv(4096)
-            except ssl.SSLEOFError:
-                note_ragged(now())
-                return True
             except (ssl.SSLWantReadError, BlockingIOError):
                 return False
-            except OSError:
+            except OSError as error:
+                if faults.is_ragged(error):
+                    note_ragged(now())
                 return True
 
         def look() -> None:
@@ -212,4 +211,6 @@ def make_tls_context(verify: bool) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     context.set_alpn_protocols(["http/1.1"])
+    # Python 3.11.2 (Debian 12) would have OpenSSL take a missing close_notify for a proper end.
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
     return context

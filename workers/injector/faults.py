@@ -41,6 +41,13 @@ def of_handshake(error: OSError) -> Kind:
     return Kind.RESET if error.errno in _RESETS else Kind.TLS_HANDSHAKE
 
 
+def is_ragged(error: BaseException) -> bool:
+    """Whether TCP ended without TLS having ended; Python 3.11.2 has no class of its own for it."""
+    return isinstance(error, ssl.SSLEOFError) or (
+        isinstance(error, ssl.SSLError) and error.reason == "UNEXPECTED_EOF_WHILE_READING"
+    )
+
+
 def of_write(error: OSError) -> Kind:
     return Kind.RESET if error.errno in _RESETS else Kind.WRITE_ERROR
 
