@@ -291,8 +291,15 @@ LOG_LEVEL = env_choice("BENCHSITE_LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERRO
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"no_share_tokens": {"()": "benchsite.logs.NoShareTokens"}},
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["no_share_tokens"],
+        }
+    },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {"axes": {"level": "WARNING"}},
 }
