@@ -45,7 +45,7 @@ def ours(case: Case, server: Server) -> tuple[list[str], Callable[[str], int]]:
     command = [*_OURS, server.url(case.scheme), "--json", "--insecure"]
     command += ["--connections", str(CONNECTIONS), "--duration", str(DURATION_S)]
     command += ["--new-connection"] if case.is_new else []
-    return command, lambda output: json.loads(output)["ok"]
+    return command, lambda output: json.loads(output)["counters"]["ok"]
 
 
 def wrk(case: Case, server: Server) -> tuple[list[str], Callable[[str], int]]:

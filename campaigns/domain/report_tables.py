@@ -18,10 +18,15 @@ _SHOWN_PARTS = ("lateness", *PARTS, "response", "service")
 _VITALS = (
     ("cpu_share", "CPU of the process", "% of a core", 100),
     ("other_cpu_share", "CPU of others", "% of the machine", 100),
+    ("steal_share", "CPU stolen", "% of the machine", 100),
     ("run_delay_share", "waiting for a CPU", "%", 100),
     ("hub_lag_max_us", "longest standstill", "ms", 1e-3),
+    ("gc_pause_max_us", "longest garbage collection", "ms", 1e-3),
     ("lateness_p99_us", "lateness p99", "ms", 1e-3),
+    ("own_delay_p99_us", "own delay p99", "ms", 1e-3),
     ("open_connections", "open connections", "", 1),
+    ("open_files_share", "open files", "% of the limit", 100),
+    ("ports_share", "local ports taken", "%", 100),
     ("rss_bytes", "memory", "MB", 1e-6),
 )
 

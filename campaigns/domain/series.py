@@ -104,10 +104,17 @@ def _ms(value_us: float | None) -> float | None:
 VITALS = (
     "cpu_share",
     "other_cpu_share",
+    "steal_share",
     "run_delay_share",
     "hub_lag_max_us",
     "lateness_p99_us",
+    "own_delay_p99_us",
+    "gc_pause_max_us",
+    "gc_share",
     "open_connections",
+    "open_files",
+    "open_files_share",
+    "ports_share",
     "rss_bytes",
 )
 _WINDOW = 5

@@ -31,7 +31,10 @@ COUNTERS = (
 )
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
 PARTS = ("dns", "connect", "tls", "send", "wait", "receive")
-TIMINGS = ("response", "service", "lateness", *PARTS, "failed")
+# lateness = own_delay + slot_wait: the injector's own fault, and waiting for a free connection
+# (only of those that waited). hub_lag is of the injector's event loop, not of attempts.
+LATENESS = ("lateness", "own_delay", "slot_wait")
+TIMINGS = ("response", "service", *LATENESS, *PARTS, "failed", "hub_lag")
 
 
 @dataclass(slots=True)

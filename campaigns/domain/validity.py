@@ -30,8 +30,15 @@ LIMITS: dict[str, Limits] = {
     "cpu": Limits(0.60, 0.85),
     "cpu_5s": Limits(0.80, 0.95),
     "run_delay": Limits(0.10, 0.20),
-    "hub_lag": Limits(100_000, 1_000_000),
+    "hub_lag": Limits(100_000, 400_000),
+    "hub_lag_p99": Limits(5_000, 25_000),
+    "steal": Limits(0.02, 0.10),
     "other_cpu": Limits(0.20, 0.50),
+    "gc_pause": Limits(10_000, 100_000),
+    "gc_share": Limits(0.01, 0.05),
+    "open_files": Limits(0.70, 0.95),
+    "ports": Limits(0.70, None),
+    "slot_wait": Limits(0.001, None),
     "injector_exhausted": Limits(None, 0),
     "little": Limits(0.05, 0.20),
     "missing_seconds": Limits(0.0, 0.01),
@@ -84,7 +91,18 @@ _SENTENCES: dict[str, str] = {
     "run_delay": "{who} waited for a CPU {value} of the time (limit {limit}): other "
     "programs ran in its place.",
     "hub_lag": "{who} stood still for {value} (limit {limit}).",
+    "hub_lag_p99": "{who} was slow to react ({measure} {value}, limit {limit}): its own delay is "
+    "in the response times.",
+    "steal": "The hypervisor kept {value} of {whose} CPU for others (limit {limit}).",
     "other_cpu": "Other programs took {value} of {whose} machine (limit {limit}).",
+    "gc_pause": "{who} collected garbage for {value} (limit {limit}) and stood still meanwhile.",
+    "gc_share": "{who} collected garbage {value} of the time (limit {limit}).",
+    "open_files": "{who} had {value} of its open files in use (limit {limit}): raise the limit "
+    "(ulimit -n).",
+    "ports": "{value} of the local ports of {whose} machine were taken (limit {limit}): more "
+    "connections may fail there.",
+    "slot_wait": "{value} of the requests waited because all connections were busy (limit "
+    "{limit}): the target did not keep up, and the waiting is in the response times.",
     "injector_exhausted": "The injector's machine ran out of descriptors or ports ({value} "
     "requests): the target is not to blame.",
     "little": "Requests in flight and response times disagree by {value} (limit {limit}): part of "
@@ -96,7 +114,7 @@ _SENTENCES: dict[str, str] = {
     "co_located": "The target runs on the injector's own machine: they share its CPU, and the "
     "network is left out.",
 }
-_TIMES = {"lateness_p99", "hub_lag"}
+_TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause"}
 _COUNTS = {"too_few_requests", "injector_exhausted"}
 _LESS_IS_WORSE = {"too_few_requests", "sent_share"}
 

@@ -10,12 +10,13 @@ from django.conf import settings
 from django.db import transaction
 
 from campaigns.domain.lifecycle import Outcome, ShardState, Validity
+from campaigns.domain.observations import headline_us, observe
 from campaigns.domain.plan import Plan, planned_duration_s
 from campaigns.domain.series import points_of, vitals_of
 from campaigns.domain.snapshot import Second, Total
 from campaigns.domain.validity import judge, limits_with
 from campaigns.models import Run, RunSummary, Shard, ShardSecond
-from campaigns.services.observations import headline_us, observe
+from campaigns.services.observations import seen_of
 
 
 @transaction.atomic
@@ -53,9 +54,8 @@ def summarise_run(run: Run) -> RunSummary:
 def judge_run(run: Run, summary: RunSummary) -> tuple[Validity, list[dict[str, Any]]]:
     """Whether the run's numbers may be believed, and the reasons, worst first."""
     total = Total.from_json(summary.total)
-    return judge(
-        observe(run, summary, total), limits_with(settings.VALIDITY_LIMITS), headline_us(total)
-    )
+    observed = observe(seen_of(run, summary, total))
+    return judge(observed, limits_with(settings.VALIDITY_LIMITS), headline_us(total))
 
 
 def measured_s(run: Run, shards: list[Shard], series: list[dict[str, Any]]) -> float:

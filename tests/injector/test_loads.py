@@ -7,6 +7,7 @@ import time
 import pytest
 
 from campaigns.domain.outcomes import Kind
+from campaigns.domain.plan import Plan
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
 from workers.injector.connection import now
 from workers.injector.engine import Engine
@@ -257,10 +258,10 @@ class Kept:
     """An engine's output that keeps what it is given."""
 
     def __init__(self):
-        self.result = Result()
+        self.result = Result(Plan.from_json(make_order(80)["plan"]))
 
     def second(self, second):
-        self.result.seconds.append(second)
+        self.result.rows.append((0, second))
 
 
 @pytest.mark.parametrize(

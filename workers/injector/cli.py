@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from campaigns.domain.lifecycle import Validity
 from campaigns.domain.outcomes import Kind
 from campaigns.domain.plan import METHODS, ConnectionMode
 from campaigns.domain.snapshot import Second, Total
@@ -79,7 +80,7 @@ def main(arguments: list[str]) -> int:
         print(f"{parser.prog}: {error}{_advice(error)}", file=sys.stderr)
         return REFUSED
     print(_report(options, order, result))
-    return INVALID if result.client_errors else OK
+    return INVALID if result.verdict[0] == Validity.INVALID else OK
 
 
 def _advice(error: Exception) -> str:

@@ -13,7 +13,7 @@ from gevent.event import Event
 from campaigns.domain import arrivals
 from campaigns.domain.plan import ConnectionMode
 from campaigns.domain.snapshot import Second, Timing, Total
-from workers.injector import http1
+from workers.injector import http1, machine
 from workers.injector.attempt import Request, Worker, interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.guard import Guard, resolve
@@ -21,7 +21,7 @@ from workers.injector.loads import ClosedLoad, Load, OpenLoad
 from workers.injector.order import Order, Refusal
 from workers.injector.recorder import StepRecorder
 from workers.injector.script import in_order
-from workers.injector.vitals import Vitals, cpu_s
+from workers.injector.vitals import HubLag, Vitals, cpu_s
 
 SWEEP_S = 0.05
 LAG_S = 0.01
@@ -47,14 +47,14 @@ class Engine:
         self._guard = Guard(order.endpoint, order.allowed)
         self._over = Event()
         self._total = Total()
-        self._vitals = Vitals()
+        self._vitals: Vitals | None = None
+        self._hub_lag = HubLag(int(LAG_S * NS))
         self._recorders: list[StepRecorder] = []
         self._load: Load | None = None
         self._dialler: Dialler | None = None
         self._total_ns = int(order.plan.timeouts.total_s * NS)
         self._zero_ns = 0
         self._next_second = 0
-        self._lag_due_ns = 0
         self._stop_reason: str | None = None
         self._abort_at_ns: int | None = None
 
@@ -68,6 +68,8 @@ class Engine:
         requests = [self._make_request(number) for number in range(len(order.plan.steps))]
         ordered = in_order(requests, order.plan.order, order.seed)
         self._load = self._make_load(ordered, n_connections)
+        for recorder in self._recorders:
+            recorder.queued_at = self._load.queued_at
         # Now, for with much in memory it takes longer than there is between ready and start.
         gc.collect()
         return {
@@ -83,16 +85,12 @@ class Engine:
         Arrivals of an open load can wait in the queue, so there fewer connections will do.
         """
         load = self._order.plan.load
+        ports = machine.count_ephemeral_ports() or _MANY_DESCRIPTORS
         if arrivals.is_scheduled(load):
-            return max(1, min(load.max_in_flight, possible))
+            _refuse_more_than(possible, ports, 1)
+            return min(load.max_in_flight, possible, ports)
         wanted = arrivals.connections_of(load, self._order.shard)
-        if wanted > possible:
-            raise Refusal(
-                "client_fd_exhausted",
-                f"{wanted} connections need {wanted + _SPARE_DESCRIPTORS} open files, but this "
-                f"process may have {possible + _SPARE_DESCRIPTORS}. Ask for fewer connections, "
-                "share them among more injectors, or raise the limit (ulimit -n).",
-            )
+        _refuse_more_than(possible, ports, wanted)
         return wanted
 
     def _planned_requests(self) -> int | None:
@@ -149,6 +147,7 @@ class Engine:
             timer.stop()
         self._finish_seconds(now())
         self._finish_last_seconds()
+        self._vitals.close()
         return self._end(cpu_s() - began_cpu_s)
 
     def _start_load(self, start_ns: int) -> None:
@@ -191,10 +190,7 @@ class Engine:
         return [worker for worker in self._load.workers if worker.began]
 
     def _measure_lag(self) -> None:
-        instant = now()
-        if self._lag_due_ns:
-            self._vitals.note_hub_lag(max(0, instant - self._lag_due_ns) // 1000)
-        self._lag_due_ns = instant + int(LAG_S * NS)
+        self._hub_lag.tick(now())
 
     def _finish_seconds(self, instant: int) -> None:
         """Hand out every second that is over."""
@@ -219,9 +215,15 @@ class Engine:
             recorder.compact()
             starts = [w.began for w in self._in_flight() if w.request.recorder is recorder]
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
+        lags = self._hub_lag.take()
         rows[0].vitals = self._vitals.take(
-            lateness_p99_us=_lateness_p99_us(rows), open_connections=self._dialler.n_open
+            hub_lag_max_us=max(lags, default=0),
+            lateness_p99_us=_p99_us(rows, "lateness"),
+            own_delay_p99_us=_p99_us(rows, "own_delay"),
+            open_connections=self._dialler.n_open,
         )
+        if lags:
+            rows[0].timings["hub_lag"] = Timing.of(lags)
         for row in rows:
             if row.step == 0 or row.counters or row.in_flight:
                 self._total.add(Second(row.second, row.step, row.counters, row.errors))
@@ -248,10 +250,28 @@ class Engine:
         }
 
 
-def _lateness_p99_us(rows: list[Second]) -> float:
+def _refuse_more_than(descriptors: int, ports: int, wanted: int) -> None:
+    """Before the first packet: a run that must fail here would only look like a bad target."""
+    advice = "Ask for fewer connections, share them among more injectors, or"
+    if wanted > descriptors:
+        raise Refusal(
+            "client_fd_exhausted",
+            f"{wanted} connections need {wanted + _SPARE_DESCRIPTORS} open files, but this "
+            f"process may have {descriptors + _SPARE_DESCRIPTORS}. {advice} raise the limit "
+            "(ulimit -n).",
+        )
+    if wanted > ports:
+        raise Refusal(
+            "client_ports",
+            f"{wanted} connections to one address need as many local ports, but this machine has "
+            f"{ports}. {advice} widen net.ipv4.ip_local_port_range.",
+        )
+
+
+def _p99_us(rows: list[Second], name: str) -> float:
     merged = Timing()
     for row in rows:
-        merged = merged.merged(row.timings.get("lateness") or Timing())
+        merged = merged.merged(row.timings.get(name) or Timing())
     return merged.percentile_us(99_000) or 0.0
 
 

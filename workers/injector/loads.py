@@ -49,6 +49,7 @@ class ClosedLoad:
         self._stages: list[_Stage] = []
         self.workers = [make_worker() for _ in range(connections)]
         self.n_dropped = 0
+        self.queued_at: dict[int, int] = {}
 
     def start(self, zero_ns: int, end_ns: int | None) -> None:
         """Send now as warm-up, and from `zero_ns` on for good."""
@@ -120,6 +121,8 @@ class OpenLoad:
         self._pacer = make_pacer(self._dispatch_due)
         self.workers: list[Worker] = []
         self.n_dropped = 0
+        # When an arrival (by its due time) was found to have no connection free.
+        self.queued_at: dict[int, int] = {}
 
     def start(self, zero_ns: int, end_ns: int | None) -> None:
         self._zero_ns = zero_ns
@@ -148,6 +151,7 @@ class OpenLoad:
         elif self._n_busy < self._max_in_flight:
             self._employ(arrival)
         else:
+            self.queued_at[arrival[1]] = now()
             self._queue.append(arrival)
 
     def _employ(self, arrival: tuple[int, int]) -> None:

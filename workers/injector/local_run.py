@@ -9,6 +9,7 @@ from typing import Any
 import gevent
 from gevent.subprocess import PIPE, Popen
 
+from campaigns.domain.plan import Plan
 from campaigns.domain.snapshot import Second
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine
@@ -22,19 +23,20 @@ Show = Callable[[Second], None]
 class Gathering:
     """Takes the seconds of a run; an engine's output."""
 
-    def __init__(self, show: Show):
-        self.result = Result()
+    def __init__(self, plan: Plan, show: Show):
+        self.result = Result(plan)
         self._show = show
 
-    def second(self, second: Second) -> None:
-        self.result.seconds.append(second)
+    def second(self, second: Second, shard: int = 0) -> None:
+        self.result.rows.append((shard, second))
         self._show(second)
 
 
 def run_here(order: dict[str, Any], show: Show) -> Result:
     """One injector in this process; Ctrl-C ends it with what was measured. Raises Refusal."""
-    gathering = Gathering(show)
-    engine = Engine(Order.from_json(order), gathering)
+    parsed = Order.from_json(order)
+    gathering = Gathering(parsed.plan, show)
+    engine = Engine(parsed, gathering)
     engine.prepare()
     handlers = [
         gevent.signal_handler(number, engine.stop, "user")
@@ -48,7 +50,7 @@ def run_here(order: dict[str, Any], show: Show) -> Result:
 
 def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
     """The order shared by `count` processes that start at the same instant. Raises Refusal."""
-    gathering = Gathering(show)
+    gathering = Gathering(Order.from_json(order).plan, show)
     children = [_Child(order | {"shard": {"index": i, "count": count}}) for i in range(count)]
     handler = gevent.signal_handler(signal.SIGINT, lambda: [each.stop() for each in children])
     try:
@@ -73,6 +75,7 @@ class _Child:
         command = [sys.executable, "-m", "workers.injector"]
         # A session of its own: Ctrl-C reaches this process, which tells the others.
         self.has_ended = False
+        self._number = order["shard"]["index"]
         self._process = Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
         self._say(order)
 
@@ -91,7 +94,7 @@ class _Child:
         for line in self._process.stdout:
             message = json.loads(line)
             if message["type"] == "second":
-                gathering.second(Second.from_json(message))
+                gathering.second(Second.from_json(message), self._number)
             elif message["type"] == "end":
                 gathering.result.ends.append(message)
                 self.has_ended = True

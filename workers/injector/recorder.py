@@ -73,6 +73,8 @@ class StepRecorder:
         self.failures: list[Failure] = []
         self.events: dict[str, list[int]] = {name: [] for name in EVENTS}
         self.extra_sent_bytes = 0
+        # Of arrivals that found all connections busy: intended start → when they were handed over.
+        self.queued_at: dict[int, int] = {}
 
     def compact_if_long(self) -> None:
         if len(self._rows) > _COMPACT_AT:
@@ -124,12 +126,29 @@ class StepRecorder:
         for status in np.flatnonzero(by_status).tolist():
             key = str(status)
             second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
-        for name, values_us in durations_us(rows).items():
-            if len(values_us) and (self._is_scheduled or name != "lateness"):
+        durations = durations_us(rows)
+        lateness = durations.pop("lateness")
+        if self._is_scheduled:
+            durations |= {"lateness": lateness, **self._split(rows, lateness)}
+        for name, values_us in durations.items():
+            if len(values_us):
                 second.time(name, values_us)
+
+    def _split(self, rows: np.ndarray, lateness_us: np.ndarray) -> dict[str, np.ndarray]:
+        """The lateness as the injector's own delay, and as waiting for a connection to be free."""
+        if not self.queued_at:
+            return {"own_delay": lateness_us}
+        take = self.queued_at.pop
+        queued = np.array([take(due, 0) for due in rows[:, _INTENDED].tolist()], dtype=np.int64)
+        waited = queued > 0
+        slot_wait = rows[waited, _START] // 1000 - queued[waited] // 1000
+        own_delay = lateness_us.copy()
+        own_delay[waited] -= slot_wait
+        return {"own_delay": own_delay, "slot_wait": slot_wait}
 
     def _add_failure(self, failure: Failure) -> None:
         self.last_end_ns = max(self.last_end_ns, failure.end)
+        self.queued_at.pop(failure.intended, None)
         second = self._at(self._second_of(failure.end))
         start = self._second_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1

@@ -44,8 +44,8 @@ def _error_lines(total: Total) -> list[str]:
 
 
 def _closing_lines(result: Result) -> list[str]:
-    warnings = result.warnings()
-    return ["", *(f"Warning: {text}" for text in warnings)] if warnings else []
+    validity, reasons = result.verdict
+    return ["", f"Validity: {validity}", *(f"  {reason['text']}" for reason in reasons)]
 
 
 def _rate(count: int, duration_s: float) -> str:

@@ -1,33 +1,61 @@
-"""A run as one object: what `--json` prints and the reports are drawn from."""
+"""A run from the command line as one object: what `--json` prints and the reports draw."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-from campaigns.domain.outcomes import CLIENT_KINDS
-from campaigns.domain.snapshot import PARTS, Second, Timing, Total, total_of
+from campaigns.domain.latency_table import figures_by_key
+from campaigns.domain.lifecycle import Validity
+from campaigns.domain.metrics import METRICS
+from campaigns.domain.observations import Seen, headline_us, hosts_of, is_loopback, observe
+from campaigns.domain.plan import Plan
+from campaigns.domain.repeats import Figures, figures_of
+from campaigns.domain.series import Point, points_of, vitals_of
+from campaigns.domain.snapshot import TIMINGS, Second, Timing, Total, total_of
+from campaigns.domain.validity import LIMITS, Limits, judge
+from workers.own_addresses import own_addresses
 
 PERCENTILES = {
     "p50": 50_000, "p66": 66_000, "p75": 75_000, "p80": 80_000, "p90": 90_000, "p95": 95_000,
     "p98": 98_000, "p99": 99_000, "p99.9": 99_900,
 }  # fmt: skip
-_BUSY_SHARE = 0.9
+# Whoever asks for one request at the keyboard knows that it is one.
+_LIMITS = LIMITS | {"too_few_requests": Limits(100, None)}
+_ENDED = ("ok", "failed", "carried")
 
 
-@dataclass(slots=True)
+@dataclass
 class Result:
-    """The measured seconds (warm-up apart) and the `end` lines of all processes of a run."""
+    """What the injectors of a run said: (injector, second) pairs, and their `end` lines."""
 
-    seconds: list[Second] = field(default_factory=list)
+    plan: Plan
+    rows: list[tuple[int, Second]] = field(default_factory=list)
     ends: list[dict[str, Any]] = field(default_factory=list)
 
     @property
+    def seconds(self) -> list[Second]:
+        return [second for _, second in self.rows]
+
+    @property
     def total(self) -> Total:
+        """Everything measured; the warm-up is apart."""
         return total_of(second for second in self.seconds if second.second >= 0)
+
+    @property
+    def warm_up(self) -> Total:
+        return total_of(second for second in self.seconds if second.second < 0)
 
     @property
     def duration_s(self) -> float:
         return max((end["duration_us"] for end in self.ends), default=0) / 1e6
+
+    @property
+    def figures(self) -> Figures:
+        return figures_of(self.total, self.duration_s)
+
+    @property
+    def is_stopped(self) -> bool:
+        return any(end["outcome"] != "complete" for end in self.ends)
 
     @property
     def cpu_us(self) -> int:
@@ -35,71 +63,83 @@ class Result:
         return sum(end["cpu_us"] for end in self.ends)
 
     @property
-    def client_errors(self) -> dict[str, int]:
-        """Errors of the injector's own machine: with one of these the run proves nothing."""
-        return {kind: n for kind, n in self.total.errors.items() if kind in CLIENT_KINDS}
+    def series(self) -> list[Point]:
+        rows = sorted(self.rows, key=lambda row: row[1].second)
+        last: dict[int, int | None] = {}
+        for shard, second in rows:
+            last[shard] = second.second
+        return list(points_of(rows, last))
 
-    def warnings(self) -> list[str]:
-        """What makes the figures doubtful, in sentences."""
-        said = [
-            f"{count} errors of this machine ({kind}): the run is invalid."
-            for kind, count in self.client_errors.items()
-        ]
-        busiest = max((v["cpu_share"] for v in self._vitals()), default=0)
-        if busiest > _BUSY_SHARE:
-            said.append(
-                f"The injector was busy ({busiest:.0%} of a core): part of the time may be its own."
-            )
-        lateness, response = self.total.timing("lateness"), self.total.timing("response")
-        if lateness.n and lateness.percentile_us(99_000) > max(
-            1000, 0.1 * (response.percentile_us(50_000) or 0)
-        ):
-            late_ms = lateness.percentile_us(99_000) / 1000
-            said.append(f"Requests were sent late (p99 {late_ms:.1f} ms): the load was not met.")
-        return said
+    @property
+    def vitals(self) -> list[dict[str, Any]]:
+        """`series.vitals_of` each injector."""
+        samples: dict[int, list] = {}
+        for shard, second in self.rows:
+            if second.vitals and second.second >= 0:
+                samples.setdefault(shard, []).append((second.second, second.vitals))
+        return [vitals_of(seen, shard) for shard, seen in sorted(samples.items())]
 
-    def _vitals(self) -> Iterable[dict[str, float]]:
-        return (second.vitals for second in self.seconds if second.vitals)
+    @cached_property
+    def verdict(self) -> tuple[Validity, list[dict[str, Any]]]:
+        """May the figures be believed, and why not: by the same rules as a campaign's runs."""
+        total = self.total
+        seen = Seen(
+            plan=self.plan,
+            total=total,
+            series=self.series,
+            vitals=self.vitals,
+            duration_s=self.duration_s,
+            is_whole=not self.is_stopped,
+            is_co_located=self._is_co_located(),
+        )
+        return judge(observe(seen), _LIMITS, headline_us(total))
+
+    def _is_co_located(self) -> bool:
+        hosts = hosts_of([peer for end in self.ends for peer in end["peers"]])
+        return any(map(is_loopback, hosts)) or bool(hosts & set(own_addresses()))
 
     def to_json(self) -> dict[str, Any]:
-        """The summary; times in ms unless the name says otherwise, absent parts left out."""
+        """The summary. Names of figures as in domain.metrics, times in ms; what was not timed is
+        absent, what cannot be said is null."""
         total = self.total
-        n_ok, n_failed = total.count("ok"), total.count("failed")
-        attempts = sum(end["totals"].get(x, 0) for end in self.ends for x in _ENDED)
+        validity, reasons = self.verdict
+        attempts = sum(end["totals"].get(name, 0) for end in self.ends for name in _ENDED)
         return {
-            "requests": n_ok + n_failed,
-            "ok": n_ok,
-            "failed": n_failed,
-            "dropped": total.count("dropped"),
+            "validity": str(validity),
+            "reasons": reasons,
+            "outcome": "stopped" if self.is_stopped else "complete",
+            "metrics": self._metrics(),
+            "units": {name: METRICS[name].unit for name in self._metrics() if METRICS[name].unit},
+            "timings_ms": {
+                name: timing_ms(total.timing(name)) for name in TIMINGS if total.timing(name).n
+            },
+            "counters": total.counters,
             "errors": total.errors,
             "statuses": total.statuses,
-            "duration_s": round(self.duration_s, 6),
-            "requests_per_s": _per(n_ok, self.duration_s),
-            "response_ms": timing_ms(total.timing("response")),
-            "service_ms": timing_ms(total.timing("service")),
-            "lateness_ms": timing_ms(total.timing("lateness")),
-            "parts_ms": {
-                part: timing_ms(total.timing(part)) for part in PARTS if total.timing(part).n
-            },
-            "failed_ms": timing_ms(total.timing("failed")),
-            "bytes_sent": total.count("bytes_sent"),
-            "bytes_received": total.count("bytes_received"),
-            "connections_opened": total.count("connections_opened"),
+            "warm_up": self.warm_up.counters,
             "tls": [entry for end in self.ends for entry in end["tls"]],
+            "peers": {peer: count for end in self.ends for peer, count in end["peers"].items()},
             "cpu_us_per_request": _per(self.cpu_us, attempts),
             "vitals": self._worst_vitals(),
-            "warnings": self.warnings(),
+        }
+
+    def _metrics(self) -> dict[str, float | None]:
+        """Percentiles only where enough requests lie beyond them."""
+        figures = self.figures
+        values = {key: figure.value for key, figure in figures_by_key(figures).items()}
+        share = figures.error_share
+        values["error_share"] = None if share is None else share * 100
+        return {
+            name: value if value is None or isinstance(value, int) else round(value, 6)
+            for name, value in values.items()
         }
 
     def _worst_vitals(self) -> dict[str, float]:
         worst: dict[str, float] = {}
-        for vitals in self._vitals():
-            for name, value in vitals.items():
-                worst[f"{name}_max"] = max(value, worst.get(f"{name}_max", value))
+        for each in self.vitals:
+            for name, value in each["worst"].items():
+                worst[name] = max(value, worst.get(name, value))
         return worst
-
-
-_ENDED = ("ok", "failed", "carried")
 
 
 def _per(amount: float, unit: float) -> float | None:

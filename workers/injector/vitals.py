@@ -1,43 +1,129 @@
 """How the injector itself is doing: whether what it measured may be its own fault."""
 
+import gc
 import os
 import resource
 import time
+from collections.abc import Callable
+
+from workers.injector import machine
 
 _NS = 1_000_000_000
+
+
+class HubLag:
+    """How late a timer of the hub is, seen every `every_ns`.
+
+    While the hub stands still, the timers that were due meanwhile never ran. They count too, each
+    with the delay that it would have had, or a standstill would be one sample among hundreds.
+    """
+
+    def __init__(self, every_ns: int):
+        self._every_us = every_ns // 1000
+        self._every_ns = every_ns
+        self._due_ns = 0
+        self._lags_us: list[int] = []
+
+    def tick(self, instant_ns: int) -> None:
+        if self._due_ns:
+            lag_us = max(0, instant_ns - self._due_ns) // 1000
+            self._lags_us.extend(range(lag_us, -1, -self._every_us))
+        self._due_ns = instant_ns + self._every_ns
+
+    def take(self) -> list[int]:
+        """The delays since the last call, µs."""
+        lags, self._lags_us = self._lags_us, []
+        return lags
+
+
+class GarbageClock:
+    """Times every garbage collection of this process."""
+
+    def __init__(self):
+        self._began_ns = 0
+        self._longest_ns = 0
+        self._sum_ns = 0
+        gc.callbacks.append(self._note)
+
+    def _note(self, phase: str, _: dict[str, int]) -> None:
+        if phase == "start":
+            self._began_ns = time.monotonic_ns()
+        elif self._began_ns:
+            took_ns = time.monotonic_ns() - self._began_ns
+            self._longest_ns = max(self._longest_ns, took_ns)
+            self._sum_ns += took_ns
+
+    def take(self) -> tuple[int, int]:
+        """(longest, sum of all) since the last call, ns."""
+        seen = self._longest_ns, self._sum_ns
+        self._longest_ns = self._sum_ns = 0
+        return seen
+
+    def close(self) -> None:
+        gc.callbacks.remove(self._note)
 
 
 class Vitals:
     """Reads process and machine once a second; shares are of a second, or of what was longer."""
 
-    def __init__(self):
-        self._before = _read()
-        self.hub_lag_max_us = 0
+    def __init__(self, read: Callable[[], dict[str, float]] | None = None):
+        self._read = read or _read
+        self._before = self._read()
+        self._garbage = GarbageClock()
+        self._files_before = machine.count_open_files()
+        self._file_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._n_ports = machine.count_ephemeral_ports()
 
-    def note_hub_lag(self, lag_us: int) -> None:
-        self.hub_lag_max_us = max(self.hub_lag_max_us, lag_us)
-
-    def take(self, *, lateness_p99_us: float, open_connections: int) -> dict[str, float]:
+    def take(
+        self, *, hub_lag_max_us: int, lateness_p99_us: float, own_delay_p99_us: float,
+        open_connections: int,
+    ) -> dict[str, float]:  # fmt: skip
         """The gauges since the last call."""
-        before, now = self._before, _read()
+        before, now = self._before, self._read()
         self._before = now
         # The last second is mostly a fragment: a burst in it is no second's work.
         elapsed_ns = max(_NS, now["at_ns"] - before["at_ns"])
-        machine = max(os.cpu_count() or 1, now["machine_s"] - before["machine_s"])
-        own_s = now["cpu_s"] - before["cpu_s"]
-        busy_s = now["busy_s"] - before["busy_s"]
-        lag, self.hub_lag_max_us = self.hub_lag_max_us, 0
+        longest_ns, garbage_ns = self._garbage.take()
+        run_delay_ns = now["run_delay_ns"] - before["run_delay_ns"]
         return {
-            "cpu_share": round(own_s * _NS / elapsed_ns, 4),
-            "other_cpu_share": round(min(1.0, max(0.0, (busy_s - own_s) / machine)), 4),
-            "run_delay_share": round(
-                (now["run_delay_ns"] - before["run_delay_ns"]) / elapsed_ns, 4
-            ),
-            "hub_lag_max_us": lag,
+            "cpu_share": round((now["cpu_s"] - before["cpu_s"]) * _NS / elapsed_ns, 4),
+            **_shares_of_machine(before, now),
+            "run_delay_share": round(run_delay_ns / elapsed_ns, 4),
+            "hub_lag_max_us": hub_lag_max_us,
             "lateness_p99_us": round(lateness_p99_us),
+            "own_delay_p99_us": round(own_delay_p99_us),
+            "gc_pause_max_us": longest_ns // 1000,
+            "gc_share": round(garbage_ns / elapsed_ns, 6),
             "open_connections": open_connections,
+            **self._files(open_connections),
+            "ports_share": _share(now["ports_taken"], self._n_ports),
             "rss_bytes": now["rss_bytes"],
         }
+
+    def _files(self, open_connections: int) -> dict[str, float]:
+        """Counted, not listed: with 10,000 of them the list alone takes milliseconds."""
+        open_files = self._files_before + open_connections
+        limit = 0 if self._file_limit == resource.RLIM_INFINITY else self._file_limit
+        return {"open_files": open_files, "open_files_share": _share(open_files, limit)}
+
+    def close(self) -> None:
+        self._garbage.close()
+
+
+def _share(part: float, whole: float) -> float:
+    return round(part / whole, 4) if whole else 0.0
+
+
+def _shares_of_machine(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
+    """CPU time of the whole machine that others took, and that the hypervisor did not give."""
+    own_s = now["cpu_s"] - before["cpu_s"]
+    machine_s = max(os.cpu_count() or 1, now["machine_s"] - before["machine_s"])
+    others = (now["busy_s"] - before["busy_s"] - own_s) / machine_s
+    steal = (now["steal_s"] - before["steal_s"]) / machine_s
+    return {
+        "other_cpu_share": round(min(1.0, max(0.0, others)), 4),
+        "steal_share": round(min(1.0, max(0.0, steal)), 4),
+    }
 
 
 def cpu_s() -> float:
@@ -47,29 +133,14 @@ def cpu_s() -> float:
 
 
 def _read() -> dict[str, float]:
-    machine_s, busy_s = _machine_cpu_s()
+    machine_s, busy_s, steal_s = machine.cpu_times_s()
     return {
         "at_ns": time.monotonic_ns(),
         "cpu_s": cpu_s(),
         "machine_s": machine_s,
         "busy_s": busy_s,
-        "run_delay_ns": _first_line_numbers("/proc/self/schedstat", 3)[1],
-        "rss_bytes": _first_line_numbers("/proc/self/statm", 2)[1] * resource.getpagesize(),
+        "steal_s": steal_s,
+        "run_delay_ns": machine.run_delay_ns(),
+        "ports_taken": machine.count_ports_taken(),
+        "rss_bytes": machine.resident_bytes(),
     }
-
-
-def _machine_cpu_s() -> tuple[float, float]:
-    """(CPU time of all cores, of it not idle) since boot, seconds, in hundredths."""
-    user, nice, system, idle, iowait, irq, softirq, steal = _first_line_numbers("/proc/stat", 8)
-    busy = user + nice + system + irq + softirq + steal
-    return (busy + idle + iowait) / 100, busy / 100
-
-
-def _first_line_numbers(path: str, count: int) -> list[int]:
-    """The first numbers of a file of /proc; zeros where this kernel does not have it."""
-    try:
-        with open(path) as file:
-            words = [word for word in file.readline().split() if word.lstrip("-").isdigit()]
-    except OSError:
-        words = []
-    return [*map(int, words[:count]), *[0] * (count - len(words))]

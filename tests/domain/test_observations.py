@@ -1,0 +1,66 @@
+"""What is looked at before a run is judged, and whom it blames."""
+
+from campaigns.domain.observations import Seen, observe
+from campaigns.domain.plan import Plan
+from campaigns.domain.series import points_of, vitals_of
+from campaigns.domain.snapshot import Timing, total_of
+from tests.factories import make_second, plan_spec
+
+VITALS = {
+    "cpu_share": 0.3, "other_cpu_share": 0.4, "steal_share": 0.05, "run_delay_share": 0.1,
+    "hub_lag_max_us": 900, "own_delay_p99_us": 70, "gc_pause_max_us": 12_000, "gc_share": 0.02,
+    "open_files_share": 0.8, "ports_share": 0.9,
+}  # fmt: skip
+
+
+def seen(*, timings=None, is_co_located=False, vitals=VITALS):
+    second = make_second(0, [5000] * 1000, vitals=vitals)
+    second.timings |= timings or {}
+    return Seen(
+        plan=Plan.from_json(plan_spec(model="open", rate_per_s=1000, duration_s=1)),
+        total=total_of([second]),
+        series=list(points_of([(0, second)], {0: 0})),
+        vitals=[vitals_of([(0, vitals)], 0)],
+        duration_s=1.0,
+        is_whole=True,
+        is_co_located=is_co_located,
+    )
+
+
+def test_every_vital_is_a_criterion():
+    values = {code: each.value for code, each in observe(seen()).items()}
+    assert values["cpu"] == 0.3
+    assert values["other_cpu"] == 0.4
+    assert values["steal"] == 0.05
+    assert values["hub_lag"] == 900
+    assert (values["gc_pause"], values["gc_share"]) == (12_000, 0.02)
+    assert (values["open_files"], values["ports"]) == (0.8, 0.9)
+
+
+def test_beside_the_target_its_cpu_and_its_ports_say_nothing():
+    observed = observe(seen(is_co_located=True))
+    assert not observed.keys() & {"other_cpu", "ports"}
+    assert "steal" in observed
+
+
+def test_lateness_is_the_injectors_own_delay_without_the_wait_for_a_connection():
+    late = {
+        "lateness": Timing.of([90_000] * 1000),
+        "own_delay": Timing.of([100] * 1000),
+        "slot_wait": Timing.of([89_900] * 500),
+    }
+    observed = observe(seen(timings=late))
+    assert observed["lateness_p99"].value == 100
+    assert observed["slot_wait"].value == 0.5
+
+
+def test_an_older_measurement_has_lateness_only():
+    late = {"lateness": Timing.of([90_000] * 1000)}
+    old = {"cpu_share": 0.1, "lateness_p99_us": 90_000}
+    assert observe(seen(timings=late, vitals=old))["lateness_p99"].value == 90_000
+
+
+def test_the_event_loop_is_judged_by_its_p99():
+    lag = {"hub_lag": Timing.of([100] * 980 + [60_000] * 20)}
+    observed = observe(seen(timings=lag))["hub_lag_p99"]
+    assert (round(observed.value, -3), observed.measure) == (60_000, "p99")

@@ -1,0 +1,156 @@
+"""Whether the injector notices what is its own fault, and says so."""
+
+import gc
+import json
+import subprocess
+import sys
+import time
+
+import gevent
+import pytest
+
+from campaigns.domain.lifecycle import Validity
+from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
+from tests.injector.test_loads import Arrivals
+from workers.injector.vitals import HubLag, Vitals
+
+MS = 1_000_000
+QUIET = {
+    "at_ns": 0, "cpu_s": 0.0, "machine_s": 0.0, "busy_s": 0.0, "steal_s": 0.0, "run_delay_ns": 0,
+    "ports_taken": 0, "rss_bytes": 1000,
+}  # fmt: skip
+
+
+def second_of(**after):
+    """The vitals of one second in which these readings changed."""
+    readings = iter([QUIET, QUIET | {"at_ns": 1_000 * MS, "machine_s": 1000.0} | after])
+    vitals = Vitals(read=lambda: next(readings))
+    seen = vitals.take(hub_lag_max_us=0, lateness_p99_us=0, own_delay_p99_us=0, open_connections=7)
+    vitals.close()
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("after", "vital", "value"),
+    [
+        ({"cpu_s": 0.25}, "cpu_share", 0.25),
+        ({"cpu_s": 100.0, "busy_s": 300.0}, "other_cpu_share", 0.2),
+        ({"steal_s": 50.0}, "steal_share", 0.05),
+        ({"run_delay_ns": 300 * MS}, "run_delay_share", 0.3),
+        ({"at_ns": 100 * MS, "cpu_s": 0.05}, "cpu_share", 0.05),
+        ({"rss_bytes": 5}, "rss_bytes", 5),
+    ],
+)
+def test_a_vital_is_what_changed_in_the_second(after, vital, value):
+    assert second_of(**after)[vital] == value
+
+
+def test_stolen_time_is_not_other_programs_time():
+    assert second_of(steal_s=500.0)["other_cpu_share"] == 0.0
+
+
+def test_open_files_count_against_the_limit():
+    seen = second_of()
+    assert seen["open_files"] > 7
+    assert 0 <= seen["open_files_share"] <= 1
+
+
+def test_a_collection_is_timed():
+    readings = iter([QUIET, QUIET])
+    vitals = Vitals(read=lambda: next(readings))
+    gc.collect()
+    seen = vitals.take(hub_lag_max_us=0, lateness_p99_us=0, own_delay_p99_us=0, open_connections=0)
+    vitals.close()
+    assert seen["gc_pause_max_us"] > 0
+    assert seen["gc_share"] > 0
+
+
+def test_a_standstill_counts_every_timer_that_it_kept_from_running():
+    lag = HubLag(10 * MS)
+    for instant_ms in (10, 20, 65):
+        lag.tick(instant_ms * MS)
+    assert lag.take() == [0, 35_000, 25_000, 15_000, 5_000]
+    assert lag.take() == []
+
+
+def test_a_hub_blocked_for_half_a_second_makes_the_run_invalid_and_blames_the_injector():
+    load = {"model": "open", "rate_per_s": 100, "duration_s": 4}
+    with scripted(Arrivals(service_s=0.002)) as server:
+        gevent.spawn_later(1.5, time.sleep, 0.5)
+        result = measure(server.port, load=load)
+    total = result.total
+    assert total.timing("own_delay").percentile_us(99_000) >= 400_000
+    assert total.timing("hub_lag").percentile_us(99_000) >= 400_000
+    assert total.timing("service").percentile_us(50_000) < 50_000
+    validity, reasons = result.verdict
+    codes = {reason["code"] for reason in reasons}
+    assert validity is Validity.INVALID
+    assert {"lateness_p99", "hub_lag", "hub_lag_p99"} <= codes
+    assert not codes & {"errors", "target_saturated", "slot_wait", "dropped"}
+
+
+def test_waiting_for_a_free_connection_is_not_the_injectors_own_delay():
+    load = {"model": "open", "rate_per_s": 100, "duration_s": 2, "max_in_flight": 5}
+    with scripted(Arrivals(service_s=0.1)) as server:
+        result = measure(server.port, load=load, timeouts={"total_s": 5})
+    total = result.total
+    lateness, own, wait = (total.timing(n) for n in ("lateness", "own_delay", "slot_wait"))
+    assert lateness.percentile_us(50_000) > 200_000
+    assert own.percentile_us(50_000) < 20_000
+    assert (own.n, lateness.sum_us) == (lateness.n, own.sum_us + wait.sum_us)
+    codes = {reason["code"] for reason in result.verdict[1]}
+    assert "slot_wait" in codes
+    assert "lateness_p99" not in codes
+
+
+def test_nobody_waits_for_a_connection_while_there_are_some():
+    load = {"model": "open", "rate_per_s": 100, "duration_s": 1}
+    with scripted(always(OK_REPLY)) as server:
+        total = measure(server.port, load=load).total
+    assert total.timing("slot_wait").n == 0
+    assert total.timing("own_delay").sum_us == total.timing("lateness").sum_us
+
+
+def with_few_files(*arguments, limit=64, **given):
+    """The program in a process that may have few open files."""
+    code = (
+        "import resource, runpy, sys\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))\n"
+        "sys.argv[0] = 'injector'\n"
+        "runpy.run_module('workers.injector', run_name='__main__', alter_sys=False)"
+    )
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, **given)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        {"model": "closed", "connections": 200, "requests": 200},
+        {"model": "open", "rate_per_s": 10, "requests": 10},
+    ],
+)
+def test_too_few_open_files_are_a_refusal_before_a_packet_is_sent(load):
+    with scripted(always(OK_REPLY)) as server:
+        order = json.dumps(make_order(server.port, load=load)) + "\n"
+        done = with_few_files(input=order)
+    message = json.loads(done.stdout)
+    assert (message["type"], message["kind"]) == ("refused", "client_fd_exhausted")
+    assert "ulimit -n" in message["reason"]
+    assert (done.returncode, server.n_connections) == (2, 0)
+
+
+def test_the_command_line_refuses_it_too():
+    done = with_few_files("http://127.0.0.1:9/", "--connections", "200", "--requests", "200")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "200 connections need 264 open files" in done.stderr
+
+
+def test_too_few_ports_are_a_refusal(monkeypatch):
+    from workers.injector import machine
+    from workers.injector.order import Refusal
+
+    monkeypatch.setattr(machine, "count_ephemeral_ports", lambda: 20)
+    with pytest.raises(Refusal, match="has 20") as refusal:
+        measure(9, load={"model": "closed", "connections": 21, "requests": 21})
+    assert refusal.value.kind == "client_ports"

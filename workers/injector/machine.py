@@ -1,0 +1,56 @@
+"""What Linux says of this process and its machine; zeros where a kernel does not have the file."""
+
+import os
+import resource
+
+_PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
+
+
+def cpu_times_s() -> tuple[float, float, float]:
+    """(CPU time of all cores, of it used here, of it stolen by a hypervisor) since boot, s."""
+    user, nice, system, idle, iowait, irq, softirq, steal = _numbers("/proc/stat", 8)
+    busy = user + nice + system + irq + softirq
+    return (busy + idle + iowait + steal) / 100, busy / 100, steal / 100
+
+
+def run_delay_ns() -> int:
+    """How long this process was able to run but had no core."""
+    return _numbers("/proc/self/schedstat", 3)[1]
+
+
+def resident_bytes() -> int:
+    return _numbers("/proc/self/statm", 2)[1] * resource.getpagesize()
+
+
+def count_open_files() -> int:
+    try:
+        return len(os.listdir("/proc/self/fd"))
+    except OSError:
+        return 0
+
+
+def count_ephemeral_ports() -> int:
+    """How many local ports there are for connections to one address; 0 where unknown."""
+    low, high = _numbers(_PORT_RANGE, 2)
+    return high - low + 1 if high else 0
+
+
+def count_ports_taken() -> int:
+    """TCP sockets in use or in TIME_WAIT, of all programs: at most so many ports are taken."""
+    try:
+        with open("/proc/net/sockstat") as file:
+            line = next((each for each in file if each.startswith("TCP:")), "")
+    except OSError:
+        return 0
+    words = line.split()
+    return sum(int(words[words.index(name) + 1]) for name in ("inuse", "tw") if name in words)
+
+
+def _numbers(path: str, count: int) -> list[int]:
+    """The first numbers of a file's first line, filled up with zeros."""
+    try:
+        with open(path) as file:
+            words = [word for word in file.readline().split() if word.lstrip("-").isdigit()]
+    except OSError:
+        words = []
+    return [*map(int, words[:count]), *[0] * (count - len(words))]
