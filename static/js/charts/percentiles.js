@@ -110,6 +110,7 @@ function datasetOf(line) {
     pointBackgroundColor: cssToken(isPlain ? "paper" : token),
     pointBorderColor: cssToken(token),
     pointBorderWidth: 1.5,
+    clip: 8, // a marker at the edge is drawn whole
     segment: {
       borderColor: (context) => (data[context.p1DataIndex].beyond < 10 ? cssToken("ink-3") : undefined),
       borderDash: (context) => (data[context.p1DataIndex].beyond < 10 ? [1, 3] : undefined),

@@ -30,6 +30,7 @@ export function drawSpark(svg, values, unit = "") {
   const known = values.filter((value) => value !== null && value !== undefined);
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   svg.replaceChildren();
+  svg.classList.toggle("is-not-zero", known.some((value) => value > 0));
   if (known.length < 2) return;
   const text = `from ${figure(Math.min(...known))} to ${figure(Math.max(...known))} ${unit}`.trim();
   const title = document.createElementNS(SVG, "title");
