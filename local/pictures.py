@@ -17,6 +17,8 @@ from local.stage import staged
 FOLDER = ROOT / "docs" / "pictures"
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 390, "height": 844}
+# The answer page goes on with a table for each arm; its picture shows the answer.
+ANSWER_HEIGHT = 1450
 SAMPLE = ["manage.py", "sample", "--wait"]
 
 
@@ -65,7 +67,7 @@ def _shoot_live(page, folder: Path, live: subprocess.Popen) -> None:
     while page.title().startswith("Not found"):
         page.wait_for_timeout(500)
         page.goto("/campaigns/1/")
-    page.locator("[data-live=tables] tr.row-run").nth(2).wait_for(timeout=120_000)
+    page.get_by_text(re.compile(r"^[5-9] of 12 runs")).first.wait_for(timeout=120_000)
     page.locator("[data-now-key=p50_ms]").filter(has_text=re.compile(r"\d")).wait_for(
         timeout=60_000
     )
@@ -75,12 +77,10 @@ def _shoot_live(page, folder: Path, live: subprocess.Popen) -> None:
 
 def _shoot_all(page, folder: Path) -> None:
     project = _first_project(page)
-    _shoot(page, folder, "campaign", "/campaigns/1/", is_full=True)
-    _shoot(page, folder, "run", _first_link(page, "/runs/"), is_full=True)
-    _shoot(page, folder, "campaigns", f"{project}campaigns/")
+    _shoot(page, folder, "campaign", "/campaigns/1/", height=ANSWER_HEIGHT)
     _shoot(page, folder, "new-campaign", f"{project}campaigns/new/?question=https", is_full=True)
-    _shoot(page, folder, "plan", f"{project}plans/new/?preset=", is_full=True)
-    _shoot(page, folder, "history", f"{project}history/")
+    _shoot(page, folder, "plan", f"{project}plans/new/?preset=over-10", is_full=True)
+    page.goto(f"{project}history/")
     ticks = page.locator("input[name=run]")
     ticks.nth(0).check(force=True)
     ticks.nth(1).check(force=True)
@@ -98,21 +98,26 @@ def _shoot_all(page, folder: Path) -> None:
 def _shoot_other_looks(browser, context, site: dict, folder: Path) -> None:
     """The answer in the dark, and on a phone."""
     looks = {
-        "campaign-dark": {"viewport": WIDE, "color_scheme": "dark"},
+        "run-dark": {"viewport": WIDE, "color_scheme": "dark"},
         "campaign-narrow": {"viewport": NARROW, "color_scheme": "light"},
     }
+    run = _first_link_of(context.new_page(), "/campaigns/1/", "/runs/")
+    addresses = {"run-dark": run, "campaign-narrow": "/campaigns/1/"}
     for name, look in looks.items():
         other = browser.new_context(
             base_url=site["url"], storage_state=context.storage_state(), **look
         )
-        _shoot(other.new_page(), folder, name, "/campaigns/1/", is_full=name.endswith("dark"))
+        _shoot(other.new_page(), folder, name, addresses[name])
         other.close()
 
 
-def _shoot(page, folder: Path, name: str, address: str, *, is_full: bool = False) -> None:
+def _shoot(
+    page, folder: Path, name: str, address: str, *, is_full: bool = False, height: int = 0
+) -> None:
     page.goto(address)
     page.wait_for_load_state("networkidle")
-    page.screenshot(path=folder / f"{name}.png", full_page=is_full)
+    clip = {"x": 0, "y": 0, "width": WIDE["width"], "height": height} if height else None
+    page.screenshot(path=folder / f"{name}.png", full_page=is_full or bool(height), clip=clip)
 
 
 def _first_project(page) -> str:
@@ -121,5 +126,7 @@ def _first_project(page) -> str:
     return re.match(r"/projects/\d+/", href).group()
 
 
-def _first_link(page, start: str) -> str:
+def _first_link_of(page, address: str, start: str) -> str:
+    """Where the first link on that page leads that begins so."""
+    page.goto(address)
     return page.locator(f"main a[href^='{start}']").first.get_attribute("href")
