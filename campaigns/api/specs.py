@@ -6,7 +6,15 @@ Names, choices and defaults come from there; a test compares the fields.
 from rest_framework import serializers
 
 from campaigns.api.choices import CONNECTION_MODES
-from campaigns.domain.plan import METHODS, ConnectionMode, Model, OrderKind, Timeouts
+from campaigns.domain.plan import (
+    METHODS,
+    ConnectionMode,
+    Distribution,
+    Model,
+    OrderKind,
+    Timeouts,
+    WhenSaturated,
+)
 
 _STANDARD = Timeouts()
 
@@ -33,6 +41,22 @@ class LoadSerializer(serializers.Serializer):
     over_s = serializers.FloatField(required=False, allow_null=True)
     duration_s = serializers.FloatField(required=False, allow_null=True)
     max_in_flight = serializers.IntegerField(default=10_000)
+    ramp_up_s = serializers.FloatField(
+        default=0.0, help_text="closed: connection i of N begins at i · ramp_up_s / N."
+    )
+    distribution = serializers.ChoiceField(
+        choices=list(Distribution),
+        default=Distribution.DETERMINISTIC,
+        help_text="open: even, Poisson of the exact number, or gaps from uniform_min_s to "
+        "uniform_max_s in place of the rate. The campaign's seed fixes them.",
+    )
+    uniform_min_s = serializers.FloatField(required=False, allow_null=True)
+    uniform_max_s = serializers.FloatField(required=False, allow_null=True)
+    when_saturated = serializers.ChoiceField(
+        choices=list(WhenSaturated),
+        default=WhenSaturated.QUEUE,
+        help_text="What is due while max_in_flight are under way waits, or is dropped.",
+    )
 
 
 class TimeoutsSerializer(serializers.Serializer):

@@ -1,16 +1,20 @@
 """When requests are due, and which shard sends which, in whole nanoseconds.
 
-Arrival k is due at ⌊k·period⌋, counted from the start of the measurement, so that no rounding adds
-up: 3 over 1 s are due at 0, 333333333 and 666666666 ns. The warm-up has the same period and the
+Even arrival k is due at ⌊k·period⌋, counted from the start of the measurement, so that no rounding
+adds up: 3 over 1 s are due at 0, 333333333 and 666666666 ns. The warm-up has the same rate and the
 arrivals −1, −2, … before zero. Arrival k belongs to shard k mod count, so that the shards together
-send exactly the intended schedule, evenly spread.
+send exactly the intended schedule, evenly spread; of a random one each shard draws the whole and
+takes its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from campaigns.domain.plan import Load, Model, count_arrivals
+import numpy as np
+
+from campaigns.domain.draws import MEASURED, WARM_UP, poisson_positions, uniform_offsets
+from campaigns.domain.loads import Distribution, Load, Model, planned_duration_s, planned_requests
 
 NS = 1_000_000_000
 
@@ -21,6 +25,10 @@ class Shard:
 
     index: int = 0
     count: int = 1
+
+    def own(self, first: int, stop: int) -> range:
+        """Its numbers of those from `first` on and below `stop`."""
+        return range(first + (self.index - first) % self.count, stop, self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +52,101 @@ class Schedule:
         return len(range(self.first, self.stop, self.step))
 
 
+@dataclass(frozen=True, slots=True)
+class DrawnSchedule:
+    """Arrivals −n_warm_up … n_measured − 1 of which this shard takes its own.
+
+    `draw` gives the due times of all shards in ns, in order, in chunks.
+    """
+
+    draw: Callable[[], Iterator[np.ndarray]]
+    n_warm_up: int
+    n_measured: int
+    shard: Shard = Shard()
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """(number of the arrival, its due time in ns), in order."""
+        first = -self.n_warm_up
+        for dues in self.draw():
+            own = self.shard.own(first, first + len(dues))
+            yield from zip(own, dues[own.start - first :: own.step].tolist(), strict=True)
+            first += len(dues)
+
+    def __len__(self) -> int:
+        return len(self.shard.own(-self.n_warm_up, self.n_measured))
+
+
+AnySchedule = Schedule | DrawnSchedule
+
+
 def is_scheduled(load: Load) -> bool:
     """Whether requests have due times of their own, whatever the replies do."""
     return load.model in {Model.OPEN, Model.OVER}
 
 
 def period_ns(load: Load) -> Fraction:
-    """Exact nanoseconds between two arrivals of an open load, or of N over T."""
+    """Exact nanoseconds between two even arrivals of an open load, or of N over T."""
     if load.model == Model.OVER:
         return Fraction(str(load.over_s)) * NS / load.requests
     return NS / Fraction(str(load.rate_per_s))
 
 
-def schedule(load: Load, warm_up_s: int = 0, shard: Shard = Shard()) -> Schedule:
-    """The shard's arrivals of a scheduled load, its warm-up (negative numbers) included."""
-    period = period_ns(load)
-    stop = load.requests or count_arrivals(load.rate_per_s, load.duration_s)
-    earliest = -(warm_up_s * NS // period)
-    first = earliest + (shard.index - earliest) % shard.count
-    return Schedule(period, first, stop, shard.count)
+def schedule(load: Load, warm_up_s: int = 0, shard: Shard = Shard(), seed: int = 0) -> AnySchedule:
+    """The shard's arrivals of a scheduled load, its warm-up (negative numbers) included.
+
+    The same load and seed give the same arrivals, whatever the number of shards.
+    """
+    match load.distribution:
+        case Distribution.UNIFORM:
+            return _uniform(load, warm_up_s, shard, seed)
+        case Distribution.EXPONENTIAL:
+            return _exponential(load, warm_up_s, shard, seed)
+    own = shard.own(-(warm_up_s * NS // period_ns(load)), planned_requests(load))
+    return Schedule(period_ns(load), own.start, own.stop, own.step)
+
+
+def _exponential(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedule:
+    n_warm_up, n_measured = warm_up_s * NS // period_ns(load), planned_requests(load)
+    # 3/s over 1.1 s are 4 arrivals: they lie within the 1.1 s.
+    measured_period = planned_duration_s(load) * NS / n_measured
+    period = float(period_ns(load))
+
+    def draw() -> Iterator[np.ndarray]:
+        for positions in poisson_positions(n_warm_up, seed, WARM_UP):
+            yield _whole_ns((positions - n_warm_up) * period)
+        for positions in poisson_positions(n_measured, seed, MEASURED):
+            yield _whole_ns(positions * measured_period)
+
+    return DrawnSchedule(draw, n_warm_up, n_measured, shard)
+
+
+def _uniform(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedule:
+    gaps = load.uniform_min_s, load.uniform_max_s
+    before = _before_zero(warm_up_s, *gaps, seed)
+
+    def draw() -> Iterator[np.ndarray]:
+        yield _whole_ns(before * NS)
+        # The first one is due at zero.
+        yield np.zeros(1, dtype=np.int64)
+        for offsets in uniform_offsets(load.requests - 1, *gaps, seed, MEASURED):
+            yield _whole_ns(offsets * NS)
+
+    return DrawnSchedule(draw, len(before), load.requests, shard)
+
+
+def _before_zero(warm_up_s: int, low_s: float, high_s: float, seed: int) -> np.ndarray:
+    """Negative seconds of the warm-up's arrivals, in order."""
+    chunks, last = [], 0.0
+    endless = uniform_offsets(None, low_s, high_s, seed, WARM_UP)
+    while last <= warm_up_s:
+        offsets = next(endless)
+        chunks.append(offsets[offsets <= warm_up_s])
+        last = offsets[-1]
+    return -np.concatenate(chunks)[::-1]
+
+
+def _whole_ns(ns: np.ndarray) -> np.ndarray:
+    return np.floor(ns).astype(np.int64)
 
 
 def split(total: int, shard: Shard) -> int:
@@ -73,6 +157,17 @@ def split(total: int, shard: Shard) -> int:
 def connections_of(load: Load, shard: Shard) -> int:
     """How many connections of a closed load this shard keeps busy; may be none."""
     return split(1 if load.model == Model.SEQUENTIAL else load.connections, shard)
+
+
+def ramp_offsets_ns(load: Load, shard: Shard) -> list[int]:
+    """When each of the shard's connections begins, in ns after the start of sending.
+
+    JMeter's rule, exact: connection i of N begins at i·ramp/N. The shards take turns, so that
+    together they make the one ramp.
+    """
+    n_all = 1 if load.model == Model.SEQUENTIAL else load.connections
+    ramp_ns = Fraction(str(load.ramp_up_s)) * NS
+    return [int(i * ramp_ns / n_all) for i in shard.own(0, n_all)]
 
 
 def requests_of(load: Load, shard: Shard) -> int | None:

@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from campaigns.domain.plan import MAX_DURATION_S, Load, Timeouts, planned_duration_s
+from campaigns.domain.plan import MAX_DURATION_S, Load, Timeouts, longest_duration_s
 
 OVERRUN_GRACE_S = 30.0
 
@@ -12,11 +12,12 @@ def longest_run_s(load: Load, timeouts: Timeouts, warm_up_s: float) -> float:
 
     The plan's own duration where it has one. A closed plan that ends after N requests over C
     connections has none: the slowest target that still answers within the limits keeps it busy for
-    ⌈N / C⌉ × the total timeout, at most the longest duration that a plan may have. To either come
-    the warm-up, one total timeout for what is in flight at the end, and 30 s of grace.
+    ⌈N / C⌉ × the total timeout after its ramp-up, at most the longest duration that a plan may
+    have. To either come the warm-up, one total timeout for what is in flight at the end, and 30 s
+    of grace.
     """
-    sending_s = planned_duration_s(load)
+    sending_s = longest_duration_s(load)
     if sending_s is None:
         rounds = ceil((load.requests or 1) / (load.connections or 1))
-        sending_s = min(rounds * timeouts.total_s, MAX_DURATION_S)
+        sending_s = min(load.ramp_up_s + rounds * timeouts.total_s, MAX_DURATION_S)
     return warm_up_s + sending_s + timeouts.total_s + OVERRUN_GRACE_S

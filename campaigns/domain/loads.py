@@ -1,9 +1,9 @@
-"""How hard a plan loads its target, and how long that takes."""
+"""How hard a plan loads its target, and what can be known of it before it runs."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-
-from campaigns.domain.fields import Fields
+from typing import Any
 
 MAX_CONNECTIONS = 20_000
 MAX_RATE_PER_S = 100_000
@@ -18,13 +18,30 @@ class Model(StrEnum):
     SEQUENTIAL = "sequential"
 
 
+class Distribution(StrEnum):
+    """How the arrivals of an open load lie in time."""
+
+    DETERMINISTIC = "deterministic"
+    EXPONENTIAL = "exponential"
+    UNIFORM = "uniform"
+
+
+class WhenSaturated(StrEnum):
+    """What becomes of an arrival that is due while `max_in_flight` are under way."""
+
+    QUEUE = "queue"
+    DROP = "drop"
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How hard. Fields that the model does not use are None.
+    """How hard. Fields that the model does not use are None, or keep their default.
 
     closed: `connections` greenlets, each sends when its reply is complete; ends at `requests` or
-    `duration_s`. open: an arrival every 1/`rate_per_s`. over: `requests` arrivals spread over
-    `over_s`, the i-th at i·T/N. sequential: closed with one connection.
+    `duration_s`; connection i of N begins at i·`ramp_up_s`/N. open: `rate_per_s` arrivals a second,
+    even or random; `distribution` uniform has gaps from `uniform_min_s` to `uniform_max_s` in place
+    of the rate. over: `requests` arrivals spread over `over_s`, the i-th at i·T/N. sequential:
+    closed with one connection.
     """
 
     model: Model
@@ -34,17 +51,53 @@ class Load:
     over_s: float | None = None
     duration_s: float | None = None
     max_in_flight: int = 10_000
+    ramp_up_s: float = 0.0
+    distribution: Distribution = Distribution.DETERMINISTIC
+    uniform_min_s: float | None = None
+    uniform_max_s: float | None = None
+    when_saturated: WhenSaturated = WhenSaturated.QUEUE
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field as JSON has it; `stored_load` reads it back."""
+        return {
+            name: str(value) if isinstance(value, StrEnum) else value
+            for name, value in asdict(self).items()
+        }
+
+    @property
+    def mean_gap_s(self) -> float | None:
+        """Mean seconds between two arrivals that are drawn from a range; else None."""
+        if self.distribution != Distribution.UNIFORM or self.uniform_max_s is None:
+            return None
+        return ((self.uniform_min_s or 0.0) + self.uniform_max_s) / 2
+
+
+def stored_load(data: Mapping[str, Any]) -> Load:
+    """The load of a plan that was checked when it was stored; fields of later versions may lack."""
+    return Load(**data)
 
 
 def planned_duration_s(load: Load) -> float | None:
-    """Seconds of measured sending, warm-up excluded; None where only the target decides."""
+    """Seconds of measured sending, warm-up excluded; None where only the target decides.
+
+    Of gaps drawn from a range it is the expected value: only the seed knows better.
+    """
     if load.duration_s is not None:
         return load.duration_s
     if load.model == Model.OVER:
         return load.over_s
-    if load.model == Model.OPEN and load.rate_per_s and load.requests:
-        return load.requests / load.rate_per_s
-    return None
+    if load.model != Model.OPEN or not load.requests:
+        return None
+    if load.mean_gap_s:
+        return load.requests * load.mean_gap_s
+    return load.requests / load.rate_per_s if load.rate_per_s else None
+
+
+def longest_duration_s(load: Load) -> float | None:
+    """The most seconds that sending may take by the plan itself; None where the target decides."""
+    if load.mean_gap_s and load.requests:
+        return load.requests * load.uniform_max_s
+    return planned_duration_s(load)
 
 
 def planned_requests(load: Load) -> int | None:
@@ -56,61 +109,17 @@ def planned_requests(load: Load) -> int | None:
     return None
 
 
+def mean_rate_per_s(load: Load) -> float | None:
+    """Arrivals a second over the whole run; None where only the target decides."""
+    if load.model == Model.OPEN and load.rate_per_s:
+        return load.rate_per_s
+    if load.model not in {Model.OPEN, Model.OVER}:
+        return None
+    requests, duration_s = planned_requests(load), planned_duration_s(load)
+    return requests / duration_s if requests and duration_s else None
+
+
 def count_arrivals(rate_per_s: float, duration_s: float) -> int:
     """Arrivals i/rate that lie in [0, duration): 37.5/s over 10 s are 375, not 376."""
     count = int(rate_per_s * duration_s)
     return count + 1 if count / rate_per_s < duration_s - 1e-9 else count
-
-
-def read_load(reader: Fields) -> Load:
-    model = reader.choice("model", Model, Model.CLOSED)
-    load = Load(
-        model=model,
-        connections=reader.number("connections", low=1, high=MAX_CONNECTIONS, whole=True),
-        rate_per_s=reader.number("rate_per_s", low=0, high=MAX_RATE_PER_S, above_low=True),
-        requests=reader.number("requests", low=1, high=MAX_REQUESTS, whole=True),
-        over_s=reader.number("over_s", low=0, high=MAX_DURATION_S, above_low=True),
-        duration_s=reader.number("duration_s", low=0, high=MAX_DURATION_S, above_low=True),
-        max_in_flight=int(
-            reader.number("max_in_flight", 10_000, low=1, high=MAX_CONNECTIONS, whole=True)
-        ),
-    )
-    _check_load(reader, load)
-    reader.refuse_unknown(
-        "model", "connections", "rate_per_s", "requests", "over_s", "duration_s", "max_in_flight"
-    )
-    return load
-
-
-# The fields of a load that each model uses.
-USES = {
-    Model.CLOSED: {"connections", "requests", "duration_s"},
-    Model.OPEN: {"rate_per_s", "requests", "duration_s"},
-    Model.OVER: {"requests", "over_s"},
-    Model.SEQUENTIAL: {"requests", "duration_s"},
-}
-_WORDS = {
-    "connections": "connections",
-    "rate_per_s": "a rate",
-    "requests": "a number of requests",
-    "over_s": "a time to spread the requests over",
-    "duration_s": "a duration",
-}
-
-
-def _check_load(reader: Fields, load: Load) -> None:
-    uses = USES[load.model]
-    for name, words in _WORDS.items():
-        given = getattr(load, name) is not None
-        if given and name not in uses:
-            reader.fail(
-                name, f"The load model {load.model} has no use for {words}; leave it empty."
-            )
-        if not given and name in uses and name in {"connections", "rate_per_s", "over_s"}:
-            reader.fail(name, f"The load model {load.model} needs {words}.")
-    if load.model == Model.OVER and load.requests is None:
-        reader.fail("requests", "Say how many requests are spread over the time.")
-    elif load.requests is None and load.duration_s is None:
-        reader.fail("requests", "Say when to stop: after a number of requests or after a time.")
-    elif load.requests is not None and load.duration_s is not None:
-        reader.fail("duration_s", "Stop after requests or after a time, not both; empty one.")

@@ -11,18 +11,22 @@ from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.fields import Fields
+from campaigns.domain.load_rules import USES, read_load
 from campaigns.domain.loads import (
     MAX_CONNECTIONS,
     MAX_DURATION_S,
     MAX_RATE_PER_S,
     MAX_REQUESTS,
-    USES,
+    Distribution,
     Load,
     Model,
+    WhenSaturated,
     count_arrivals,
+    longest_duration_s,
+    mean_rate_per_s,
     planned_duration_s,
     planned_requests,
-    read_load,
+    stored_load,
 )
 from campaigns.domain.step_order import IN_TURNS, OrderKind, StepOrder, read_order
 from campaigns.domain.steps import (
@@ -47,6 +51,7 @@ __all__ = [
     "RESERVED_HEADERS",
     "USES",
     "ConnectionMode",
+    "Distribution",
     "Load",
     "Model",
     "OrderKind",
@@ -54,11 +59,15 @@ __all__ = [
     "Step",
     "StepOrder",
     "Timeouts",
+    "WhenSaturated",
     "count_arrivals",
     "header_fault",
+    "longest_duration_s",
+    "mean_rate_per_s",
     "planned_duration_s",
     "planned_requests",
     "read_step",
+    "stored_load",
 ]
 
 _STATUS = re.compile(r"[1-5](?:xx|\d\d)")
@@ -93,7 +102,7 @@ class Plan:
         data["steps"] = [
             {**step, "headers": [list(pair) for pair in step["headers"]]} for step in data["steps"]
         ]
-        data["load"]["model"] = str(self.load.model)
+        data["load"] = self.load.to_json()
         data["connection_mode"] = str(self.connection_mode)
         data["expected_status"] = list(self.expected_status)
         data["order"] |= {"kind": str(self.order.kind), "weights": list(self.order.weights)}

@@ -14,13 +14,16 @@ import numpy as np
 from campaigns.domain.histogram import Histogram
 
 # Counted per second and step. `started` lies in the second of the start, the others in the second
-# of the end. `carried` ended after the warm-up but began in it: in no other count, in no timing.
+# of the end. `queued` were due while all of `max_in_flight` were under way, and waited; they are in
+# other counts as well. `carried` ended after the warm-up but began in it: in no other count than
+# `started`, in no timing.
 # started = ok + failed + dropped + carried + (in flight at the end).
 COUNTERS = (
     "started",
     "ok",
     "failed",
     "dropped",
+    "queued",
     "carried",
     "bytes_sent",
     "bytes_received",

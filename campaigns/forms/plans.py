@@ -4,40 +4,18 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan import MAX_BODY_BYTES, USES, ConnectionMode, Model
-from campaigns.forms.numbers import number
+from campaigns.domain.plan import MAX_BODY_BYTES, ConnectionMode
+from campaigns.forms.numbers import number, number_field, typed
+from campaigns.forms.plan_load import LoadFields, initial_load
 from campaigns.forms.plan_steps import StepsFields, initial_steps
 from campaigns.forms.requests import text_widget
 
-MODELS = [
-    (Model.OVER, "Spread over a time"),
-    (Model.OPEN, "At a rate"),
-    (Model.CLOSED, "On N connections"),
-    (Model.SEQUENTIAL, "One after another"),
-]
-# What the choice means, in one line each; the page shows the chosen one.
-MODEL_WORDS = {
-    Model.OVER: "N requests start at even distances over T seconds, whether replies come or not.",
-    Model.OPEN: "Requests start at a steady rate, whether replies come or not, as real visitors "
-    "do. Response times count from the intended start.",
-    Model.CLOSED: "Each connection sends its next request when its reply is complete. A slow "
-    "server gets fewer requests.",
-    Model.SEQUENTIAL: "One connection, one request at a time: the plain response time without "
-    "any queue.",
-}
 CONNECTIONS = [
     (ConnectionMode.NEW, "New for each request"),
     (ConnectionMode.KEEP_ALIVE, "Keep-alive"),
     (ConnectionMode.RESUMED, "New, TLS resumed"),
 ]
-STOPS = [("requests", "After a number of requests"), ("duration", "After a time")]
 _NUMBERS = {
-    "connections": "10",
-    "rate_per_s": "10",
-    "requests": "100",
-    "over_s": "10",
-    "duration_s": "30",
-    "max_in_flight": "10000",
     "connect_s": "5",
     "tls_s": "5",
     "total_s": "30",
@@ -45,34 +23,12 @@ _NUMBERS = {
 }
 
 
-def _number_field(label: str, name: str, help_text: str = "") -> forms.CharField:
-    """Text, not a number field: what cannot be read goes to the domain, which says what would."""
-    widget = text_widget("", inputmode="decimal")
-    return forms.CharField(
-        label=label, required=False, initial=_NUMBERS[name], help_text=help_text, widget=widget
-    )
-
-
-class PlanForm(StepsFields):
+class PlanForm(LoadFields, StepsFields):
     name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
     body_file = forms.FileField(
         required=False,
         label="or from a file",
         help_text="Replaces the text above. At most 1 MB of UTF-8 text, such as a SOAP envelope.",
-    )
-    model = forms.ChoiceField(choices=MODELS, initial=Model.OVER, widget=forms.RadioSelect)
-    connections = _number_field("Connections", "connections")
-    rate_per_s = _number_field("Rate", "rate_per_s")
-    over_s = _number_field("Spread over", "over_s")
-    stop = forms.ChoiceField(
-        choices=STOPS, initial="requests", required=False, widget=forms.RadioSelect
-    )
-    requests = _number_field("Requests", "requests")
-    duration_s = _number_field("Duration", "duration_s")
-    max_in_flight = _number_field(
-        "At most in flight",
-        "max_in_flight",
-        "Requests beyond this are counted as dropped instead of piling up.",
     )
     connection_mode = forms.ChoiceField(
         choices=CONNECTIONS,
@@ -81,12 +37,12 @@ class PlanForm(StepsFields):
         widget=forms.RadioSelect,
         help_text="A campaign can vary this; here stands what the plan proposes.",
     )
-    warm_up_s = _number_field(
-        "Warm-up", "warm_up_s", "Load before the measurement, kept out of every number."
+    warm_up_s = number_field(
+        "Warm-up", _NUMBERS["warm_up_s"], "Load before the measurement, kept out of every number."
     )
-    connect_s = _number_field("Connect within", "connect_s")
-    tls_s = _number_field("TLS within", "tls_s")
-    total_s = _number_field("Reply within", "total_s", "From the start to the last byte.")
+    connect_s = number_field("Connect within", _NUMBERS["connect_s"])
+    tls_s = number_field("TLS within", _NUMBERS["tls_s"])
+    total_s = number_field("Reply within", _NUMBERS["total_s"], "From the start to the last byte.")
     expected_status = forms.CharField(
         required=False,
         initial="2xx 3xx",
@@ -132,46 +88,22 @@ class PlanForm(StepsFields):
             **(base or {}),
             "steps": self.steps(),
             "order": self.order(),
-            "load": self._load(),
+            "load": self.load(),
             "connection_mode": data["connection_mode"],
             "timeouts": {name: number(data[name]) for name in ("connect_s", "tls_s", "total_s")},
             "expected_status": data["expected_status"],
             "warm_up_s": number(data["warm_up_s"]),
         }
 
-    def take_errors(self, errors: dict[str, str]) -> None:
-        """What the domain says about the number of requests belongs to the stop that is shown."""
-        errors = dict(errors)
-        if self.cleaned_data["stop"] == "duration" and "load.requests" in errors:
-            sentence = errors.pop("load.requests")
-            errors.setdefault("load.duration_s", sentence)
-        super().take_errors(errors)
-
-    def _load(self) -> dict[str, Any]:
-        data = self.cleaned_data
-        model = Model(data["model"])
-        used = set(USES[model])
-        if model != Model.OVER:
-            used -= {"requests" if data["stop"] == "duration" else "duration_s"}
-        if model in (Model.OPEN, Model.OVER):
-            used.add("max_in_flight")
-        return {"model": model, **{name: number(data[name]) for name in sorted(used)}}
-
 
 def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """The form's values for a stored plan."""
-    load = spec["load"]
-    numbers = {**load, **spec["timeouts"], "warm_up_s": spec["warm_up_s"]}
+    numbers = {**spec["timeouts"], "warm_up_s": spec["warm_up_s"]}
     return {
         "name": name,
         **initial_steps(spec),
-        "model": load["model"],
-        "stop": "duration" if load.get("duration_s") else "requests",
+        **initial_load(spec["load"]),
         "connection_mode": spec["connection_mode"],
         "expected_status": " ".join(spec["expected_status"]),
-        **{
-            key: f"{numbers[key]:g}" if isinstance(numbers[key], float) else str(numbers[key])
-            for key in _NUMBERS
-            if numbers.get(key) is not None
-        },
+        **typed(numbers, _NUMBERS),
     }

@@ -25,7 +25,7 @@ from django.db.models.functions import Coalesce, Greatest
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.limits import longest_run_s
-from campaigns.domain.plan import Load, Timeouts
+from campaigns.domain.plan import Timeouts, stored_load
 from campaigns.models import Campaign, InjectorHost, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 
@@ -111,7 +111,7 @@ def _running_ages() -> list[tuple[int, float, float]]:
     )
     ages = []
     for pk, age, load, timeouts, warm_up_s in rows:
-        limit_s = longest_run_s(Load(**load), Timeouts(**timeouts), warm_up_s)
+        limit_s = longest_run_s(stored_load(load), Timeouts(**timeouts), warm_up_s)
         ages.append((pk, limit_s, age.total_seconds() - limit_s))
     return ages
 

@@ -12,6 +12,7 @@ from campaigns.domain.plan import (
     ConnectionMode,
     Model,
     Plan,
+    mean_rate_per_s,
     planned_duration_s,
     planned_requests,
 )
@@ -131,16 +132,9 @@ def _most_in_flight(plan: Plan, requests: int | None, injectors: int) -> int:
         return 1
     if load.model == Model.CLOSED:
         return ceil((load.connections or 1) / injectors)
-    waiting = ceil((_rate_per_s(plan) or 0) * plan.timeouts.total_s)
+    waiting = ceil((mean_rate_per_s(load) or 0) * plan.timeouts.total_s)
     most = min(load.max_in_flight, waiting, requests or waiting)
     return max(1, ceil(most / injectors))
-
-
-def _rate_per_s(plan: Plan) -> float | None:
-    load = plan.load
-    if load.model == Model.OVER and load.requests and load.over_s:
-        return load.requests / load.over_s
-    return load.rate_per_s
 
 
 def _ports(
@@ -155,7 +149,7 @@ def _ports(
     """Local ports of one injector at a time: each closed connection holds its own for a minute."""
     if mode == ConnectionMode.KEEP_ALIVE:
         return in_flight
-    rate_per_s = _rate_per_s(plan)
+    rate_per_s = mean_rate_per_s(plan.load)
     if rate_per_s is not None:
         in_a_minute = rate_per_s * min(TIME_WAIT_S, duration_s or TIME_WAIT_S)
     elif requests is not None:

@@ -4,11 +4,16 @@ from typing import Any
 
 from django.db.models import Max, OuterRef, Subquery
 
-from campaigns.domain.plan import Load, Model, OrderKind
+from campaigns.domain.plan import Distribution, Load, Model, OrderKind, WhenSaturated
 from campaigns.domain.plan import Plan as PlanValue
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Actor
 
+_DISTRIBUTION_WORDS = {
+    Distribution.DETERMINISTIC: "even",
+    Distribution.EXPONENTIAL: "random (exponential gaps, exact number)",
+    Distribution.UNIFORM: "random between two gaps (uniform)",
+}
 _UNITS = {"_per_s": ", per s", "_s": ", s"}
 
 
@@ -71,10 +76,29 @@ def load_words(load: Load) -> str:
         case Model.OVER:
             return f"{load.requests:,} requests over {load.over_s:g} s"
         case Model.OPEN:
-            return f"{load.rate_per_s:g} requests/s, {until}"
+            return f"{_arrival_words(load)}, {until}"
         case Model.SEQUENTIAL:
             return f"one after another, {until}"
-    return f"{load.connections:,} connections, {until}"
+    ramp = f" after a ramp-up of {load.ramp_up_s:g} s" if load.ramp_up_s else ""
+    return f"{load.connections:,} connections{ramp}, {until}"
+
+
+def _arrival_words(load: Load) -> str:
+    if load.distribution == Distribution.UNIFORM:
+        return f"a request every {load.uniform_min_s:g} to {load.uniform_max_s:g} s"
+    random = " at random" if load.distribution == Distribution.EXPONENTIAL else ""
+    return f"{load.rate_per_s:g} requests/s{random}"
+
+
+def load_facts(load: Load) -> list[tuple[str, str]]:
+    """What else a plan's page says of its load: name and value."""
+    if load.model not in {Model.OPEN, Model.OVER}:
+        return [("Ramp-up", f"{load.ramp_up_s:g} s")] if load.ramp_up_s else []
+    rest = "is dropped" if load.when_saturated == WhenSaturated.DROP else "waits"
+    return [
+        ("Arrivals", _DISTRIBUTION_WORDS[load.distribution]),
+        ("At most in flight", f"{load.max_in_flight:,}; what is due beyond that {rest}"),
+    ]
 
 
 def order_words(plan: PlanValue) -> str:

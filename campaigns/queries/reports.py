@@ -6,7 +6,7 @@ from typing import Any
 from campaigns.domain import report_tables as tables
 from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.percentiles import curve
-from campaigns.domain.plan import Plan, planned_requests
+from campaigns.domain.plan import Plan, mean_rate_per_s, planned_requests
 from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.report_words import RunState, run_grounds, run_sentence, run_tiles
 from campaigns.domain.results import RunReport
@@ -60,16 +60,9 @@ def _state(run: Run, plan: Plan, figures: Figures) -> RunState:
         reasons=tuple(each["text"] for each in run.validity_reasons),
         figures=figures,
         planned_requests=planned_requests(plan.load),
-        planned_rate=_planned_rate(plan),
+        planned_rate=mean_rate_per_s(plan.load),
         is_good=run.outcome == Outcome.COMPLETE and run.validity != Validity.INVALID,
     )
-
-
-def _planned_rate(plan: Plan) -> float | None:
-    load = plan.load
-    if load.over_s:
-        return load.requests / load.over_s
-    return load.rate_per_s
 
 
 def _measured(run: Run) -> _Measured:

@@ -9,7 +9,12 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from campaigns.domain.latency_table import Line, plain_table
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.outcomes import WORDS, Kind
-from campaigns.domain.plan import Model, Plan, planned_duration_s, planned_requests
+from campaigns.domain.plan import (
+    Plan,
+    mean_rate_per_s,
+    planned_duration_s,
+    planned_requests,
+)
 from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.snapshot import Total
 from campaigns.domain.tables import Cell
@@ -41,10 +46,9 @@ def plan_of(run: Run) -> Plan:
 def planned_of(run: Run) -> Planned:
     plan = plan_of(run)
     load = plan.load
-    intended = load.rate_per_s
-    if load.model == Model.OVER:
-        intended = load.requests / load.over_s
-    return Planned(planned_duration_s(load), plan.warm_up_s, planned_requests(load), intended)
+    return Planned(
+        planned_duration_s(load), plan.warm_up_s, planned_requests(load), mean_rate_per_s(load)
+    )
 
 
 def chart_plan(run: Run) -> dict[str, Any]:

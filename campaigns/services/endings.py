@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.limits import longest_run_s
-from campaigns.domain.plan import Load, Timeouts
+from campaigns.domain.plan import Timeouts, stored_load
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
@@ -161,4 +161,4 @@ def _own_end(shard: Shard) -> str:
 
 def _longest_s(run: Run) -> float:
     plan = run.snapshot["plan"]
-    return longest_run_s(Load(**plan["load"]), Timeouts(**plan["timeouts"]), plan["warm_up_s"])
+    return longest_run_s(stored_load(plan["load"]), Timeouts(**plan["timeouts"]), plan["warm_up_s"])

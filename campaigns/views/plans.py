@@ -9,8 +9,9 @@ from django.views.decorators.http import require_POST
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan import planned_duration_s, planned_requests
 from campaigns.domain.presets import PRESETS
+from campaigns.forms.plan_load import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS
-from campaigns.forms.plans import MODEL_WORDS, MODELS, PlanForm
+from campaigns.forms.plans import PlanForm
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
@@ -85,6 +86,7 @@ def plan_detail(request, plan: int):
         "model": dict(MODELS)[value.load.model],
         "load_words": queries.load_words(value.load),
         "order_words": queries.order_words(value),
+        "load_facts": queries.load_facts(value.load),
         "n_requests": planned_requests(value.load),
         "duration_s": planned_duration_s(value.load),
         "may": rights_in(found.project, actor),

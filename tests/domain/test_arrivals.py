@@ -11,6 +11,7 @@ from campaigns.domain.arrivals import (
     Shard,
     connections_of,
     is_scheduled,
+    ramp_offsets_ns,
     requests_of,
     schedule,
     split,
@@ -107,6 +108,28 @@ def test_a_sequential_load_is_one_connection_of_one_shard():
     assert [connections_of(load, shard) for shard in shards] == [1, 0, 0]
     assert [requests_of(load, shard) for shard in shards] == [7, 0, 0]
     assert not is_scheduled(load)
+
+
+@pytest.mark.parametrize(
+    ("connections", "ramp_up_s", "expected_ns"),
+    [
+        (4, 2, [0, 500 * MS, 1000 * MS, 1500 * MS]),
+        (3, 1, [0, 333_333_333, 666_666_666]),
+        (7, 0.1, [i * 100 * MS // 7 for i in range(7)]),
+        (2, 0, [0, 0]),
+    ],
+)
+def test_connection_i_of_n_begins_at_i_times_ramp_over_n(connections, ramp_up_s, expected_ns):
+    load = Load(Model.CLOSED, connections=connections, duration_s=9, ramp_up_s=ramp_up_s)
+    assert ramp_offsets_ns(load, Shard()) == expected_ns
+
+
+def test_shards_make_one_ramp_together():
+    load = Load(Model.CLOSED, connections=10, duration_s=9, ramp_up_s=1)
+    shards = [Shard(index, 3) for index in range(3)]
+    parts = [ramp_offsets_ns(load, shard) for shard in shards]
+    assert sorted(offset for part in parts for offset in part) == ramp_offsets_ns(load, Shard())
+    assert [len(part) for part in parts] == [connections_of(load, shard) for shard in shards]
 
 
 def test_a_duration_leaves_the_number_of_requests_open():

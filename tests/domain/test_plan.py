@@ -13,12 +13,17 @@ from campaigns.domain.plan import (
     Plan,
     count_arrivals,
     header_fault,
+    mean_rate_per_s,
     planned_duration_s,
     planned_requests,
+    stored_load,
 )
 
 STEP = {"method": "GET", "path": "/"}
 CLOSED = {"model": "closed", "connections": 2, "requests": 10}
+OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
+UNIFORM = {"model": "open", "requests": 9, "distribution": "uniform"}
+UNIFORM |= {"uniform_min_s": 1, "uniform_max_s": 3}
 
 
 def read(**given):
@@ -40,6 +45,11 @@ def faults(**given):
         {"model": "open", "rate_per_s": 5, "requests": 10, "max_in_flight": 3},
         {"model": "over", "requests": 100, "over_s": 10},
         {"model": "sequential", "requests": 3},
+        {"model": "closed", "connections": 9, "duration_s": 5, "ramp_up_s": 3.5},
+        {"model": "open", "rate_per_s": 5, "requests": 9, "distribution": "exponential"},
+        {"model": "over", "requests": 9, "over_s": 3, "when_saturated": "drop"},
+        {"model": "open", "requests": 9, "distribution": "uniform"}
+        | {"uniform_min_s": 0, "uniform_max_s": 0.5},
     ],
 )
 def test_its_stored_form_reads_back_as_the_same_plan(load):
@@ -61,6 +71,31 @@ def test_its_stored_form_reads_back_as_the_same_plan(load):
         ({"load": CLOSED | {"connections": True}}, "load.connections", "whole number"),
         ({"load": CLOSED | {"connections": float("nan")}}, "load.connections", "whole number"),
         ({"load": CLOSED | {"speed": 1}}, "load.speed", "no field"),
+        ({"load": CLOSED | {"ramp_up_s": -1}}, "load.ramp_up_s", "from 0"),
+        ({"load": OPEN | {"ramp_up_s": 1}}, "load.ramp_up_s", "no use for a ramp-up"),
+        (
+            {"load": {"model": "closed", "connections": 2, "duration_s": 5, "ramp_up_s": 5}},
+            "load.ramp_up_s",
+            "less than the 5 s",
+        ),
+        ({"load": CLOSED | {"distribution": "exponential"}}, "load.distribution", "no use"),
+        ({"load": CLOSED | {"when_saturated": "drop"}}, "load.when_saturated", "no use"),
+        ({"load": OPEN | {"when_saturated": "wait"}}, "load.when_saturated", "Choose one of"),
+        ({"load": OPEN | {"distribution": "normal"}}, "load.distribution", "Choose one of"),
+        ({"load": OPEN | {"uniform_min_s": 1}}, "load.uniform_min_s", "Only the distribution"),
+        ({"load": UNIFORM | {"rate_per_s": 5}}, "load.rate_per_s", "make the rate"),
+        ({"load": UNIFORM | {"uniform_min_s": 4}}, "load.uniform_max_s", "above the shortest"),
+        ({"load": UNIFORM | {"uniform_max_s": None}}, "load.uniform_max_s", "longest gap"),
+        (
+            {"load": UNIFORM | {"uniform_min_s": 0, "uniform_max_s": 1e-9}},
+            "load.uniform_max_s",
+            "arrivals a second",
+        ),
+        (
+            {"load": UNIFORM | {"requests": None, "duration_s": 5}},
+            "load.duration_s",
+            "number of requests instead",
+        ),
         ({"load": {"model": "storm"}}, "load.model", "Choose one of"),
         ({"steps": [STEP | {"method": "GRAB"}]}, "steps.0.method", "Choose one of"),
         ({"steps": [STEP | {"path": "no/slash"}]}, "steps.0.path", ""),
@@ -108,12 +143,28 @@ def test_no_json_crashes_it(data):
         (Load(Model.OVER, requests=100, over_s=10), 10, 100),
         (Load(Model.OPEN, rate_per_s=4, requests=10), 2.5, 10),
         (Load(Model.OPEN, rate_per_s=37.5, duration_s=10), 10, 375),
+        (stored_load(UNIFORM), 18, 9),
         (Load(Model.CLOSED, connections=3, requests=10), None, 10),
         (Load(Model.CLOSED, connections=3, duration_s=7), 7, None),
     ],
 )
 def test_what_can_be_known_before(load, duration_s, requests):
     assert (planned_duration_s(load), planned_requests(load)) == (duration_s, requests)
+
+
+@pytest.mark.parametrize(
+    ("load", "rate_per_s"),
+    [(OPEN, 5), (UNIFORM, 0.5), (CLOSED, None), ({"model": "over", "requests": 9, "over_s": 3}, 3)],
+)
+def test_the_mean_rate_of_what_has_arrivals(load, rate_per_s):
+    assert mean_rate_per_s(stored_load(load)) == rate_per_s
+
+
+def test_a_plan_that_was_stored_before_a_field_existed_can_be_read():
+    old = read().to_json()
+    for name in ("ramp_up_s", "distribution", "uniform_min_s", "when_saturated"):
+        del old["load"][name]
+    assert Plan.from_json(old) == read()
 
 
 @given(st.integers(1, 5000), st.integers(1, 500))

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.domain.plan import Load, Model, planned_duration_s, planned_requests
+from campaigns.domain.plan import planned_duration_s, planned_requests, stored_load
 
 CASES = json.loads((Path(__file__).parent.parent / "golden/planned_loads.json").read_text())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case["load"].values())))
 def test_the_server_plans_what_the_page_plans(case):
-    load = Load(**{**case["load"], "model": Model(case["load"]["model"])})
+    load = stored_load(case["load"])
     assert planned_requests(load) == case["requests"]
     assert planned_duration_s(load) == case["duration_s"]

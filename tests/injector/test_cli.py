@@ -34,6 +34,29 @@ def make_load(*arguments):
             {"model": "closed", "connections": 4, "duration_s": 2.0},
         ),
         (["--rate", "5", "--duration", "2"], {"model": "open", "rate_per_s": 5.0, "duration_s": 2}),
+        (
+            ["--connections", "4", "--requests", "9", "--ramp-up", "2"],
+            {"model": "closed", "connections": 4, "requests": 9, "ramp_up_s": 2.0},
+        ),
+        (
+            [
+                "--distribution",
+                "uniform",
+                "--uniform-min",
+                "1",
+                "--uniform-max",
+                "3",
+                "--requests",
+                "9",
+            ],
+            {"model": "open", "uniform_min_s": 1, "uniform_max_s": 3, "requests": 9}
+            | {"distribution": "uniform"},
+        ),
+        (
+            ["--rate", "5", "--requests", "9", "--max-in-flight", "2", "--when-saturated", "drop"],
+            {"model": "open", "rate_per_s": 5, "requests": 9, "max_in_flight": 2}
+            | {"when_saturated": "drop"},
+        ),
         (["--requests", "9", "--over", "3"], {"model": "over", "requests": 9, "over_s": 3.0}),
     ],
 )

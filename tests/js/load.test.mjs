@@ -73,3 +73,22 @@ test("a typed number may have commas for thousands, but no words", () => {
   assert.equal(readNumber("ten"), null);
   assert.equal(readNumber(""), null);
 });
+
+test("a ramp-up rises from nothing, from the warm-up's beginning on", () => {
+  const load = { model: "closed", connections: 10, duration_s: 30, ramp_up_s: 5 };
+  assert.deepEqual(loadCurve(load).points, [[0, 0], [5, 10], [30, 10]]);
+  assert.deepEqual(loadCurve(load, 2).points, [[-2, 0], [3, 10], [30, 10]]);
+  assert.deepEqual(loadCurve({ ...load, ramp_up_s: 0 }).points, [[0, 10], [30, 10]]);
+  const byCount = { model: "closed", connections: 10, requests: 100, ramp_up_s: 60 };
+  assert.ok(loadCurve(byCount).to > 60);
+});
+
+test("drawn gaps need two bounds and a number of requests", () => {
+  const load = { model: "open", distribution: "uniform", uniform_min_s: 1, uniform_max_s: 3, requests: 9 };
+  assert.equal(isComplete(load), true);
+  assert.equal(loadCurve(load).level, 0.5);
+  assert.equal(isComplete({ ...load, uniform_min_s: 0 }), true);
+  for (const wrong of [{ uniform_min_s: 4 }, { uniform_min_s: null }, { requests: null }]) {
+    assert.equal(isComplete({ ...load, ...wrong }), false);
+  }
+});

@@ -19,3 +19,10 @@ test("the estimate counts the warm-up into the duration only", () => {
   assert.deepEqual(estimate(load, 5), { duration: "15 s", requests: "100", percentile: "p90" });
   assert.equal(estimate({ model: "sequential", duration_s: 5 }, 0).requests, "–");
 });
+
+test("random arrivals are said to be random", () => {
+  const load = { model: "open", rate_per_s: 10, requests: 100, distribution: "exponential" };
+  assert.match(curveSentence(load), /100 requests at random instants within 10 s, 100 ms apart/);
+  const uniform = { model: "open", requests: 9, distribution: "uniform", uniform_min_s: 1, uniform_max_s: 3 };
+  assert.match(curveSentence(uniform), /each 1 s to 3 s after the one before; about 18 s/);
+});

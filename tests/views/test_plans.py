@@ -64,6 +64,50 @@ def test_the_chosen_stop_decides(as_editor, project):
     assert (load["requests"], load["duration_s"]) == (None, 30)
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (
+            {"model": "closed", "connections": "9", "ramp_up_s": "4.5"},
+            {"connections": 9, "ramp_up_s": 4.5},
+        ),
+        (
+            {"model": "open", "rate_per_s": "5", "distribution": "exponential"},
+            {"rate_per_s": 5, "distribution": "exponential", "uniform_min_s": None},
+        ),
+        (
+            {"model": "open", "distribution": "uniform", "stop": "duration"}
+            | {"uniform_min_s": "1", "uniform_max_s": "3"},
+            {"rate_per_s": None, "uniform_min_s": 1, "uniform_max_s": 3, "duration_s": None},
+        ),
+        (
+            {"model": "over", "max_in_flight": "7", "when_saturated": "drop"},
+            {"max_in_flight": 7, "when_saturated": "drop"},
+        ),
+    ],
+    ids=lambda each: each.get("model"),
+)
+def test_every_field_of_a_load_can_be_set_and_comes_back(fields, expected, as_editor, project):
+    data = form(**({"stop": "requests", "requests": "100"} | fields))
+    answer = as_editor.post(new(project), data, follow=True)
+    plan = Plan.objects.get()
+    load = plan.latest.spec["load"]
+    assert {name: load[name] for name in expected} == expected
+    assert answer.status_code == 200
+    page = as_editor.get(reverse("plan-edit", args=[plan.pk]))
+    shown = {name: page.context["form"].initial.get(name) for name in fields if name != "stop"}
+    assert shown == {name: value for name, value in fields.items() if name != "stop"}
+
+
+def test_a_plan_says_how_its_requests_arrive(as_editor, project):
+    spec = plan_spec(model="open", rate_per_s=5, requests=9, distribution="exponential")
+    spec["load"] |= {"max_in_flight": 7, "when_saturated": "drop"}
+    url = reverse("plan-detail", args=[make_plan(project, spec=spec).plan_id])
+    page = as_editor.get(url).content.decode()
+    assert "5 requests/s at random, 9 requests" in page
+    assert "7; what is due beyond that is dropped" in page
+
+
 @pytest.mark.parametrize("duration", ["", "soon"])
 def test_a_missing_stop_is_answered_at_the_field_that_is_shown(duration, as_editor, project):
     answer = as_editor.post(

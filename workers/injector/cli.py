@@ -11,6 +11,7 @@ from campaigns.domain.lifecycle import Validity
 from campaigns.domain.outcomes import Kind
 from campaigns.domain.plan import METHODS, ConnectionMode
 from campaigns.domain.snapshot import Second, Total
+from workers.injector.cli_load import add_load_options, make_load
 from workers.injector.local_run import run_here, run_processes
 from workers.injector.order import PROTOCOL, Refusal
 from workers.injector.report import REPORTS
@@ -38,11 +39,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("url", help="http:// or https:// address of the request")
-    add("--requests", type=int, metavar="N", help="send N requests (1 if nothing else ends it)")
-    add("--connections", type=int, metavar="C", help="closed load: C connections (1)")
-    add("--duration", type=float, metavar="S", help="send for S seconds")
-    add("--rate", type=float, metavar="R", help="open load: R requests a second")
-    add("--over", type=float, metavar="T", help="spread --requests evenly over T seconds")
+    add_load_options(parser)
     add("--warm-up", type=int, metavar="S", default=0, help="send for S seconds uncounted (0)")
     modes = parser.add_mutually_exclusive_group()
     for flag, mode, words in (
@@ -125,24 +122,8 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         "endpoint": endpoint,
         "connection_mode": options.mode,
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
+        "seed": options.seed,
     }
-
-
-def make_load(options: argparse.Namespace) -> dict[str, Any]:
-    """The load model that the options name: over, open or closed."""
-    given = {"requests": options.requests, "duration_s": options.duration}
-    if options.over is not None:
-        load = {"model": "over", "over_s": options.over, "rate_per_s": options.rate}
-        return load | given | {"connections": options.connections}
-    if options.rate is not None:
-        return (
-            {"model": "open", "rate_per_s": options.rate}
-            | given
-            | {"connections": options.connections}
-        )
-    if options.requests is None and options.duration is None:
-        given["requests"] = 1
-    return {"model": "closed", "connections": options.connections or 1} | given
 
 
 def _read_url(text: str, *, verify_tls: bool) -> tuple[dict[str, Any], str]:

@@ -11,7 +11,7 @@ import gevent
 from gevent.event import Event
 
 from campaigns.domain import arrivals
-from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.plan import ConnectionMode, planned_requests
 from campaigns.domain.snapshot import Second, Timing, Total
 from workers.injector import http1, machine
 from workers.injector.attempt import Request, Worker, interrupt_overdue
@@ -96,12 +96,12 @@ class Engine:
     def _planned_requests(self) -> int | None:
         load, shard = self._order.plan.load, self._order.shard
         if arrivals.is_scheduled(load):
-            return sum(1 for number, _ in self._schedule() if number >= 0)
+            return len(shard.own(0, planned_requests(load)))
         return arrivals.requests_of(load, shard)
 
-    def _schedule(self) -> arrivals.Schedule:
-        plan = self._order.plan
-        return arrivals.schedule(plan.load, plan.warm_up_s, self._order.shard)
+    def _schedule(self) -> arrivals.AnySchedule:
+        order = self._order
+        return arrivals.schedule(order.plan.load, order.plan.warm_up_s, order.shard, order.seed)
 
     def _make_request(self, number: int) -> Request:
         order, step = self._order, self._order.plan.steps[number]
@@ -119,13 +119,18 @@ class Engine:
         load, shard = self._order.plan.load, self._order.shard
         if arrivals.is_scheduled(load):
             return OpenLoad(
-                requests, self._make_worker, self._schedule(), n_connections, self._total_ns
+                requests,
+                self._make_worker,
+                self._schedule(),
+                n_connections,
+                self._total_ns,
+                load.when_saturated,
             )
         return ClosedLoad(
             requests,
             self._make_worker,
             shard,
-            n_connections,
+            arrivals.ramp_offsets_ns(load, shard),
             arrivals.requests_of(load, shard),
         )
 

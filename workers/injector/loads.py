@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import gevent
 
-from campaigns.domain.arrivals import Schedule, Shard
+from campaigns.domain.arrivals import AnySchedule, Shard
+from campaigns.domain.plan import WhenSaturated
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import now
 from workers.injector.pacer import make_pacer
@@ -39,15 +40,19 @@ class ClosedLoad:
         requests: list[Request],
         make_worker: Callable[[], Worker],
         shard: Shard,
-        connections: int,
+        offsets_ns: list[int],
         limit: int | None,
     ):
+        """`offsets_ns`: when each connection begins, in order, counted from the start."""
         self._requests = requests
         self._shard = shard
         self._limit = _NEVER if limit is None else limit
-        self._n_running = connections
+        self._n_running = 0
         self._stages: list[_Stage] = []
-        self.workers = [make_worker() for _ in range(connections)]
+        self._idle = [(offset, make_worker()) for offset in reversed(offsets_ns)]
+        self._start_ns = 0
+        self._pacer = make_pacer(self._employ_due)
+        self.workers = [worker for _, worker in self._idle]
         self.n_dropped = 0
         self.queued_at: dict[int, int] = {}
 
@@ -57,9 +62,19 @@ class ClosedLoad:
             _Stage(zero_ns, _NEVER, itertools.count().__next__),
             _Stage(end_ns or _NEVER, self._limit, itertools.count().__next__),
         ]
-        for worker in self.workers:
-            greenlet = gevent.spawn(self._run, worker)
-            worker.switch = greenlet.switch
+        self._start_ns = now()
+        self._employ_due()
+
+    def _employ_due(self) -> None:
+        """In the hub or before it: the ramp-up, as far as it is due."""
+        while self._idle:
+            due = self._start_ns + self._idle[-1][0]
+            if due > now():
+                self._pacer.wake_at(due)
+                return
+            _, worker = self._idle.pop()
+            self._n_running += 1
+            worker.switch = gevent.spawn(self._run, worker).switch
 
     def _run(self, worker: Worker) -> None:
         try:
@@ -76,6 +91,7 @@ class ClosedLoad:
         while start < stage.until:
             number = take()
             if number >= limit:
+                self._idle.clear()
                 return
             pause_s = attempt(requests[(number * count + index) % n_steps], start, start)
             if pause_s is not None:
@@ -84,33 +100,36 @@ class ClosedLoad:
 
     def stop(self) -> None:
         """Send nothing new."""
+        self._idle.clear()
         for stage in self._stages:
             stage.until = 0
 
     @property
     def is_finished(self) -> bool:
-        return self._n_running == 0
+        return not self._n_running and not self._idle
 
 
 class OpenLoad:
     """Arrivals at their due times, whatever the replies do, up to `max_in_flight` at once.
 
-    What is due while all are busy waits in a queue, and its lateness grows.
+    What is due while all are busy waits in a queue, and its lateness grows; or is dropped.
     """
 
     def __init__(
         self,
         requests: list[Request],
         make_worker: Callable[[], Worker],
-        schedule: Schedule,
+        schedule: AnySchedule,
         max_in_flight: int,
         drain_ns: int,
+        when_saturated: WhenSaturated = WhenSaturated.QUEUE,
     ):
         self._requests = requests
         self._make_worker = make_worker
         self._schedule = schedule
         self._max_in_flight = max_in_flight
         self._drain_ns = drain_ns
+        self._drops = when_saturated == WhenSaturated.DROP
         self._arrivals: Iterator[tuple[int, int]] = iter(schedule)
         self._next: tuple[int, int] | None = next(self._arrivals, None)
         self._queue: deque[tuple[int, int]] = deque()
@@ -151,7 +170,16 @@ class OpenLoad:
         elif self._n_busy < self._max_in_flight:
             self._employ(arrival)
         else:
-            self.queued_at[arrival[1]] = now()
+            self._put_off(arrival)
+
+    def _put_off(self, arrival: tuple[int, int]) -> None:
+        number, due = arrival
+        events = self._requests[number % len(self._requests)].events
+        if self._drops:
+            events["dropped"].append(due)
+        else:
+            events["queued"].append(due)
+            self.queued_at[due] = now()
             self._queue.append(arrival)
 
     def _employ(self, arrival: tuple[int, int]) -> None:

@@ -23,7 +23,9 @@ FIELDS = (
 _WIDTH = len(FIELDS)
 _INTENDED, _START, _CONNECTED, _SECURED, _SENT, _FIRST, _END, _STATUS, _RECEIVED = range(_WIDTH)
 _COMPACT_AT = 500 * _WIDTH
-EVENTS = ("connections_opened", "tls_full", "tls_resumed", "tls_ragged_eof")
+EVENTS = (
+    "connections_opened", "tls_full", "tls_resumed", "tls_ragged_eof", "queued", "dropped",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +191,9 @@ class StepRecorder:
             if start <= number
         )
         done = self._unfinished.pop(number, None) or _Unfinished()
-        done.count("started", begun + in_flight.count(number) + dropped)
         done.count("dropped", dropped)
+        never_sent = done.counters.get("dropped", 0)
+        done.count("started", begun + in_flight.count(number) + never_sent)
         return Second(
             second=number,
             step=self.step,

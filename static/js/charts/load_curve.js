@@ -47,10 +47,13 @@ function drawWarmUp(svg, { from, x }) {
 }
 
 function drawCurve(svg, curve, { x, y }, index) {
-  const [start, end, level] = [x(curve.from), x(curve.to), y(curve.level)];
+  const points = curve.points.map(([s, level]) => [x(s), y(level)]);
+  const [end, level] = points.at(-1);
+  const start = points.at(-2)[0];
   const middle = curve.isOpenEnded ? start + (end - start) * 0.7 : end;
   const style = `c-line${index ? ` c-line-${index + 1}` : ""}`;
-  svg.append(svgElement("path", { d: `M${start} ${level}H${middle}`, class: style }));
+  const drawn = [...points.slice(0, -1), [middle, level]];
+  svg.append(svgElement("path", { d: `M${drawn.map((each) => each.join(" ")).join("L")}`, class: style }));
   if (curve.isOpenEnded) {
     svg.append(svgElement("path", { d: `M${middle} ${level}H${end}`, class: "c-line c-open" }));
   }

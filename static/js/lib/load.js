@@ -19,18 +19,30 @@ function positive(value) {
 export function isComplete(load) {
   const needs = {
     closed: [load.connections, load.requests ?? load.duration_s],
-    open: [load.rate_per_s, load.requests ?? load.duration_s],
+    open: isUniform(load)
+      ? [load.uniform_max_s, load.requests, load.uniform_max_s - (load.uniform_min_s ?? NaN)]
+      : [load.rate_per_s, load.requests ?? load.duration_s],
     over: [load.requests, load.over_s],
     sequential: [load.requests ?? load.duration_s],
   }[load.model];
   return Boolean(needs) && needs.every(positive);
 }
 
-// Measured seconds, warm-up excluded; null where only the target decides.
+function isUniform(load) {
+  return load.model === "open" && load.distribution === "uniform";
+}
+
+// Arrivals a second on the average, of a load that has arrivals.
+export function meanRate(load) {
+  if (load.model === "over") return load.requests / load.over_s;
+  return isUniform(load) ? 2 / (load.uniform_min_s + load.uniform_max_s) : load.rate_per_s;
+}
+
+// Measured seconds, warm-up excluded; null where only the target decides. Of drawn gaps: the mean.
 export function plannedDuration(load) {
   if (load.model === "over") return load.over_s;
   if (load.duration_s) return load.duration_s;
-  if (load.model === "open") return load.requests / load.rate_per_s;
+  if (load.model === "open") return load.requests / meanRate(load);
   return null;
 }
 
@@ -51,11 +63,13 @@ export function highestPercentile(requests) {
 export function loadCurve(load, warmUp = 0) {
   if (!isComplete(load)) return null;
   const duration = plannedDuration(load);
+  const end = duration ?? Math.max(10, warmUp * 4, 1.5 * ((load.ramp_up_s || 0) - warmUp));
   return {
     unit: isArrivals(load) ? "requests/s" : "connections",
+    points: pointsOf(load, warmUp, end),
     level: levelOf(load),
     from: warmUp > 0 ? -warmUp : 0,
-    to: duration ?? Math.max(10, warmUp * 4),
+    to: end,
     isOpenEnded: duration === null,
     arrivals: isArrivals(load) ? fewArrivals(load, duration) : [],
   };
@@ -66,14 +80,23 @@ function isArrivals(load) {
 }
 
 function levelOf(load) {
-  if (load.model === "over") return load.requests / load.over_s;
-  if (load.model === "open") return load.rate_per_s;
+  if (isArrivals(load)) return meanRate(load);
   return load.model === "closed" ? load.connections : 1;
+}
+
+// [[second, level], …] from −warm-up to the end; between two points the level changes evenly.
+function pointsOf(load, warmUp, end) {
+  const [start, level] = [warmUp > 0 ? -warmUp : 0, levelOf(load)];
+  const full = load.model === "closed" ? start + (load.ramp_up_s || 0) : start;
+  if (full <= start) return [[start, level], [end, level]];
+  if (full < end) return [[start, 0], [full, level], [end, level]];
+  return [[start, 0], [end, (level * (end - start)) / (full - start)]];
 }
 
 // Single starts are drawn only while they can be told apart.
 function fewArrivals(load, duration) {
   const count = plannedRequests(load);
-  if (count > 120) return [];
+  const isRandom = load.distribution && load.distribution !== "deterministic";
+  if (count > 120 || isRandom) return [];
   return Array.from({ length: count }, (_, i) => i / levelOf(load)).filter((t) => t < duration);
 }

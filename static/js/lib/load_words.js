@@ -7,9 +7,23 @@ function distance(seconds) {
   return seconds < 1 ? `${plain(seconds * 1000)} ms` : `${plain(seconds)} s`;
 }
 
+function isRandom(load) {
+  return load.distribution === "exponential" || load.distribution === "uniform";
+}
+
+function randomSentence(load, count, length) {
+  const [number, mean] = [count.toLocaleString("en-US"), distance(length / count)];
+  if (load.distribution === "exponential") {
+    return `${number} requests at random instants within ${duration(length)}, ${mean} apart on the average.`;
+  }
+  const gaps = `${distance(load.uniform_min_s)} to ${distance(load.uniform_max_s)}`;
+  return `${number} requests, each ${gaps} after the one before; about ${duration(length)} in all.`;
+}
+
 export function curveSentence(load) {
   if (load.model === "over" || load.model === "open") {
     const [count, length] = [plannedRequests(load), plannedDuration(load)];
+    if (isRandom(load)) return randomSentence(load, count, length);
     const gap = length / count;
     const last = plain((count - 1) * gap);
     return `One request every ${distance(gap)}; the first at 0 s, the last at ${last} s.`;
@@ -18,7 +32,8 @@ export function curveSentence(load) {
   const until = load.requests
     ? `until ${plain(load.requests)} requests are done; how long that takes is up to the target.`
     : `for ${duration(load.duration_s)}; how many requests that makes is up to the target.`;
-  return `${who}, each request after the reply to the one before, ${until}`;
+  const ramp = load.ramp_up_s > 0 ? ` Connections begin one by one over ${duration(load.ramp_up_s)}.` : "";
+  return `${who}, each request after the reply to the one before, ${until}${ramp}`;
 }
 
 // {duration, requests, percentile}: texts of the estimate; "–" where the target decides.

@@ -2,15 +2,9 @@
 
 import { drawLoadCurves } from "../charts/load_curve.js";
 import { isComplete, loadCurve, readNumber } from "../lib/load.js";
+import { CHOICES, usedFields } from "../lib/load_fields.js";
 import { curveSentence, estimate } from "../lib/load_words.js";
 import { initSteps } from "../lib/steps.js";
-
-const USES = {
-  closed: ["connections"],
-  open: ["rate_per_s"],
-  over: ["requests", "over_s"],
-  sequential: [],
-};
 
 const form = document.querySelector("[data-plan-form]");
 
@@ -22,22 +16,21 @@ function number(name) {
   return readNumber(form.elements[name].value);
 }
 
-function usedFields(model) {
-  if (model === "over") return USES.over;
-  return [...USES[model], chosen("stop") === "duration" ? "duration_s" : "requests"];
+function readChoices() {
+  return { model: chosen("model"), stop: chosen("stop"), distribution: chosen("distribution") };
 }
 
 function readLoad() {
-  const model = chosen("model");
-  const load = { model };
-  for (const name of usedFields(model)) load[name] = number(name);
+  const choices = readChoices();
+  const load = { model: choices.model };
+  for (const name of usedFields(choices)) {
+    if (name !== "stop") load[name] = CHOICES.has(name) ? chosen(name) : number(name);
+  }
   return load;
 }
 
 function showFields(model) {
-  const used = new Set(usedFields(model));
-  if (model !== "over") used.add("stop");
-  if (model === "over" || model === "open") used.add("max_in_flight");
+  const used = new Set(usedFields(readChoices()));
   for (const row of form.querySelectorAll("[data-load-row]")) {
     row.hidden = !used.has(row.dataset.loadRow);
   }

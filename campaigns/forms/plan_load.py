@@ -1,0 +1,141 @@
+"""The load in the form of a plan: how hard, when requests arrive, when to stop."""
+
+from typing import Any
+
+from django import forms
+
+from campaigns.domain.plan import USES, Distribution, Model, WhenSaturated
+from campaigns.forms.numbers import number, number_field, typed
+
+MODELS = [
+    (Model.OVER, "Spread over a time"),
+    (Model.OPEN, "At a rate"),
+    (Model.CLOSED, "On N connections"),
+    (Model.SEQUENTIAL, "One after another"),
+]
+# What the choice means, in one line each; the page shows the chosen one.
+MODEL_WORDS = {
+    Model.OVER: "N requests start at even distances over T seconds, whether replies come or not.",
+    Model.OPEN: "Requests start at a steady rate, whether replies come or not, as real visitors "
+    "do. Response times count from the intended start.",
+    Model.CLOSED: "Each connection sends its next request when its reply is complete. A slow "
+    "server gets fewer requests.",
+    Model.SEQUENTIAL: "One connection, one request at a time: the plain response time without "
+    "any queue.",
+}
+STOPS = [("requests", "After a number of requests"), ("duration", "After a time")]
+SHAPES = [
+    (Distribution.DETERMINISTIC, "Even"),
+    (Distribution.EXPONENTIAL, "Random"),
+    (Distribution.UNIFORM, "Random between two gaps"),
+]
+SATURATED = [
+    (WhenSaturated.QUEUE, "Wait for a free one"),
+    (WhenSaturated.DROP, "Drop"),
+]
+NUMBERS = {
+    "connections": "10",
+    "ramp_up_s": "0",
+    "rate_per_s": "10",
+    "uniform_min_s": "0.05",
+    "uniform_max_s": "0.15",
+    "requests": "100",
+    "over_s": "10",
+    "duration_s": "30",
+    "max_in_flight": "10000",
+}
+_CHOICES = {
+    "distribution": Distribution.DETERMINISTIC,
+    "when_saturated": WhenSaturated.QUEUE,
+}
+
+
+def _choice(name: str, choices: list[tuple[str, str]], label: str, help_text: str = ""):
+    return forms.ChoiceField(
+        choices=choices,
+        initial=_CHOICES[name],
+        required=False,
+        widget=forms.RadioSelect,
+        label=label,
+        help_text=help_text,
+    )
+
+
+class LoadFields(forms.Form):
+    """Rules of a load are the domain's; fields that the chosen model does not use are left out."""
+
+    model = forms.ChoiceField(choices=MODELS, initial=Model.OVER, widget=forms.RadioSelect)
+    connections = number_field("Connections", NUMBERS["connections"])
+    ramp_up_s = number_field(
+        "Ramp-up",
+        NUMBERS["ramp_up_s"],
+        "Connection i of N begins at i · ramp-up / N, counted from the first request on, the "
+        "warm-up's included. 0: all at once.",
+    )
+    distribution = _choice(
+        "distribution",
+        SHAPES,
+        "Arrivals",
+        "Random: as independent visitors come, in bursts and gaps, yet exactly as many. "
+        "The campaign's seed fixes them, so that all runs get the same.",
+    )
+    rate_per_s = number_field("Rate", NUMBERS["rate_per_s"])
+    uniform_min_s = number_field("Shortest gap", NUMBERS["uniform_min_s"])
+    uniform_max_s = number_field("Longest gap", NUMBERS["uniform_max_s"])
+    over_s = number_field("Spread over", NUMBERS["over_s"])
+    stop = forms.ChoiceField(
+        choices=STOPS, initial="requests", required=False, widget=forms.RadioSelect
+    )
+    requests = number_field("Requests", NUMBERS["requests"])
+    duration_s = number_field("Duration", NUMBERS["duration_s"])
+    max_in_flight = number_field(
+        "At most in flight",
+        NUMBERS["max_in_flight"],
+        "What is due beyond this waits or is dropped, as chosen below.",
+    )
+    when_saturated = _choice(
+        "when_saturated",
+        SATURATED,
+        "Beyond that",
+        "What waits is sent late, and its wait is part of its response time. What is dropped is "
+        "never sent. Both are counted.",
+    )
+
+    def take_errors(self, errors: dict[str, str]) -> None:
+        """What the domain says about the number of requests belongs to the stop that is shown."""
+        errors = dict(errors)
+        if "load.requests" in errors and "requests" not in self._used():
+            sentence = errors.pop("load.requests")
+            errors.setdefault("load.duration_s", sentence)
+        super().take_errors(errors)
+
+    def load(self) -> dict[str, Any]:
+        """The load's JSON."""
+        data = self.cleaned_data
+        values = {name: _value(name, data[name]) for name in sorted(self._used())}
+        return {"model": data["model"], **values}
+
+    def _used(self) -> set[str]:
+        """The fields that count, given what is chosen; the page shows the same ones."""
+        data = self.cleaned_data
+        model = Model(data["model"])
+        used = set(USES[model])
+        if model == Model.OPEN:
+            is_uniform = data["distribution"] == Distribution.UNIFORM
+            used -= {"rate_per_s"} if is_uniform else {"uniform_min_s", "uniform_max_s"}
+            if is_uniform:
+                return used - {"duration_s"}
+        if model != Model.OVER:
+            used -= {"requests" if data["stop"] == "duration" else "duration_s"}
+        return used
+
+
+def _value(name: str, text: str) -> Any:
+    return (text or _CHOICES[name]) if name in _CHOICES else number(text)
+
+
+def initial_load(load: dict[str, Any]) -> dict[str, Any]:
+    """The form's values for a stored load."""
+    chosen = {name: load.get(name, standard) for name, standard in _CHOICES.items()}
+    stop = "duration" if load.get("duration_s") else "requests"
+    return {"model": load["model"], "stop": stop, **chosen, **typed(load, NUMBERS)}

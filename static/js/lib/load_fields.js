@@ -1,0 +1,20 @@
+// Which fields of the load count, given what is chosen; the server leaves out the same ones.
+
+const USES = {
+  closed: ["connections", "ramp_up_s"],
+  open: ["distribution", "max_in_flight", "when_saturated"],
+  over: ["requests", "over_s", "max_in_flight", "when_saturated"],
+  sequential: [],
+};
+
+// choices: {model, stop, distribution} → names of fields, "stop" for the choice between two ends.
+export function usedFields({ model, stop, distribution }) {
+  if (model === "over") return USES.over;
+  if (model === "open" && distribution === "uniform") {
+    return [...USES.open, "uniform_min_s", "uniform_max_s", "requests"];
+  }
+  const end = stop === "duration" ? "duration_s" : "requests";
+  return [...USES[model], ...(model === "open" ? ["rate_per_s"] : []), "stop", end];
+}
+
+export const CHOICES = new Set(["distribution", "when_saturated"]);

@@ -1,0 +1,112 @@
+"""Ramp-up, random arrivals and saturation over real sockets."""
+
+import time
+
+import pytest
+
+from tests.injector.servers import OK_REPLY, always, measure, scripted
+from tests.injector.test_loads import Arrivals, is_conserved
+
+
+class Openings:
+    """Notes when each connection is accepted; answers slowly enough that all stay busy."""
+
+    def __init__(self, service_s=0.02):
+        self.times: list[float] = []
+        self._service_s = service_s
+
+    def __call__(self, sock, server):
+        self.times.append(time.monotonic())
+        while server.read_request(sock) is not None:
+            time.sleep(self._service_s)
+            sock.sendall(OK_REPLY)
+
+
+def test_connections_begin_one_by_one_over_the_ramp_up():
+    openings = Openings()
+    load = {"model": "closed", "connections": 10, "duration_s": 1.2, "ramp_up_s": 1}
+    with scripted(openings) as server:
+        result = measure(server.port, load=load)
+    offsets = sorted(each - openings.times[0] for each in openings.times)
+    assert len(offsets) == 10
+    off = sorted(abs(offset - i / 10) for i, offset in enumerate(offsets))
+    assert off[7] < 0.03
+    assert is_conserved(result)
+
+
+def test_a_ramp_up_begins_with_the_warm_up():
+    openings = Openings()
+    load = {"model": "closed", "connections": 5, "duration_s": 0.3, "ramp_up_s": 0.25}
+    with scripted(openings) as server:
+        measure(server.port, load=load, warm_up_s=1)
+    assert max(openings.times) - min(openings.times) < 0.5
+
+
+def test_requests_that_are_used_up_end_the_ramp_up():
+    load = {"model": "closed", "connections": 50, "requests": 5, "ramp_up_s": 3000}
+    began = time.monotonic()
+    with scripted(always(OK_REPLY)) as server:
+        result = measure(server.port, load=load)
+    assert time.monotonic() - began < 5
+    assert (server.n_requests, server.n_connections) == (5, 1)
+    assert is_conserved(result)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"rate_per_s": 200, "duration_s": 1, "distribution": "exponential"},
+        {"requests": 200, "distribution": "uniform", "uniform_min_s": 0, "uniform_max_s": 0.01},
+    ],
+)
+def test_random_arrivals_are_sent_as_drawn(how):
+    load = {"model": "open"} | how
+    with scripted(Arrivals()) as server:
+        result = measure(server.port, load=load, seed=5)
+    assert server.n_requests == result.total.count("ok") == 200
+    assert result.total.timing("lateness").percentile_us(50_000) < 20_000
+    assert is_conserved(result)
+
+
+def saturated(when, server):
+    load = {"model": "open", "rate_per_s": 100, "duration_s": 2, "max_in_flight": 10}
+    return measure(server.port, load=load | {"when_saturated": when}, timeouts={"total_s": 20})
+
+
+def test_a_full_queue_makes_lateness_grow_and_says_how_many_waited():
+    with scripted(Arrivals(service_s=0.5)) as server:
+        result = saturated("queue", server)
+    total = result.total
+    assert (total.count("ok"), total.count("dropped")) == (200, 0)
+    # 20 a second are served of 100: the last one waits for 8 of the 10 s that all of them take.
+    assert total.timing("lateness").max_us == pytest.approx(8_000_000, rel=0.1)
+    means = [
+        row.timings["lateness"].mean_us for row in result.seconds if row.timings.get("lateness")
+    ]
+    assert means == sorted(means)
+    assert total.count("queued") >= 185
+    assert is_conserved(result)
+
+
+def test_drops_are_counted_when_they_were_due():
+    with scripted(Arrivals(service_s=0.5)) as server:
+        result = saturated("drop", server)
+    total = result.total
+    assert total.count("ok") + total.count("dropped") == total.count("started") == 200
+    assert 30 <= total.count("ok") <= 50
+    by_second = {row.second: row.counters.get("dropped", 0) for row in result.seconds}
+    assert 70 <= by_second[0] <= 90
+    assert 70 <= by_second[1] <= 90
+    assert total.timing("lateness").percentile_us(90_000) < 50_000
+    assert total.count("queued") == 0
+    assert is_conserved(result)
+
+
+def test_drops_of_the_warm_up_stay_in_the_warm_up():
+    load = {"model": "open", "rate_per_s": 50, "duration_s": 0.2, "max_in_flight": 1}
+    with scripted(Arrivals(service_s=0.1)) as server:
+        result = measure(server.port, load=load | {"when_saturated": "drop"}, warm_up_s=1)
+    assert result.total.count("started") == 10
+    warm = next(row for row in result.seconds if row.second == -1)
+    assert warm.counters["dropped"] >= 30
+    assert is_conserved(result)

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { usedFields } from "../../static/js/lib/load_fields.js";
+
+test("the chosen stop decides which end counts", () => {
+  assert.ok(usedFields({ model: "closed", stop: "duration" }).includes("duration_s"));
+  assert.ok(!usedFields({ model: "closed", stop: "duration" }).includes("requests"));
+  assert.ok(usedFields({ model: "sequential", stop: "requests" }).includes("requests"));
+});
+
+test("gaps take the place of the rate and of the duration", () => {
+  const used = usedFields({ model: "open", stop: "duration", distribution: "uniform" });
+  assert.ok(used.includes("uniform_min_s") && used.includes("requests"));
+  assert.ok(!used.includes("rate_per_s") && !used.includes("duration_s") && !used.includes("stop"));
+});
+
+test("what is spread over a time has no other end", () => {
+  assert.deepEqual(usedFields({ model: "over", stop: "duration" }).includes("stop"), false);
+});

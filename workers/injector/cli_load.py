@@ -1,0 +1,70 @@
+"""The options of the command line that say how hard, and the load that they make."""
+
+import argparse
+from typing import Any
+
+from campaigns.domain.plan import Distribution, WhenSaturated
+
+# The options that are fields of a load under another name or as they are, by option.
+_FIELDS = {
+    "requests": "requests",
+    "connections": "connections",
+    "duration": "duration_s",
+    "rate": "rate_per_s",
+    "over": "over_s",
+    "ramp_up": "ramp_up_s",
+    "distribution": "distribution",
+    "uniform_min": "uniform_min_s",
+    "uniform_max": "uniform_max_s",
+    "max_in_flight": "max_in_flight",
+    "when_saturated": "when_saturated",
+}
+# An option that is only for one model names it.
+_NAMES = {"over": ("over",), "open": ("rate", "uniform_min", "uniform_max")}
+
+
+def add_load_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("load", "open if it has a rate, else closed")
+    add = group.add_argument
+    add("--requests", type=int, metavar="N", help="send N requests (1 if nothing else ends it)")
+    add("--duration", type=float, metavar="S", help="send for S seconds")
+    add("--connections", type=int, metavar="C", help="closed load: C connections (1)")
+    add("--ramp-up", type=float, metavar="S", help="connection i of C begins at i·S/C s (0)")
+    add("--over", type=float, metavar="T", help="spread --requests evenly over T seconds")
+    add("--rate", type=float, metavar="R", help="open load: R requests a second")
+    add(
+        "--distribution",
+        choices=list(Distribution),
+        help="of an open load's arrivals: even, Poisson, or uniform gaps (deterministic)",
+    )
+    add("--uniform-min", type=float, metavar="S", help="uniform: the shortest gap, s; no --rate")
+    add("--uniform-max", type=float, metavar="S", help="uniform: the longest gap, s")
+    add("--max-in-flight", type=int, metavar="N", help="open: at most N at once (10000)")
+    add(
+        "--when-saturated",
+        choices=list(WhenSaturated),
+        help="what is due beyond that waits, or is dropped and counted (queue)",
+    )
+    add("--seed", type=int, metavar="N", default=0, help="of whatever is random (0)")
+
+
+def make_load(options: argparse.Namespace) -> dict[str, Any]:
+    """The load that the options name; what does not fit its model is for the plan to refuse."""
+    given = {
+        name: getattr(options, option)
+        for option, name in _FIELDS.items()
+        if getattr(options, option) is not None
+    }
+    load = {"model": _model_of(options), **given}
+    if load["model"] == "closed":
+        load.setdefault("connections", 1)
+        if "duration_s" not in load:
+            load.setdefault("requests", 1)
+    return load
+
+
+def _model_of(options: argparse.Namespace) -> str:
+    for model, names in _NAMES.items():
+        if any(getattr(options, name) is not None for name in names):
+            return model
+    return "closed"
