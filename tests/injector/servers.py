@@ -23,6 +23,8 @@ class Scripted:
     port: int
     n_connections: int = 0
     n_requests: int = 0
+    # Its own ledger: the replies that it gave properly, as its script says.
+    n_answered: int = 0
     server_names: list[str | None] = field(default_factory=list)
     requests: list[bytes] = field(default_factory=list)
 

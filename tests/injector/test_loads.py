@@ -100,7 +100,10 @@ def test_a_reply_that_nobody_asked_for_is_credited_to_nobody():
     load = {"model": "open", "rate_per_s": 20, "requests": 10}
     with scripted(answer_twice) as server:
         total = measure(server.port, load=load, method="POST").total
-    assert total.count("ok") == server.n_requests == server.n_connections == 10
+    assert server.n_requests == server.n_connections == 10
+    # Where a second ended right between reply and stray, the attempt had been counted already.
+    assert total.count("ok") + total.errors["http_parse"] == 10
+    assert total.count("ok") <= 1
 
 
 def test_a_busy_server_makes_arrivals_wait_in_a_queue():

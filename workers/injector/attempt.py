@@ -8,16 +8,15 @@ happen is in the functions below it.
 import ssl
 import sys
 import traceback
-from collections.abc import Callable
-from typing import Any
 
 import gevent
 
 from campaigns.domain.outcomes import Kind
 from campaigns.domain.plan import Plan, Step
 from workers.injector import faults
-from workers.injector.connection import WRITE, Connection, Dialler, now
+from workers.injector.connection import NS, WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
+from workers.injector.holding import EXPIRED, NOT_YET, STOPPED, Holder
 from workers.injector.http1 import BadReply, Head, HeadMemo
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.reply import ReplyReader
@@ -26,13 +25,13 @@ _RECV_BYTES = 16 * 1024
 _RECV_BODY_BYTES = 256 * 1024
 _BLANK_LINE = b"\r\n\r\n"
 _IDEMPOTENT = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
-_NOT_YET = (BlockingIOError, ssl.SSLWantReadError)
 _NOT_WRITTEN = (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError)
 _CLOSED_BY_SERVER = {Kind.EOF_BEFORE_REPLY, Kind.RESET, Kind.WRITE_ERROR}
 _SIMPLE_CAP = 512
 _PAUSE_S = 0.01
+# Whoever sends faster than we read may keep us from the hub, and from our limits, for so long.
+_TURN_NS = NS // 100
 _DIALLING = 1
-EXPIRED, STOPPED = "expired", "stopped"
 
 
 class Request:
@@ -73,7 +72,7 @@ class Request:
         self.simple[text] = (head.status, head.size_bytes + head.body_bytes, head.is_reusable)
 
 
-class Worker:
+class Worker(Holder):
     """A greenlet that makes attempts one after the other, and the connection that it holds.
 
     `began` is the start of the attempt under way, or 0; `limit` is the instant by which the present
@@ -81,26 +80,25 @@ class Worker:
     """
 
     __slots__ = (
-        "_reader", "_to_hub", "began", "connection", "dialler", "keeps", "limit", "request",
-        "switch",
+        "_reader", "began", "keeps", "limit",
     )  # fmt: skip
 
     def __init__(self, dialler: Dialler, keeps: bool):
-        self._to_hub: Callable[[], Any] = gevent.get_hub().switch
+        super().__init__(dialler)
         self._reader: ReplyReader | None = None
-        self.dialler = dialler
         self.keeps = keeps
-        self.connection: Connection | None = None
-        self.request: Request | None = None
         self.began = 0
         self.limit = 0
-        self.switch: Any = None
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
         """Make one attempt and record it; after a failure, the seconds to wait before the next.
 
         Wait even if they are 0: a failure may take no turn of the hub, and others want theirs.
         """
+        held = self.held
+        if held is not None:
+            self.request.record(held)
+            self.held = None
         self.request = request
         self.began = start
         connected = secured = sent = 0
@@ -121,14 +119,15 @@ class Worker:
                 raise AttemptFailed(_kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
             try:
                 data = connection.recv(_RECV_BYTES)
-            except _NOT_YET:
+            except NOT_YET:
                 data = self._receive(connection, Kind.FIRST_BYTE_TIMEOUT)
             first = now()
             known = request.simple.get(data[: data.find(_BLANK_LINE) + 4])
             if known is not None and known[1] == len(data):
                 status, received, stays = known
-                marks = (intended, start, connected, secured, sent, first, first, status, received)
-                request.record(marks)
+                self.held = (
+                    intended, start, connected, secured, sent, first, first, status, received
+                )  # fmt: skip
                 if not (stays and self.keeps):
                     self._retire(connection)
             else:
@@ -167,25 +166,29 @@ class Worker:
         while True:
             try:
                 return connection.recv(_RECV_BODY_BYTES)
-            except _NOT_YET:
+            except NOT_YET:
                 self.park(kind)
 
     def _read_on(self, connection: Connection, data: bytes, marks: tuple[int, ...]) -> None:
         """Read a reply that the hot path does not know, and record it."""
         request, beginning = self.request, data
         reader = self._reader = ReplyReader(request.memo)
-        end = marks[-1]
+        end = turn = marks[-1]
         while not reader.is_complete:
             if data:
                 reader.feed(data)
             else:
                 reader.end_of_input()
             if not reader.is_complete:
+                if end - turn > _TURN_NS:
+                    # The socket is readable, so the hub comes back at once, unless time is up.
+                    self.park(Kind.BODY_TIMEOUT)
+                    turn = now()
                 data = self._receive(connection, Kind.BODY_TIMEOUT)
                 end = now()
         head, received = reader.head, reader.received_bytes
         if request.plan.status_is_expected(head.status):
-            request.record((*marks, end, head.status, received))
+            self.held = (*marks, end, head.status, received)
             request.remember(beginning, head)
         else:
             failure = (Kind.STATUS_UNEXPECTED, head.status, request.size_bytes, received)
@@ -202,24 +205,6 @@ class Worker:
             self.dialler.linger(connection, self.request.events["tls_ragged_eof"].append)
         else:
             self.dialler.hang_up(connection)
-
-    def drop_connection(self) -> None:
-        """Close whatever connection there is, at once."""
-        connection, self.connection = self.connection, None
-        if connection is not None:
-            self.dialler.hang_up(connection)
-
-    def leave_idle(self) -> None:
-        """An idle connection became readable: the server closed it, or sent what nobody asked."""
-        try:
-            if self.connection.is_tls:
-                self.connection.recv(1)
-        except _NOT_YET:
-            return  # a session ticket, or half a record
-        except OSError as error:
-            if faults.is_ragged(error):
-                self.request.events["tls_ragged_eof"].append(now())
-        self.drop_connection()
 
     def _fail(
         self, error: Exception, intended: int, start: int, sent: int, *, is_new: bool

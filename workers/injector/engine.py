@@ -198,12 +198,16 @@ class Engine:
         self._hub_lag.tick(now())
 
     def _finish_seconds(self, instant: int) -> None:
-        """Hand out every second that is over."""
-        while self._zero_ns + (self._next_second + 1) * NS <= instant:
+        """Hand out every second that is over, and in which no attempt is held back any more."""
+        doubts = (w.held_end for w in self._load.workers if w.is_parting)
+        until = min((end for end in doubts if end is not None), default=instant)
+        while self._zero_ns + (self._next_second + 1) * NS <= min(until, instant):
             self._finish_second()
 
     def _finish_last_seconds(self) -> None:
         """Hand out what is left at the end; the last second is usually not a whole one."""
+        for worker in self._load.workers:
+            worker.settle()
         for recorder in self._recorders:
             recorder.compact()
         unfinished = [r.last_second for r in self._recorders if r.last_second is not None]
@@ -215,6 +219,9 @@ class Engine:
     def _finish_second(self, dropped: int = 0) -> None:
         number = self._next_second
         self._next_second += 1
+        for worker in self._load.workers:
+            if not worker.is_parting:
+                worker.settle()
         rows = []
         for recorder in self._recorders:
             recorder.compact()

@@ -73,14 +73,14 @@ def request_bytes(step: Step, host_header: str, mode: ConnectionMode) -> bytes:
 def parse_head(head: bytes, method: str) -> Head:
     """A head from its bytes, blank line included. Raises BadReply."""
     lines = head[:-4].split(b"\r\n")
-    match = _STATUS_LINE.fullmatch(lines[0])
-    if match is None:
-        raise BadReply(Kind.HTTP_PARSE, f"not a status line: {lines[0][:80]!r}")
+    match = parse_status_line(lines[0])
     if len(lines) - 1 > HEADER_CAP_COUNT:
         raise BadReply(Kind.HEADER_CAP, f"{len(lines) - 1} header lines")
     headers = tuple(parse_header(line) for line in lines[1:])
     status = int(match[2])
     body_bytes, is_chunked = _framing(status, method, headers)
+    if match[1] == b"0" and _values(headers, "transfer-encoding"):
+        raise BadReply(Kind.HTTP_PARSE, "Transfer-Encoding in a reply of HTTP/1.0")
     # A body that only the connection's end delimits leaves nothing to reuse.
     delimited = is_chunked or body_bytes is not None
     return Head(
@@ -92,6 +92,14 @@ def parse_head(head: bytes, method: str) -> Head:
         reason=(match[3] or b"").decode("latin-1"),
         headers=headers,
     )
+
+
+def parse_status_line(line: bytes) -> re.Match[bytes]:
+    """Groups: the minor version, the status, the reason. Raises BadReply."""
+    match = _STATUS_LINE.fullmatch(line)
+    if match is None:
+        raise BadReply(Kind.HTTP_PARSE, f"not a status line: {line[:80]!r}")
+    return match
 
 
 def parse_header(line: bytes) -> tuple[str, str]:

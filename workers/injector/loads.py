@@ -81,8 +81,8 @@ class ClosedLoad:
             for stage in self._stages:
                 self._go_through(worker, stage)
         finally:
+            worker.part()
             self._n_running -= 1
-            worker.drop_connection()
 
     def _go_through(self, worker: Worker, stage: _Stage) -> None:
         attempt, take, limit, requests = worker.attempt, stage.take, stage.limit, self._requests

@@ -11,6 +11,7 @@ from workers.injector.http1 import (
     Head,
     HeadMemo,
     parse_header,
+    parse_status_line,
 )
 
 _CHUNK_LINE_CAP_BYTES = 1024
@@ -137,8 +138,13 @@ def _refuse_what_is_no_head(reader: ReplyReader) -> None:
         raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {reader._buffer[:80]!r}")
     if reader.unread_bytes >= HEADER_CAP_BYTES:
         raise BadReply(Kind.HEADER_CAP, f"a head of more than {HEADER_CAP_BYTES} bytes")
-    if reader._buffer.count(b"\n", reader._at) > HEADER_CAP_COUNT + 2:
+    n_lines = reader._buffer.count(b"\n", reader._at)
+    if n_lines > HEADER_CAP_COUNT + 2:
         raise BadReply(Kind.HEADER_CAP, f"more than {HEADER_CAP_COUNT} header lines")
+    if n_lines > reader._buffer.count(b"\r\n", reader._at):
+        raise BadReply(Kind.HTTP_PARSE, "a line feed without a carriage return")
+    if n_lines:
+        parse_status_line(reader._buffer[reader._at : reader._buffer.index(b"\r\n", reader._at)])
 
 
 def _skip_interim(reader: ReplyReader, head: Head) -> None:
@@ -166,6 +172,8 @@ def _read_chunk_size(reader: ReplyReader) -> bool:
     if match is None:
         raise BadReply(Kind.HTTP_PARSE, f"not a chunk size: {line[:40]!r}")
     reader._left = int(match[1], 16)
+    if reader.body_bytes + reader._left > BODY_CAP_BYTES:
+        raise BadReply(Kind.BODY_CAP, f"a chunk of {reader._left} bytes")
     reader._lines = 0
     reader._state = _read_chunk if reader._left else _read_trailer
     return True

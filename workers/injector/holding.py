@@ -1,0 +1,98 @@
+"""The connection that a worker holds between attempts, and what may come on it unasked.
+
+The last ok attempt is held back: it is recorded when the next one begins, when its second is over,
+or when the worker ends. Should its connection bring bytes before that, it was not ok.
+"""
+
+import ssl
+from typing import TYPE_CHECKING, Any
+
+import gevent
+
+from campaigns.domain.outcomes import Kind
+from workers.injector import faults
+from workers.injector.connection import Connection, Dialler, now
+from workers.injector.recorder import Failure
+
+if TYPE_CHECKING:
+    from workers.injector.attempt import Request
+
+NOT_YET = (BlockingIOError, ssl.SSLWantReadError)
+EXPIRED, STOPPED = "expired", "stopped"
+_PARTING_S = 0.05
+
+
+class Holder:
+    """A connection, and the attempt of `request` that was ok on it, as a row for the recorder."""
+
+    __slots__ = ("_to_hub", "connection", "dialler", "held", "is_parting", "request", "switch")
+
+    def __init__(self, dialler: Dialler):
+        self._to_hub: Any = gevent.get_hub().switch
+        self.dialler = dialler
+        self.connection: Connection | None = None
+        self.request: Request | None = None
+        self.held: tuple[int, ...] | None = None
+        self.is_parting = False
+        self.switch: Any = None
+
+    @property
+    def held_end(self) -> int | None:
+        """When the attempt ended that is in doubt until the connection is given up."""
+        return self.held[-3] if self.is_parting and self.held is not None else None
+
+    def drop_connection(self) -> None:
+        """Close whatever connection there is, at once."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            self.dialler.hang_up(connection)
+
+    def leave_idle(self) -> bool:
+        """An idle connection became readable: the server closed it, or sent what nobody asked.
+
+        Whether that was its end; a session ticket or half a record is not.
+        """
+        try:
+            if self.connection.recv(1):
+                self._fail_held()
+        except NOT_YET:
+            return False
+        except OSError as error:
+            if faults.is_ragged(error):
+                self.request.events["tls_ragged_eof"].append(now())
+        self.drop_connection()
+        return True
+
+    def settle(self) -> None:
+        """Record the attempt that is held back, if there is one."""
+        held, self.held = self.held, None
+        if held is not None:
+            self.request.record(held)
+
+    def _fail_held(self) -> None:
+        """More came than the reply of the attempt held back: it belongs to nobody."""
+        held, self.held = self.held, None
+        if held is not None:
+            intended, start, *_, end, status, received = held
+            failure = (Kind.HTTP_PARSE, status, self.request.size_bytes, received)
+            self.request.failures.append(Failure(intended, start, end, *failure))
+
+    def part(self) -> None:
+        """The worker's end. What comes now on its connection was asked for by nobody."""
+        if self.connection is not None and self.held is not None:
+            self.is_parting = True
+            self._watch_for_strays()
+            self.is_parting = False
+        self.settle()
+        self.drop_connection()
+
+    def _watch_for_strays(self) -> None:
+        timer = gevent.get_hub().loop.timer(_PARTING_S)
+        timer.start(self.switch, EXPIRED)
+        try:
+            while not self._to_hub():
+                if self.leave_idle():
+                    return
+        finally:
+            timer.stop()
+            timer.close()
