@@ -37,7 +37,7 @@ def give_to(account: Account | None, folder: Path) -> None:
 
 
 def reachable_home(account: Account | None, wanted: Path) -> Path:
-    """`wanted`, or where the account cannot get there (the home of root, …), a folder under /var/lib.
+    """`wanted`, or where the account cannot get there (root's home), a folder under /var/lib.
 
     `wanted` is then a link to it, so that the data are found where they are expected.
     """
