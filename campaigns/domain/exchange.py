@@ -68,6 +68,15 @@ class Exchange:
         return timeout_s + talking_s + timeout_s + self.close_timeout_s
 
 
+def read_optional_exchange(reader: Fields) -> Exchange | None:
+    """The exchange of a plan that has one; it then has no HTTP steps."""
+    if reader.data.get("exchange") is None:
+        return None
+    if reader.data.get("steps"):
+        reader.fail("steps", "A WebSocket plan has no HTTP steps; leave them out.")
+    return read_exchange(reader.child("exchange"))
+
+
 def read_exchange(reader: Fields) -> Exchange:
     standard = Exchange()
     path = reader.text("path", standard.path, limit=8000)

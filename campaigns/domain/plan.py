@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.exchange import Exchange, read_optional_exchange
 from campaigns.domain.fields import Fields
 from campaigns.domain.load_rules import USES, read_load
 from campaigns.domain.loads import (
@@ -95,6 +96,14 @@ class Plan:
     expected_status: tuple[str, ...] = ("2xx", "3xx")
     warm_up_s: int = 0
     order: StepOrder = IN_TURNS
+    exchange: Exchange | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the rows of its steps are called; an exchange has one."""
+        if self.exchange is not None:
+            return (f"WebSocket {self.exchange.path}"[:100],)
+        return tuple(step.label for step in self.steps)
 
     def to_json(self) -> dict[str, Any]:
         """The stored and exported form; `from_json(plan.to_json()) == plan`."""
@@ -105,6 +114,7 @@ class Plan:
         data["load"] = self.load.to_json()
         data["connection_mode"] = str(self.connection_mode)
         data["expected_status"] = list(self.expected_status)
+        data["exchange"] = self.exchange and self.exchange.to_json()
         data["order"] |= {"kind": str(self.order.kind), "weights": list(self.order.weights)}
         return data
 
@@ -112,17 +122,17 @@ class Plan:
     def from_json(cls, data: Any) -> Self:
         """A plan from parsed JSON. Raises InvalidPlan with a sentence for each wrong field."""
         reader = Fields(data)
-        steps = read_steps(reader)
+        exchange = read_optional_exchange(reader)
+        steps = read_steps(reader) if exchange is None else ()
         plan = cls(
             steps=steps,
             load=read_load(reader.child("load")),
-            connection_mode=reader.choice(
-                "connection_mode", ConnectionMode, ConnectionMode.KEEP_ALIVE
-            ),
+            connection_mode=_read_mode(reader, is_exchange=exchange is not None),
             timeouts=_read_timeouts(reader.child("timeouts")),
             expected_status=_read_status(reader),
             warm_up_s=int(reader.number("warm_up_s", 0, low=0, high=3600, whole=True) or 0),
             order=read_order(reader.child("order"), len(steps)),
+            exchange=exchange,
         )
         reader.refuse_unknown(*cls.__dataclass_fields__)
         if reader.errors:
@@ -135,6 +145,14 @@ class Plan:
             rule == text or (rule.endswith("xx") and rule[0] == text[0])
             for rule in self.expected_status
         )
+
+
+def _read_mode(reader: Fields, *, is_exchange: bool) -> ConnectionMode:
+    usual = ConnectionMode.NEW if is_exchange else ConnectionMode.KEEP_ALIVE
+    mode = reader.choice("connection_mode", ConnectionMode, usual)
+    if is_exchange and mode == ConnectionMode.KEEP_ALIVE:
+        reader.fail("connection_mode", "A WebSocket is opened anew: choose new, or resumed.")
+    return mode
 
 
 def _read_timeouts(reader: Fields) -> Timeouts:

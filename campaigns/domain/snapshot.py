@@ -31,13 +31,17 @@ COUNTERS = (
     "tls_full",
     "tls_resumed",
     "tls_ragged_eof",
+    "messages_sent",
+    "messages_received",
 )
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
-PARTS = ("dns", "connect", "tls", "send", "wait", "receive")
+# An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.
+PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "handshake", "exchange", "close")
 # lateness = own_delay + slot_wait: the injector's own fault, and waiting for a free connection
 # (only of those that waited). hub_lag is of the injector's event loop, not of attempts.
 LATENESS = ("lateness", "own_delay", "slot_wait")
-TIMINGS = ("response", "service", *LATENESS, *PARTS, "failed", "hub_lag")
+# `message`: the round trips of an exchange's messages, which lie within its attempt.
+TIMINGS = ("response", "service", *LATENESS, *PARTS, "message", "failed", "hub_lag")
 
 
 @dataclass(slots=True)

@@ -158,7 +158,7 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
         ({"protocol": 2}, "bad_order", "speaks protocol 1"),
         ({"protocol": 1}, "bad_order", "has no 'plan'"),
         (make_order(80, load={"model": "closed"}), "bad_order", "load.connections"),
-        (make_order(80, scheme="ftp"), "bad_order", "not http or https"),
+        (make_order(80, scheme="ftp"), "bad_order", "none of http, https, ws, wss"),
         (make_order(0), "bad_order", "not between 1 and 65535"),
         (make_order(80, host="a b"), "bad_order", "not a host name"),
         (make_order(80, shard={"index": 2, "count": 2}), "bad_order", "does not exist"),

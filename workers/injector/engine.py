@@ -22,12 +22,16 @@ from workers.injector.order import Order, Refusal
 from workers.injector.recorder import StepRecorder
 from workers.injector.script import in_order
 from workers.injector.vitals import HubLag, Vitals, cpu_s
+from workers.injector.websocket.talk import Talk
+from workers.injector.websocket.worker import Speaker
 
 SWEEP_S = 0.05
 LAG_S = 0.01
 DRAIN_ON_STOP_S = 0.7
 _SPARE_DESCRIPTORS = 64
 _MANY_DESCRIPTORS = 1 << 30
+# Conversations may be long: each of their waits has a limit of its own.
+_NO_LIMIT_NS = 1 << 62
 _EARLY_S = 0.02
 
 
@@ -53,6 +57,7 @@ class Engine:
         self._load: Load | None = None
         self._dialler: Dialler | None = None
         self._total_ns = int(order.plan.timeouts.total_s * NS)
+        self._talk: Talk | None = None
         self._zero_ns = 0
         self._next_second = 0
         self._stop_reason: str | None = None
@@ -65,7 +70,7 @@ class Engine:
         descriptors = raise_descriptor_limit()
         n_connections = self._most_connections(descriptors - _SPARE_DESCRIPTORS)
         self._dialler = Dialler(order.endpoint, self._guard, order.mode, order.plan.timeouts)
-        requests = [self._make_request(number) for number in range(len(order.plan.steps))]
+        requests = self._make_requests()
         ordered = in_order(requests, order.plan.order, order.seed)
         self._load = self._make_load(ordered, n_connections)
         for recorder in self._recorders:
@@ -103,6 +108,14 @@ class Engine:
         order = self._order
         return arrivals.schedule(order.plan.load, order.plan.warm_up_s, order.shard, order.seed)
 
+    def _make_requests(self) -> list[Request]:
+        plan = self._order.plan
+        if plan.exchange is None:
+            return [self._make_request(number) for number in range(len(plan.steps))]
+        self._talk = Talk.of(self._order)
+        self._recorders.append(self._talk.recorder)
+        return [self._talk]
+
     def _make_request(self, number: int) -> Request:
         order, step = self._order, self._order.plan.steps[number]
         endpoint = order.endpoint
@@ -113,6 +126,8 @@ class Engine:
         return Request(order.plan, step, data, recorder)
 
     def _make_worker(self) -> Worker:
+        if self._talk is not None:
+            return Speaker(self._dialler)
         return Worker(self._dialler, self._order.mode == ConnectionMode.KEEP_ALIVE)
 
     def _make_load(self, requests: Sequence[Request], n_connections: int) -> Load:
@@ -158,6 +173,8 @@ class Engine:
     def _start_load(self, start_ns: int) -> None:
         duration_s = self._order.plan.load.duration_s
         end_ns = None if duration_s is None else self._zero_ns + int(duration_s * NS)
+        if self._talk is not None:
+            self._talk.zero_ns, self._talk.end_ns = self._zero_ns, end_ns
         if isinstance(self._load, ClosedLoad):
             gevent.sleep(max(0.0, (start_ns - now()) / NS))
         if self._stop_reason is None:
@@ -176,13 +193,16 @@ class Engine:
         if self._stop_reason is None:
             self._stop_reason = reason
             self._load.stop()
+            if self._talk is not None:
+                self._talk.stop()
         self._abort_at_ns = min(now() + int(drain_s * NS), self._abort_at_ns or 1 << 62)
         self._sweep()
 
     def _sweep(self) -> None:
         instant = now()
         aborts = self._abort_at_ns is not None and instant >= self._abort_at_ns
-        interrupt_overdue(self._load.workers, instant, self._total_ns, aborts=aborts)
+        limit_ns = self._total_ns if self._talk is None else _NO_LIMIT_NS
+        interrupt_overdue(self._load.workers, instant, limit_ns, aborts=aborts)
         self._dialler.sweep(instant)
         for recorder in self._recorders:
             recorder.compact_if_long()

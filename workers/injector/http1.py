@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from campaigns.domain.outcomes import Kind
 from campaigns.domain.plan import ConnectionMode, Step
+from workers.injector.order import DEFAULT_PORTS
 
 HEADER_CAP_BYTES = 64 * 1024
 HEADER_CAP_COUNT = 100
@@ -48,7 +49,7 @@ class Head:
 def authority(scheme: str, host: str, port: int) -> str:
     """The Host header: the port is left out where it is the scheme's own."""
     name = f"[{host}]" if ":" in host else host
-    return name if port == {"http": 80, "https": 443}[scheme] else f"{name}:{port}"
+    return name if port == DEFAULT_PORTS[scheme] else f"{name}:{port}"
 
 
 def request_bytes(step: Step, host_header: str, mode: ConnectionMode) -> bytes:

@@ -9,6 +9,7 @@ from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan import ConnectionMode, Plan
 
 PROTOCOL = 1
+DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
 class Refusal(Exception):
@@ -28,7 +29,11 @@ class Endpoint:
 
     @property
     def is_tls(self) -> bool:
-        return self.scheme == "https"
+        return self.scheme in {"https", "wss"}
+
+    @property
+    def is_websocket(self) -> bool:
+        return self.scheme in {"ws", "wss"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,13 @@ class Order:
     def _read(cls, data: dict[str, Any]) -> Self:
         is_probe = bool(data.get("probe"))
         plan = Plan.from_json(_probe_plan(data) if is_probe else data["plan"])
+        endpoint = _read_endpoint(data["endpoint"])
+        if endpoint.is_websocket != (plan.exchange is not None):
+            raise ValueError("an exchange needs ws or wss, and steps need http or https")
         return cls(
             run=str(data.get("run", "")),
             plan=plan,
-            endpoint=_read_endpoint(data["endpoint"]),
+            endpoint=endpoint,
             mode=ConnectionMode(data.get("connection_mode") or plan.connection_mode),
             shard=_read_shard(data.get("shard") or {"index": 0, "count": 1}),
             allowed=parse_networks(data["policy"]["allow"]),
@@ -104,8 +112,8 @@ def _read_endpoint(data: dict[str, Any]) -> Endpoint:
         port=int(data["port"]),
         verify_tls=bool(data.get("verify_tls", True)),
     )
-    if endpoint.scheme not in {"http", "https"}:
-        raise ValueError(f"the scheme {endpoint.scheme!r} is not http or https")
+    if endpoint.scheme not in DEFAULT_PORTS:
+        raise ValueError(f"the scheme {endpoint.scheme!r} is none of {', '.join(DEFAULT_PORTS)}")
     if not 1 <= endpoint.port <= 65535:
         raise ValueError(f"the port {endpoint.port} is not between 1 and 65535")
     if not endpoint.host or any(ch <= " " or ch in "/@\\?#%" or ch > "~" for ch in endpoint.host):

@@ -128,7 +128,7 @@ class StepRecorder:
         for status in np.flatnonzero(by_status).tolist():
             key = str(status)
             second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
-        durations = durations_us(rows)
+        durations = self.durations_us(rows)
         lateness = durations.pop("lateness")
         if self._is_scheduled:
             durations |= {"lateness": lateness, **self._split(rows, lateness)}
@@ -147,6 +147,9 @@ class StepRecorder:
         own_delay = lateness_us.copy()
         own_delay[waited] -= slot_wait
         return {"own_delay": own_delay, "slot_wait": slot_wait}
+
+    def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        return durations_us(rows)
 
     def _add_failure(self, failure: Failure) -> None:
         self.last_end_ns = max(self.last_end_ns, failure.end)

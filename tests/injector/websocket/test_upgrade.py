@@ -43,7 +43,7 @@ def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection(chosen):
     assert event.subprotocols == ["chat", "superchat"]
     assert (b"x-a", b"b") in event.extra_headers
     reply = server.send(AcceptConnection(subprotocol=chosen))
-    UpgradeCheck(exchange.subprotocols).check(reply, accept_of(key))
+    assert UpgradeCheck(exchange.subprotocols).opens(reply, accept_of(key))
 
 
 GOOD = {
@@ -70,30 +70,30 @@ BAD = {
 def test_it_opens(name):
     check = UpgradeCheck(("chat",))
     for _ in range(2):
-        check.check(head_of(GOOD[name]), ACCEPT)
+        check.opens(head_of(GOOD[name]), ACCEPT)
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_it_does_not_open(name):
     check = UpgradeCheck(("chat",))
-    check.check(head_of(USUAL), ACCEPT)
+    check.opens(head_of(USUAL), ACCEPT)
     for _ in range(2):
         with pytest.raises(BadReply) as caught:
-            check.check(head_of(BAD[name]), ACCEPT)
+            check.opens(head_of(BAD[name]), ACCEPT)
         assert caught.value.kind == Kind.WS_PROTOCOL
 
 
 def test_the_accept_of_an_earlier_key_does_not_open():
     check = UpgradeCheck(())
-    check.check(head_of(USUAL), ACCEPT)
+    check.opens(head_of(USUAL), ACCEPT)
     with pytest.raises(BadReply):
-        check.check(head_of(USUAL), accept_of(b"another key"))
+        check.opens(head_of(USUAL), accept_of(b"another key"))
 
 
 @pytest.mark.parametrize("status", ["200 OK", "301 Moved", "403 Forbidden", "426 Upgrade", "503 x"])
 def test_another_status_is_a_rejection(status):
     with pytest.raises(BadReply) as caught:
-        UpgradeCheck(()).check(head_of(USUAL, status), ACCEPT)
+        UpgradeCheck(()).opens(head_of(USUAL, status), ACCEPT)
     assert (caught.value.kind, caught.value.status) == (
         Kind.WS_UPGRADE_REJECTED, int(status.split()[0]),
     )  # fmt: skip

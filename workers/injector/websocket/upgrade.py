@@ -56,17 +56,23 @@ class UpgradeCheck:
         self._subprotocols = subprotocols
         self._known: set[tuple[bytes, bytes]] = set()
 
-    def check(self, head: bytes, accept: bytes) -> None:
-        """Raises BadReply unless `head` is a 101 that answers our request in every point."""
+    def opens(self, head: bytes, accept: bytes) -> bool:
+        """True for a 101 that answers our request in every point, False for an interim reply.
+
+        Raises BadReply for anything else.
+        """
         before, _, after = head.partition(accept)
         if (before, after) in self._known and after:
-            return
+            return True
         parsed = parse_head(head, "GET")
+        if parsed.is_interim:
+            return False
         if parsed.status != 101:
             raise UpgradeRejected(parsed)
         self._check_headers(parsed, accept.decode())
         if len(self._known) < _KNOWN_CAP:
             self._known.add((before, after))
+        return True
 
     def _check_headers(self, head: Head, accept: str) -> None:
         if _tokens(head, "upgrade") != ["websocket"]:

@@ -1,0 +1,204 @@
+"""Exchanges with a proper server, wsproto's, over real sockets: what is counted and timed."""
+
+import time
+
+import pytest
+from wsproto.events import CloseConnection, Message, Request
+
+from tests.injector.servers import closed, scripted
+from tests.injector.websocket.peers import after_opening, echo, measure
+from workers.injector.websocket.frames import CLOSE, PING, close_payload, encode_frame
+
+PARTS = ("lateness", "connect", "tls", "handshake", "exchange", "close")
+
+
+def assert_all_ok(total, n):
+    assert (total.errors, total.count("ok"), total.count("started")) == ({}, n, n)
+
+
+def assert_parts_add_up(total):
+    parts = sum(total.timing(part).sum_us for part in PARTS)
+    assert parts == total.timing("response").sum_us
+
+
+def test_it_opens_and_closes_and_times_both():
+    with scripted(echo()) as server:
+        total = measure(server.port, closed(20, 4), {}).total
+    assert_all_ok(total, 20)
+    assert total.statuses == {"101": 20}
+    assert total.count("close_code_1000") == 20
+    assert total.timing("handshake").n == total.timing("close").n == 20
+    assert not total.timing("exchange").n
+    assert_parts_add_up(total)
+
+
+def test_it_does_the_same_over_tls(server_tls):
+    with scripted(echo(), server_tls) as server:
+        total = measure(server.port, closed(5, 2), {"messages": 3}, scheme="wss").total
+    assert_all_ok(total, 5)
+    assert (total.count("tls_full"), total.timing("tls").n) == (5, 5)
+    assert total.count("messages_received") == 15
+    assert_parts_add_up(total)
+
+
+@pytest.mark.parametrize("mode", ["echo_sync", "echo_async"])
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("size", [0, 1, 8, 125, 126, 70_000])
+def test_every_message_comes_back(mode, binary, size):
+    exchange = {"messages": 30, "mode": mode, "binary": binary, "size_bytes": size}
+    with scripted(echo()) as server:
+        total = measure(server.port, closed(2, 2), exchange).total
+    assert_all_ok(total, 2)
+    assert total.count("messages_sent") == total.count("messages_received") == 60
+    assert total.timing("message").n == 60
+    assert_parts_add_up(total)
+
+
+def test_the_server_hears_what_was_planned():
+    heard = []
+    exchange = {
+        "path": "/feed?x=1", "headers": [["Origin", "http://shop.test"]],
+        "subprotocols": ["chat"], "messages": 2, "size_bytes": 20, "close_code": 4001,
+    }  # fmt: skip
+    with scripted(echo(heard, subprotocol="chat")) as server:
+        assert_all_ok(measure(server.port, closed(1), exchange).total, 1)
+    request, *messages, end = heard
+    assert isinstance(request, Request)
+    assert (request.target, request.subprotocols) == ("/feed?x=1", ["chat"])
+    assert (b"origin", b"http://shop.test") in request.extra_headers
+    assert [each.data for each in messages if isinstance(each, Message)] == [
+        "00000000benchsite me", "00000001benchsite me",
+    ]  # fmt: skip
+    assert isinstance(end, CloseConnection)
+    assert end.code == 4001
+
+
+def test_send_only_waits_for_no_echo():
+    heard = []
+
+    def listen(sock, server):
+        echo(heard)(_Mute(sock), server)
+
+    with scripted(listen) as server:
+        total = measure(server.port, closed(1), {"messages": 500, "mode": "send_only"}).total
+    assert_all_ok(total, 1)
+    assert (total.count("messages_sent"), total.count("messages_received")) == (500, 0)
+    assert sum(isinstance(each, Message) for each in heard) == 500
+    assert not total.timing("message").n
+
+
+class _Mute:
+    """A socket that swallows what an echo would send back, handshakes apart."""
+
+    def __init__(self, sock):
+        self._sock = sock
+        self.recv = sock.recv
+
+    def sendall(self, data):
+        if data[:1] in (b"H", b"\x88"):
+            self._sock.sendall(data)
+
+
+@pytest.mark.parametrize("mode", ["echo_sync", "echo_async", "send_only"])
+def test_messages_keep_their_rate(mode):
+    with scripted(echo()) as server:
+        exchange = {"messages": 21, "rate_per_s": 50, "mode": mode}
+        total = measure(server.port, closed(2, 2), exchange).total
+    assert_all_ok(total, 2)
+    exchange_us = total.timing("exchange")
+    assert exchange_us.min_us >= 400_000
+    assert exchange_us.max_us < 700_000
+
+
+def test_a_late_echo_makes_the_messages_that_waited_for_it_late():
+    """Coordinated omission: a message that is due counts from then on."""
+    frozen = []
+
+    def freezing(sock, server):
+        echo()(_Freezing(sock, frozen), server)
+
+    with scripted(freezing) as server:
+        exchange = {"messages": 40, "rate_per_s": 100}
+        total = measure(server.port, closed(1), exchange).total
+    assert_all_ok(total, 1)
+    message = total.timing("message")
+    assert message.n == 40
+    # Some twenty messages were due while the server stood still for 0.2 s.
+    assert message.percentile_us(60_000) > 20_000
+
+
+class _Freezing:
+    def __init__(self, sock, frozen):
+        self._sock = sock
+        self._frozen = frozen
+        self.recv = sock.recv
+
+    def sendall(self, data):
+        self._frozen.append(data)
+        if len(self._frozen) == 10:
+            time.sleep(0.25)
+        self._sock.sendall(data)
+
+
+def test_a_conversation_ends_with_the_load_and_closes_properly():
+    with scripted(echo()) as server:
+        load = {"model": "closed", "connections": 3, "duration_s": 0.5}
+        result = measure(server.port, load, {"messages": 1_000_000, "rate_per_s": 100})
+    assert_all_ok(result.total, 3)
+    assert 100 <= result.total.count("messages_sent") <= 156
+    assert 0.5 <= result.duration_s < 0.9
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        {"model": "open", "rate_per_s": 100, "duration_s": 0.3},
+        {"model": "over", "requests": 30, "over_s": 0.3},
+    ],
+)
+def test_scheduled_loads_open_connections_at_their_instants(load):
+    with scripted(echo()) as server:
+        total = measure(server.port, load, {"messages": 2}).total
+    assert_all_ok(total, 30)
+    assert total.timing("lateness").n == 30
+    assert_parts_add_up(total)
+
+
+def test_pings_are_answered_with_pongs():
+    heard = []
+
+    def ping(sock):
+        sock.sendall(encode_frame(PING, b"are you there"))
+        sock.sendall(encode_frame(PING, b""))
+        heard.append(sock.recv(65536))
+        heard.append(sock.recv(65536))
+        sock.sendall(encode_frame(CLOSE, close_payload(1000)))
+
+    with scripted(after_opening(ping)) as server:
+        exchange = {"messages": 1, "rate_per_s": 0.1}
+        load = {"model": "closed", "connections": 1, "duration_s": 0.3}
+        measure(server.port, load, exchange)
+    assert any(each[:1] == b"\x8a" for each in heard)
+
+
+def test_the_codes_that_servers_close_with_are_counted():
+    def close_going_away(sock):
+        sock.recv(65536)
+        sock.sendall(encode_frame(CLOSE, close_payload(1001)))
+
+    with scripted(after_opening(close_going_away)) as server:
+        total = measure(server.port, closed(3), {}).total
+    assert_all_ok(total, 3)
+    assert total.count("close_code_1001") == 3
+
+
+def test_length_is_enough_where_the_plan_says_so():
+    def shout(sock):
+        sock.recv(65536)
+        sock.sendall(encode_frame(1, b"SHOUTING"))
+        sock.recv(65536)
+        sock.sendall(encode_frame(CLOSE, close_payload(1000)))
+
+    exchange = {"messages": 1, "size_bytes": 8, "verify": "length"}
+    with scripted(after_opening(shout)) as server:
+        assert_all_ok(measure(server.port, closed(1), exchange).total, 1)

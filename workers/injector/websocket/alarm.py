@@ -1,0 +1,37 @@
+"""Wakes greenlets at exact instants: one pacer for all the connections that send at a rate."""
+
+import heapq
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from workers.injector.connection import now
+from workers.injector.pacer import make_pacer
+
+
+class Alarm:
+    def __init__(self) -> None:
+        self._heap: list[list[Any]] = []
+        self._numbers = itertools.count()
+        self._pacer = make_pacer(self._ring)
+
+    def set(self, instant: int, wake: Callable[[], Any]) -> list[Any]:
+        """Call `wake` at the instant, unless the entry returned is cancelled before."""
+        entry = [instant, next(self._numbers), wake]
+        heapq.heappush(self._heap, entry)
+        if self._heap[0] is entry:
+            self._pacer.wake_at(instant)
+        return entry
+
+    @staticmethod
+    def cancel(entry: list[Any]) -> None:
+        entry[2] = None
+
+    def _ring(self) -> None:
+        instant = now()
+        while self._heap and self._heap[0][0] <= instant:
+            wake = heapq.heappop(self._heap)[2]
+            if wake is not None:
+                wake()
+        if self._heap:
+            self._pacer.wake_at(self._heap[0][0])

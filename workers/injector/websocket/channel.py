@@ -1,0 +1,99 @@
+"""The bytes of one connection in both directions, so that waiting to write never stops reading."""
+
+import ssl
+from typing import TYPE_CHECKING
+
+import gevent
+
+from campaigns.domain.outcomes import Kind
+from workers.injector.connection import WRITE, Connection
+from workers.injector.http1 import BadReply
+
+if TYPE_CHECKING:
+    from workers.injector.websocket.worker import Speaker
+
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
+_RECV_BYTES = 64 * 1024
+_READS_PER_TURN = 32
+
+
+class Channel:
+    """`sent_bytes` and `received_bytes` count what went over it, TLS apart."""
+
+    __slots__ = ("_n_reads", "_out", "_speaker", "connection", "received_bytes", "sent_bytes")
+
+    def __init__(self, speaker: "Speaker", connection: Connection):
+        self._speaker = speaker
+        self.connection = connection
+        self._out = b""
+        self._n_reads = 0
+        self.sent_bytes = 0
+        self.received_bytes = 0
+
+    @property
+    def is_flushed(self) -> bool:
+        return not self._out
+
+    def write(self, data: bytes) -> None:
+        """Send, and keep what the system does not take at once."""
+        self._out = self._out + data if self._out else data
+        self.flush()
+
+    def flush(self) -> None:
+        try:
+            written = self.connection.send(self._out)
+        except _NOT_NOW:
+            return
+        self.sent_bytes += written
+        self._out = self._out[written:]
+
+    def read(self, kind: Kind = Kind.BODY_TIMEOUT) -> bytes | None:
+        """What is there: None for nothing yet, nothing at all for the end."""
+        if self._n_reads >= _READS_PER_TURN:
+            self.give_way(kind)
+        self._n_reads += 1
+        try:
+            data = self.connection.recv(_RECV_BYTES)
+        except _NOT_NOW:
+            return None
+        self.received_bytes += len(data)
+        return data
+
+    def receive(self, kind: Kind) -> bytes:
+        """Wait for bytes, or for the end. At the limit AttemptFailed of `kind`."""
+        # TLS may hold bytes that it has read already; for others the hub says when there are any.
+        data = self.read(kind) if self.connection.is_tls else None
+        while data is None:
+            self.wait(kind)
+            data = self.read(kind)
+        return data
+
+    def wait(self, kind: Kind) -> None:
+        """Until there is something to read or, with something to write, room for it."""
+        self._n_reads = 0
+        if not self._out:
+            self._speaker.park(kind)
+            return
+        watcher = gevent.get_hub().loop.io(self.connection.sock.fileno(), WRITE)
+        watcher.start(self._speaker.switch)
+        try:
+            self._speaker.park(kind)
+        finally:
+            watcher.stop()
+            watcher.close()
+        self.flush()
+
+    def give_way(self, kind: Kind = Kind.BODY_TIMEOUT) -> None:
+        """Let the hub have its turn: neither the sweep nor others may starve."""
+        self._n_reads = 0
+        callback = gevent.get_hub().loop.run_callback(self._speaker.switch)
+        try:
+            self._speaker.park(kind)
+        finally:
+            callback.stop()
+
+    def ended(self) -> BadReply:
+        """The server closed where it must not have."""
+        if self.received_bytes:
+            return BadReply(Kind.EOF_MID_BODY, "closed without a close frame")
+        return BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")

@@ -1,0 +1,66 @@
+"""What the connections of an exchange were, gathered into seconds like the attempts of a step.
+
+A row has the fields of an HTTP attempt; where that has `sent` and `first`, this has the instants
+at which the opening handshake and the messages were over.
+"""
+
+import numpy as np
+
+from workers.injector.recorder import FIELDS, NS, StepRecorder
+
+_INTENDED, _START, _CONNECTED, _SECURED, _OPENED, _EXCHANGED, _END = (
+    FIELDS.index(name)
+    for name in ("intended", "start", "connected", "secured", "sent", "first", "end")
+)
+ABNORMAL = 1006
+MESSAGES_SENT, MESSAGES_RECEIVED = "messages_sent", "messages_received"
+
+
+class ExchangeRecorder(StepRecorder):
+    """Everything about the exchange that is not yet written out; it is the plan's step 0."""
+
+    def __init__(self, *, is_scheduled: bool):
+        super().__init__(0, 0, is_scheduled)
+        self.events |= {MESSAGES_SENT: [], MESSAGES_RECEIVED: []}
+        self._round_trips: list[int] = []
+        self.note_round_trip = self._round_trips.extend
+
+    def note_close(self, code: int, instant: int) -> None:
+        """The server's close frame had this code; 1005: none, 1006: there was no close frame."""
+        self.events.setdefault(f"close_code_{code}", []).append(instant)
+
+    def compact_if_long(self) -> None:
+        super().compact_if_long()
+        if len(self._round_trips) > 1000:
+            self._add_round_trips()
+
+    def compact(self) -> None:
+        super().compact()
+        self._add_round_trips()
+
+    def _add_round_trips(self) -> None:
+        """Rows of (due, end)."""
+        if not self._round_trips:
+            return
+        rows = np.array(self._round_trips, dtype=np.int64).reshape(-1, 2)
+        self._round_trips.clear()
+        seconds = (rows[:, 1] - self.zero_ns) // NS
+        for second in np.unique(seconds).tolist():
+            part = rows[seconds == second] // 1000
+            self._at(second).time("message", part[:, 1] - part[:, 0])
+
+    def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """The timings of ok attempts; response = lateness + the parts, row by row."""
+        us = rows[:, : _END + 1] // 1000
+        is_tls, talked = rows[:, _SECURED] > 0, rows[:, _EXCHANGED] > rows[:, _OPENED]
+        ready = np.where(is_tls, us[:, _SECURED], us[:, _CONNECTED])
+        return {
+            "response": us[:, _END] - us[:, _INTENDED],
+            "service": us[:, _END] - us[:, _START],
+            "lateness": us[:, _START] - us[:, _INTENDED],
+            "connect": us[:, _CONNECTED] - us[:, _START],
+            "tls": (us[:, _SECURED] - us[:, _CONNECTED])[is_tls],
+            "handshake": us[:, _OPENED] - ready,
+            "exchange": (us[:, _EXCHANGED] - us[:, _OPENED])[talked],
+            "close": us[:, _END] - us[:, _EXCHANGED],
+        }

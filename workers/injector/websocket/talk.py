@@ -1,0 +1,82 @@
+"""What all connections of one exchange share: the requests' bytes, the messages, the record."""
+
+import sys
+
+from campaigns.domain import arrivals
+from campaigns.domain.exchange import Exchange, ExchangeMode, Verify
+from campaigns.domain.plan import Plan
+from workers.injector.connection import NS
+from workers.injector.http1 import authority
+from workers.injector.order import Order
+from workers.injector.websocket import frames
+from workers.injector.websocket.alarm import Alarm
+from workers.injector.websocket.masking import MaskingKeys
+from workers.injector.websocket.recorder import ExchangeRecorder
+from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest
+
+_NEVER = sys.maxsize
+_NUMBER_BYTES = 8
+
+
+class Talk:
+    """Stands where an HTTP plan has a request. `zero_ns` and `end_ns` bound the conversations."""
+
+    def __init__(self, plan: Plan, host_header: str, recorder: ExchangeRecorder):
+        self.plan = plan
+        self.exchange: Exchange = plan.exchange
+        self.recorder = recorder
+        self.record = recorder.record
+        self.failures = recorder.failures
+        self.events = recorder.events
+        self.upgrade = UpgradeRequest.of(self.exchange, host_header)
+        self.check = UpgradeCheck(self.exchange.subprotocols)
+        self.keys = MaskingKeys()
+        self.total_ns = int(plan.timeouts.total_s * NS)
+        self.close_ns = int(self.exchange.close_timeout_s * NS)
+        self.close_payload = frames.close_payload(self.exchange.close_code)
+        self.expected_close = frames.encode_frame(frames.CLOSE, self.close_payload)
+        self.opcode = frames.BINARY if self.exchange.binary else frames.TEXT
+        self.is_sync = self.exchange.mode == ExchangeMode.ECHO_SYNC
+        self.is_echoed = self.exchange.mode != ExchangeMode.SEND_ONLY
+        self.verifies_bytes = self.exchange.verify == Verify.EXACT
+        self.alarm = Alarm() if self.exchange.rate_per_s and self.exchange.messages else None
+        self.zero_ns = 0
+        self.end_ns: int | None = None
+        self._filling = b"benchsite message " * (self.exchange.size_bytes // 18 + 1)
+
+    @classmethod
+    def of(cls, order: Order) -> "Talk":
+        """The exchange of an order, not yet begun."""
+        endpoint, load = order.endpoint, order.plan.load
+        recorder = ExchangeRecorder(is_scheduled=arrivals.is_scheduled(load))
+        host = authority(endpoint.scheme, endpoint.host, endpoint.port)
+        return cls(order.plan, host, recorder)
+
+    def stop(self) -> None:
+        """Conversations under way send nothing more, and close."""
+        self.zero_ns = self.end_ns = 1
+
+    def until(self, start: int) -> int:
+        """When a conversation that began at `start` sends no more, though messages are left."""
+        return self.zero_ns if start < self.zero_ns else self.end_ns or _NEVER
+
+    def due(self, opened: int, number: int) -> int:
+        """When message `number` of a connection opened at that instant is to be sent."""
+        rate = self.exchange.rate_per_s
+        return opened + int(number * NS / rate) if rate else opened
+
+    def payload(self, number: int) -> bytes:
+        """Message `number`: ASCII that begins with the number, so that no other is taken for it."""
+        size = self.exchange.size_bytes
+        digits = b"%08x" % number
+        if size <= _NUMBER_BYTES:
+            return digits[_NUMBER_BYTES - size :]
+        return digits + self._filling[: size - _NUMBER_BYTES]
+
+    def is_echo(self, number: int, opcode: int, payload: bytes) -> bool:
+        if opcode != self.opcode or len(payload) != self.exchange.size_bytes:
+            return False
+        return not self.verifies_bytes or payload == self.payload(number)
+
+    def masked(self, opcode: int, payload: bytes) -> bytes:
+        return frames.encode_frame(opcode, payload, self.keys.take())

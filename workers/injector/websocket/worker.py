@@ -1,0 +1,114 @@
+"""One attempt of an exchange: connect, open, exchange messages, close; and the times in between.
+
+The closing handshake is over when the server, after its close frame, has ended the connection: so
+RFC 6455 wants it, and so the wait for the port's reuse falls to the server.
+"""
+
+from campaigns.domain.outcomes import Kind
+from workers.injector import faults
+from workers.injector.attempt import Worker, kind_of
+from workers.injector.connection import Connection, Dialler, now
+from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply
+from workers.injector.recorder import Failure
+from workers.injector.websocket.channel import Channel
+from workers.injector.websocket.conversation import Conversation
+from workers.injector.websocket.recorder import ABNORMAL
+from workers.injector.websocket.talk import Talk
+from workers.injector.websocket.upgrade import UpgradeRejected, accept_of, make_key
+
+_BLANK_LINE = b"\r\n\r\n"
+_PAUSE_S = 0.01
+_INTERIM_CAP = 20
+_SWITCHING = 101
+
+
+class Speaker(Worker):
+    """A greenlet that opens and closes connections one after the other.
+
+    Every wait has its own `limit`, so an attempt as a whole has none.
+    """
+
+    __slots__ = ("_channel", "_is_open")
+
+    def __init__(self, dialler: Dialler):
+        super().__init__(dialler, keeps=False)
+        self._channel: Channel | None = None
+        self._is_open = False
+
+    def attempt(self, request: Talk, intended: int, start: int) -> float | None:
+        """Make one attempt and record it; after a failure, the seconds to wait before the next."""
+        self.request = request
+        self.began = start
+        self._channel, self._is_open = None, False
+        try:
+            connection = self.dialler.dial(self)
+            channel = self._channel = Channel(self, connection)
+            early = self._open(request, channel, start)
+            opened = exchanged = now()
+            self._is_open = True
+            conversation = Conversation(self, request, channel, opened)
+            conversation.take(early)
+            if request.exchange.messages:
+                conversation.run(start)
+                exchanged = now()
+            conversation.close()
+            self._record(request, channel, (intended, start, opened, exchanged, now()))
+            self._part(connection)
+            return None
+        except Exception as error:
+            return self._give_up(error, intended, start)
+
+    def _open(self, talk: Talk, channel: Channel, start: int) -> bytes:
+        """Shake hands; what came after the server's head. Raises BadReply, AttemptFailed."""
+        self.limit = start + talk.total_ns
+        key = make_key()
+        channel.write(talk.upgrade.bytes_with(key))
+        accept, data = accept_of(key), b""
+        for _ in range(_INTERIM_CAP):
+            head, data = self._receive_head(channel, data)
+            if talk.check.opens(head, accept):
+                return data
+        raise BadReply(Kind.HTTP_PARSE, f"more than {_INTERIM_CAP} interim replies")
+
+    def _receive_head(self, channel: Channel, data: bytes) -> tuple[bytes, bytes]:
+        """(a head with its blank line, what came after it)."""
+        while (end := data.find(_BLANK_LINE, 0, HEADER_CAP_BYTES)) < 0:
+            _refuse_what_is_no_head(data)
+            more = channel.receive(Kind.BODY_TIMEOUT if data else Kind.FIRST_BYTE_TIMEOUT)
+            if not more:
+                raise channel.ended()
+            data += more
+        return data[: end + 4], data[end + 4 :]
+
+    def _record(self, talk: Talk, channel: Channel, marks: tuple[int, ...]) -> None:
+        intended, start, opened, exchanged, end = marks
+        connected, secured = channel.connection.connected, channel.connection.secured
+        talk.recorder.extra_sent_bytes += channel.sent_bytes
+        ends = (exchanged, end, _SWITCHING, channel.received_bytes)
+        talk.record((intended, start, connected, secured, opened, *ends))
+
+    def _part(self, connection: Connection) -> None:
+        self.limit = self.began = 0
+        self.dialler.keep_session(connection)
+        self.drop_connection()
+
+    def _give_up(self, error: Exception, intended: int, start: int) -> float:
+        talk, channel, end = self.request, self._channel, now()
+        sent = channel.sent_bytes if channel else 0
+        received = channel.received_bytes if channel else 0
+        kind = kind_of(error, sent, received)
+        if self._is_open and kind in {Kind.EOF_MID_BODY, Kind.RESET}:
+            talk.recorder.note_close(ABNORMAL, end)
+        status = error.status if isinstance(error, UpgradeRejected) else 0
+        status = _SWITCHING if self._is_open else status
+        talk.failures.append(Failure(intended, start, end, kind, status, sent, received))
+        self.limit = self.began = 0
+        self.drop_connection()
+        return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
+
+
+def _refuse_what_is_no_head(data: bytes) -> None:
+    if data[:5] != b"HTTP/"[: len(data)]:
+        raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {data[:80]!r}")
+    if len(data) >= HEADER_CAP_BYTES or data.count(b"\n") > HEADER_CAP_COUNT + 2:
+        raise BadReply(Kind.HEADER_CAP, "a head without end")
