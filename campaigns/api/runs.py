@@ -1,7 +1,7 @@
 """Runs: listed by filters, read with their frozen copy of the plan, stopped; and their seconds."""
 
 import django_filters
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 
 from campaigns.api.access import VisibleViewSet, find
@@ -56,11 +56,31 @@ class RunSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
+class VerdictSerializer(serializers.Serializer):
+    """How one of the plan's thresholds stands at the end."""
+
+    rule = serializers.CharField(help_text="Such as p95 < 300 ms.")
+    metric = serializers.CharField()
+    limit = serializers.FloatField()
+    unit = serializers.CharField()
+    measured = serializers.FloatField(allow_null=True, help_text="In the rule's unit.")
+    passed = serializers.BooleanField()
+    since = serializers.IntegerField(
+        allow_null=True, help_text="The second from which on it was broken until the end."
+    )
+
+
 class RunWithSnapshotSerializer(RunSerializer):
     snapshot = serializers.JSONField(help_text="Plan, endpoint and environment as they were.")
+    thresholds = serializers.SerializerMethodField(help_text="Empty before the run has ended.")
+
+    @extend_schema_field(VerdictSerializer(many=True))
+    def get_thresholds(self, run: Run):
+        summary = run.summaries.order_by("-revision").values_list("thresholds", flat=True)
+        return summary.first() or []
 
     class Meta(RunSerializer.Meta):
-        fields = (*RunSerializer.Meta.fields, "snapshot")
+        fields = (*RunSerializer.Meta.fields, "snapshot", "thresholds")
         read_only_fields = fields
 
 

@@ -15,6 +15,7 @@ from campaigns.domain.plan import (
     Timeouts,
     WhenSaturated,
 )
+from campaigns.domain.thresholds import UNITS
 
 _STANDARD = Timeouts()
 
@@ -80,6 +81,16 @@ class OrderSerializer(serializers.Serializer):
     )
 
 
+class ThresholdSerializer(serializers.Serializer):
+    """A rule that a run must keep: below the limit, or above it for the rate."""
+
+    metric = serializers.ChoiceField(choices=list(UNITS))
+    limit = serializers.FloatField()
+    unit = serializers.CharField(
+        required=False, allow_blank=True, help_text="ms, us, s; % or nothing (a count); /s."
+    )
+
+
 class SpecSerializer(serializers.Serializer):
     steps = StepSerializer(many=True)
     load = LoadSerializer()
@@ -92,3 +103,4 @@ class SpecSerializer(serializers.Serializer):
     )
     warm_up_s = serializers.IntegerField(default=0, min_value=0, max_value=3600)
     order = OrderSerializer(required=False)
+    thresholds = ThresholdSerializer(many=True, required=False)

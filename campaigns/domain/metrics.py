@@ -27,7 +27,7 @@ class Metric:
         )
 
 
-_TEXT = {"word", "words", "validity"}
+_TEXT = {"word", "words", "validity", "result", "kept"}
 _RESPONSE = "response time: from the intended start to the last byte, ok requests only"
 
 
@@ -127,6 +127,12 @@ _ALL = (
     Metric("response", "response", "ms", "Last byte − intended start: what tables show."),
     Metric("service", "service", "ms", "Last byte − actual start.", {"ab": "Total"}),
     Metric("count", "count", "", "How many."),
+    Metric("measured", "measured", "", "The figure over the whole run, in the unit of the rule."),
+    Metric("limit", "limit", "", "What the rule allows."),
+    Metric("result", "result", "", "Passed if the rule is kept at the end."),
+    Metric("since", "since", "s", "The second from which on the rule was broken until the end."),
+    Metric("kept", "kept by", "", "How many of the finished runs keep the rule."),
+    Metric("worst", "worst", "", "The figure of the run that comes nearest to the limit, or over."),
     Metric("share_of_requests", "share of requests", "%", "Count / all requests that ended."),
     Metric("words", "what it means", "", "The kind of error in words."),
     Metric("first", "first seen", "s", "The second of the run in which it was first seen."),

@@ -40,6 +40,7 @@ from campaigns.domain.steps import (
     read_step,
     read_steps,
 )
+from campaigns.domain.thresholds import Threshold, read_thresholds
 
 __all__ = [
     "MAX_BODY_BYTES",
@@ -96,6 +97,7 @@ class Plan:
     expected_status: tuple[str, ...] = ("2xx", "3xx")
     warm_up_s: int = 0
     order: StepOrder = IN_TURNS
+    thresholds: tuple[Threshold, ...] = ()
     exchange: Exchange | None = None
 
     @property
@@ -114,6 +116,7 @@ class Plan:
         data["load"] = self.load.to_json()
         data["connection_mode"] = str(self.connection_mode)
         data["expected_status"] = list(self.expected_status)
+        data["thresholds"] = list(data["thresholds"])
         data["exchange"] = self.exchange and self.exchange.to_json()
         data["order"] |= {"kind": str(self.order.kind), "weights": list(self.order.weights)}
         return data
@@ -132,6 +135,7 @@ class Plan:
             expected_status=_read_status(reader),
             warm_up_s=int(reader.number("warm_up_s", 0, low=0, high=3600, whole=True) or 0),
             order=read_order(reader.child("order"), len(steps)),
+            thresholds=read_thresholds(reader),
             exchange=exchange,
         )
         reader.refuse_unknown(*cls.__dataclass_fields__)

@@ -81,11 +81,14 @@ class Answer:
     n_done: int
     n_runs: int
     has_word: bool
+    thresholds: Table
 
     @property
     def tables(self) -> list[Table]:
         """Every table in the order of the page."""
-        return [test.table for test in self.tests] + [each.table for each in self.overheads]
+        thresholds = [self.thresholds] if self.thresholds.rows else []
+        tests = [test.table for test in self.tests]
+        return tests + thresholds + [each.table for each in self.overheads]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +110,21 @@ class RunReport:
     curve: list[dict[str, Any]]
     validity: str
     reasons: list[dict[str, Any]]
+    thresholds: Table
 
     @property
     def tables(self) -> list[Table]:
-        return [self.table, self.parts, self.errors, self.vitals]
+        thresholds = [self.thresholds] if self.thresholds.rows else []
+        return [self.table, *thresholds, self.parts, self.errors, self.vitals]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two single runs: `differs` is [[field, baseline, candidate]]; `note` says why no word."""
+    """Two single runs: `differs` is [[field, baseline, candidate]]; `note` says why no word;
+    `warnings` what makes the figures of either doubtful."""
 
     table: Table
     differs: list[list[str]]
     curves: dict[str, list[dict[str, Any]]]
     note: str
+    warnings: list[str]

@@ -8,6 +8,7 @@ from campaigns.domain.plan import MAX_BODY_BYTES, ConnectionMode
 from campaigns.forms.numbers import number, number_field, typed
 from campaigns.forms.plan_load import LoadFields, initial_load
 from campaigns.forms.plan_steps import StepsFields, initial_steps
+from campaigns.forms.plan_thresholds import ThresholdFields, write_thresholds
 from campaigns.forms.requests import text_widget
 
 CONNECTIONS = [
@@ -23,7 +24,7 @@ _NUMBERS = {
 }
 
 
-class PlanForm(LoadFields, StepsFields):
+class PlanForm(ThresholdFields, LoadFields, StepsFields):
     name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
     body_file = forms.FileField(
         required=False,
@@ -93,6 +94,7 @@ class PlanForm(LoadFields, StepsFields):
             "timeouts": {name: number(data[name]) for name in ("connect_s", "tls_s", "total_s")},
             "expected_status": data["expected_status"],
             "warm_up_s": number(data["warm_up_s"]),
+            "thresholds": data["thresholds"],
         }
 
 
@@ -105,5 +107,6 @@ def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
         **initial_load(spec["load"]),
         "connection_mode": spec["connection_mode"],
         "expected_status": " ".join(spec["expected_status"]),
+        "thresholds": write_thresholds(spec),
         **typed(numbers, _NUMBERS),
     }

@@ -167,6 +167,7 @@ class RunSummary(models.Model):
     steps = models.JSONField()  # [Total, …] in the order of the plan's steps
     series = models.JSONField()  # a point a second: see queries.series
     vitals = models.JSONField()  # per shard: the worst of each vital
+    thresholds = models.JSONField(default=list)  # domain.thresholds.Verdict of each of the plan's
     made_at = models.DateTimeField(db_default=Now())
 
     class Meta:

@@ -17,6 +17,8 @@ from campaigns.domain.results import (
     TestAnswer,
 )
 from campaigns.domain.sentences import MODES, Pair, overhead_sentence
+from campaigns.domain.tables import Table
+from campaigns.domain.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import count, ms, percent, rate
 from campaigns.models import Campaign
 from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of
@@ -43,6 +45,18 @@ def campaign_answer(campaign: Campaign) -> Answer:
         n_done=sum(each.run.is_done for each in runs),
         n_runs=len(runs) or len(arms) * campaign.repeats,
         has_word=any(each.has_word for each in overheads),
+        thresholds=_thresholds(arms),
+    )
+
+
+def _thresholds(arms: Sequence[Arm]) -> Table:
+    many_plans = len({arm.plan_label for arm in arms}) > 1
+    return campaign_thresholds_table(
+        (
+            f"{arm.plan_label}, {arm.label}" if many_plans else arm.label,
+            [each.thresholds for each in arm.runs if each.thresholds],
+        )
+        for arm in arms
     )
 
 

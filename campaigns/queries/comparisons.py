@@ -6,13 +6,14 @@ from typing import Any
 
 from campaigns.domain.cells import Figure, count_cell, figure_cell
 from campaigns.domain.latency_table import figures_by_key
+from campaigns.domain.lifecycle import Validity
 from campaigns.domain.metrics import METRICS
 from campaigns.domain.percentiles import curve
 from campaigns.domain.results import Comparison
 from campaigns.domain.tables import Cell, Row, Table
 from campaigns.domain.units import DASH, decimals_for
 from campaigns.models import Run
-from campaigns.queries.measured import MeasuredRun, measured_runs
+from campaigns.queries.measured import MeasuredRun, measured_runs, reason_text
 
 __all__ = ["Comparison", "compare_runs"]
 
@@ -33,6 +34,7 @@ def compare_runs(baseline: Run, candidate: Run) -> Comparison:
         differs=_differences(baseline, candidate),
         curves={"baseline": _curve(first), "candidate": _curve(second)},
         note=_note(first, second),
+        warnings=[text for each in (first, second) if (text := _warning(each.run))],
     )
 
 
@@ -43,6 +45,14 @@ def _curve(each: MeasuredRun) -> list[dict[str, Any]]:
 def _note(*runs: MeasuredRun) -> str:
     spoilt = [f"{each.run.label}: {each.why_unusable}" for each in runs if each.why_unusable]
     return " ".join([_WHY_NO_WORD, *spoilt])
+
+
+def _warning(run: Run) -> str:
+    """Why the run's figures may mislead; what else makes it unusable stands in the note."""
+    if run.validity not in {Validity.INVALID, Validity.SUSPICIOUS}:
+        return ""
+    doubt = "cannot be believed" if run.validity == Validity.INVALID else "are doubtful"
+    return f"Run {run.label} is {run.validity}, its figures {doubt}: {reason_text(run)}"
 
 
 def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:

@@ -10,6 +10,7 @@ from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.report_words import ending_text
 from campaigns.domain.snapshot import Timing, Total, total_of
+from campaigns.domain.thresholds import Verdict
 from campaigns.models import Run, RunSummary
 
 # Of the others only the moments are read: a mean needs no histogram, and decoding is what costs.
@@ -24,6 +25,7 @@ class MeasuredRun:
     run: Run
     total: Total | None = None
     figures: Figures | None = None
+    thresholds: tuple[Verdict, ...] = ()
 
     @property
     def is_usable(self) -> bool:
@@ -103,7 +105,8 @@ def _measured(run: Run, summary: RunSummary | None) -> MeasuredRun:
     if summary is None:
         return MeasuredRun(run)
     total = total_for_tables(summary.total)
-    return MeasuredRun(run, total, figures_of(total, summary.duration_s))
+    verdicts = tuple(Verdict.from_json(each) for each in summary.thresholds)
+    return MeasuredRun(run, total, figures_of(total, summary.duration_s), verdicts)
 
 
 def total_for_tables(data: dict[str, Any]) -> Total:

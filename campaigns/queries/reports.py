@@ -12,6 +12,8 @@ from campaigns.domain.report_words import RunState, run_grounds, run_sentence, r
 from campaigns.domain.results import RunReport
 from campaigns.domain.series import Point, vitals_of
 from campaigns.domain.snapshot import Total
+from campaigns.domain.threshold_tables import run_thresholds_table
+from campaigns.domain.thresholds import Judge, Verdict
 from campaigns.models import Run
 from campaigns.queries.facts import run_facts
 from campaigns.queries.series import latest_summary, run_points, run_seconds
@@ -26,6 +28,7 @@ class _Measured:
     series: list[Point]
     vitals: list[dict[str, Any]]
     duration_s: float
+    thresholds: list[Verdict]
 
 
 def run_report(run: Run) -> RunReport:
@@ -48,6 +51,7 @@ def run_report(run: Run) -> RunReport:
         curve=curve(seen.total.timing("response")),
         validity=str(run.validity or ""),
         reasons=run.validity_reasons,
+        thresholds=run_thresholds_table(seen.thresholds),
     )
 
 
@@ -75,6 +79,7 @@ def _measured(run: Run) -> _Measured:
         summary.series,
         summary.vitals,
         summary.duration_s,
+        [Verdict.from_json(each) for each in summary.thresholds],
     )
 
 
@@ -84,8 +89,12 @@ def _measured_so_far(run: Run) -> _Measured:
     last = series[-1]["second"] if series else -1
     steps = [Total() for _ in run.snapshot["plan"]["steps"]]
     total, samples = Total(), {}
+    judge, present = Judge(Plan.from_json(run.snapshot["plan"]).thresholds), 0
     for shard, second in run_seconds(run):
         if 0 <= second.second <= last:
+            if second.second != present:
+                judge.look(present, total)
+            present = second.second
             total.add(second)
             if second.step < len(steps):
                 steps[second.step].add(second)
@@ -96,4 +105,6 @@ def _measured_so_far(run: Run) -> _Measured:
         {**vitals_of(seen, shard), "host": hosts.get(shard, "")}
         for shard, seen in sorted(samples.items())
     ]
-    return _Measured(total, steps, series, vitals, float(max(0, last + 1)))
+    duration_s = float(max(0, last + 1))
+    verdicts = judge.verdicts(total, duration_s) if series else []
+    return _Measured(total, steps, series, vitals, duration_s, verdicts)

@@ -14,6 +14,7 @@ from campaigns.domain.observations import headline_us, observe
 from campaigns.domain.plan import Plan, planned_duration_s
 from campaigns.domain.series import points_of, vitals_of
 from campaigns.domain.snapshot import Second, Total
+from campaigns.domain.thresholds import Judge
 from campaigns.domain.validity import judge, limits_with
 from campaigns.models import Run, RunSummary, Shard, ShardSecond
 from campaigns.services.observations import seen_of
@@ -27,22 +28,27 @@ def summarise_run(run: Run) -> RunSummary:
     """
     # Not the key: late seconds, which refer to the run, must not wait for this.
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-    merging = _Merging(n_steps=len(run.snapshot["plan"]["steps"]))
+    plan = Plan.from_json(run.snapshot["plan"])
+    merging = _Merging(n_steps=len(plan.labels), judge=Judge(plan.thresholds))
     shards = list(run.shards.all())
     series = list(points_of(merging.read(run), _last_seconds(shards)))
     latest = run.summaries.order_by("-revision").first()
     summary = latest
     if latest is None or latest.digest != merging.digest.hexdigest():
+        duration_s = measured_s(run, shards, series)
         summary = RunSummary.objects.create(
             run=run,
             revision=latest.revision + 1 if latest else 1,
             n_seconds=merging.n_rows,
             digest=merging.digest.hexdigest(),
-            duration_s=measured_s(run, shards, series),
+            duration_s=duration_s,
             total=merging.total.to_json(),
             steps=[step.to_json() for step in merging.steps],
             series=series,
             vitals=merging.vitals(shards),
+            thresholds=[
+                verdict.to_json() for verdict in merging.judge.verdicts(merging.total, duration_s)
+            ],
         )
     run.validity, run.validity_reasons = judge_run(run, summary)
     Run.objects.filter(pk=run.pk).update(
@@ -86,6 +92,7 @@ class _Merging:
     """Everything that one pass over the rows collects. The warm-up is in no total."""
 
     n_steps: int
+    judge: Judge
     n_rows: int = 0
     digest: Any = field(default_factory=hashlib.sha256)
     total: Total = field(default_factory=Total)
@@ -98,8 +105,12 @@ class _Merging:
     def read(self, run: Run) -> Iterator[tuple[int, Second]]:
         """Pass the run's (shard, second) pairs on, ordered by second, and add them up."""
         rows = run.seconds.order_by("second", "shard", "step")
+        present = -1
         for row in rows.iterator(chunk_size=500):
             second = row.value()
+            if second.second > present >= 0:
+                self.judge.look(present, self.total)
+            present = second.second
             self.n_rows += 1
             self.digest.update(_fingerprint(row))
             if second.second >= 0:

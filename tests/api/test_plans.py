@@ -4,6 +4,7 @@ import pytest
 
 from campaigns.api import specs
 from campaigns.domain.plan import Load, Plan, Step, StepOrder, Timeouts
+from campaigns.domain.thresholds import Threshold
 from tests.api.conftest import client_of
 from tests.factories import make_plan, plan_spec
 
@@ -74,6 +75,7 @@ def test_a_stranger_finds_neither_plan_nor_versions(charlie, project):
         (specs.LoadSerializer, Load),
         (specs.TimeoutsSerializer, Timeouts),
         (specs.OrderSerializer, StepOrder),
+        (specs.ThresholdSerializer, Threshold),
     ],
 )
 def test_the_description_names_the_fields_of_the_domain(described, value):

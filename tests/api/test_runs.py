@@ -4,12 +4,15 @@ from campaigns.domain.snapshot import Second, Timing
 from tests.api.conftest import client_of
 from tests.factories import (
     make_campaign,
+    make_plan,
     make_project,
     make_run,
     make_second,
     make_test,
+    plan_spec,
     store_second,
 )
+from tests.queries.measured import measure
 
 RUNS = "/api/v1/runs/"
 
@@ -115,3 +118,13 @@ def test_a_list_of_runs_costs_the_same_few_queries(api, campaign, django_assert_
         make_run(make_test(campaign))
     with django_assert_max_num_queries(6):
         assert api.get(RUNS).json()["count"] == 6
+
+
+def test_a_finished_run_says_how_its_thresholds_stand(api, project):
+    rules = [{"metric": "p95", "limit": 1, "unit": "ms"}]
+    version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
+    run = make_run(make_test(make_campaign(project), version))
+    assert api.get(f"{RUNS}{run.pk}/").json()["thresholds"] == []
+    measure(run, 20_000)
+    (verdict,) = api.get(f"{RUNS}{run.pk}/").json()["thresholds"]
+    assert (verdict["rule"], verdict["passed"], verdict["since"]) == ("p95 < 1 ms", False, 0)

@@ -181,3 +181,20 @@ def test_ctrl_c_ends_it_with_what_was_measured(processes):
         output, errors = process.communicate(timeout=5)
     assert process.returncode == 0, errors
     assert json.loads(output)["counters"]["ok"] == server.n_requests
+
+
+@pytest.mark.parametrize(
+    ("rule", "status", "words"),
+    [("p95<10s", 0, "passed  p95 < 10 s"), ("rate>1000000", 1, "FAILED  rate > 1e+06 /s")],
+)
+def test_a_broken_threshold_is_exit_status_1(rule, status, words):
+    with scripted(always(OK_REPLY)) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        done = run(url, "--rate", 100, "--duration", 1.5, "--threshold", rule)
+    assert done.returncode == status, done.stdout
+    assert words in done.stdout
+
+
+def test_what_is_no_threshold_is_wrong_usage():
+    done = run("http://127.0.0.1:9/", "--threshold", "p95>300ms")
+    assert (done.returncode, "must stay below" in done.stderr) == (2, True)

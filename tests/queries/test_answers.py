@@ -5,7 +5,15 @@ from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.sentences import plain_text
 from campaigns.models import Run
 from campaigns.queries.answers import campaign_answer
-from tests.factories import make_endpoint, make_run, make_target, make_test
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+    plan_spec,
+)
 from tests.queries.measured import https_campaign, measure, run_in_blocks
 
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
@@ -249,3 +257,16 @@ def test_the_number_of_queries_does_not_grow_with_the_runs(project, django_asser
     run_in_blocks(tests, [HTTP * 2, HTTPS * 2], n=100, seconds=1)
     with django_assert_max_num_queries(6):
         campaign_answer(done(campaign))
+
+
+def test_a_campaign_says_how_many_runs_keep_each_threshold(project):
+    rules = [{"metric": "mean", "limit": 15, "unit": "ms"}]
+    version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
+    test = make_test(make_campaign(project), version)
+    for repeat, mean_us in enumerate([10_000, 12_000, 20_000], 1):
+        measure(make_run(test, repeat), mean_us)
+    answer = campaign_answer(test.campaign)
+    (row,) = answer.thresholds.rows
+    assert row.label == "HTTP new connection: mean < 15 ms"
+    assert [cell.text for cell in row.cells] == ["2 of 3 runs", "20 ms", "15 ms", "failed"]
+    assert answer.thresholds in answer.tables

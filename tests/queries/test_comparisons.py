@@ -68,3 +68,14 @@ def test_a_failed_run_is_named_in_the_note(project):
         make_run(make_test(make_campaign(project))), 10_000, seconds=1, outcome=Outcome.FAILED
     )
     assert f"{failed.label}: Failed" in compare_runs(first, failed).note
+
+
+def test_it_warns_of_runs_that_cannot_be_believed(project):
+    run = two_runs(project)[0]
+    spoilt = measure(make_run(run.test, 2), 10_000, lateness_us=15_000)
+    busy = measure(make_run(run.test, 3), 10_000, vitals={"cpu_share": 0.7})
+    compared = compare_runs(spoilt, busy)
+    first, second = compared.warnings
+    assert first.startswith(f"Run {spoilt.label} is invalid, its figures cannot be believed: ")
+    assert second.startswith(f"Run {busy.label} is suspicious, its figures are doubtful: ")
+    assert compare_runs(run, run).warnings == []

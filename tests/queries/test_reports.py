@@ -1,3 +1,5 @@
+from datetime import timedelta
+
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
@@ -154,3 +156,42 @@ def test_tls_facts_are_counted_not_assumed(project):
     assert ["TLSv1.3, TLS_AES_256_GCM_SHA384, 256 bits, full", "9"] in facts["TLS"]
     assert ["TLS handshakes", "9 full, 0 resumed"] in facts["Handshakes"]
     assert ["Address 10.0.0.9:443", "9 connections"] in facts["Environment"]
+
+
+RULES = [
+    {"metric": "p95", "limit": 30, "unit": "ms"},
+    {"metric": "rate", "limit": 500, "unit": "/s"},
+]
+
+
+def run_with_rules(project) -> Run:
+    version = make_plan(project, spec=plan_spec() | {"thresholds": RULES})
+    return make_run(make_test(make_campaign(project), version))
+
+
+def told(table) -> list[list[str]]:
+    return [[row.label, *(cell.text for cell in row.cells)] for row in table.rows]
+
+
+def test_thresholds_are_judged_at_the_end(project):
+    run = measure(run_with_rules(project), 20_000)
+    assert told(run_report(run).thresholds) == [
+        ["p95 < 30 ms", "22 ms", "30 ms", "passed", "–"],
+        ["rate > 500 /s", "200 /s", "500 /s", "failed", "0"],
+    ]
+
+
+def test_thresholds_are_judged_while_the_run_goes(project):
+    run = run_with_rules(project)
+    Run.objects.filter(pk=run.pk).update(t0=timezone.now() - timedelta(seconds=60))
+    for state in ("preparing", "armed", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    for second, mean_us in enumerate([20_000, 20_000, 90_000]):
+        store_second(run, make_second(second, [mean_us] * 100))
+    run.refresh_from_db()
+    assert told(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "failed", "2"]
+
+
+def test_a_plan_without_rules_has_no_table_of_them(project):
+    report = run_report(measure(new_run(project), 20_000))
+    assert "thresholds" not in [table.key for table in report.tables]

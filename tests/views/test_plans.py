@@ -216,3 +216,22 @@ def test_the_list_needs_no_query_a_row(
         make_plan(project)
     with django_assert_num_queries(len(few.captured_queries)):
         as_editor.get(url)
+
+
+def test_rules_are_written_one_a_line_and_shown_on_the_page(as_editor, project):
+    as_editor.post(new(project), form(thresholds="p95 < 300 ms\nrate>5"))
+    version = PlanVersion.objects.get()
+    assert [each.rule for each in version.value().thresholds] == ["p95 < 300 ms", "rate > 5 /s"]
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    assert "p95 &lt; 300 ms, rate &gt; 5 /s" in page
+    edit = as_editor.get(reverse("plan-edit", args=[version.plan_id])).content.decode()
+    assert "p95 &lt; 300 ms\nrate &gt; 5 /s" in edit
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"), [("fast", "is not a rule"), ("p95 < 3 parsecs", "is given in ms")]
+)
+def test_a_rule_that_cannot_be_is_answered_beside_the_field(rule, words, as_editor, project):
+    answer = as_editor.post(new(project), form(thresholds=rule))
+    assert answer.status_code == 422
+    assert words in str(answer.context["form"].errors["thresholds"])

@@ -11,13 +11,14 @@ from campaigns.domain.lifecycle import Validity
 from campaigns.domain.outcomes import Kind
 from campaigns.domain.plan import METHODS, ConnectionMode
 from campaigns.domain.snapshot import Second, Total
+from campaigns.domain.thresholds import parse_rule
 from workers.injector.cli_load import add_load_options, make_load
 from workers.injector.local_run import run_here, run_processes
 from workers.injector.order import PROTOCOL, Refusal
 from workers.injector.report import REPORTS
 from workers.injector.summary import Result
 
-OK, REFUSED, INVALID = 0, 2, 3
+OK, BROKEN, REFUSED, INVALID = 0, 1, 2, 3
 # Loopback and private networks: what a person at a keyboard may be expected to own.
 DEFAULT_ALLOW = (
     "127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7",
@@ -27,7 +28,13 @@ examples:
   %(prog)s http://127.0.0.1:8080/ --requests 1000 --connections 50     closed, like ab -n -c
   %(prog)s http://127.0.0.1:8080/ --rate 200 --duration 30             open, like httperf --rate
   %(prog)s http://127.0.0.1:8080/ --requests 100 --over 10             N over T, like JMeter
-exit status: 0 measured, 2 refused or wrong usage, 3 invalid: this machine was the limit"""
+exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage, 3 invalid run"""
+
+
+_THRESHOLD = (
+    "a rule that the run must keep, such as 'p95<300ms', 'errors<1%%' or 'rate>100'; may be "
+    "repeated (none)"
+)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -55,6 +62,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--insecure", action="store_true", help="accept any certificate")
     add("--processes", type=int, metavar="P", default=1, help="share the load among P processes")
     add("--allow", action="append", default=[], metavar="CIDR", help="one more network to send to")
+    add("--threshold", action="append", default=[], metavar="RULE", help=_THRESHOLD)
     add("--json", action="store_true", help="print one JSON object instead of a report")
     add("--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)")
     parser.set_defaults(mode=ConnectionMode.KEEP_ALIVE)
@@ -77,7 +85,14 @@ def main(arguments: list[str]) -> int:
         print(f"{parser.prog}: {error}{_advice(error)}", file=sys.stderr)
         return REFUSED
     print(_report(options, order, result))
-    return INVALID if result.verdict[0] == Validity.INVALID else OK
+    return _status(result)
+
+
+def _status(result: Result) -> int:
+    """An invalid run says nothing about its thresholds either."""
+    if result.verdict[0] == Validity.INVALID:
+        return INVALID
+    return OK if all(each.passed for each in result.thresholds) else BROKEN
 
 
 def _advice(error: Exception) -> str:
@@ -118,6 +133,7 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
                 "total_s": total_s,
             },
             "warm_up_s": options.warm_up,
+            "thresholds": [parse_rule(text) for text in options.threshold],
         },
         "endpoint": endpoint,
         "connection_mode": options.mode,

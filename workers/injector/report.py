@@ -45,7 +45,18 @@ def _error_lines(total: Total) -> list[str]:
 
 def _closing_lines(result: Result) -> list[str]:
     validity, reasons = result.verdict
-    return ["", f"Validity: {validity}", *(f"  {reason['text']}" for reason in reasons)]
+    verdict = ["", f"Validity: {validity}", *(f"  {reason['text']}" for reason in reasons)]
+    return [*_threshold_lines(result), *verdict]
+
+
+def _threshold_lines(result: Result) -> list[str]:
+    lines = ["", "Thresholds:"] if result.thresholds else []
+    for each in result.thresholds:
+        measured = "nothing measured" if each.measured is None else f"{each.measured:.4g}"
+        since = "" if each.since is None else f", since second {each.since}"
+        state = "passed" if each.passed else "FAILED"
+        lines.append(f"  {state}  {each.rule}: {measured} {each.unit}".rstrip() + since)
+    return lines
 
 
 def _rate(count: int, duration_s: float) -> str:

@@ -12,6 +12,7 @@ from campaigns.domain.plan import Plan
 from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.series import Point, points_of, vitals_of
 from campaigns.domain.snapshot import TIMINGS, Second, Timing, Total, total_of
+from campaigns.domain.thresholds import Verdict, judge_seconds
 from campaigns.domain.validity import LIMITS, Limits, judge
 from workers.own_addresses import own_addresses
 
@@ -94,6 +95,12 @@ class Result:
         )
         return judge(observe(seen), _LIMITS, headline_us(total))
 
+    @cached_property
+    def thresholds(self) -> list[Verdict]:
+        """How the plan's rules stand."""
+        rows = sorted(self.seconds, key=lambda second: second.second)
+        return judge_seconds(self.plan.thresholds, rows, self.duration_s)
+
     def _is_co_located(self) -> bool:
         hosts = hosts_of([peer for end in self.ends for peer in end["peers"]])
         return any(map(is_loopback, hosts)) or bool(hosts & set(own_addresses()))
@@ -107,6 +114,7 @@ class Result:
         return {
             "validity": str(validity),
             "reasons": reasons,
+            "thresholds": [each.to_json() for each in self.thresholds],
             "outcome": "stopped" if self.is_stopped else "complete",
             "metrics": self._metrics(),
             "units": {name: METRICS[name].unit for name in self._metrics() if METRICS[name].unit},

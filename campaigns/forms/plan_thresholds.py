@@ -1,0 +1,37 @@
+"""The rules of a plan as text: one a line, as people write them."""
+
+from typing import Any
+
+from django import forms
+
+from campaigns.domain.thresholds import Threshold, parse_rule
+from campaigns.forms.requests import area
+
+
+class ThresholdFields(forms.Form):
+    thresholds = forms.CharField(
+        required=False,
+        widget=area(2, placeholder="p95 < 300 ms"),
+        help_text="Rules that a run must keep, one a line: p50, p95, p99, mean or max in ms, "
+        "errors in %, rate in /s (rate > 100 /s). They are judged each second and at the end.",
+    )
+
+    def clean_thresholds(self) -> list[dict[str, Any]]:
+        text = self.cleaned_data["thresholds"]
+        try:
+            return [parse_rule(line) for line in text.splitlines() if line.strip()]
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def take_errors(self, errors: dict[str, str]) -> None:
+        """What is wrong with one rule stands at the field of them all."""
+        super().take_errors({_own(path): sentence for path, sentence in errors.items()})
+
+
+def write_thresholds(spec: dict[str, Any]) -> str:
+    """The rules of a stored plan as text; older plans have none."""
+    return "\n".join(Threshold(**each).rule for each in spec.get("thresholds", []))
+
+
+def _own(path: str) -> str:
+    return "thresholds" if path.startswith("thresholds.") else path
