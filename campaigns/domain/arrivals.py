@@ -170,6 +170,11 @@ def ramp_offsets_ns(load: Load, shard: Shard) -> list[int]:
     return [int(i * ramp_ns / n_all) for i in shard.own(0, n_all)]
 
 
+def numbers_of(load: Load, shard: Shard) -> range | None:
+    """The numbers of the connections that this shard's window opens; None: only time ends it."""
+    return None if load.requests is None else shard.own(0, load.requests)
+
+
 def requests_of(load: Load, shard: Shard) -> int | None:
     """How many requests of a closed load this shard sends; None where only time ends it.
 

@@ -18,6 +18,7 @@ def longest_run_s(load: Load, timeouts: Timeouts, warm_up_s: float) -> float:
     """
     sending_s = longest_duration_s(load)
     if sending_s is None:
-        rounds = ceil((load.requests or 1) / (load.connections or 1))
-        sending_s = min(load.ramp_up_s + rounds * timeouts.total_s, MAX_DURATION_S)
+        rounds = ceil((load.requests or 1) / (load.connections or load.high or 1))
+        sending_s = load.ramp_up_s + rounds * timeouts.total_s + (load.hold_s or 0)
+        sending_s = min(sending_s, MAX_DURATION_S)
     return warm_up_s + sending_s + timeouts.total_s + OVERRUN_GRACE_S

@@ -7,6 +7,7 @@ from campaigns.domain.loads import (
     MAX_RATE_PER_S,
     MAX_REQUESTS,
     Distribution,
+    Hold,
     Load,
     Model,
     WhenSaturated,
@@ -21,6 +22,7 @@ USES = {
     },
     Model.OVER: {"requests", "over_s", "when_saturated", "max_in_flight"},
     Model.SEQUENTIAL: {"requests", "duration_s"},
+    Model.WINDOW: {"low", "high", "hold", "hold_s", "requests", "duration_s"},
 }  # fmt: skip
 _WORDS = {
     "connections": "connections",
@@ -33,8 +35,12 @@ _WORDS = {
     "uniform_min_s": "a shortest gap",
     "uniform_max_s": "a longest gap",
     "when_saturated": "a rule for saturation",
+    "low": "a low mark",
+    "high": "a high mark",
+    "hold": "a rule for open connections",
+    "hold_s": "a time to hold connections",
 }
-_NEEDED = {"connections", "over_s"}
+_NEEDED = {"connections", "over_s", "low", "high"}
 
 
 def read_load(reader: Fields) -> Load:
@@ -53,10 +59,16 @@ def read_load(reader: Fields) -> Load:
         uniform_min_s=reader.number("uniform_min_s", low=0, high=3600),
         uniform_max_s=reader.number("uniform_max_s", low=0, high=3600, above_low=True),
         when_saturated=reader.choice("when_saturated", WhenSaturated, WhenSaturated.QUEUE),
+        low=reader.number("low", low=1, high=MAX_CONNECTIONS, whole=True),
+        high=reader.number("high", low=1, high=MAX_CONNECTIONS, whole=True),
+        hold=reader.choice("hold", Hold, Hold.CLOSE),
+        hold_s=_seconds(reader, "hold_s"),
     )
     _check_use(reader, load)
     _check_stop(reader, load)
     _check_arrivals(reader, load)
+    if load.model == Model.WINDOW:
+        _check_window(reader, load)
     if load.duration_s is not None and load.ramp_up_s >= load.duration_s:
         reader.fail(
             "ramp_up_s",
@@ -126,3 +138,14 @@ def _check_gaps(reader: Fields, load: Load) -> None:
         reader.fail(
             "uniform_max_s", f"At most {MAX_RATE_PER_S:,} arrivals a second: widen the gap."
         )
+
+
+def _check_window(reader: Fields, load: Load) -> None:
+    if load.low and load.high and load.low > load.high:
+        reader.fail("low", f"The low mark cannot be above the high one: at most {load.high:,}.")
+    if load.hold == Hold.KEEP_S and load.hold_s is None:
+        reader.fail("hold_s", "Say how many seconds each connection is kept open.")
+    if load.hold != Hold.KEEP_S and load.hold_s is not None:
+        reader.fail("hold_s", "Only hold keep_s has a time; choose it, or empty this.")
+    if load.hold == Hold.KEEP_UNTIL_ALL and load.requests is None:
+        reader.fail("requests", "To keep them until all are open, say how many there are.")

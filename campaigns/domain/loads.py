@@ -16,6 +16,7 @@ class Model(StrEnum):
     OPEN = "open"
     OVER = "over"
     SEQUENTIAL = "sequential"
+    WINDOW = "window"
 
 
 class Distribution(StrEnum):
@@ -33,6 +34,14 @@ class WhenSaturated(StrEnum):
     DROP = "drop"
 
 
+class Hold(StrEnum):
+    """What becomes of a connection that a window has opened."""
+
+    CLOSE = "close"
+    KEEP_UNTIL_ALL = "keep_until_all"
+    KEEP_S = "keep_s"
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """How hard. Fields that the model does not use are None, or keep their default.
@@ -41,7 +50,8 @@ class Load:
     `duration_s`; connection i of N begins at i·`ramp_up_s`/N. open: `rate_per_s` arrivals a second,
     even or random; `distribution` uniform has gaps from `uniform_min_s` to `uniform_max_s` in place
     of the rate. over: `requests` arrivals spread over `over_s`, the i-th at i·T/N. sequential:
-    closed with one connection.
+    closed with one connection. window: each injector opens connections, at most `high` at a time;
+    when fewer than `low` are being opened, up to `high` again.
     """
 
     model: Model
@@ -56,6 +66,10 @@ class Load:
     uniform_min_s: float | None = None
     uniform_max_s: float | None = None
     when_saturated: WhenSaturated = WhenSaturated.QUEUE
+    low: int | None = None
+    high: int | None = None
+    hold: Hold = Hold.CLOSE
+    hold_s: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Every field as JSON has it; `stored_load` reads it back."""

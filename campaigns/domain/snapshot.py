@@ -33,6 +33,8 @@ COUNTERS = (
     "tls_ragged_eof",
     "messages_sent",
     "messages_received",
+    "window_throttled",
+    "window_resumed",
 )
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
 # An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.

@@ -10,6 +10,7 @@ from math import ceil
 
 from campaigns.domain.plan import (
     ConnectionMode,
+    Hold,
     Model,
     Plan,
     mean_rate_per_s,
@@ -132,6 +133,9 @@ def _most_in_flight(plan: Plan, requests: int | None, injectors: int) -> int:
         return 1
     if load.model == Model.CLOSED:
         return ceil((load.connections or 1) / injectors)
+    if load.model == Model.WINDOW:
+        held = (requests or 0) / injectors if load.hold == Hold.KEEP_UNTIL_ALL else 0
+        return max(load.high, ceil(held))
     waiting = ceil((mean_rate_per_s(load) or 0) * plan.timeouts.total_s)
     most = min(load.max_in_flight, waiting, requests or waiting)
     return max(1, ceil(most / injectors))
@@ -147,7 +151,7 @@ def _ports(
     in_flight: int,
 ) -> int | None:
     """Local ports of one injector at a time: each closed connection holds its own for a minute."""
-    if mode == ConnectionMode.KEEP_ALIVE:
+    if mode == ConnectionMode.KEEP_ALIVE and plan.load.model != Model.WINDOW:
         return in_flight
     rate_per_s = mean_rate_per_s(plan.load)
     if rate_per_s is not None:

@@ -11,19 +11,20 @@ import gevent
 from gevent.event import Event
 
 from campaigns.domain import arrivals
-from campaigns.domain.plan import ConnectionMode, planned_requests
+from campaigns.domain.plan import ConnectionMode, Hold, Model, planned_requests
 from campaigns.domain.snapshot import Second, Timing, Total
 from workers.injector import http1, machine
 from workers.injector.attempt import Request, Worker, interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.guard import Guard, resolve
-from workers.injector.loads import ClosedLoad, Load, OpenLoad
+from workers.injector.loads import ClosedLoad, OpenLoad
 from workers.injector.order import Order, Refusal
 from workers.injector.recorder import StepRecorder
 from workers.injector.script import in_order
 from workers.injector.vitals import HubLag, Vitals, cpu_s
 from workers.injector.websocket.talk import Talk
 from workers.injector.websocket.worker import Speaker
+from workers.injector.window import Marks, WindowLoad, make_http_opener
 
 SWEEP_S = 0.05
 LAG_S = 0.01
@@ -32,6 +33,7 @@ _SPARE_DESCRIPTORS = 64
 _MANY_DESCRIPTORS = 1 << 30
 # Conversations may be long: each of their waits has a limit of its own.
 _NO_LIMIT_NS = 1 << 62
+Load = ClosedLoad | OpenLoad | WindowLoad
 _EARLY_S = 0.02
 
 
@@ -94,6 +96,11 @@ class Engine:
         if arrivals.is_scheduled(load):
             _refuse_more_than(possible, ports, 1)
             return min(load.max_in_flight, possible, ports)
+        if load.model == Model.WINDOW:
+            numbers = arrivals.numbers_of(load, self._order.shard)
+            is_kept = load.hold == Hold.KEEP_UNTIL_ALL
+            _refuse_more_than(possible, ports, max(load.high, len(numbers) if is_kept else 0))
+            return min(possible, ports)
         wanted = arrivals.connections_of(load, self._order.shard)
         _refuse_more_than(possible, ports, wanted)
         return wanted
@@ -102,6 +109,9 @@ class Engine:
         load, shard = self._order.plan.load, self._order.shard
         if arrivals.is_scheduled(load):
             return len(shard.own(0, planned_requests(load)))
+        if load.model == Model.WINDOW:
+            numbers = arrivals.numbers_of(load, shard)
+            return None if numbers is None else len(numbers)
         return arrivals.requests_of(load, shard)
 
     def _schedule(self) -> arrivals.AnySchedule:
@@ -120,18 +130,30 @@ class Engine:
         order, step = self._order, self._order.plan.steps[number]
         endpoint = order.endpoint
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
-        data = http1.request_bytes(step, host, order.mode)
+        data = http1.request_bytes(step, host, self._wire_mode)
         recorder = StepRecorder(number, len(data), arrivals.is_scheduled(order.plan.load))
         self._recorders.append(recorder)
         return Request(order.plan, step, data, recorder)
 
+    @property
+    def _wire_mode(self) -> ConnectionMode:
+        """What a request says of its connection: a window's are all new, held ones stay open."""
+        load, mode = self._order.plan.load, self._order.mode
+        if load.model != Model.WINDOW:
+            return mode
+        if load.hold != Hold.CLOSE:
+            return ConnectionMode.KEEP_ALIVE
+        return ConnectionMode.NEW if mode == ConnectionMode.KEEP_ALIVE else mode
+
     def _make_worker(self) -> Worker:
         if self._talk is not None:
             return Speaker(self._dialler)
-        return Worker(self._dialler, self._order.mode == ConnectionMode.KEEP_ALIVE)
+        return Worker(self._dialler, self._wire_mode == ConnectionMode.KEEP_ALIVE)
 
     def _make_load(self, requests: Sequence[Request], n_connections: int) -> Load:
         load, shard = self._order.plan.load, self._order.shard
+        if load.model == Model.WINDOW:
+            return self._make_window(requests, n_connections)
         if arrivals.is_scheduled(load):
             return OpenLoad(
                 requests,
@@ -147,6 +169,17 @@ class Engine:
             shard,
             arrivals.ramp_offsets_ns(load, shard),
             arrivals.requests_of(load, shard),
+        )
+
+    def _make_window(self, requests: Sequence[Request], n_connections: int) -> WindowLoad:
+        load = self._order.plan.load
+        return WindowLoad(
+            make_http_opener(requests, self._dialler),
+            self._make_worker,
+            arrivals.numbers_of(load, self._order.shard),
+            Marks(load.low, load.high, n_connections),
+            (load.hold, load.hold_s or 0.0),
+            self._recorders[0].events,
         )
 
     def run(self, start_ns: int) -> dict[str, Any]:
@@ -175,7 +208,7 @@ class Engine:
         end_ns = None if duration_s is None else self._zero_ns + int(duration_s * NS)
         if self._talk is not None:
             self._talk.zero_ns, self._talk.end_ns = self._zero_ns, end_ns
-        if isinstance(self._load, ClosedLoad):
+        if not isinstance(self._load, OpenLoad):
             gevent.sleep(max(0.0, (start_ns - now()) / NS))
         if self._stop_reason is None:
             self._load.start(self._zero_ns, end_ns)

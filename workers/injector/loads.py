@@ -227,6 +227,3 @@ class OpenLoad:
         if self._next is None and now() >= self._give_up_ns:
             self._drop_queue()
         return self._next is None and not self._n_busy and not self._queue
-
-
-Load = ClosedLoad | OpenLoad

@@ -1,0 +1,244 @@
+"""The window over real sockets: its marks, its bursts, its counters, and what it holds."""
+
+import threading
+import time
+
+import gevent
+import pytest
+
+from campaigns.domain.outcomes import Kind
+from campaigns.domain.plan import Hold
+from tests.injector.servers import OK_REPLY, always, make_order, measure, reset, scripted
+from tests.injector.test_loads import Kept, is_conserved
+from workers.injector.connection import now
+from workers.injector.engine import Engine
+from workers.injector.order import Order, Refusal
+from workers.injector.window import Marks, WindowLoad
+
+NS = 1_000_000_000
+
+
+class Opening:
+    """Answers after a moment; notes how many connections are open at once, replied to or not."""
+
+    def __init__(self, service_s=0.02):
+        self.service_s = service_s
+        self.most_unanswered = self.most_open = 0
+        self._unanswered = self._open = 0
+        self._lock = threading.Lock()
+
+    def _count(self, unanswered, opened):
+        with self._lock:
+            self._unanswered += unanswered
+            self._open += opened
+            self.most_unanswered = max(self.most_unanswered, self._unanswered)
+            self.most_open = max(self.most_open, self._open)
+
+    def __call__(self, sock, server):
+        self._count(1, 1)
+        if server.read_request(sock) is None:
+            return
+        time.sleep(self.service_s)
+        self._count(-1, 0)
+        sock.sendall(OK_REPLY)
+        sock.recv(1)
+        self._count(0, -1)
+
+
+def window_of(low, high, requests=None, **given):
+    return {"model": "window", "low": low, "high": high, "requests": requests} | given
+
+
+class Instrumented:
+    """Opens nothing, but notes how many are being opened whenever that changes."""
+
+    def __init__(self, count, low, high, is_failing=False):
+        self.levels: list[int] = []
+        self.level = 0
+        self._is_failing = is_failing
+        self.events = {"window_throttled": [], "window_resumed": []}
+        self.load = WindowLoad(
+            self._open_one,
+            _Idle,
+            range(count),
+            Marks(low, high, 10**6),
+            (Hold.CLOSE, 0),
+            self.events,
+        )
+
+    def _open_one(self, worker, number):
+        self.level += 1
+        self.levels.append(self.level)
+        gevent.sleep(0.01 * (1 + number % 3))
+        self.level -= 1
+        self.levels.append(self.level)
+        return None if self._is_failing else _Closed()
+
+    def run(self):
+        self.load.start(now(), None)
+        with gevent.Timeout(20):
+            while not self.load.is_finished:
+                gevent.sleep(0.005)
+        return self
+
+
+class _Idle:
+    switch = None
+    began = 0
+
+
+class _Closed:
+    def close(self):
+        """There is nothing to close."""
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high"),
+    [(3000, 250, 500), (200, 1, 10), (100, 7, 7), (5, 1, 1), (3, 250, 500)],
+)
+@pytest.mark.parametrize("is_failing", [False, True])
+def test_opening_stays_below_the_high_mark_and_bursts_begin_below_the_low_one(
+    count, low, high, is_failing
+):
+    seen = Instrumented(count, low, high, is_failing).run()
+    assert 0.9 * min(high, count) < max(seen.levels) <= min(high, count)
+    throttled, resumed = (len(each) for each in seen.events.values())
+    refills = -(-(count - min(high, count)) // max(1, high - low + 1))
+    assert resumed == refills
+    # Every burst but one that ran out of numbers ends at the high mark.
+    assert throttled in {resumed, resumed + 1} if count > high else throttled == 0
+
+
+def test_a_refill_is_one_burst_from_below_low_up_to_high():
+    bursts = []
+    original = WindowLoad._fill
+
+    class Watched(WindowLoad):
+        def _fill(self):
+            before = self._n_opening
+            original(self)
+            bursts.append((before, self._n_opening))
+
+    seen = Instrumented(1000, 25, 50)
+    seen.load.__class__ = Watched
+    seen.run()
+    assert bursts[0] == (0, 50)
+    assert set(bursts[1:-1]) == {(24, 50)}
+    assert bursts[-1][0] == 24
+
+
+def test_it_sends_an_exact_number_each_on_a_connection_of_its_own():
+    opening = Opening()
+    with scripted(opening) as server:
+        result = measure(server.port, load=window_of(5, 10, 60))
+    assert (server.n_connections, server.n_requests) == (60, 60)
+    assert result.total.count("ok") == result.total.count("connections_opened") == 60
+    assert opening.most_unanswered <= 10
+    assert result.total.count("window_resumed") == 9
+    assert result.total.count("window_throttled") in {9, 10}
+    assert is_conserved(result)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_processes_share_the_number_and_each_has_the_whole_window(count):
+    with scripted(always(OK_REPLY)) as server:
+        for index in range(count):
+            shard = {"index": index, "count": count}
+            measure(server.port, load=window_of(2, 4, 10), shard=shard)
+    assert server.n_requests == 10
+
+
+def test_kept_connections_stay_open_until_all_are():
+    opening = Opening(service_s=0.01)
+    with scripted(opening) as server:
+        result = measure(server.port, load=window_of(5, 10, 40, hold="keep_until_all"))
+    assert opening.most_open == 40
+    assert opening.most_unanswered <= 10
+    assert result.total.count("ok") == 40
+    assert b"Connection: close" not in server.requests[0]
+
+
+def test_connections_are_kept_for_a_time():
+    opening = Opening(service_s=0.01)
+    began = time.monotonic()
+    with scripted(opening) as server:
+        load = window_of(2, 4, 20, hold="keep_s", hold_s=0.4)
+        result = measure(server.port, load=load)
+    assert time.monotonic() - began > 0.4
+    assert opening.most_open >= 15
+    assert result.total.count("ok") == 20
+
+
+def test_a_duration_ends_it():
+    with scripted(Opening(service_s=0.05)) as server:
+        result = measure(server.port, load=window_of(2, 4, None, duration_s=0.6))
+    assert result.total.count("ok") == server.n_requests
+    assert 0.5 < result.duration_s < 0.8
+    assert is_conserved(result)
+
+
+def test_a_warm_up_uses_no_number_up():
+    with scripted(Opening(service_s=0.05)) as server:
+        result = measure(server.port, load=window_of(1, 2, 10), warm_up_s=1)
+    assert result.total.count("ok") == 10
+    assert server.n_requests > 10
+    assert is_conserved(result)
+
+
+def test_refused_connections_count_as_failures_and_it_ends():
+    with scripted(lambda sock, server: reset(sock)) as server:
+        result = measure(server.port, load=window_of(5, 10, 30))
+    assert result.total.count("failed") == 30
+    assert is_conserved(result)
+
+
+def test_connections_over_tls_can_be_held(server_tls):
+    with scripted(Opening(), server_tls) as server:
+        load = window_of(2, 4, 8, hold="keep_until_all")
+        result = measure(server.port, scheme="https", load=load)
+    assert result.total.count("ok") == result.total.count("tls_full") == 8
+
+
+def test_more_than_the_process_may_have_open_is_refused(monkeypatch):
+    monkeypatch.setattr("workers.injector.engine.raise_descriptor_limit", lambda: 164)
+    load = window_of(5, 10, 101, hold="keep_until_all")
+    with pytest.raises(Refusal, match="101 connections need"):
+        Engine(Order.from_json(make_order(1, load=load)), Kept()).prepare()
+
+
+def test_a_window_waits_for_room_where_held_connections_take_it():
+    load = WindowLoad(
+        _open_held, _Idle, range(10), Marks(2, 4, 5), (Hold.KEEP_S, 0.02), _no_events()
+    )
+    load.start(now(), None)
+    most = 0
+    with gevent.Timeout(5):
+        while not load.is_finished:
+            most = max(most, load._n_opening + len(load._held))
+            gevent.sleep(0.001)
+    assert most <= 5
+
+
+def _open_held(worker, number):
+    gevent.sleep(0.001)
+    return _Closed()
+
+
+def _no_events():
+    return {"window_throttled": [], "window_resumed": []}
+
+
+def test_a_stop_closes_what_is_held_within_a_second():
+    output = Kept()
+    with scripted(Opening(service_s=0.01)) as server:
+        order = make_order(server.port, load=window_of(2, 4, 20, hold="keep_s", hold_s=60))
+        engine = Engine(Order.from_json(order), output)
+        engine.prepare()
+        timer = engine._loop.timer(0.5)
+        timer.start(engine.stop, "user")
+        began = time.monotonic()
+        end = engine.run(now() + NS // 100)
+    assert time.monotonic() - began < 1.5
+    assert end["outcome"] == "stopped"
+    assert Kind.ABORTED_BY_STOP not in end["errors"]
+    assert end["totals"]["ok"] == 20

@@ -1,0 +1,191 @@
+"""The window driver: keeps the number of connections that are being opened between two marks.
+
+It opens up to the high mark, then nothing until fewer than the low mark are being opened, and then
+up to the high mark again in one burst. What is open is no part of the window; it is held or closed.
+How one is opened is a callable, so that any protocol can be driven.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import gevent
+
+from campaigns.domain.plan import Hold
+from workers.injector.attempt import Request, Worker
+from workers.injector.connection import NS, Connection, Dialler, now
+from workers.injector.pacer import make_pacer
+
+
+class Held(Protocol):
+    """Something that was opened."""
+
+    def close(self) -> None:
+        """End it without waiting; what its end takes is not counted as opening."""
+
+
+# Opens number k and returns when it is open, or None when it failed or is closed already. It
+# records its attempt by itself, and sets `began` and `limit` of its worker as an attempt does.
+OpenOne = Callable[[Worker, int], Held | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """`room`: how many this process may have open or opening at once, the held ones included."""
+
+    low: int
+    high: int
+    room: int
+
+
+class WindowLoad:
+    """Opens `limit` in all, or until its time is over; a worker for each that is being opened."""
+
+    def __init__(
+        self,
+        open_one: OpenOne,
+        make_worker: Callable[[], Worker],
+        numbers: range | None,
+        marks: Marks,
+        hold: tuple[Hold, float],
+        events: dict[str, list[int]],
+    ):
+        """`numbers`: this process's numbers of the run's; None where only time ends it."""
+        self._open_one = open_one
+        self._make_worker = make_worker
+        self._numbers = iter(range(1 << 62) if numbers is None else numbers)
+        self._marks = marks
+        self._hold, hold_s = hold
+        self._hold_ns = int(hold_s * NS)
+        self._events = events
+        self._loop = gevent.get_hub().loop
+        self._pacer = make_pacer(self._let_go)
+        self._next: int | None = next(self._numbers, None)
+        self._zero_ns = 0
+        self._end_ns: int | None = None
+        self._is_stopped = False
+        self._n_opening = 0
+        self._idle: list[Worker] = []
+        self._held: deque[tuple[int, Held]] = deque()
+        self.workers: list[Worker] = []
+        self.n_dropped = 0
+        self.queued_at: dict[int, int] = {}
+
+    def start(self, zero_ns: int, end_ns: int | None) -> None:
+        """Open now as warm-up, and from `zero_ns` on for good."""
+        self._zero_ns, self._end_ns = zero_ns, end_ns
+        self._fill()
+
+    def _is_over(self, instant: int) -> bool:
+        is_late = self._end_ns is not None and instant >= self._end_ns
+        return self._is_stopped or self._next is None or is_late
+
+    def _fill(self) -> None:
+        """One burst: up to the high mark, or to what this process may have open."""
+        marks, instant = self._marks, now()
+        while not self._is_over(instant):
+            at_most = min(marks.high, marks.room - len(self._held))
+            if self._n_opening >= at_most:
+                self._events["window_throttled"].append(instant)
+                return
+            self._n_opening += 1
+            self._begin(self._take(instant), instant < self._zero_ns)
+
+    def _take(self, instant: int) -> int:
+        """The next number; the warm-up uses none up."""
+        number = self._next
+        if instant >= self._zero_ns:
+            self._next = next(self._numbers, None)
+        return number
+
+    def _begin(self, number: int, is_warm_up: bool) -> None:
+        if self._idle:
+            # Not at once: this may be another worker's turn.
+            self._loop.run_callback(self._idle.pop().switch, (number, is_warm_up))
+            return
+        worker = self._make_worker()
+        self.workers.append(worker)
+        worker.switch = gevent.spawn(self._run, worker, (number, is_warm_up)).switch
+
+    def _run(self, worker: Worker, task: tuple[int, bool]) -> None:
+        to_hub = gevent.get_hub().switch
+        while True:
+            number, is_warm_up = task
+            held = self._open_one(worker, number)
+            if held is not None:
+                self._keep_or_close(held, is_warm_up)
+            self._idle.append(worker)
+            self._note_opened()
+            task = to_hub()
+
+    def _keep_or_close(self, held: Held, is_warm_up: bool) -> None:
+        if self._hold == Hold.CLOSE or is_warm_up or self._is_stopped:
+            held.close()
+            return
+        self._held.append((now() + self._hold_ns, held))
+        if self._hold == Hold.KEEP_S and len(self._held) == 1:
+            self._pacer.wake_at(self._held[0][0])
+
+    def _note_opened(self) -> None:
+        """One opened or failed: below the low mark the next burst begins."""
+        self._n_opening -= 1
+        self._refill()
+        if self._hold == Hold.KEEP_UNTIL_ALL and not self._n_opening and self._is_over(now()):
+            self._close_held()
+
+    def _refill(self) -> None:
+        has_room = len(self._held) + self._n_opening < self._marks.room
+        if self._n_opening < self._marks.low and has_room and not self._is_over(now()):
+            self._events["window_resumed"].append(now())
+            self._fill()
+
+    def _let_go(self) -> None:
+        """In the hub: close what was held long enough."""
+        while self._held and self._held[0][0] <= now():
+            self._held.popleft()[1].close()
+        if self._held:
+            self._pacer.wake_at(self._held[0][0])
+        self._refill()
+
+    def _close_held(self) -> None:
+        while self._held:
+            self._held.popleft()[1].close()
+
+    def stop(self) -> None:
+        """Open nothing new; what is held is closed."""
+        self._is_stopped = True
+        self._close_held()
+
+    @property
+    def is_finished(self) -> bool:
+        return not self._n_opening and not self._held and self._is_over(now())
+
+
+class _HeldConnection:
+    def __init__(self, dialler: Dialler, connection: Connection):
+        self._dialler = dialler
+        self._connection = connection
+
+    def close(self) -> None:
+        self._dialler.hang_up(self._connection)
+
+
+def make_http_opener(requests: Sequence[Request], dialler: Dialler) -> OpenOne:
+    """Opens a connection and sends one request: it is open when the reply is complete."""
+    n_requests = len(requests)
+
+    def open_one(worker: Worker, number: int) -> Held | None:
+        start = now()
+        pause_s = worker.attempt(requests[number % n_requests], start, start)
+        if pause_s is not None:
+            gevent.sleep(pause_s)
+        connection, worker.connection = worker.connection, None
+        if connection is None:
+            return None
+        # Nobody waits for it any more: what the server says until we close is not read.
+        connection.watcher.stop()
+        dialler.keep_session(connection)
+        return _HeldConnection(dialler, connection)
+
+    return open_one
