@@ -10,6 +10,7 @@ from campaigns.domain.plan import (
     METHODS,
     ConnectionMode,
     Distribution,
+    Hold,
     Model,
     OrderKind,
     Timeouts,
@@ -33,7 +34,8 @@ class StepSerializer(serializers.Serializer):
 
 
 class LoadSerializer(serializers.Serializer):
-    """closed: connections; open: rate_per_s; over: requests, over_s; sequential: one connection."""
+    """closed: connections; open: rate_per_s; over: requests, over_s; sequential: one connection;
+    window: low, high."""
 
     model = serializers.ChoiceField(choices=list(Model), default=Model.CLOSED)
     connections = serializers.IntegerField(required=False, allow_null=True)
@@ -58,6 +60,16 @@ class LoadSerializer(serializers.Serializer):
         default=WhenSaturated.QUEUE,
         help_text="What is due while max_in_flight are under way waits, or is dropped.",
     )
+    low = serializers.IntegerField(
+        required=False, allow_null=True, help_text="window: with fewer being opened, refill."
+    )
+    high = serializers.IntegerField(
+        required=False, allow_null=True, help_text="window: the most being opened at once."
+    )
+    hold = serializers.ChoiceField(
+        choices=list(Hold), default=Hold.CLOSE, help_text="window: what becomes of open ones."
+    )
+    hold_s = serializers.FloatField(required=False, allow_null=True, help_text="Of keep_s.")
 
 
 class TimeoutsSerializer(serializers.Serializer):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan import USES, Distribution, Model, WhenSaturated
+from campaigns.domain.plan import USES, Distribution, Hold, Model, WhenSaturated
 from campaigns.forms.numbers import number, number_field, typed
 
 MODELS = [
@@ -12,6 +12,7 @@ MODELS = [
     (Model.OPEN, "At a rate"),
     (Model.CLOSED, "On N connections"),
     (Model.SEQUENTIAL, "One after another"),
+    (Model.WINDOW, "Opening N at a time"),
 ]
 # What the choice means, in one line each; the page shows the chosen one.
 MODEL_WORDS = {
@@ -22,6 +23,9 @@ MODEL_WORDS = {
     "server gets fewer requests.",
     Model.SEQUENTIAL: "One connection, one request at a time: the plain response time without "
     "any queue.",
+    Model.WINDOW: "New connections, each with one request. Up to the high mark are opened at a "
+    "time; when fewer than the low mark are left, the next burst begins. Each injector has its "
+    "own window.",
 }
 STOPS = [("requests", "After a number of requests"), ("duration", "After a time")]
 SHAPES = [
@@ -33,6 +37,11 @@ SATURATED = [
     (WhenSaturated.QUEUE, "Wait for a free one"),
     (WhenSaturated.DROP, "Drop"),
 ]
+HOLDS = [
+    (Hold.CLOSE, "Close at once"),
+    (Hold.KEEP_UNTIL_ALL, "Keep until all are open"),
+    (Hold.KEEP_S, "Keep for a time"),
+]
 NUMBERS = {
     "connections": "10",
     "ramp_up_s": "0",
@@ -43,10 +52,14 @@ NUMBERS = {
     "over_s": "10",
     "duration_s": "30",
     "max_in_flight": "10000",
+    "low": "25",
+    "high": "50",
+    "hold_s": "5",
 }
 _CHOICES = {
     "distribution": Distribution.DETERMINISTIC,
     "when_saturated": WhenSaturated.QUEUE,
+    "hold": Hold.CLOSE,
 }
 
 
@@ -83,6 +96,10 @@ class LoadFields(forms.Form):
     uniform_min_s = number_field("Shortest gap", NUMBERS["uniform_min_s"])
     uniform_max_s = number_field("Longest gap", NUMBERS["uniform_max_s"])
     over_s = number_field("Spread over", NUMBERS["over_s"])
+    low = number_field("Low mark", NUMBERS["low"], "With fewer being opened, a burst begins.")
+    high = number_field("High mark", NUMBERS["high"], "Never more are being opened at once.")
+    hold = _choice("hold", HOLDS, "Once open", "An open connection is one that has its reply.")
+    hold_s = number_field("Keep for", NUMBERS["hold_s"])
     stop = forms.ChoiceField(
         choices=STOPS, initial="requests", required=False, widget=forms.RadioSelect
     )
@@ -125,6 +142,8 @@ class LoadFields(forms.Form):
             used -= {"rate_per_s"} if is_uniform else {"uniform_min_s", "uniform_max_s"}
             if is_uniform:
                 return used - {"duration_s"}
+        if data["hold"] != Hold.KEEP_S:
+            used -= {"hold_s"}
         if model != Model.OVER:
             used -= {"requests" if data["stop"] == "duration" else "duration_s"}
         return used

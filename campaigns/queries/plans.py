@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Max, OuterRef, Subquery
 
-from campaigns.domain.plan import Distribution, Load, Model, OrderKind, WhenSaturated
+from campaigns.domain.plan import Distribution, Hold, Load, Model, OrderKind, WhenSaturated
 from campaigns.domain.plan import Plan as PlanValue
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Actor
@@ -13,6 +13,11 @@ _DISTRIBUTION_WORDS = {
     Distribution.DETERMINISTIC: "even",
     Distribution.EXPONENTIAL: "random (exponential gaps, exact number)",
     Distribution.UNIFORM: "random between two gaps (uniform)",
+}
+_HOLD_WORDS = {
+    Hold.CLOSE: "closed at once",
+    Hold.KEEP_UNTIL_ALL: "kept until all are open",
+    Hold.KEEP_S: "kept for {:g} s",
 }
 _UNITS = {"_per_s": ", per s", "_s": ", s"}
 
@@ -77,6 +82,8 @@ def load_words(load: Load) -> str:
             return f"{load.requests:,} requests over {load.over_s:g} s"
         case Model.OPEN:
             return f"{_arrival_words(load)}, {until}"
+        case Model.WINDOW:
+            return f"{load.low:,} to {load.high:,} connections being opened, {until}"
         case Model.SEQUENTIAL:
             return f"one after another, {until}"
     ramp = f" after a ramp-up of {load.ramp_up_s:g} s" if load.ramp_up_s else ""
@@ -92,6 +99,11 @@ def _arrival_words(load: Load) -> str:
 
 def load_facts(load: Load) -> list[tuple[str, str]]:
     """What else a plan's page says of its load: name and value."""
+    if load.model == Model.WINDOW:
+        return [
+            ("Marks of each injector", f"low {load.low:,}, high {load.high:,}"),
+            ("Open connections", f"{_HOLD_WORDS[load.hold]}".format(load.hold_s or 0)),
+        ]
     if load.model not in {Model.OPEN, Model.OVER}:
         return [("Ramp-up", f"{load.ramp_up_s:g} s")] if load.ramp_up_s else []
     rest = "is dropped" if load.when_saturated == WhenSaturated.DROP else "waits"

@@ -22,6 +22,7 @@ from campaigns.domain.plan import (
 STEP = {"method": "GET", "path": "/"}
 CLOSED = {"model": "closed", "connections": 2, "requests": 10}
 OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
+WINDOW = {"model": "window", "low": 2, "high": 4, "requests": 9}
 UNIFORM = {"model": "open", "requests": 9, "distribution": "uniform"}
 UNIFORM |= {"uniform_min_s": 1, "uniform_max_s": 3}
 
@@ -48,6 +49,8 @@ def faults(**given):
         {"model": "closed", "connections": 9, "duration_s": 5, "ramp_up_s": 3.5},
         {"model": "open", "rate_per_s": 5, "requests": 9, "distribution": "exponential"},
         {"model": "over", "requests": 9, "over_s": 3, "when_saturated": "drop"},
+        {"model": "window", "low": 2, "high": 4, "requests": 9, "hold": "keep_until_all"},
+        {"model": "window", "low": 2, "high": 4, "duration_s": 9, "hold": "keep_s", "hold_s": 1},
         {"model": "open", "requests": 9, "distribution": "uniform"}
         | {"uniform_min_s": 0, "uniform_max_s": 0.5},
     ],
@@ -96,6 +99,19 @@ def test_its_stored_form_reads_back_as_the_same_plan(load):
             "load.duration_s",
             "number of requests instead",
         ),
+        ({"load": WINDOW | {"low": None}}, "load.low", "needs a low mark"),
+        ({"load": WINDOW | {"low": 0}}, "load.low", "from 1"),
+        ({"load": WINDOW | {"low": 5}}, "load.low", "at most 4"),
+        ({"load": WINDOW | {"connections": 5}}, "load.connections", "no use for connections"),
+        ({"load": WINDOW | {"hold": "forever"}}, "load.hold", "Choose one of"),
+        ({"load": WINDOW | {"hold": "keep_s"}}, "load.hold_s", "how many seconds"),
+        ({"load": WINDOW | {"hold_s": 3}}, "load.hold_s", "Only hold keep_s"),
+        (
+            {"load": WINDOW | {"hold": "keep_until_all", "requests": None, "duration_s": 3}},
+            "load.requests",
+            "how many there are",
+        ),
+        ({"load": CLOSED | {"high": 5}}, "load.high", "no use for a high mark"),
         ({"load": {"model": "storm"}}, "load.model", "Choose one of"),
         ({"steps": [STEP | {"method": "GRAB"}]}, "steps.0.method", "Choose one of"),
         ({"steps": [STEP | {"path": "no/slash"}]}, "steps.0.path", ""),

@@ -57,6 +57,10 @@ def make_load(*arguments):
             {"model": "open", "rate_per_s": 5, "requests": 9, "max_in_flight": 2}
             | {"when_saturated": "drop"},
         ),
+        (
+            ["--low", "2", "--high", "4", "--requests", "9", "--hold", "keep_s", "--hold-s", "3"],
+            {"model": "window", "low": 2, "high": 4, "requests": 9, "hold": "keep_s", "hold_s": 3},
+        ),
         (["--requests", "9", "--over", "3"], {"model": "over", "requests": 9, "over_s": 3.0}),
     ],
 )

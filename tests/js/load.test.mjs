@@ -92,3 +92,10 @@ test("drawn gaps need two bounds and a number of requests", () => {
     assert.equal(isComplete({ ...load, ...wrong }), false);
   }
 });
+
+test("a window is drawn at its high mark", () => {
+  const load = { model: "window", low: 2, high: 4, requests: 9 };
+  assert.equal(loadCurve(load).level, 4);
+  assert.match(loadCurve(load).unit, /being opened/);
+  assert.equal(isComplete({ ...load, low: 5 }), false);
+});

@@ -18,3 +18,8 @@ test("gaps take the place of the rate and of the duration", () => {
 test("what is spread over a time has no other end", () => {
   assert.deepEqual(usedFields({ model: "over", stop: "duration" }).includes("stop"), false);
 });
+
+test("a window has a time to hold only where it holds for a time", () => {
+  assert.ok(usedFields({ model: "window", stop: "requests", hold: "keep_s" }).includes("hold_s"));
+  assert.ok(!usedFields({ model: "window", stop: "requests", hold: "close" }).includes("hold_s"));
+});

@@ -26,3 +26,8 @@ test("random arrivals are said to be random", () => {
   const uniform = { model: "open", requests: 9, distribution: "uniform", uniform_min_s: 1, uniform_max_s: 3 };
   assert.match(curveSentence(uniform), /each 1 s to 3 s after the one before; about 18 s/);
 });
+
+test("a window is told by its marks", () => {
+  const words = curveSentence({ model: "window", low: 250, high: 500, requests: 9 });
+  assert.match(words, /500 connections at a time, .* fewer than 250 are being opened, until 9/);
+});

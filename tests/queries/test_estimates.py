@@ -94,6 +94,14 @@ def test_short_runs_within_a_minute_add_up_their_ports():
     assert found.ports == 500
 
 
+def test_a_window_opens_every_connection_anew_and_holds_what_it_keeps():
+    window = {"model": "window", "low": 25, "high": 50, "requests": 3000}
+    found = estimate((plan(**window), KEEP_ALIVE))
+    assert (found.ports, found.descriptors) == (3000, 50 + 64)
+    kept = estimate((plan(**window, hold="keep_until_all"), KEEP_ALIVE), injectors=3)
+    assert kept.descriptors == 1000 + 64
+
+
 def test_descriptors_cover_a_target_that_never_answers():
     found = estimate((plan(model="open", rate_per_s=100, duration_s=600), NEW))
     assert found.descriptors == 100 * 30 + 64

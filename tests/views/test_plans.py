@@ -84,6 +84,14 @@ def test_the_chosen_stop_decides(as_editor, project):
             {"model": "over", "max_in_flight": "7", "when_saturated": "drop"},
             {"max_in_flight": 7, "when_saturated": "drop"},
         ),
+        (
+            {"model": "window", "low": "2", "high": "4", "hold": "keep_s", "hold_s": "3"},
+            {"low": 2, "high": 4, "hold": "keep_s", "hold_s": 3, "connections": None},
+        ),
+        (
+            {"model": "window", "low": "2", "high": "4", "hold": "keep_until_all"},
+            {"low": 2, "high": 4, "hold": "keep_until_all", "hold_s": None},
+        ),
     ],
     ids=lambda each: each.get("model"),
 )
@@ -106,6 +114,14 @@ def test_a_plan_says_how_its_requests_arrive(as_editor, project):
     page = as_editor.get(url).content.decode()
     assert "5 requests/s at random, 9 requests" in page
     assert "7; what is due beyond that is dropped" in page
+
+
+def test_a_plan_says_what_becomes_of_open_connections(as_editor, project):
+    spec = plan_spec(model="window", low=250, high=500, requests=9, hold="keep_s", hold_s=2.5)
+    url = reverse("plan-detail", args=[make_plan(project, spec=spec).plan_id])
+    page = as_editor.get(url).content.decode()
+    assert "250 to 500 connections being opened, 9 requests" in page
+    assert "kept for 2.5 s" in page
 
 
 @pytest.mark.parametrize("duration", ["", "soon"])

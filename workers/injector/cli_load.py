@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from campaigns.domain.plan import Distribution, WhenSaturated
+from campaigns.domain.plan import Distribution, Hold, WhenSaturated
 
 # The options that are fields of a load under another name or as they are, by option.
 _FIELDS = {
@@ -18,13 +18,23 @@ _FIELDS = {
     "uniform_max": "uniform_max_s",
     "max_in_flight": "max_in_flight",
     "when_saturated": "when_saturated",
+    "low": "low",
+    "high": "high",
+    "hold": "hold",
+    "hold_s": "hold_s",
 }
 # An option that is only for one model names it.
-_NAMES = {"over": ("over",), "open": ("rate", "uniform_min", "uniform_max")}
+_NAMES = {
+    "over": ("over",),
+    "open": ("rate", "uniform_min", "uniform_max"),
+    "window": ("low", "high"),
+}
 
 
 def add_load_options(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("load", "open if it has a rate, else closed")
+    group = parser.add_argument_group(
+        "load", "open if it has a rate, a window if it has marks, else closed"
+    )
     add = group.add_argument
     add("--requests", type=int, metavar="N", help="send N requests (1 if nothing else ends it)")
     add("--duration", type=float, metavar="S", help="send for S seconds")
@@ -45,6 +55,10 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
         choices=list(WhenSaturated),
         help="what is due beyond that waits, or is dropped and counted (queue)",
     )
+    add("--low", type=int, metavar="N", help="window: refill when fewer than N are being opened")
+    add("--high", type=int, metavar="N", help="window: open at most N connections at a time")
+    add("--hold", choices=list(Hold), help="window: what becomes of open connections (close)")
+    add("--hold-s", type=float, metavar="S", help="window: keep each open for S seconds (keep_s)")
     add("--seed", type=int, metavar="N", default=0, help="of whatever is random (0)")
 
 

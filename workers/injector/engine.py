@@ -3,7 +3,7 @@
 import base64
 import gc
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -11,20 +11,19 @@ import gevent
 from gevent.event import Event
 
 from campaigns.domain import arrivals
-from campaigns.domain.plan import ConnectionMode, Hold, Model, planned_requests
+from campaigns.domain.plan import ConnectionMode
 from campaigns.domain.snapshot import Second, Timing, Total
-from workers.injector import http1, machine
+from workers.injector import drivers, http1, machine
 from workers.injector.attempt import Request, Worker, interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.guard import Guard, resolve
-from workers.injector.loads import ClosedLoad, OpenLoad
+from workers.injector.loads import OpenLoad
 from workers.injector.order import Order, Refusal
 from workers.injector.recorder import StepRecorder
 from workers.injector.script import in_order
 from workers.injector.vitals import HubLag, Vitals, cpu_s
 from workers.injector.websocket.talk import Talk
 from workers.injector.websocket.worker import Speaker
-from workers.injector.window import Marks, WindowLoad, make_http_opener
 
 SWEEP_S = 0.05
 LAG_S = 0.01
@@ -33,7 +32,6 @@ _SPARE_DESCRIPTORS = 64
 _MANY_DESCRIPTORS = 1 << 30
 # Conversations may be long: each of their waits has a limit of its own.
 _NO_LIMIT_NS = 1 << 62
-Load = ClosedLoad | OpenLoad | WindowLoad
 _EARLY_S = 0.02
 
 
@@ -56,7 +54,7 @@ class Engine:
         self._vitals: Vitals | None = None
         self._hub_lag = HubLag(int(LAG_S * NS))
         self._recorders: list[StepRecorder] = []
-        self._load: Load | None = None
+        self._load: drivers.Load | None = None
         self._dialler: Dialler | None = None
         self._total_ns = int(order.plan.timeouts.total_s * NS)
         self._talk: Talk | None = None
@@ -74,7 +72,9 @@ class Engine:
         self._dialler = Dialler(order.endpoint, self._guard, order.mode, order.plan.timeouts)
         requests = self._make_requests()
         ordered = in_order(requests, order.plan.order, order.seed)
-        self._load = self._make_load(ordered, n_connections)
+        self._load = drivers.make_driver(
+            order, ordered, self._dialler, self._make_worker, n_connections
+        )
         for recorder in self._recorders:
             recorder.queued_at = self._load.queued_at
         # Now, for with much in memory it takes longer than there is between ready and start.
@@ -83,40 +83,16 @@ class Engine:
             "resolved": self._guard.addresses,
             "connections": n_connections,
             "descriptors": descriptors,
-            "planned_requests": self._planned_requests(),
+            "planned_requests": drivers.requests_of(order.plan.load, order.shard),
         }
 
     def _most_connections(self, possible: int) -> int:
-        """How many connections may be open at once. Raises Refusal where that cannot be.
-
-        Arrivals of an open load can wait in the queue, so there fewer connections will do.
-        """
-        load = self._order.plan.load
+        """How many connections may be open at once. Raises Refusal where that cannot be."""
         ports = machine.count_ephemeral_ports() or _MANY_DESCRIPTORS
-        if arrivals.is_scheduled(load):
-            _refuse_more_than(possible, ports, 1)
-            return min(load.max_in_flight, possible, ports)
-        if load.model == Model.WINDOW:
-            numbers = arrivals.numbers_of(load, self._order.shard)
-            is_kept = load.hold == Hold.KEEP_UNTIL_ALL
-            _refuse_more_than(possible, ports, max(load.high, len(numbers) if is_kept else 0))
-            return min(possible, ports)
-        wanted = arrivals.connections_of(load, self._order.shard)
-        _refuse_more_than(possible, ports, wanted)
-        return wanted
-
-    def _planned_requests(self) -> int | None:
-        load, shard = self._order.plan.load, self._order.shard
-        if arrivals.is_scheduled(load):
-            return len(shard.own(0, planned_requests(load)))
-        if load.model == Model.WINDOW:
-            numbers = arrivals.numbers_of(load, shard)
-            return None if numbers is None else len(numbers)
-        return arrivals.requests_of(load, shard)
-
-    def _schedule(self) -> arrivals.AnySchedule:
-        order = self._order
-        return arrivals.schedule(order.plan.load, order.plan.warm_up_s, order.shard, order.seed)
+        needed, useful = drivers.connections_of(self._order.plan.load, self._order.shard)
+        _refuse_more_than(possible, ports, needed)
+        most = min(possible, ports)
+        return most if useful is None else min(most, useful)
 
     def _make_requests(self) -> list[Request]:
         plan = self._order.plan
@@ -128,59 +104,18 @@ class Engine:
 
     def _make_request(self, number: int) -> Request:
         order, step = self._order, self._order.plan.steps[number]
-        endpoint = order.endpoint
+        endpoint, mode = order.endpoint, drivers.wire_mode(order.plan.load, order.mode)
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
-        data = http1.request_bytes(step, host, self._wire_mode)
+        data = http1.request_bytes(step, host, mode)
         recorder = StepRecorder(number, len(data), arrivals.is_scheduled(order.plan.load))
         self._recorders.append(recorder)
         return Request(order.plan, step, data, recorder)
 
-    @property
-    def _wire_mode(self) -> ConnectionMode:
-        """What a request says of its connection: a window's are all new, held ones stay open."""
-        load, mode = self._order.plan.load, self._order.mode
-        if load.model != Model.WINDOW:
-            return mode
-        if load.hold != Hold.CLOSE:
-            return ConnectionMode.KEEP_ALIVE
-        return ConnectionMode.NEW if mode == ConnectionMode.KEEP_ALIVE else mode
-
     def _make_worker(self) -> Worker:
         if self._talk is not None:
             return Speaker(self._dialler)
-        return Worker(self._dialler, self._wire_mode == ConnectionMode.KEEP_ALIVE)
-
-    def _make_load(self, requests: Sequence[Request], n_connections: int) -> Load:
-        load, shard = self._order.plan.load, self._order.shard
-        if load.model == Model.WINDOW:
-            return self._make_window(requests, n_connections)
-        if arrivals.is_scheduled(load):
-            return OpenLoad(
-                requests,
-                self._make_worker,
-                self._schedule(),
-                n_connections,
-                self._total_ns,
-                load.when_saturated,
-            )
-        return ClosedLoad(
-            requests,
-            self._make_worker,
-            shard,
-            arrivals.ramp_offsets_ns(load, shard),
-            arrivals.requests_of(load, shard),
-        )
-
-    def _make_window(self, requests: Sequence[Request], n_connections: int) -> WindowLoad:
-        load = self._order.plan.load
-        return WindowLoad(
-            make_http_opener(requests, self._dialler),
-            self._make_worker,
-            arrivals.numbers_of(load, self._order.shard),
-            Marks(load.low, load.high, n_connections),
-            (load.hold, load.hold_s or 0.0),
-            self._recorders[0].events,
-        )
+        mode = drivers.wire_mode(self._order.plan.load, self._order.mode)
+        return Worker(self._dialler, mode == ConnectionMode.KEEP_ALIVE)
 
     def run(self, start_ns: int) -> dict[str, Any]:
         """Send from `start_ns` (CLOCK_MONOTONIC) on, warm-up first; the end's facts when over."""

@@ -1,6 +1,6 @@
 // A plan's load as numbers: what is planned, and the curve to draw. Pure; the server validates.
 
-export const MODELS = ["closed", "open", "over", "sequential"];
+export const MODELS = ["closed", "open", "over", "sequential", "window"];
 const PERCENTILES = [99.999, 99.99, 99.9, 99, 95, 90, 50];
 const BEYOND = 10; // a percentile is shown from this many samples beyond it on
 
@@ -23,6 +23,7 @@ export function isComplete(load) {
       ? [load.uniform_max_s, load.requests, load.uniform_max_s - (load.uniform_min_s ?? NaN)]
       : [load.rate_per_s, load.requests ?? load.duration_s],
     over: [load.requests, load.over_s],
+    window: [load.low, load.high, load.requests ?? load.duration_s, load.high - load.low + 1],
     sequential: [load.requests ?? load.duration_s],
   }[load.model];
   return Boolean(needs) && needs.every(positive);
@@ -65,7 +66,7 @@ export function loadCurve(load, warmUp = 0) {
   const duration = plannedDuration(load);
   const end = duration ?? Math.max(10, warmUp * 4, 1.5 * ((load.ramp_up_s || 0) - warmUp));
   return {
-    unit: isArrivals(load) ? "requests/s" : "connections",
+    unit: isArrivals(load) ? "requests/s" : unitOf(load),
     points: pointsOf(load, warmUp, end),
     level: levelOf(load),
     from: warmUp > 0 ? -warmUp : 0,
@@ -79,8 +80,13 @@ function isArrivals(load) {
   return load.model === "open" || load.model === "over";
 }
 
+function unitOf(load) {
+  return load.model === "window" ? "connections being opened, at most" : "connections";
+}
+
 function levelOf(load) {
   if (isArrivals(load)) return meanRate(load);
+  if (load.model === "window") return load.high;
   return load.model === "closed" ? load.connections : 1;
 }
 

@@ -5,16 +5,18 @@ const USES = {
   open: ["distribution", "max_in_flight", "when_saturated"],
   over: ["requests", "over_s", "max_in_flight", "when_saturated"],
   sequential: [],
+  window: ["low", "high", "hold"],
 };
 
-// choices: {model, stop, distribution} → names of fields, "stop" for the choice between two ends.
-export function usedFields({ model, stop, distribution }) {
+// choices: {model, stop, distribution, hold} → names of fields, "stop" for the choice between two ends.
+export function usedFields({ model, stop, distribution, hold }) {
   if (model === "over") return USES.over;
   if (model === "open" && distribution === "uniform") {
     return [...USES.open, "uniform_min_s", "uniform_max_s", "requests"];
   }
   const end = stop === "duration" ? "duration_s" : "requests";
-  return [...USES[model], ...(model === "open" ? ["rate_per_s"] : []), "stop", end];
+  const more = { open: ["rate_per_s"], window: hold === "keep_s" ? ["hold_s"] : [] }[model] ?? [];
+  return [...USES[model], ...more, "stop", end];
 }
 
-export const CHOICES = new Set(["distribution", "when_saturated"]);
+export const CHOICES = new Set(["distribution", "when_saturated", "hold"]);

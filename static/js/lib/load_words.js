@@ -20,6 +20,14 @@ function randomSentence(load, count, length) {
   return `${number} requests, each ${gaps} after the one before; about ${duration(length)} in all.`;
 }
 
+function windowSentence(load) {
+  const until = load.requests ? `until ${plain(load.requests)} were opened` : `for ${duration(load.duration_s)}`;
+  return (
+    `Each injector opens ${plain(load.high)} connections at a time, and again up to ${plain(load.high)} ` +
+    `when fewer than ${plain(load.low)} are being opened, ${until}.`
+  );
+}
+
 export function curveSentence(load) {
   if (load.model === "over" || load.model === "open") {
     const [count, length] = [plannedRequests(load), plannedDuration(load)];
@@ -28,6 +36,7 @@ export function curveSentence(load) {
     const last = plain((count - 1) * gap);
     return `One request every ${distance(gap)}; the first at 0 s, the last at ${last} s.`;
   }
+  if (load.model === "window") return windowSentence(load);
   const who = load.model === "closed" ? `${plain(load.connections)} connections send` : "One connection sends";
   const until = load.requests
     ? `until ${plain(load.requests)} requests are done; how long that takes is up to the target.`

@@ -17,7 +17,8 @@ function number(name) {
 }
 
 function readChoices() {
-  return { model: chosen("model"), stop: chosen("stop"), distribution: chosen("distribution") };
+  const names = ["model", "stop", "distribution", "hold"];
+  return Object.fromEntries(names.map((name) => [name, chosen(name)]));
 }
 
 function readLoad() {

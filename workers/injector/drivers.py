@@ -1,0 +1,77 @@
+"""The driver of an order: which one its load asks for, what it needs, how much it will send."""
+
+from collections.abc import Callable, Sequence
+
+from campaigns.domain import arrivals
+from campaigns.domain.arrivals import Shard
+from campaigns.domain.plan import ConnectionMode, Hold, Model, planned_requests
+from campaigns.domain.plan import Load as PlannedLoad
+from workers.injector.attempt import Request, Worker
+from workers.injector.connection import NS, Dialler
+from workers.injector.loads import ClosedLoad, OpenLoad
+from workers.injector.order import Order
+from workers.injector.window import Marks, WindowLoad, make_http_opener
+
+Load = ClosedLoad | OpenLoad | WindowLoad
+
+
+def wire_mode(load: PlannedLoad, mode: ConnectionMode) -> ConnectionMode:
+    """What a request says of its connection: a window's are all new, held ones stay open."""
+    if load.model != Model.WINDOW:
+        return mode
+    if load.hold != Hold.CLOSE:
+        return ConnectionMode.KEEP_ALIVE
+    return ConnectionMode.NEW if mode == ConnectionMode.KEEP_ALIVE else mode
+
+
+def requests_of(load: PlannedLoad, shard: Shard) -> int | None:
+    """How many requests this process will send; None where only time ends it."""
+    if arrivals.is_scheduled(load):
+        return len(shard.own(0, planned_requests(load)))
+    if load.model == Model.WINDOW:
+        numbers = arrivals.numbers_of(load, shard)
+        return None if numbers is None else len(numbers)
+    return arrivals.requests_of(load, shard)
+
+
+def connections_of(load: PlannedLoad, shard: Shard) -> tuple[int, int | None]:
+    """(how many connections it needs at once, how many it can make use of; None: any number).
+
+    Arrivals of an open load can wait in the queue, so there one will do.
+    """
+    if arrivals.is_scheduled(load):
+        return 1, load.max_in_flight
+    if load.model != Model.WINDOW:
+        wanted = arrivals.connections_of(load, shard)
+        return wanted, wanted
+    is_kept = load.hold == Hold.KEEP_UNTIL_ALL
+    return max(load.high, requests_of(load, shard) or 0 if is_kept else 0), None
+
+
+def make_driver(
+    order: Order,
+    requests: Sequence[Request],
+    dialler: Dialler,
+    make_worker: Callable[[], Worker],
+    n_connections: int,
+) -> Load:
+    """The driver, which may have `n_connections` open at once."""
+    plan, shard = order.plan, order.shard
+    load = plan.load
+    if load.model == Model.WINDOW:
+        return WindowLoad(
+            make_http_opener(requests, dialler),
+            make_worker,
+            arrivals.numbers_of(load, shard),
+            Marks(load.low, load.high, n_connections),
+            (load.hold, load.hold_s or 0.0),
+            requests[0].events,
+        )
+    if arrivals.is_scheduled(load):
+        schedule = arrivals.schedule(load, plan.warm_up_s, shard, order.seed)
+        drain_ns = int(plan.timeouts.total_s * NS)
+        return OpenLoad(
+            requests, make_worker, schedule, n_connections, drain_ns, load.when_saturated
+        )
+    offsets_ns, limit = arrivals.ramp_offsets_ns(load, shard), arrivals.requests_of(load, shard)
+    return ClosedLoad(requests, make_worker, shard, offsets_ns, limit)
