@@ -5,6 +5,7 @@ import socket
 import ssl
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,7 +57,7 @@ def scripted(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Scri
     def serve(sock: socket.socket) -> None:
         with contextlib.suppress(OSError):
             if tls is not None:
-                sock = tls.wrap_socket(sock, server_side=True, suppress_ragged_eofs=True)
+                sock = shake_hands(sock, tls)
             script(sock, server)
         sock.close()
 
@@ -74,6 +75,20 @@ def scripted(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Scri
     with contextlib.suppress(OSError):
         listener.shutdown(socket.SHUT_RDWR)
     listener.close()
+
+
+def shake_hands(sock: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket:
+    """Raises OSError; an alert goes a moment before the reset that unread bytes would cause."""
+    secured = tls.wrap_socket(
+        sock, server_side=True, suppress_ragged_eofs=True, do_handshake_on_connect=False
+    )
+    try:
+        secured.do_handshake()
+    except ssl.SSLError:
+        time.sleep(0.2)
+        secured.close()
+        raise
+    return secured
 
 
 def always(*replies: bytes, then_close: bool = False) -> Script:
@@ -111,6 +126,8 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
         "host": given.pop("host", "127.0.0.1"),
         "port": port,
         "verify_tls": given.pop("verify_tls", False),
+        "tls": given.pop("tls", {}),
+        "client_key_pem": given.pop("client_key_pem", ""),
     }
     return {
         "protocol": 1,

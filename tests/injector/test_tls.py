@@ -8,7 +8,6 @@ import pytest
 
 from campaigns.domain.outcomes import Kind
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
-from workers.injector.connection import make_tls_context
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 
@@ -73,17 +72,12 @@ def test_a_server_that_speaks_no_tls_fails_the_handshake():
     assert total.errors == {Kind.TLS_HANDSHAKE: 2}
 
 
-def test_a_version_that_we_do_not_speak_fails_the_handshake(https, server_tls, monkeypatch):
+def test_no_common_version_fails_the_handshake(https, server_tls):
     server_tls.maximum_version = ssl.TLSVersion.TLSv1_2
-
-    def only_newest(verify):
-        context = make_tls_context(verify)
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-        return context
-
-    monkeypatch.setattr("workers.injector.connection.make_tls_context", only_newest)
     with https(always(OK_REPLY)) as server:
-        total = measure(server.port, scheme="https", load=closed(2)).total
+        total = measure(
+            server.port, scheme="https", tls={"min_version": "1.3"}, load=closed(2)
+        ).total
     assert total.errors == {Kind.TLS_HANDSHAKE: 2}
 
 

@@ -16,6 +16,7 @@ from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name
 from workers.injector.order import Endpoint
+from workers.injector.tls import make_tls_context
 
 READ, WRITE = 1, 2
 NS = 1_000_000_000
@@ -58,7 +59,8 @@ class Dialler:
         self._connect_ns = int(timeouts.connect_s * NS)
         self._tls_ns = int(timeouts.tls_s * NS)
         self._loop = gevent.get_hub().loop
-        self._context = make_tls_context(endpoint.verify_tls) if endpoint.is_tls else None
+        self._context = make_tls_context(endpoint) if endpoint.is_tls else None
+        self._server_name = endpoint.tls.sni or endpoint.host
         self._session: ssl.SSLSession | None = None
         self._lingering: dict[Connection, int] = {}
         self.n_open = 0
@@ -131,7 +133,7 @@ class Dialler:
                 connection.sock,
                 do_handshake_on_connect=False,
                 suppress_ragged_eofs=False,
-                server_hostname=self._endpoint.host,
+                server_hostname=self._server_name,
                 session=self._session if self._resumes else None,
             )
             connection.sock, connection.is_tls = tls, True
@@ -199,18 +201,3 @@ class Dialler:
             if instant >= until:
                 del self._lingering[connection]
                 self.hang_up(connection)
-
-
-def make_tls_context(verify: bool) -> ssl.SSLContext:
-    """A client's context; without verification it takes any certificate.
-
-    It then has no authorities either: loaded, they make each handshake a quarter dearer.
-    """
-    context = ssl.create_default_context() if verify else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    context.set_alpn_protocols(["http/1.1"])
-    # Python 3.11.2 (Debian 12) would have OpenSSL take a missing close_notify for a proper end.
-    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
-    return context

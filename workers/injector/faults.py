@@ -17,6 +17,13 @@ _CONNECT = {
     errno.EADDRNOTAVAIL: Kind.CLIENT_PORTS,
     errno.EADDRINUSE: Kind.CLIENT_PORTS,
 }
+_TELLS_RESETS_APART = ssl.OPENSSL_VERSION_INFO >= (3,)
+_REFUSALS = (
+    "ALERT_CERTIFICATE",
+    "ALERT_BAD_CERTIFICATE",
+    "ALERT_UNKNOWN_CA",
+    "ALERT_ACCESS_DENIED",
+)
 _RESETS = {errno.ECONNRESET, errno.ECONNABORTED}
 TRY_NEXT_ADDRESS = frozenset({Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE})
 ABOUT_TO_SPIN = CLIENT_KINDS | TRY_NEXT_ADDRESS | {Kind.ADDRESS_REFUSED}
@@ -43,9 +50,14 @@ def of_handshake(error: OSError) -> Kind:
 
 def is_ragged(error: BaseException) -> bool:
     """Whether TCP ended without TLS having ended; Python 3.11.2 has no class of its own for it."""
-    return isinstance(error, ssl.SSLEOFError) or (
-        isinstance(error, ssl.SSLError) and error.reason == "UNEXPECTED_EOF_WHILE_READING"
-    )
+    if not isinstance(error, ssl.SSLError) or _is_reset_in_disguise(error):
+        return False
+    return isinstance(error, ssl.SSLEOFError) or error.reason == "UNEXPECTED_EOF_WHILE_READING"
+
+
+def _is_reset_in_disguise(error: ssl.SSLError) -> bool:
+    """Python's ssl tells of a reset while reading as of an end, but without OpenSSL's reason."""
+    return _TELLS_RESETS_APART and isinstance(error, ssl.SSLEOFError) and not error.reason
 
 
 def of_write(error: OSError) -> Kind:
@@ -53,7 +65,13 @@ def of_write(error: OSError) -> Kind:
 
 
 def of_read(error: OSError) -> Kind:
-    """A TLS record that cannot be read is a reply that is not one."""
+    """A TLS record that cannot be read is a reply that is not one.
+
+    In TLS 1.3 a server refuses our certificate only after the handshake is over for us.
+    """
     if isinstance(error, ssl.SSLError):
-        return Kind.HTTP_PARSE
+        if _is_reset_in_disguise(error):
+            return Kind.RESET
+        is_refusal = any(word in (error.reason or "") for word in _REFUSALS)
+        return Kind.TLS_HANDSHAKE if is_refusal else Kind.HTTP_PARSE
     return Kind.CONNECT_TIMEOUT if error.errno == errno.ETIMEDOUT else Kind.RESET

@@ -1,15 +1,18 @@
 """The order: what the program is told to do, read from one JSON object."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from campaigns.domain.addresses import Network, parse_networks
 from campaigns.domain.arrivals import Shard
 from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.fields import Fields
 from campaigns.domain.plan import ConnectionMode, Plan
+from campaigns.domain.tls_options import TlsOptions, read_tls_options
 
 PROTOCOL = 1
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+_USUAL_TLS = TlsOptions()
 
 
 class Refusal(Exception):
@@ -26,6 +29,8 @@ class Endpoint:
     host: str
     port: int
     verify_tls: bool = True
+    tls: TlsOptions = _USUAL_TLS
+    client_key_pem: str = field(default="", repr=False)
 
     @property
     def is_tls(self) -> bool:
@@ -111,6 +116,8 @@ def _read_endpoint(data: dict[str, Any]) -> Endpoint:
         host=str(data["host"]).strip("[]"),
         port=int(data["port"]),
         verify_tls=bool(data.get("verify_tls", True)),
+        tls=_read_tls(data.get("tls") or {}),
+        client_key_pem=str(data.get("client_key_pem", "")),
     )
     if endpoint.scheme not in DEFAULT_PORTS:
         raise ValueError(f"the scheme {endpoint.scheme!r} is none of {', '.join(DEFAULT_PORTS)}")
@@ -119,6 +126,14 @@ def _read_endpoint(data: dict[str, Any]) -> Endpoint:
     if not endpoint.host or any(ch <= " " or ch in "/@\\?#%" or ch > "~" for ch in endpoint.host):
         raise ValueError(f"{endpoint.host!r} is not a host name or address")
     return endpoint
+
+
+def _read_tls(data: dict[str, Any]) -> TlsOptions:
+    reader = Fields(data, "tls")
+    options = read_tls_options(reader)
+    if reader.errors:
+        raise ValueError("; ".join(f"{name}: {text}" for name, text in reader.errors.items()))
+    return options
 
 
 def _read_shard(data: dict[str, Any]) -> Shard:

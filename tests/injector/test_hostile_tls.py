@@ -1,0 +1,66 @@
+"""Whatever a server does to TLS: one kind for each attempt, in time, and the run goes on."""
+
+import pytest
+
+from tests.injector.authority import CLIENT, authority, issue
+from tests.injector.hostile import fault, run_all, run_case, selected
+from tests.injector.hostile_tls import CASES, TLS_1_2, TLS_1_3, TlsCase, shows, speaks
+from tests.injector.servers import make_order
+from workers.injector.order import Order, Refusal
+
+
+def run(case: TlsCase):
+    return run_case(case.plain(), tls=case.context and case.context())
+
+
+@pytest.fixture(scope="module")
+def outcomes(request):
+    return run_all(selected(CASES, request.session.items), run)
+
+
+def test_the_table_is_as_long_as_promised():
+    assert len(CASES) >= 25
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_attempt_ends_in_one_kind_in_time_and_the_run_goes_on(outcomes, name):
+    case = CASES[name].plain()
+    assert fault(case, outcomes[name]) is None
+    assert outcomes[name].result.total.count("started") == case.requests
+
+
+@pytest.mark.parametrize("version", [TLS_1_2, TLS_1_3])
+def test_a_client_certificate_opens_what_wants_one(version):
+    client = issue(authority(), usage=CLIENT)
+    tls = {"client_certificate_pem": client.pem}
+    context = speaks(clients_of=authority(), newest=version)
+    outcome = run(TlsCase(("ok",), context, tls=tls, given={"client_key_pem": client.key_pem}))
+    assert outcome.kinds == {"ok": 3}
+
+
+@pytest.mark.parametrize("version", [TLS_1_2, TLS_1_3])
+def test_a_client_certificate_of_nobody_known_is_refused_by_the_server(version):
+    client = issue(usage=CLIENT)
+    tls = {"client_certificate_pem": client.pem}
+    context = speaks(clients_of=authority(), newest=version)
+    outcome = run(TlsCase((), context, tls=tls, given={"client_key_pem": client.key_pem}))
+    assert outcome.kinds == {"tls_handshake": 3}
+
+
+def test_a_key_that_is_not_the_certificates_is_refused_before_anything_is_sent():
+    one, other = issue(usage=CLIENT), issue(usage=CLIENT)
+    tls = {"client_certificate_pem": one.pem}
+    with pytest.raises(Refusal, match="TLS cannot be set up"):
+        run(TlsCase((), shows(), tls=tls, given={"client_key_pem": other.key_pem}))
+
+
+def test_ciphers_and_version_are_what_was_asked_for():
+    tls = {"max_version": "1.2", "ciphers": "ECDHE-ECDSA-AES128-GCM-SHA256"}
+    outcome = run(TlsCase(("ok",), shows(), tls=tls))
+    (seen,) = outcome.result.ends[0]["tls"]
+    assert (seen["version"], seen["cipher"]) == ("TLSv1.2", "ECDHE-ECDSA-AES128-GCM-SHA256")
+
+
+def test_an_order_with_options_that_cannot_be_says_which():
+    with pytest.raises(Refusal, match=r"tls\.max_version"):
+        Order.from_json(make_order(443, tls={"min_version": "1.3", "max_version": "1.2"}))
