@@ -7,12 +7,15 @@ is in doubt, the injector is stopped, whatever else is going on.
 import logging
 import time
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.db import connection
 
+from campaigns.domain.errors import Refused
 from campaigns.services import shards
+from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.shards import Lease
 from workers.clock import monotonic_ns_of
 from workers.database import AWAY, drop_connection, in_short, persist
@@ -49,8 +52,11 @@ def launch_one(*, worker: str, host: str, command=COMMAND) -> bool:
         return False
     logger.info("Run %s shard %s: claimed by %s", lease.order["run"], lease.number, worker)
     try:
-        launch = Launch(lease, Spool.create(lease), command)
-    except (OSError, SpoolFull) as error:
+        # Beside the lease, which is written to the spool and the log.
+        find = partial(order_secrets, run_id=lease.run_id)
+        secrets = persist(find, for_s=settings.DEAD_MAN_S)
+        launch = Launch(lease, Spool.create(lease), command, secrets)
+    except (OSError, SpoolFull, Refused) as error:
         reason = f"The injector could not be started: {error}"
         persist(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
     else:
@@ -61,11 +67,12 @@ def launch_one(*, worker: str, host: str, command=COMMAND) -> bool:
 class Launch:
     """One shard under way."""
 
-    def __init__(self, lease: Lease, spool: Spool, command=COMMAND):
+    def __init__(self, lease: Lease, spool: Spool, command=COMMAND, secrets=None):
         self._lease = lease
         self._spool = spool
         # First the child, then the threads: a fork among busy threads may never reach its exec.
-        self._program = Program({**lease.order, "dead_man_s": settings.DEAD_MAN_S}, command)
+        order = {**lease.order, **(secrets or {}), "dead_man_s": settings.DEAD_MAN_S}
+        self._program = Program(order, command)
         # Whoever freezes this process also silences it: then the injector stops by itself.
         self._watch = Watch(lease, lambda: self._program.tell({"alive": True}))
         self._delivery = Delivery(lease, spool)

@@ -31,10 +31,16 @@ class PlanVersionSerializer(serializers.ModelSerializer):
 class PlanSerializer(serializers.ModelSerializer):
     latest = serializers.SerializerMethodField()
     versions = serializers.SerializerMethodField(help_text="The numbers of all versions.")
+    has_secret = serializers.SerializerMethodField(
+        help_text="Whether a secret for the plan's credentials is stored; it is never shown."
+    )
 
     class Meta:
         model = Plan
-        fields = ("id", "project", "name", "latest", "versions", "archived_at", "created_at")
+        fields = (
+            *("id", "project", "name", "latest", "versions"),
+            *("has_secret", "archived_at", "created_at"),
+        )
         read_only_fields = fields
 
     @extend_schema_field(PlanVersionSerializer)
@@ -44,10 +50,20 @@ class PlanSerializer(serializers.ModelSerializer):
     def get_versions(self, plan: Plan) -> list[int]:
         return [version.number for version in plan.versions.all()]
 
+    def get_has_secret(self, plan: Plan) -> bool:
+        return hasattr(plan, "secret")
+
 
 class PlanInput(StrictSerializer):
     name = serializers.CharField(max_length=100)
     spec = SpecField()
+    secret = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        write_only=True,
+        trim_whitespace=False,
+        help_text="Of the plan's credentials. Left out: the stored one stays. Empty: it goes.",
+    )
 
 
 class NewPlan(PlanInput):
@@ -69,7 +85,8 @@ class PlanViewSet(VisibleViewSet):
     filterset_class = PlanFilter
 
     def get_queryset(self):
-        return super().get_queryset().prefetch_related("versions__created_by")
+        plans = super().get_queryset().select_related("secret")
+        return plans.prefetch_related("versions__created_by")
 
     @extend_schema(request=NewPlan, responses={201: PlanSerializer})
     def create(self, request):

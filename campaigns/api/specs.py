@@ -8,14 +8,17 @@ from rest_framework import serializers
 from campaigns.api.choices import CONNECTION_MODES
 from campaigns.domain.plan import (
     METHODS,
+    AuthKind,
     ConnectionMode,
     Distribution,
     Hold,
     Model,
     OrderKind,
+    ThinkKind,
     Timeouts,
     WhenSaturated,
 )
+from campaigns.domain.session import MAX_PIPELINE_DEPTH
 from campaigns.domain.thresholds import UNITS
 
 _STANDARD = Timeouts()
@@ -103,6 +106,45 @@ class ThresholdSerializer(serializers.Serializer):
     )
 
 
+class ThinkTimeSerializer(serializers.Serializer):
+    """The pause between calls; between bursts where there are any. In no measured time."""
+
+    kind = serializers.ChoiceField(choices=list(ThinkKind), default=ThinkKind.NONE)
+    mean_s = serializers.FloatField(default=0, help_text="constant and exponential")
+    min_s = serializers.FloatField(default=0, help_text="uniform")
+    max_s = serializers.FloatField(default=0, help_text="uniform")
+
+
+class SessionSerializer(serializers.Serializer):
+    """What one connection and one simulated user do."""
+
+    calls_per_connection = serializers.IntegerField(
+        default=0, min_value=0, help_text="Of a kept connection; 0: as many as the server allows."
+    )
+    burst_length = serializers.IntegerField(default=1, min_value=1)
+    first_call_alone = serializers.BooleanField(
+        default=True, help_text="The others of a burst wait for the first one's reply."
+    )
+    pipeline_depth = serializers.IntegerField(
+        default=1, min_value=1, max_value=MAX_PIPELINE_DEPTH, help_text="Unanswered calls at once."
+    )
+    think_time = ThinkTimeSerializer(required=False)
+    calls_per_session = serializers.IntegerField(
+        required=False, allow_null=True, help_text="null: a session lasts as long as the run."
+    )
+    connections_per_session = serializers.IntegerField(
+        required=False, allow_null=True, help_text="Refused: a session has one connection."
+    )
+    cookies = serializers.BooleanField(default=False, help_text="A jar for each session.")
+
+
+class AuthSerializer(serializers.Serializer):
+    """Credentials of every request. Their secret is given beside the spec and never shown."""
+
+    kind = serializers.ChoiceField(choices=list(AuthKind), default=AuthKind.NONE)
+    user = serializers.CharField(required=False, allow_blank=True, help_text="basic only")
+
+
 class SpecSerializer(serializers.Serializer):
     steps = StepSerializer(many=True)
     load = LoadSerializer()
@@ -116,3 +158,5 @@ class SpecSerializer(serializers.Serializer):
     warm_up_s = serializers.IntegerField(default=0, min_value=0, max_value=3600)
     order = OrderSerializer(required=False)
     thresholds = ThresholdSerializer(many=True, required=False)
+    session = SessionSerializer(required=False)
+    auth = AuthSerializer(required=False)

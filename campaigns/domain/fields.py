@@ -62,6 +62,13 @@ class Fields:
             return default
         return value
 
+    def boolean(self, name: str, default: bool) -> bool:
+        value = self.data.get(name, default)
+        if not isinstance(value, bool):
+            self.fail(name, "Write true or false.")
+            return default
+        return value
+
     def choice(self, name: str, kind: type[StrEnum], default: Any) -> Any:
         value = self.data.get(name, default)
         try:

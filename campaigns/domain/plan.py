@@ -30,6 +30,17 @@ from campaigns.domain.loads import (
     planned_requests,
     stored_load,
 )
+from campaigns.domain.session import (
+    NO_AUTH,
+    PLAIN_SESSION,
+    Auth,
+    AuthKind,
+    Session,
+    ThinkKind,
+    ThinkTime,
+    read_auth,
+    read_session,
+)
 from campaigns.domain.step_order import IN_TURNS, OrderKind, StepOrder, read_order
 from campaigns.domain.steps import (
     MAX_BODY_BYTES,
@@ -53,6 +64,8 @@ __all__ = [
     "METHODS",
     "RESERVED_HEADERS",
     "USES",
+    "Auth",
+    "AuthKind",
     "ConnectionMode",
     "Distribution",
     "Hold",
@@ -60,8 +73,11 @@ __all__ = [
     "Model",
     "OrderKind",
     "Plan",
+    "Session",
     "Step",
     "StepOrder",
+    "ThinkKind",
+    "ThinkTime",
     "Timeouts",
     "WhenSaturated",
     "count_arrivals",
@@ -101,6 +117,8 @@ class Plan:
     order: StepOrder = IN_TURNS
     thresholds: tuple[Threshold, ...] = ()
     exchange: Exchange | None = None
+    session: Session = PLAIN_SESSION
+    auth: Auth = NO_AUTH
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -121,6 +139,8 @@ class Plan:
         data["thresholds"] = list(data["thresholds"])
         data["exchange"] = self.exchange and self.exchange.to_json()
         data["order"] |= {"kind": str(self.order.kind), "weights": list(self.order.weights)}
+        data["session"]["think_time"]["kind"] = str(self.session.think_time.kind)
+        data["auth"]["kind"] = str(self.auth.kind)
         return data
 
     @classmethod
@@ -129,9 +149,10 @@ class Plan:
         reader = Fields(data)
         exchange = read_optional_exchange(reader)
         steps = read_steps(reader) if exchange is None else ()
+        load = read_load(reader.child("load"))
         plan = cls(
             steps=steps,
-            load=read_load(reader.child("load")),
+            load=load,
             connection_mode=_read_mode(reader, is_exchange=exchange is not None),
             timeouts=_read_timeouts(reader.child("timeouts")),
             expected_status=_read_status(reader),
@@ -139,11 +160,20 @@ class Plan:
             order=read_order(reader.child("order"), len(steps)),
             thresholds=read_thresholds(reader),
             exchange=exchange,
+            session=read_session(reader.child("session"), load),
+            auth=read_auth(reader.child("auth"), steps),
         )
         reader.refuse_unknown(*cls.__dataclass_fields__)
+        if exchange is not None:
+            _refuse_beside_exchange(reader, plan)
         if reader.errors:
             raise InvalidPlan(reader.errors)
         return plan
+
+    @property
+    def keeps_sessions(self) -> bool:
+        """Whether each simulated user goes through the steps in an order of its own."""
+        return self.session.cookies or self.session.calls_per_session is not None
 
     def status_is_expected(self, status: int) -> bool:
         text = str(status)
@@ -159,6 +189,12 @@ def _read_mode(reader: Fields, *, is_exchange: bool) -> ConnectionMode:
     if is_exchange and mode == ConnectionMode.KEEP_ALIVE:
         reader.fail("connection_mode", "A WebSocket is opened anew: choose new, or resumed.")
     return mode
+
+
+def _refuse_beside_exchange(reader: Fields, plan: Plan) -> None:
+    for name, standard in (("session", PLAIN_SESSION), ("auth", NO_AUTH)):
+        if getattr(plan, name) != standard:
+            reader.fail(name, "It is for HTTP steps; a plan with an exchange has none.")
 
 
 def _read_timeouts(reader: Fields) -> Timeouts:

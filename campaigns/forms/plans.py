@@ -7,6 +7,7 @@ from django import forms
 from campaigns.domain.plan import MAX_BODY_BYTES, ConnectionMode
 from campaigns.forms.numbers import number, number_field, typed
 from campaigns.forms.plan_load import LoadFields, initial_load
+from campaigns.forms.plan_session import SessionFields, initial_session
 from campaigns.forms.plan_steps import StepsFields, initial_steps
 from campaigns.forms.plan_thresholds import ThresholdFields, write_thresholds
 from campaigns.forms.requests import text_widget
@@ -24,7 +25,7 @@ _NUMBERS = {
 }
 
 
-class PlanForm(ThresholdFields, LoadFields, StepsFields):
+class PlanForm(ThresholdFields, LoadFields, SessionFields, StepsFields):
     name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
     body_file = forms.FileField(
         required=False,
@@ -90,6 +91,8 @@ class PlanForm(ThresholdFields, LoadFields, StepsFields):
             "steps": self.steps(),
             "order": self.order(),
             "load": self.load(),
+            "session": self.session(),
+            "auth": self.auth(),
             "connection_mode": data["connection_mode"],
             "timeouts": {name: number(data[name]) for name in ("connect_s", "tls_s", "total_s")},
             "expected_status": data["expected_status"],
@@ -105,6 +108,7 @@ def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
         "name": name,
         **initial_steps(spec),
         **initial_load(spec["load"]),
+        **initial_session(spec),
         "connection_mode": spec["connection_mode"],
         "expected_status": " ".join(spec["expected_status"]),
         "thresholds": write_thresholds(spec),

@@ -6,6 +6,7 @@ from campaigns.models.plans import Plan, PlanVersion
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
 from campaigns.models.runs import Run, RunEvent, RunSummary, Shard, ShardSecond
+from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
 from campaigns.models.targets import Endpoint, Target
 from campaigns.models.tokens import ApiToken
@@ -17,6 +18,7 @@ __all__ = [
     "InjectorHost",
     "Membership",
     "Plan",
+    "PlanSecret",
     "PlanVersion",
     "Probe",
     "Project",

@@ -14,6 +14,7 @@ from campaigns.domain.plan import ConnectionMode, Model
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
+from campaigns.services.plan_secrets import require_secret
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 
 MAX_REPEATS = 50
@@ -138,6 +139,8 @@ def start_campaign(*, by: Actor, campaign: Campaign) -> None:
     tests = list(campaign.tests.select_related(*related).order_by("position"))
     cells = [Cell(test.plan_version, test.endpoint, test.connection_mode) for test in tests]
     _check_cells(campaign.project, cells, campaign.repeats, campaign.injectors)
+    for cell in cells:
+        require_secret(cell.plan_version)
     turns = order_of_runs(
         len(tests),
         campaign.repeats,

@@ -9,19 +9,28 @@ from campaigns.domain import plan as domain_plan
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Action, Actor, require
+from campaigns.services.plan_secrets import keep_secret
 
 
-def create_plan(*, by: Actor, project: Project, name: str, spec: dict[str, Any]) -> PlanVersion:
-    """Raises InvalidPlan for a wrong spec, InvalidFields for a wrong name."""
+def create_plan(
+    *, by: Actor, project: Project, name: str, spec: dict[str, Any], secret: str | None = None
+) -> PlanVersion:
+    """Raises InvalidPlan for a wrong spec, InvalidFields for a wrong name or secret."""
     require(by, Action.EDIT, project)
     clean = domain_plan.Plan.from_json(spec).to_json()
     with transaction.atomic():
         plan = _save(Plan(project=project), name)
+        keep_secret(by=by, plan=plan, secret=secret)
         return plan.versions.create(number=1, spec=clean, created_by=by.user)
 
 
-def edit_plan(*, by: Actor, plan: Plan, name: str, spec: dict[str, Any]) -> PlanVersion:
-    """The latest version afterwards: a new one only where the spec says something else."""
+def edit_plan(
+    *, by: Actor, plan: Plan, name: str, spec: dict[str, Any], secret: str | None = None
+) -> PlanVersion:
+    """The latest version afterwards: a new one only where the spec says something else.
+
+    `secret` None keeps the stored one, "" takes it out; it is of no version.
+    """
     require(by, Action.EDIT, plan.project)
     if plan.archived_at:
         raise Refused(f"{plan.name} is archived; make a new plan instead.")
@@ -29,6 +38,7 @@ def edit_plan(*, by: Actor, plan: Plan, name: str, spec: dict[str, Any]) -> Plan
     with transaction.atomic():
         Plan.objects.select_for_update().get(pk=plan.pk)
         _save(plan, name)
+        keep_secret(by=by, plan=plan, secret=secret)
         latest = plan.latest
         if latest.value().to_json() == clean:
             return latest

@@ -15,6 +15,7 @@ from campaigns.forms.plans import PlanForm
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
+from campaigns.queries.plan_sessions import session_facts
 from campaigns.services import plans as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 
@@ -86,6 +87,7 @@ def plan_detail(request, plan: int):
         "model": dict(MODELS)[value.load.model],
         "load_words": queries.load_words(value.load),
         "order_words": queries.order_words(value),
+        "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
         "load_facts": queries.load_facts(value.load),
         "n_requests": planned_requests(value.load),
         "duration_s": planned_duration_s(value.load),
@@ -109,7 +111,9 @@ def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
     if not form.is_valid():
         return None
     try:
-        return service(**whose, name=form.cleaned_data["name"], spec=form.spec(base))
+        return service(
+            **whose, name=form.cleaned_data["name"], spec=form.spec(base), secret=form.new_secret()
+        )
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
         return None
@@ -139,6 +143,7 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "preset": preset,
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
+        "has_secret": plan is not None and hasattr(plan, "secret"),
     }
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "plans/form.html", context, status=status)

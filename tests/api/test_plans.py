@@ -3,7 +3,7 @@ from dataclasses import fields
 import pytest
 
 from campaigns.api import specs
-from campaigns.domain.plan import Load, Plan, Step, StepOrder, Timeouts
+from campaigns.domain.plan import Auth, Load, Plan, Session, Step, StepOrder, ThinkTime, Timeouts
 from campaigns.domain.thresholds import Threshold
 from tests.api.conftest import client_of
 from tests.factories import make_plan, plan_spec
@@ -76,6 +76,9 @@ def test_a_stranger_finds_neither_plan_nor_versions(charlie, project):
         (specs.TimeoutsSerializer, Timeouts),
         (specs.OrderSerializer, StepOrder),
         (specs.ThresholdSerializer, Threshold),
+        (specs.SessionSerializer, Session),
+        (specs.ThinkTimeSerializer, ThinkTime),
+        (specs.AuthSerializer, Auth),
     ],
 )
 def test_the_description_names_the_fields_of_the_domain(described, value):

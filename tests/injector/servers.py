@@ -120,6 +120,7 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
         "load": load,
         "timeouts": given.pop("timeouts", {"connect_s": 1, "tls_s": 1, "total_s": 2}),
         "warm_up_s": given.pop("warm_up_s", 0),
+        **given.pop("plan", {}),
     }
     endpoint = {
         "scheme": given.pop("scheme", "http"),

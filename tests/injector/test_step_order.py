@@ -4,17 +4,14 @@ from collections import Counter
 
 import pytest
 
-from tests.injector.servers import OK_REPLY, always, closed, make_order, scripted
-from workers.injector.local_run import run_here
+from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 
 STEPS = [{"path": f"/{name}"} for name in "abc"]
 
 
 def paths(load, order, **given) -> list[str]:
     with scripted(always(OK_REPLY)) as server:
-        wanted = make_order(server.port, steps=STEPS, load=load, **given)
-        wanted["plan"]["order"] = order
-        run_here(wanted, lambda second: None)
+        measure(server.port, steps=STEPS, load=load, plan={"order": order}, **given)
     return [request.split()[1].decode() for request in server.requests]
 
 

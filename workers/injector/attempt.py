@@ -59,6 +59,9 @@ class Request:
         self.simple: dict[bytes, tuple[int, int, bool]] = {}
         self.is_idempotent = step.method in _IDEMPOTENT
 
+    def make_reader(self) -> ReplyReader:
+        return ReplyReader(self.memo)
+
     def remember(self, first: bytes, head: Head) -> None:
         """Let the hot path know an expected head of known length, if `first` begins with it.
 
@@ -172,7 +175,7 @@ class Worker(Holder):
     def _read_on(self, connection: Connection, data: bytes, marks: tuple[int, ...]) -> None:
         """Read a reply that the hot path does not know, and record it."""
         request, beginning = self.request, data
-        reader = self._reader = ReplyReader(request.memo)
+        reader = self._reader = request.make_reader()
         end = turn = marks[-1]
         while not reader.is_complete:
             if data:
@@ -221,7 +224,7 @@ class Worker(Holder):
             if faults.is_ragged(error):
                 request.events["tls_ragged_eof"].append(now())
             request.recorder.extra_sent_bytes += request.size_bytes if sent else 0
-            return self.attempt(request, intended, start)
+            return Worker.attempt(self, request, intended, start)
         failure = (kind, 0, request.size_bytes if sent else 0, received)
         request.failures.append(Failure(intended, start, now(), *failure))
         self.began = 0

@@ -13,6 +13,7 @@ from campaigns.domain.plan import METHODS, ConnectionMode
 from campaigns.domain.snapshot import Second, Total
 from campaigns.domain.thresholds import parse_rule
 from workers.injector.cli_load import add_load_options, make_load
+from workers.injector.cli_session import add_session_options, read_secrets, session_of
 from workers.injector.local_run import run_here, run_processes
 from workers.injector.order import PROTOCOL, Refusal
 from workers.injector.report import REPORTS
@@ -47,6 +48,7 @@ def make_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("url", help="http:// or https:// address of the request")
     add_load_options(parser)
+    add_session_options(parser)
     add("--warm-up", type=int, metavar="S", default=0, help="send for S seconds uncounted (0)")
     modes = parser.add_mutually_exclusive_group()
     for flag, mode, words in (
@@ -134,10 +136,12 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
             },
             "warm_up_s": options.warm_up,
             "thresholds": [parse_rule(text) for text in options.threshold],
+            **session_of(options),
         },
         "endpoint": endpoint,
         "connection_mode": options.mode,
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
+        "secrets": read_secrets(options),
         "seed": options.seed,
     }
 

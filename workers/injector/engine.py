@@ -11,16 +11,18 @@ import gevent
 from gevent.event import Event
 
 from campaigns.domain import arrivals
-from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.plan import ConnectionMode, Step
 from campaigns.domain.snapshot import Second, Timing, Total
 from workers.injector import drivers, http1, machine
 from workers.injector.attempt import Request, Worker, interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
+from workers.injector.credentials import signed_steps
 from workers.injector.guard import Guard, resolve
 from workers.injector.loads import OpenLoad
 from workers.injector.order import Order, Refusal
 from workers.injector.recorder import StepRecorder
 from workers.injector.script import in_order
+from workers.injector.session import Script, is_plain
 from workers.injector.vitals import HubLag, Vitals, cpu_s
 from workers.injector.websocket.talk import Talk
 from workers.injector.websocket.worker import Speaker
@@ -56,6 +58,7 @@ class Engine:
         self._recorders: list[StepRecorder] = []
         self._load: drivers.Load | None = None
         self._dialler: Dialler | None = None
+        self._script: Script | None = None
         self._total_ns = int(order.plan.timeouts.total_s * NS)
         self._talk: Talk | None = None
         self._zero_ns = 0
@@ -95,18 +98,31 @@ class Engine:
         return most if useful is None else min(most, useful)
 
     def _make_requests(self) -> list[Request]:
-        plan = self._order.plan
-        if plan.exchange is None:
-            return [self._make_request(number) for number in range(len(plan.steps))]
-        self._talk = Talk.of(self._order)
-        self._recorders.append(self._talk.recorder)
-        return [self._talk]
+        order = self._order
+        if order.plan.exchange is not None:
+            self._talk = Talk.of(order)
+            self._recorders.append(self._talk.recorder)
+            return [self._talk]
+        steps = signed_steps(order.plan, order.secret)
+        requests = [self._make_request(number, step) for number, step in enumerate(steps)]
+        if not is_plain(order.plan):
+            self._script = Script(order, requests, self._request_bytes)
+        return requests
 
-    def _make_request(self, number: int) -> Request:
-        order, step = self._order, self._order.plan.steps[number]
-        endpoint, mode = order.endpoint, drivers.wire_mode(order.plan.load, order.mode)
+    @property
+    def _mode(self) -> ConnectionMode:
+        return drivers.wire_mode(self._order.plan.load, self._order.mode)
+
+    def _request_bytes(self, step: Step, is_last: bool = False) -> bytes:
+        """`is_last`: a kept connection ends with this request."""
+        endpoint = self._order.endpoint
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
-        data = http1.request_bytes(step, host, mode)
+        mode = ConnectionMode.NEW if is_last else self._mode
+        return http1.request_bytes(step, host, mode)
+
+    def _make_request(self, number: int, step: Step) -> Request:
+        order = self._order
+        data = self._request_bytes(step)
         recorder = StepRecorder(number, len(data), arrivals.is_scheduled(order.plan.load))
         self._recorders.append(recorder)
         return Request(order.plan, step, data, recorder)
@@ -114,8 +130,10 @@ class Engine:
     def _make_worker(self) -> Worker:
         if self._talk is not None:
             return Speaker(self._dialler)
-        mode = drivers.wire_mode(self._order.plan.load, self._order.mode)
-        return Worker(self._dialler, mode == ConnectionMode.KEEP_ALIVE)
+        keeps = self._mode == ConnectionMode.KEEP_ALIVE
+        if self._script is not None:
+            return self._script.make_worker(self._dialler, keeps)
+        return Worker(self._dialler, keeps)
 
     def run(self, start_ns: int) -> dict[str, Any]:
         """Send from `start_ns` (CLOCK_MONOTONIC) on, warm-up first; the end's facts when over."""
@@ -145,6 +163,8 @@ class Engine:
             self._talk.zero_ns, self._talk.end_ns = self._zero_ns, end_ns
         if not isinstance(self._load, OpenLoad):
             gevent.sleep(max(0.0, (start_ns - now()) / NS))
+        if self._script is not None:
+            self._script.begin(self._zero_ns, end_ns)
         if self._stop_reason is None:
             self._load.start(self._zero_ns, end_ns)
 
@@ -161,8 +181,9 @@ class Engine:
         if self._stop_reason is None:
             self._stop_reason = reason
             self._load.stop()
-            if self._talk is not None:
-                self._talk.stop()
+            for shared in (self._talk, self._script):
+                if shared is not None:
+                    shared.stop()
         self._abort_at_ns = min(now() + int(drain_s * NS), self._abort_at_ns or 1 << 62)
         self._sweep()
 

@@ -56,6 +56,7 @@ class Order:
     allowed: tuple[Network, ...]
     seed: int = 0
     is_probe: bool = False
+    secret: str = field(default="", repr=False)
     dead_man_s: float | None = None
 
     @classmethod
@@ -90,6 +91,7 @@ class Order:
             allowed=parse_networks(data["policy"]["allow"]),
             seed=int(data.get("seed") or 0),
             is_probe=is_probe,
+            secret=str((data.get("secrets") or {}).get("auth") or ""),
             dead_man_s=_read_dead_man(data.get("dead_man_s")),
         )
 

@@ -4,6 +4,7 @@ import { drawLoadCurves } from "../charts/load_curve.js";
 import { isComplete, loadCurve, readNumber } from "../lib/load.js";
 import { CHOICES, usedFields } from "../lib/load_fields.js";
 import { curveSentence, estimate } from "../lib/load_words.js";
+import { initShownBy } from "../lib/shown_by.js";
 import { initSteps } from "../lib/steps.js";
 
 const form = document.querySelector("[data-plan-form]");
@@ -77,5 +78,6 @@ form.addEventListener("input", () => {
 });
 window.addEventListener("resize", update);
 initSteps(form);
+initShownBy(form);
 update();
 showBodyHint();

@@ -1,0 +1,17 @@
+"""`manage.py rotate_vault`: after a new key was put in front of BENCHSITE_VAULT_KEYS."""
+
+from django.core.management.base import BaseCommand, CommandError
+
+from campaigns.domain.errors import Refused
+from campaigns.services.plan_secrets import rotate_secrets
+
+
+class Command(BaseCommand):
+    help = "Encrypts all stored secrets under the first key, so that older keys can be dropped."
+
+    def handle(self, *args, **options):
+        try:
+            count = rotate_secrets()
+        except Refused as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"{count} secrets are encrypted under the first key now.")

@@ -1,0 +1,18 @@
+"""Secrets that a plan's credentials need. Encrypted, and part of nothing that is shown or kept."""
+
+from django.conf import settings
+from django.db import models
+
+from campaigns.models.plans import Plan
+
+
+class PlanSecret(models.Model):
+    project_path = "plan__project"
+
+    plan = models.OneToOneField(Plan, models.CASCADE, related_name="secret")
+    ciphertext = models.TextField()  # of services.vault
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"The secret of {self.plan}"

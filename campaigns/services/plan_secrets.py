@@ -1,0 +1,60 @@
+"""The secret of a plan's credentials: written by editors, read by launchers only."""
+
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.session import AuthKind
+from campaigns.models import Plan, PlanSecret, PlanVersion, Run
+from campaigns.permissions import Action, Actor, require
+from campaigns.services.vault import decrypt, encrypt, encrypt_anew
+
+MAX_SECRET_LENGTH = 4096
+
+
+def keep_secret(*, by: Actor, plan: Plan, secret: str | None) -> None:
+    """Store the secret encrypted; "" takes it out, None leaves it. Raises InvalidFields."""
+    require(by, Action.EDIT, plan.project)
+    if secret is None:
+        return
+    if not secret:
+        PlanSecret.objects.filter(plan=plan).delete()
+        return
+    _check(secret)
+    values = {"ciphertext": encrypt(secret), "changed_by": by.user}
+    PlanSecret.objects.update_or_create(plan=plan, defaults=values)
+
+
+def _check(secret: str) -> None:
+    # Never with the secret in the sentence: it would be shown, and kept in logs.
+    if len(secret) > MAX_SECRET_LENGTH:
+        raise InvalidFields({"secret": f"At most {MAX_SECRET_LENGTH:,} characters."})
+    if any(ch < " " or ch == "\x7f" for ch in secret):
+        raise InvalidFields({"secret": "It has a line end or another control character."})
+
+
+def order_secrets(*, run_id: int) -> dict[str, dict[str, str]]:
+    """What a launcher adds to the order of a run's shard: {} where there is nothing to add.
+
+    Raises Refused where a secret is stored that no key reads.
+    """
+    run = Run.objects.only("snapshot", "test").get(pk=run_id)
+    if run.snapshot["plan"].get("auth", {}).get("kind", AuthKind.NONE) == AuthKind.NONE:
+        return {}
+    stored = PlanSecret.objects.filter(plan__versions__tests__runs=run_id).first()
+    return {"secrets": {"auth": decrypt(stored.ciphertext)}} if stored else {}
+
+
+def require_secret(version: PlanVersion) -> None:
+    """Raises Refused where the plan sends credentials and nobody has given their secret."""
+    sends_credentials = version.value().auth.kind != AuthKind.NONE
+    if sends_credentials and not PlanSecret.objects.filter(plan=version.plan_id).exists():
+        raise Refused(f"{version.plan} sends credentials; edit it and enter their secret first.")
+
+
+def rotate_secrets() -> int:
+    """Encrypt every stored secret under the first key; how many there are."""
+    stored = list(PlanSecret.objects.all())
+    for each in stored:
+        # By update: changed_at says when a person changed it.
+        PlanSecret.objects.filter(pk=each.pk, ciphertext=each.ciphertext).update(
+            ciphertext=encrypt_anew(each.ciphertext)
+        )
+    return len(stored)

@@ -1,0 +1,108 @@
+"""Sessions and credentials of a plan: read whole or refused in words."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan import Plan
+from campaigns.domain.session import PLAIN_SESSION, ThinkKind, ThinkTime
+
+STEP = {"method": "GET", "path": "/"}
+CLOSED = {"model": "closed", "connections": 2, "requests": 10}
+WINDOW = {"model": "window", "low": 1, "high": 2, "requests": 10}
+OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
+
+
+def read(**given):
+    return Plan.from_json({"steps": [STEP], "load": CLOSED} | given)
+
+
+def faults(**given):
+    with pytest.raises(InvalidPlan) as refusal:
+        read(**given)
+    return refusal.value.errors
+
+
+def test_a_plan_without_a_session_is_as_it_was():
+    assert read().session == PLAIN_SESSION
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"session": {"calls_per_connection": 5, "burst_length": 5, "first_call_alone": False}},
+        {"session": {"think_time": {"kind": "constant", "mean_s": 0.5}, "cookies": True}},
+        {"session": {"think_time": {"kind": "uniform", "min_s": 1, "max_s": 3}}},
+        {"session": {"think_time": {"kind": "exponential", "mean_s": 2}, "calls_per_session": 3}},
+        {"auth": {"kind": "basic", "user": "ann"}},
+        {"auth": {"kind": "bearer"}},
+    ],
+)
+def test_it_survives_being_stored(given):
+    plan = read(**given)
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def think(**fields):
+    return {"session": {"think_time": fields}}
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"session": {"connections_per_session": 4}}, "session.connections_per_session", "empty"),
+        ({"session": {"calls_per_connection": -1}}, "session.calls_per_connection", "outside"),
+        (
+            {"session": {"calls_per_connection": 2, "burst_length": 3}},
+            "session.burst_length",
+            "ends after 2 calls",
+        ),
+        ({"session": {"cookies": "yes"}}, "session.cookies", "true or false"),
+        (think(kind="constant"), "session.think_time.mean_s", "how long"),
+        (think(kind="uniform", min_s=3, max_s=1), "session.think_time.max_s", "above"),
+        (think(kind="constant", mean_s=1, max_s=1), "session.think_time.min_s", "no use"),
+        (think(kind="none", mean_s=1), "session.think_time.mean_s", "no use"),
+        (think(kind="sometimes"), "session.think_time.kind", "Choose one of"),
+        (
+            think(kind="constant", mean_s=1) | {"load": OPEN},
+            "session.think_time.kind",
+            "when they are due",
+        ),
+        (
+            {"session": {"calls_per_session": 2}, "load": OPEN},
+            "session.calls_per_session",
+            "Choose closed",
+        ),
+        (
+            {"session": {"cookies": True}, "load": WINDOW},
+            "session.cookies",
+            "one call on each connection",
+        ),
+        ({"auth": {"kind": "basic"}}, "auth.user", "user's name"),
+        ({"auth": {"kind": "basic", "user": "a:b"}}, "auth.user", "no colon"),
+        ({"auth": {"kind": "bearer", "user": "ann"}}, "auth.user", "no user"),
+        ({"auth": {"kind": "bearer", "secret": "s"}}, "auth.secret", "no part of a plan"),
+        (
+            {
+                "auth": {"kind": "bearer"},
+                "steps": [STEP | {"headers": [["authorization", "x"]]}],
+            },
+            "auth.kind",
+            "already",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(given, field, words):
+    assert words in faults(**given)[field]
+
+
+def test_think_times_are_drawn_as_they_are_named():
+    assert ThinkTime(ThinkKind.CONSTANT, mean_s=2).drawn_s(0.9) == 2
+    assert ThinkTime(ThinkKind.UNIFORM, min_s=1, max_s=3).drawn_s(0.5) == 2
+    exponential = ThinkTime(ThinkKind.EXPONENTIAL, mean_s=2)
+    draws = [exponential.drawn_s((k + 0.5) / 10_000) for k in range(10_000)]
+    assert sum(draws) / len(draws) == pytest.approx(2, rel=0.01)
+
+
+def test_a_plan_with_an_exchange_has_no_use_for_them():
+    exchange = {"steps": [], "exchange": {"path": "/"}, "auth": {"kind": "bearer"}}
+    assert "HTTP steps" in faults(**exchange)["auth"]

@@ -1,0 +1,47 @@
+"""Sessions and credentials on the command line."""
+
+import pytest
+
+from tests.injector.servers import OK_REPLY, always, scripted
+from workers.injector import cli
+
+
+def order(*options: str):
+    return cli.make_order(cli.make_parser().parse_args(["http://127.0.0.1:1/", *options]))
+
+
+@pytest.mark.parametrize(
+    ("text", "think"),
+    [
+        ("0.5", {"kind": "constant", "mean_s": 0.5}),
+        ("1-3", {"kind": "uniform", "min_s": 1.0, "max_s": 3.0}),
+        ("~2", {"kind": "exponential", "mean_s": 2.0}),
+    ],
+)
+def test_think_times_are_written_in_three_ways(text, think):
+    assert order("--think-time", text)["plan"]["session"]["think_time"] == think
+
+
+def test_a_wrong_think_time_is_refused_with_an_example(capsys):
+    assert cli.main(["http://127.0.0.1:1/", "--think-time", "soon"]) == cli.REFUSED
+    assert "write 0.5, 1-3 or ~2" in capsys.readouterr().err
+
+
+def test_a_secret_comes_from_a_file_only(tmp_path, capsys):
+    secret = tmp_path / "token"
+    secret.write_text("abc.def\n")
+    with scripted(always(OK_REPLY)) as server:
+        address = f"http://127.0.0.1:{server.port}/"
+        options = ["--bearer", "--secret-file", str(secret), "--requests", "2"]
+        assert cli.main([address, *options]) == cli.OK
+    assert all(b"Authorization: Bearer abc.def" in request for request in server.requests)
+    assert "abc.def" not in "".join(capsys.readouterr())
+    assert cli.main([address, "--bearer"]) == cli.REFUSED
+
+
+def test_calls_and_cookies_reach_the_plan():
+    session = order("--calls-per-connection", "4", "--calls-per-session", "8", "--cookies")["plan"][
+        "session"
+    ]
+    assert (session["calls_per_connection"], session["calls_per_session"]) == (4, 8)
+    assert session["cookies"] is True

@@ -1,0 +1,53 @@
+"""A jar keeps and sends cookies as RFC 6265 says."""
+
+import pytest
+
+from workers.injector.cookies import MAX_COOKIES, CookieJar
+
+
+def jar(*cookies: str, host: str = "shop.test", is_tls: bool = False, path: str = "/a/b"):
+    made = CookieJar(host, is_tls)
+    made.take(tuple(("Set-Cookie", cookie) for cookie in cookies), path)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("cookie", "path", "sent"),
+    [
+        ("id=1", "/a/c", "id=1"),
+        ("id=1", "/other", ""),
+        ("id=1; Path=/", "/other", "id=1"),
+        ("id=1; Path=/a", "/ab", ""),
+        ("id=1; Path=/a", "/a?x=1", "id=1"),
+        ("id=1; Path=/; Secure", "/", ""),
+        ("id=1; Path=/; Max-Age=0", "/", ""),
+        ("id=1; Path=/; Max-Age=60", "/", "id=1"),
+        ("id=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT", "/", ""),
+        ("id=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Max-Age=9", "/", "id=1"),
+        ("id=1; Path=/; Expires=nonsense", "/", "id=1"),
+        ("id=1; Path=/; Domain=shop.test", "/", "id=1"),
+        ("id=1; Path=/; Domain=.test", "/", "id=1"),
+        ("id=1; Path=/; Domain=evil.test", "/", ""),
+        ('id="a=b"; Path=/', "/", 'id="a=b"'),
+        ("no equals sign", "/a/c", ""),
+        ("=nameless", "/a/c", ""),
+        ("id=; Path=/", "/", "id="),
+        ("id=" + "x" * 5000, "/a/c", ""),
+    ],
+)
+def test_one_cookie(cookie, path, sent):
+    assert jar(cookie).header(path) == sent
+
+
+def test_a_secure_cookie_goes_over_tls():
+    assert jar("id=1; Path=/; Secure", is_tls=True).header("/") == "id=1"
+
+
+def test_a_later_value_replaces_an_earlier_and_longer_paths_come_first():
+    kept = jar("id=1; Path=/", "id=2; Path=/", "id=3; Path=/a")
+    assert kept.header("/a/b") == "id=3; id=2"
+
+
+def test_a_server_cannot_fill_the_memory():
+    kept = jar(*(f"c{number}=1; Path=/" for number in range(1000)))
+    assert kept.header("/").count("=") == MAX_COOKIES

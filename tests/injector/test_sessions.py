@@ -1,0 +1,201 @@
+"""What a simulated user does on the wire: calls, pauses, cookies, credentials."""
+
+import base64
+import time
+from itertools import pairwise
+
+import pytest
+
+from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, scripted
+from workers.injector.order import Order, Refusal
+
+SEQUENTIAL = {"model": "sequential", "requests": 6}
+
+
+def timed(arrivals: list[float]):
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            arrivals.append(time.monotonic())
+            sock.sendall(OK_REPLY)
+
+    return script
+
+
+def session(**fields):
+    return {"session": fields}
+
+
+def test_a_connection_ends_after_its_calls_and_says_so_in_the_last():
+    with scripted(always(OK_REPLY)) as server:
+        total = measure(server.port, load=closed(7), plan=session(calls_per_connection=3)).total
+    assert (total.count("ok"), server.n_connections) == (7, 3)
+    says_close = [b"Connection: close" in request for request in server.requests]
+    assert says_close == [False, False, True, False, False, True, False]
+    assert total.timing("connect").n == 3
+    assert total.count("bytes_sent") == sum(map(len, server.requests))
+
+
+def test_one_call_on_a_connection_is_a_new_connection_for_each():
+    with scripted(always(OK_REPLY)) as server:
+        measure(server.port, load=closed(5, 2), plan=session(calls_per_connection=1))
+    assert server.n_connections == 5
+
+
+def test_calls_are_counted_anew_where_the_server_closed_meanwhile():
+    def two_replies_each(sock, server):
+        for _ in range(2):
+            server.read_request(sock)
+            sock.sendall(OK_REPLY)
+
+    with scripted(two_replies_each) as server:
+        total = measure(server.port, load=closed(6), plan=session(calls_per_connection=3)).total
+    assert (total.count("ok"), total.errors) == (6, {})
+
+
+@pytest.mark.parametrize(
+    "think", [{"kind": "constant", "mean_s": 0.1}, {"kind": "uniform", "min_s": 0.1, "max_s": 0.11}]
+)
+def test_think_time_lies_between_requests_and_in_no_measured_time(think):
+    arrivals: list[float] = []
+    with scripted(timed(arrivals)) as server:
+        plan = session(think_time=think)
+        total = measure(server.port, load=SEQUENTIAL, plan=plan).total
+    gaps = [after - before for before, after in pairwise(arrivals)]
+    assert len(gaps) == 5
+    assert all(gap >= 0.099 for gap in gaps)
+    assert total.timing("response").percentile_us(50_000) < 50_000
+    assert server.n_connections == 1
+
+
+def test_think_time_lies_between_bursts_where_there_are_any():
+    arrivals: list[float] = []
+    think = {"kind": "constant", "mean_s": 0.2}
+    with scripted(timed(arrivals)) as server:
+        measure(server.port, load=SEQUENTIAL, plan=session(think_time=think, burst_length=3))
+    gaps = [after - before for before, after in pairwise(arrivals)]
+    assert [gap > 0.15 for gap in gaps] == [False, False, True, False, False]
+
+
+def test_exponential_think_times_differ_and_have_their_mean():
+    arrivals: list[float] = []
+    load = {"model": "sequential", "requests": 60}
+    with scripted(timed(arrivals)) as server:
+        think = {"kind": "exponential", "mean_s": 0.02}
+        measure(server.port, load=load, plan=session(think_time=think), seed=3)
+    mean = (arrivals[-1] - arrivals[0]) / 59
+    assert 0.012 < mean < 0.04
+
+
+def test_a_run_ends_on_time_though_its_users_think_longer():
+    load = {"model": "closed", "connections": 3, "duration_s": 0.4}
+    with scripted(always(OK_REPLY)) as server:
+        began = time.monotonic()
+        plan = session(think_time={"kind": "constant", "mean_s": 30})
+        total = measure(server.port, load=load, plan=plan).total
+    assert time.monotonic() - began < 2
+    assert total.count("ok") == 3
+
+
+def test_a_warm_up_of_thinkers_takes_nothing_from_the_measured_requests():
+    with scripted(always(OK_REPLY)) as server:
+        plan = session(think_time={"kind": "constant", "mean_s": 0.3})
+        result = measure(server.port, load=closed(4, 2), plan=plan, warm_up_s=1)
+    assert result.total.count("ok") == 4
+
+
+def test_a_server_that_closes_while_the_user_thinks_is_nobodys_failure():
+    def one_reply_each(sock, server):
+        server.read_request(sock)
+        sock.sendall(OK_REPLY)
+
+    with scripted(one_reply_each) as server:
+        plan = session(think_time={"kind": "constant", "mean_s": 0.05})
+        total = measure(server.port, load=SEQUENTIAL, plan=plan).total
+    assert (total.count("ok"), total.errors, server.n_connections) == (6, {}, 6)
+
+
+def counting_visits(sock, server):
+    """A cookie that counts: each reply sets what the next request has to bring."""
+    while (request := server.read_request(sock)) is not None:
+        cookie = next((x for x in request.split(b"\r\n") if x.startswith(b"Cookie: ")), b"")
+        visits = int(cookie.rpartition(b"visits=")[2].split(b";")[0] or 0) + 1
+        head = b"HTTP/1.1 200 OK\r\nSet-Cookie: visits=%d; Path=/\r\n" % visits
+        sock.sendall(head + b"Content-Length: 2\r\n\r\nok")
+
+
+def visits_of(server) -> list[int]:
+    return [
+        int(request.rpartition(b"visits=")[2].split(b"\r\n")[0]) if b"visits=" in request else 0
+        for request in server.requests
+    ]
+
+
+def test_each_session_has_its_own_cookies_and_bytes_are_counted_as_sent():
+    with scripted(counting_visits) as server:
+        total = measure(server.port, load=closed(20, 2), plan=session(cookies=True)).total
+    assert total.count("bytes_sent") == sum(map(len, server.requests))
+    seen = visits_of(server)
+    assert seen.count(0) == 2
+    assert all(seen.count(visits) <= 2 for visits in seen)
+
+
+def test_a_new_session_begins_without_cookies_on_a_new_connection():
+    with scripted(counting_visits) as server:
+        plan = session(cookies=True, calls_per_session=3)
+        measure(server.port, load=closed(7), plan=plan)
+    assert visits_of(server) == [0, 1, 2, 0, 1, 2, 0]
+    assert server.n_connections == 3
+
+
+def test_without_cookies_none_are_sent_back():
+    with scripted(counting_visits) as server:
+        measure(server.port, load=closed(5))
+    assert visits_of(server) == [0] * 5
+
+
+def test_each_session_goes_through_the_steps_in_order():
+    steps = [{"path": f"/{name}"} for name in "abc"]
+    with scripted(always(OK_REPLY)) as server:
+        plan = session(calls_per_session=3)
+        measure(server.port, steps=steps, load=closed(7), plan=plan)
+    paths = [request.split()[1].decode() for request in server.requests]
+    assert paths == ["/a", "/b", "/c", "/a", "/b", "/c", "/a"]
+    assert server.n_connections == 3
+
+
+@pytest.mark.parametrize(
+    ("auth", "header"),
+    [
+        (
+            {"kind": "basic", "user": "ann"},
+            b"Authorization: Basic " + base64.b64encode("ann:pässword".encode()),
+        ),
+        ({"kind": "bearer"}, b"Authorization: Bearer abc.def"),
+    ],
+)
+def test_credentials_are_sent_with_every_request(auth, header):
+    secret = "pässword" if auth["kind"] == "basic" else "abc.def"
+    with scripted(always(OK_REPLY)) as server:
+        measure(server.port, load=closed(3), plan={"auth": auth}, secrets={"auth": secret})
+    assert all(header in request for request in server.requests)
+
+
+def test_credentials_without_a_secret_are_refused_before_anything_is_sent():
+    with (
+        scripted(always(OK_REPLY)) as server,
+        pytest.raises(Refusal, match="no secret is stored"),
+    ):
+        measure(server.port, plan={"auth": {"kind": "bearer"}})
+    assert server.n_connections == 0
+
+
+def test_a_token_that_would_split_the_header_is_refused():
+    with pytest.raises(Refusal, match="printable ASCII"):
+        measure(9, plan={"auth": {"kind": "bearer"}}, secrets={"auth": "a\r\nX-Evil: 1"})
+
+
+def test_an_order_does_not_show_its_secret():
+    plan = {"auth": {"kind": "bearer"}}
+    order = Order.from_json(make_order(9, plan=plan, secrets={"auth": "hidden-token"}))
+    assert order.secret == "hidden-token"
+    assert "hidden-token" not in repr(order)

@@ -1,0 +1,86 @@
+"""Sessions and credentials in the form and on the page of a plan."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.presets import PRESETS
+from campaigns.forms.plans import initial_of
+from campaigns.models import PlanVersion
+from tests.factories import make_plan, plan_spec
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def as_editor(client, project, bob):
+    client.force_login(bob)
+    return client
+
+
+def save(client, project, **fields):
+    data = {**initial_of(PRESETS["ab"].name, PRESETS["ab"].spec), **fields}
+    return client.post(reverse("plan-new", args=[project.pk]), data)
+
+
+FIELDS = {
+    "calls_per_connection": "10",
+    "calls_per_session": "5",
+    "cookies": "on",
+    "think_kind": "uniform",
+    "think_min_s": "0.5",
+    "think_max_s": "2",
+    "burst_length": "3",
+    "auth_kind": "basic",
+    "auth_user": "ann",
+    "secret": "s3cret",
+}
+
+
+def test_all_of_it_is_stored_and_comes_back_into_the_form(as_editor, project):
+    save(as_editor, project, **FIELDS)
+    version = PlanVersion.objects.get()
+    session = version.spec["session"]
+    assert (session["calls_per_connection"], session["calls_per_session"]) == (10, 5)
+    assert session["think_time"] == {"kind": "uniform", "mean_s": 0, "min_s": 0.5, "max_s": 2}
+    assert version.spec["auth"] == {"kind": "basic", "user": "ann"}
+    again = initial_of("again", version.value().to_json())
+    as_editor.post(reverse("plan-edit", args=[version.plan_id]), again)
+    assert PlanVersion.objects.count() == 1
+
+
+def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, project):
+    save(as_editor, project, **FIELDS)
+    address = reverse("plan-detail", args=[PlanVersion.objects.get().plan_id])
+    page = as_editor.get(address).content.decode()
+    for words in (
+        "0.5 to 2 s between bursts",
+        "3 requests",
+        "kept by each session",
+        "user ann and a password; secret stored",
+    ):
+        assert words in page
+    missing = make_plan(project, spec=plan_spec() | {"auth": {"kind": "bearer"}})
+    page = as_editor.get(reverse("plan-detail", args=[missing.plan_id])).content.decode()
+    assert "no secret stored yet" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"think_kind": "constant"}, "think_mean_s"),
+        ({"think_kind": "constant", "think_mean_s": "a while"}, "think_mean_s"),
+        ({"think_kind": "uniform", "think_min_s": "2", "think_max_s": "1"}, "think_max_s"),
+        ({"auth_kind": "basic"}, "auth_user"),
+        ({"calls_per_connection": "2", "burst_length": "3"}, "burst_length"),
+        ({"auth_kind": "bearer", "secret": "two\nlines"}, "secret"),
+        ({"auth_kind": "bearer", "headers": "Authorization: x"}, "auth_kind"),
+    ],
+)
+def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
+    answer = save(as_editor, project, **fields)
+    assert set(answer.context["form"].errors) == {wrong}
+
+
+def test_fields_of_another_think_time_are_ignored(as_editor, project):
+    save(as_editor, project, think_kind="constant", think_mean_s="1", think_min_s="x")
+    assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1

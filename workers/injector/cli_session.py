@@ -1,0 +1,83 @@
+"""Options of the command line for sessions and credentials."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+
+def add_session_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("sessions", "what one connection and one user do")
+    add = group.add_argument
+    add(
+        "--calls-per-connection",
+        type=int,
+        metavar="N",
+        default=0,
+        help="close a kept connection after N requests (0: when the server does)",
+    )
+    add(
+        "--calls-per-session",
+        type=int,
+        metavar="N",
+        help="after N requests a user begins anew: new connection, no cookies (never)",
+    )
+    add(
+        "--think-time",
+        metavar="S|S-S|~S",
+        help="pause between requests, s: always S, even between two, exponential of mean S (0)",
+    )
+    add(
+        "--burst-length",
+        type=int,
+        metavar="N",
+        default=1,
+        help="N requests between two pauses (1)",
+    )
+    add("--cookies", action="store_true", help="keep the cookies of each session (off)")
+    kinds = group.add_mutually_exclusive_group()
+    kinds.add_argument("--basic", metavar="USER", help="send this user and the secret as password")
+    kinds.add_argument("--bearer", action="store_true", help="send the secret as bearer token")
+    add(
+        "--secret-file",
+        metavar="FILE",
+        help="file of the password or token; not an option itself, which everybody could read",
+    )
+
+
+def session_of(options: argparse.Namespace) -> dict[str, Any]:
+    """The plan's fields that the options describe. Raises ValueError."""
+    auth: dict[str, Any] = {"kind": "bearer"} if options.bearer else {}
+    if options.basic is not None:
+        auth = {"kind": "basic", "user": options.basic}
+    return {
+        "session": {
+            "calls_per_connection": options.calls_per_connection,
+            "calls_per_session": options.calls_per_session,
+            "think_time": _read_think_time(options.think_time),
+            "burst_length": options.burst_length,
+            "cookies": options.cookies,
+        },
+        "auth": auth,
+    }
+
+
+def read_secrets(options: argparse.Namespace) -> dict[str, str]:
+    """The order's secrets, from a file. Raises OSError, ValueError."""
+    wants_one = options.bearer or options.basic is not None
+    if wants_one != bool(options.secret_file):
+        raise ValueError("--basic and --bearer go together with --secret-file.")
+    return {"auth": Path(options.secret_file).read_text().rstrip("\r\n")} if wants_one else {}
+
+
+def _read_think_time(text: str | None) -> dict[str, Any]:
+    if not text:
+        return {}
+    try:
+        if text.startswith("~"):
+            return {"kind": "exponential", "mean_s": float(text[1:])}
+        low, dash, high = text.partition("-")
+        if dash:
+            return {"kind": "uniform", "min_s": float(low), "max_s": float(high)}
+        return {"kind": "constant", "mean_s": float(text)}
+    except ValueError:
+        raise ValueError(f"--think-time {text!r}: write 0.5, 1-3 or ~2 (seconds).") from None

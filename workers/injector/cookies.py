@@ -1,0 +1,101 @@
+"""The cookies of one session: taken from Set-Cookie, sent back where RFC 6265 says so.
+
+One origin only: a Domain attribute of another host drops the cookie, as a browser would.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from workers.injector.connection import NS, now
+
+MAX_COOKIES = 50
+MAX_COOKIE_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class _Cookie:
+    value: str
+    is_secure: bool
+    expires_ns: int | None
+
+
+class CookieJar:
+    def __init__(self, host: str, is_tls: bool):
+        self._host = host.lower()
+        self._is_tls = is_tls
+        self._cookies: dict[tuple[str, str], _Cookie] = {}  # by path and name
+
+    def clear(self) -> None:
+        self._cookies.clear()
+
+    def take(self, headers: tuple[tuple[str, str], ...], request_path: str) -> None:
+        """Keep what a reply sets; beyond MAX_COOKIES the oldest leaves."""
+        for name, value in headers:
+            if name.lower() == "set-cookie" and len(value) <= MAX_COOKIE_BYTES:
+                self._set(value, request_path)
+
+    def _set(self, text: str, request_path: str) -> None:
+        pair, *rest = text.split(";")
+        name, equals, value = pair.partition("=")
+        name = name.strip()
+        attributes = _attributes(rest)
+        if not equals or not name or not self._is_own(attributes.get("domain", "")):
+            return
+        path = attributes.get("path", "")
+        path = path if path.startswith("/") else _default_path(request_path)
+        key = (path, name)
+        self._cookies.pop(key, None)
+        left_s = _seconds_left(attributes)
+        if left_s is not None and left_s <= 0:
+            return
+        expires_ns = None if left_s is None else now() + int(left_s * NS)
+        self._cookies[key] = _Cookie(value.strip(), "secure" in attributes, expires_ns)
+        if len(self._cookies) > MAX_COOKIES:
+            del self._cookies[next(iter(self._cookies))]
+
+    def _is_own(self, domain: str) -> bool:
+        domain = domain.lower().lstrip(".")
+        return not domain or self._host == domain or self._host.endswith("." + domain)
+
+    def header(self, request_path: str) -> str:
+        """The value of the Cookie header for a path, longest paths first; "" without cookies."""
+        if not self._cookies:
+            return ""
+        instant, path = now(), request_path.partition("?")[0]
+        fitting = [
+            (len(under), f"{name}={cookie.value}")
+            for (under, name), cookie in self._cookies.items()
+            if _lies_under(path, under)
+            and (self._is_tls or not cookie.is_secure)
+            and (cookie.expires_ns is None or cookie.expires_ns > instant)
+        ]
+        return "; ".join(text for _, text in sorted(fitting, key=lambda each: -each[0]))
+
+
+def _attributes(texts: list[str]) -> dict[str, str]:
+    pairs = (text.partition("=") for text in texts)
+    return {name.strip().lower(): value.strip() for name, _, value in pairs}
+
+
+def _default_path(request_path: str) -> str:
+    folder = request_path.partition("?")[0].rpartition("/")[0]
+    return folder or "/"
+
+
+def _lies_under(path: str, under: str) -> bool:
+    return path == under or path.startswith(under if under.endswith("/") else under + "/")
+
+
+def _seconds_left(attributes: dict[str, str]) -> float | None:
+    """Until the cookie expires; None: with its session. Max-Age goes before Expires."""
+    age = attributes.get("max-age", "")
+    if age.lstrip("-").isdigit() and len(age) < 12:
+        return float(age)
+    try:
+        expires = parsedate_to_datetime(attributes["expires"])
+    except (KeyError, ValueError, TypeError):
+        return None
+    if expires.tzinfo is None:
+        expires = expires.replace(tzinfo=UTC)
+    return (expires - datetime.now(UTC)).total_seconds()

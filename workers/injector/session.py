@@ -1,0 +1,225 @@
+"""A worker that plays a user: calls on a connection, pauses, cookies, steps in an own order.
+
+Plans without any of this have plain workers, so that their hot path knows nothing of it.
+"""
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import gevent
+
+from campaigns.domain.arrivals import Shard
+from campaigns.domain.plan import Plan, Step
+from campaigns.domain.session import PLAIN_SESSION, ThinkKind
+from campaigns.domain.step_order import draw
+from workers.injector.attempt import Request, Worker
+from workers.injector.connection import NS, Dialler, now
+from workers.injector.cookies import CookieJar
+from workers.injector.http1 import Head
+from workers.injector.order import Order
+from workers.injector.reply import ReplyReader
+
+_NEVER = 1 << 62
+_THOUGHT = "thought"
+_THINK_STREAM = 0x7468696E6B
+
+
+class Script:
+    """What the session workers of one engine share: the plan, the requests, when to stop."""
+
+    def __init__(self, order: Order, requests: list[Request], make_bytes: Any):
+        self.plan: Plan = order.plan
+        self.session = order.plan.session
+        self.requests = requests
+        self.seed = order.seed
+        self.endpoint = order.endpoint
+        self.make_bytes = make_bytes
+        self.is_stopped = False
+        self._shard: Shard = order.shard
+        self._numbers = itertools.count()
+        self._zero_ns = self._end_ns = _NEVER
+
+    def begin(self, zero_ns: int, end_ns: int | None) -> None:
+        self._zero_ns, self._end_ns = zero_ns, end_ns or _NEVER
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+    def boundary_after(self, instant: int) -> int:
+        """The end of the stretch that `instant` lies in: of the warm-up or of the run."""
+        return self._zero_ns if instant < self._zero_ns else self._end_ns
+
+    def next_number(self) -> int:
+        """A number that no other worker of the run has, whatever shard it is in."""
+        return next(self._numbers) * self._shard.count + self._shard.index
+
+    def make_worker(self, dialler: Dialler, keeps: bool) -> "SessionWorker":
+        return SessionWorker(self, dialler, keeps)
+
+
+def is_plain(plan: Plan) -> bool:
+    """Whether plain workers do: nothing is arranged between calls, nothing kept from replies."""
+    return plan.session == PLAIN_SESSION
+
+
+class Call(Request):
+    """A step as one worker sends it: shares what replies teach, has bytes of its own."""
+
+    __slots__ = ("_base_size", "index", "keeps_reply", "reader")
+
+    def __init__(self, shared: Request, index: int, keeps_reply: bool):
+        super().__init__(shared.plan, shared.step, shared.data, shared.recorder)
+        self.index = index
+        self.keeps_reply = keeps_reply
+        self.reader: ReplyReader | None = None
+        self.memo = shared.memo
+        self._base_size = shared.size_bytes
+        if not keeps_reply:
+            self.simple = shared.simple
+        self.record = self._record
+
+    def send_next(self, data: bytes) -> None:
+        self.data, self.size_bytes, self.reader = data, len(data), None
+
+    def make_reader(self) -> ReplyReader:
+        self.reader = super().make_reader()
+        return self.reader
+
+    def remember(self, first: bytes, head: Head) -> None:
+        """A head that sets a cookie must be read each time."""
+        if not self.keeps_reply or all(name.lower() != "set-cookie" for name, _ in head.headers):
+            super().remember(first, head)
+
+    def _record(self, marks: tuple[int, ...]) -> None:
+        recorder, zero_ns = self.recorder, self.recorder.zero_ns
+        if not marks[0] < zero_ns <= marks[6]:
+            recorder.extra_sent_bytes += self.size_bytes - self._base_size
+        recorder.record(marks)
+
+
+class SessionWorker(Worker):
+    """See the module. The driver's request is what is sent, unless sessions have own orders."""
+
+    __slots__ = (
+        "_calls", "_in_burst", "_in_session", "_jar", "_n_connection", "_number",
+        "_position", "_script", "_think_until", "_thoughts",
+    )  # fmt: skip
+
+    def __init__(self, script: Script, dialler: Dialler, keeps: bool):
+        super().__init__(dialler, keeps)
+        self._script = script
+        self._number = script.next_number()
+        self._calls: dict[int, Call] = {}
+        self._jar = _make_jar(script)
+        self._position = self._in_session = self._in_burst = self._n_connection = 0
+        self._thoughts = itertools.count()
+        self._think_until = 0
+
+    def attempt(self, request: Request, intended: int, start: int) -> float | None:
+        """One call, after the pause that is due; None too where the run ended in the pause."""
+        if self._think_until > start:
+            if not self._think():
+                return None
+            intended = start = now()
+        # Before its call's bytes are replaced by those of the next one.
+        self.settle()
+        call = self._next_call(request)
+        if self.connection is None:
+            self._n_connection = 0
+        is_last = self._is_last_on_connection()
+        call.send_next(self._bytes_of(call, is_last))
+        connection = self.connection
+        pause_s = super().attempt(call, intended, start)
+        if self.connection is not connection:
+            self._n_connection = 0
+        self._note(call, is_last)
+        return pause_s
+
+    # --- what is sent ----------------------------------------------------------------------------
+    def _next_call(self, request: Request) -> Call:
+        script = self._script
+        index = request.recorder.step
+        if script.plan.keeps_sessions:
+            n_steps = len(script.requests)
+            seed = script.seed + self._number
+            index = script.plan.order.step_at(self._position, n_steps, seed)
+            self._position += 1
+        call = self._calls.get(index)
+        if call is None:
+            keeps_reply = self._jar is not None
+            call = self._calls[index] = Call(script.requests[index], index, keeps_reply)
+        return call
+
+    def _bytes_of(self, call: Call, is_last: bool) -> bytes:
+        cookies = self._jar.header(call.step.path) if self._jar is not None else ""
+        if not cookies and not is_last:
+            return self._script.requests[call.index].data
+        step = with_cookies(call.step, cookies) if cookies else call.step
+        return self._script.make_bytes(step, is_last)
+
+    def _is_last_on_connection(self) -> bool:
+        most = self._script.session.calls_per_connection
+        return self.keeps and 0 < most <= self._n_connection + 1
+
+    # --- what follows from a reply ---------------------------------------------------------------
+    def _note(self, call: Call, is_last: bool) -> None:
+        if self._jar is not None and call.reader is not None and call.reader.head is not None:
+            self._jar.take(call.reader.head.headers, call.step.path)
+        self._n_connection += 1
+        if is_last and self.connection is not None:
+            self._retire(self.connection)
+        self._end_session_if_due()
+        self._end_burst_if_due()
+
+    def _end_session_if_due(self) -> None:
+        self._in_session += 1
+        if self._in_session != self._script.session.calls_per_session:
+            return
+        self._in_session = self._position = 0
+        if self._jar is not None:
+            self._jar.clear()
+        if self.connection is not None:
+            self._retire(self.connection)
+
+    def _end_burst_if_due(self) -> None:
+        session = self._script.session
+        self._in_burst += 1
+        if self._in_burst < session.burst_length or session.think_time.kind == ThinkKind.NONE:
+            return
+        self._in_burst = 0
+        stream = self._script.seed ^ _THINK_STREAM
+        share = draw(stream + self._number, next(self._thoughts)) / (1 << 64)
+        self._think_until = now() + int(session.think_time.drawn_s(min(share, 1 - 2**-53)) * NS)
+
+    # --- pauses ----------------------------------------------------------------------------------
+    def _think(self) -> bool:
+        """Pause; False where the warm-up or the run ended meanwhile, and nothing is to be sent."""
+        boundary = self._script.boundary_after(now())
+        wake = min(self._think_until, boundary)
+        timer = gevent.get_hub().loop.timer(max(0.0, (wake - now()) / NS))
+        timer.start(self.switch, _THOUGHT)
+        try:
+            while self._to_hub() != _THOUGHT:
+                if self.connection is not None:
+                    self.leave_idle()
+        finally:
+            timer.stop()
+            timer.close()
+        is_cut_short = wake < self._think_until
+        if not is_cut_short:
+            self._think_until = 0
+        return not self._script.is_stopped and not is_cut_short
+
+
+def _make_jar(script: Script) -> CookieJar | None:
+    if not script.session.cookies:
+        return None
+    return CookieJar(script.endpoint.host, script.endpoint.is_tls)
+
+
+def with_cookies(step: Step, cookies: str) -> Step:
+    """The step with one Cookie header: its own, if it has one, and the jar's."""
+    own = [value for name, value in step.headers if name.lower() == "cookie"]
+    others = tuple(pair for pair in step.headers if pair[0].lower() != "cookie")
+    return replace(step, headers=(*others, ("Cookie", "; ".join([*own, cookies]))))
