@@ -154,3 +154,14 @@ def test_too_few_ports_are_a_refusal(monkeypatch):
     with pytest.raises(Refusal, match="has 20") as refusal:
         measure(9, load={"model": "closed", "connections": 21, "requests": 21})
     assert refusal.value.kind == "client_ports"
+
+
+def test_a_wall_clock_that_steps_back_changes_no_duration(monkeypatch):
+    clock = iter(range(10**9, 0, -3600))
+    monkeypatch.setattr(time, "time", lambda: float(next(clock)))
+    load = {"model": "closed", "connections": 1, "requests": 5}
+    with scripted(Arrivals(service_s=0.1)) as server:
+        result = measure(server.port, load=load)
+    response = result.total.timing("response")
+    assert (response.n, response.min_us >= 100_000, response.max_us < 400_000) == (5, True, True)
+    assert 0.5 <= result.duration_s < 2

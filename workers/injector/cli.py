@@ -14,6 +14,7 @@ from campaigns.domain.snapshot import Second, Total
 from campaigns.domain.thresholds import parse_rule
 from workers.injector.cli_load import add_load_options, make_load
 from workers.injector.cli_session import add_session_options, read_secrets, session_of
+from workers.injector.hlog import hlog_lines
 from workers.injector.local_run import run_here, run_processes
 from workers.injector.order import PROTOCOL, Refusal
 from workers.injector.report import REPORTS
@@ -38,6 +39,9 @@ _THRESHOLD = (
 )
 
 
+_ALLOW = "one more network to send to (loopback and private networks)"
+
+
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m workers.injector",
@@ -49,23 +53,26 @@ def make_parser() -> argparse.ArgumentParser:
     add("url", help="http:// or https:// address of the request")
     add_load_options(parser)
     add_session_options(parser)
-    add("--warm-up", type=int, metavar="S", default=0, help="send for S seconds uncounted (0)")
+    add("--warm-up", type=int, metavar="S", default=0, help="load sent before, uncounted, s (0)")
     modes = parser.add_mutually_exclusive_group()
     for flag, mode, words in (
-        ("--keep-alive", ConnectionMode.KEEP_ALIVE, "reuse connections (default)"),
-        ("--new-connection", ConnectionMode.NEW, "a new connection for every request"),
-        ("--resume", ConnectionMode.RESUMED, "the same, resuming the TLS session"),
+        ("--keep-alive", ConnectionMode.KEEP_ALIVE, "reuse connections (on)"),
+        ("--new-connection", ConnectionMode.NEW, "a new connection for every request (off)"),
+        ("--resume", ConnectionMode.RESUMED, "the same, resuming the TLS session (off)"),
     ):
         modes.add_argument(flag, dest="mode", action="store_const", const=mode, help=words)
     add("--timeout", type=float, metavar="S", default=30.0, help="limit of one request, s (30)")
-    add("--method", choices=METHODS, help="GET, or POST where there is a body")
-    add("--body", metavar="TEXT|@FILE", default="", help="body of the request, or its file")
-    add("--header", action="append", default=[], metavar="'N: v'", help="one more header")
-    add("--insecure", action="store_true", help="accept any certificate")
-    add("--processes", type=int, metavar="P", default=1, help="share the load among P processes")
-    add("--allow", action="append", default=[], metavar="CIDR", help="one more network to send to")
+    add("--method", choices=METHODS, help="of the request (GET; POST where there is a body)")
+    add("--body", metavar="TEXT|@FILE", default="", help="body of the request, or its file (none)")
+    add("--header", action="append", default=[], metavar="'N: v'", help="one more header (none)")
+    add("--insecure", action="store_true", help="accept any certificate (off)")
+    add(
+        "--processes", type=int, metavar="P", default=1, help="share the load among P processes (1)"
+    )
+    add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
+    add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
     add("--threshold", action="append", default=[], metavar="RULE", help=_THRESHOLD)
-    add("--json", action="store_true", help="print one JSON object instead of a report")
+    add("--json", action="store_true", help="print one JSON object instead of a report (off)")
     add("--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)")
     parser.set_defaults(mode=ConnectionMode.KEEP_ALIVE)
     return parser
@@ -77,6 +84,8 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         order = make_order(options)
+        if options.hlog:
+            Path(options.hlog).write_text("")  # or an hour of measuring ends in a wrong path
         progress = Progress()
         if options.processes == 1:
             result = run_here(order, progress.show)
@@ -87,6 +96,8 @@ def main(arguments: list[str]) -> int:
         print(f"{parser.prog}: {error}{_advice(error)}", file=sys.stderr)
         return REFUSED
     print(_report(options, order, result))
+    if options.hlog:
+        Path(options.hlog).write_text("".join(f"{line}\n" for line in hlog_lines(result)))
     return _status(result)
 
 

@@ -36,27 +36,42 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
         "load", "open if it has a rate, a window if it has marks, else closed"
     )
     add = group.add_argument
-    add("--requests", type=int, metavar="N", help="send N requests (1 if nothing else ends it)")
-    add("--duration", type=float, metavar="S", help="send for S seconds")
+    add("--requests", type=int, metavar="N", help="send N requests (1, or none with a duration)")
+    add(
+        "--duration",
+        type=float,
+        metavar="S",
+        help="send for S seconds (until the requests are done)",
+    )
     add("--connections", type=int, metavar="C", help="closed load: C connections (1)")
     add("--ramp-up", type=float, metavar="S", help="connection i of C begins at i·S/C s (0)")
-    add("--over", type=float, metavar="T", help="spread --requests evenly over T seconds")
-    add("--rate", type=float, metavar="R", help="open load: R requests a second")
+    add("--over", type=float, metavar="T", help="spread --requests evenly over T seconds (off)")
+    add("--rate", type=float, metavar="R", help="open load: R requests a second (off)")
     add(
         "--distribution",
         choices=list(Distribution),
         help="of an open load's arrivals: even, Poisson, or uniform gaps (deterministic)",
     )
-    add("--uniform-min", type=float, metavar="S", help="uniform: the shortest gap, s; no --rate")
-    add("--uniform-max", type=float, metavar="S", help="uniform: the longest gap, s")
+    add(
+        "--uniform-min",
+        type=float,
+        metavar="S",
+        help="uniform: the shortest gap, s; without --rate (none)",
+    )
+    add("--uniform-max", type=float, metavar="S", help="uniform: the longest gap, s (none)")
     add("--max-in-flight", type=int, metavar="N", help="open: at most N at once (10000)")
     add(
         "--when-saturated",
         choices=list(WhenSaturated),
         help="what is due beyond that waits, or is dropped and counted (queue)",
     )
-    add("--low", type=int, metavar="N", help="window: refill when fewer than N are being opened")
-    add("--high", type=int, metavar="N", help="window: open at most N connections at a time")
+    add(
+        "--low",
+        type=int,
+        metavar="N",
+        help="window: refill when fewer than N are being opened (none)",
+    )
+    add("--high", type=int, metavar="N", help="window: open at most N connections at a time (none)")
     add("--hold", choices=list(Hold), help="window: what becomes of open connections (close)")
     add("--hold-s", type=float, metavar="S", help="window: keep each open for S seconds (keep_s)")
     add("--seed", type=int, metavar="N", default=0, help="of whatever is random (0)")

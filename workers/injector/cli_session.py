@@ -35,12 +35,16 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--cookies", action="store_true", help="keep the cookies of each session (off)")
     kinds = group.add_mutually_exclusive_group()
-    kinds.add_argument("--basic", metavar="USER", help="send this user and the secret as password")
-    kinds.add_argument("--bearer", action="store_true", help="send the secret as bearer token")
+    kinds.add_argument(
+        "--basic", metavar="USER", help="send this user and the secret as password (off)"
+    )
+    kinds.add_argument(
+        "--bearer", action="store_true", help="send the secret as bearer token (off)"
+    )
     add(
         "--secret-file",
         metavar="FILE",
-        help="file of the password or token; not an option itself, which everybody could read",
+        help="file of the password or token: everybody could read an option (none)",
     )
 
 

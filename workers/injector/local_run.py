@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +43,9 @@ def run_here(order: dict[str, Any], show: Show) -> Result:
         gevent.signal_handler(number, engine.stop, "user")
         for number in (signal.SIGINT, signal.SIGTERM)
     ]
-    gathering.result.ends.append(engine.run(now() + START_DELAY_NS))
+    start_ns = now() + START_DELAY_NS
+    gathering.result.started_at = _wall_clock_s(start_ns, parsed.plan)
+    gathering.result.ends.append(engine.run(start_ns))
     for handler in handlers:
         handler.cancel()
     return gathering.result
@@ -57,6 +60,7 @@ def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
         for child in children:
             child.await_ready()
         start_ns = now() + START_DELAY_NS
+        gathering.result.started_at = _wall_clock_s(start_ns, gathering.result.plan)
         followers = [gevent.spawn(each.follow, start_ns, gathering) for each in children]
         gevent.joinall(followers)
     finally:
@@ -66,6 +70,11 @@ def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
     if not all(child.has_ended for child in children):
         raise Refusal("client_other", "An injector process ended in the middle of its run.")
     return gathering.result
+
+
+def _wall_clock_s(start_ns: int, plan: Plan) -> float:
+    """When measuring begins. Asked once: durations never come from this clock."""
+    return time.time() + (start_ns - now()) / NS + plan.warm_up_s
 
 
 class _Child:

@@ -32,6 +32,7 @@ class Result:
     plan: Plan
     rows: list[tuple[int, Second]] = field(default_factory=list)
     ends: list[dict[str, Any]] = field(default_factory=list)
+    started_at: float = 0.0  # of measuring, seconds since the epoch
 
     @property
     def seconds(self) -> list[Second]:

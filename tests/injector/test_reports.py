@@ -1,0 +1,227 @@
+"""The reports at the terminal: ab's, httperf's and ours, from seconds with known figures."""
+
+import json
+import re
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hdrh.log import HistogramLogReader
+
+from campaigns.domain.metrics import METRICS
+from campaigns.domain.plan import Plan
+from campaigns.domain.series import VITALS
+from campaigns.domain.snapshot import Second, Timing
+from tests.injector.servers import OK_REPLY, always, make_order, scripted
+from tests.injector.test_cli import run
+from workers.injector import cli
+from workers.injector.hlog import hlog_lines
+from workers.injector.report import REPORTS
+from workers.injector.summary import Result
+
+CLOSED = {"model": "closed", "connections": 2, "requests": 1000}
+
+
+def second(number, times_us, *, failed=(), statuses=None):
+    """What one second saw: each request on a new TLS connection, connect 1 ms, TLS 2 ms."""
+    n = len(times_us)
+    timings = {
+        "response": Timing.of(times_us),
+        "service": Timing.of(times_us),
+        "connect": Timing.of([1000] * n),
+        "tls": Timing.of([2000] * n),
+        "send": Timing.of([100] * n),
+        "wait": Timing.of([value - 3300 for value in times_us]),
+        "receive": Timing.of([200] * n),
+        "failed": Timing.of(failed),
+    }
+    counters = {
+        "started": n + len(failed), "ok": n, "failed": len(failed),
+        "connections_opened": n + len(failed), "bytes_sent": 60 * (n + len(failed)),
+        "bytes_received": 500 * n,
+    }  # fmt: skip
+    errors = {"reset": len(failed)} if failed else {}
+    vitals = dict.fromkeys(VITALS, 0) | {"cpu_share": 0.1}
+    return Second(
+        number, 0, counters, errors, statuses or {"200": n}, 0, timings, vitals
+    )  # fmt: skip
+
+
+def result_of(*seconds, load=CLOSED, duration_s=None, mode="new"):
+    order = make_order(8443, load=load, scheme="https", mode=mode, path="/login/")
+    end = {
+        "outcome": "complete", "totals": {"ok": sum(s.counters["ok"] for s in seconds)},
+        "duration_us": round((duration_s or len(seconds)) * 1e6), "cpu_us": 250_000,
+        "peers": {"10.0.0.5:8443": 1},
+        "tls": [{"version": "TLSv1.3", "cipher": "AES", "bits": 256, "resumed": False, "count": 9}],
+    }  # fmt: skip
+    rows = [(0, each) for each in seconds]
+    return order, Result(Plan.from_json(order["plan"]), rows, [end], started_at=1.7e9)
+
+
+def report(style, *seconds, **given):
+    return REPORTS[style](*result_of(*seconds, **given))
+
+
+def line(text, beginning):
+    return next(each for each in text.splitlines() if each.startswith(beginning))
+
+
+def test_ab_has_its_lines_with_disjoint_failures():
+    text = report("ab", second(0, [10_000] * 98, failed=[500, 500], statuses={"200": 90, "302": 8}))
+    assert line(text, "Concurrency Level") == "Concurrency Level:      2"
+    assert line(text, "Complete requests") == "Complete requests:      100"
+    assert line(text, "Failed requests") == "Failed requests:        2"
+    assert "   (Connect: 0, Receive: 2, Status: 0, Other: 0)" in text
+    assert line(text, "Non-2xx") == "Non-2xx responses:      8"
+    assert line(text, "Keep-Alive requests").split()[-1] == "0"
+    assert line(text, "Document Path").split()[-1] == "/login/"
+    assert "TLSv1.3,AES,256 (9 handshakes)" in text
+
+
+def test_ab_rows_add_up_where_they_can():
+    text = report("ab", second(0, [10_000] * 100))
+    assert line(text, "Connect TCP").split()[2:] == ["1.000", "1.000", "0.000", "1.000", "1.000"]
+    assert line(text, "Processing").split()[1:] == ["–", "7.000", "–", "–", "–"]
+    assert line(text, "Total:").split()[2] == "10.000"
+
+
+def test_ab_percentiles_are_nearest_rank():
+    text = report("ab", second(0, [value * 1000 for value in range(1, 101)]))
+    rank_50 = float(line(text, "   50%").split()[1])
+    assert rank_50 == pytest.approx(50, rel=1e-3), "ab itself would print the 51st"
+    assert line(text, "  100%").split()[1] == "100.000"
+
+
+def test_ab_s_computed_time_is_doubted_where_it_is_not_the_measured_one():
+    calm = report("ab", second(0, [20_000] * 100))
+    assert line(calm, "Time per request") == (
+        "Time per request:       20.000 [ms] (mean, computed)"
+    )
+    idle = report("ab", second(0, [5_000] * 100))
+    assert "over 5 % from the mean measured" in line(idle, "Time per request")
+
+
+def test_httperf_has_six_groups():
+    text = report("httperf", *(second(n, [10_000] * 10) for n in range(12)))
+    beginnings = [
+        "Total: connections 120 requests 120 replies 120 test-duration 12.000 s",
+        "Connection rate: 10.0 conn/s (100.0 ms/conn, 0.1 in flight",
+        "Request rate: 10.0 req/s (100.0 ms/req)",
+        "Reply rate [replies/s]: min 10.0 avg 10.0 max 10.0 stddev 0.0 (2 samples of 5 s)",
+        "CPU time [s]: user + system 0.25 (2.1 % of one core)",
+        "Errors: total 0 client-timo 0",
+    ]
+    assert [line(text, each)[: len(each)] for each in beginnings] == beginnings
+    assert "connect 3.0 (TCP 1.000 + TLS 2.000)" in text
+    assert "response 6.8 transfer 0.2" in text
+    assert "Connection length [replies/conn]: 1.000" in text
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "n_samples"), [(62.4, 12), (60.0, 12), (59.9, 11), (3.0, 0)]
+)
+def test_a_reply_rate_sample_is_five_whole_seconds(duration_s, n_samples):
+    seconds = [second(number, [10_000] * 16) for number in range(int(duration_s) + 1)]
+    text = report("httperf", *seconds, duration_s=duration_s)
+    assert f"({n_samples} samples of 5 s), whole run " in text
+    assert ("min –" in text) == (n_samples == 0)
+
+
+def test_connection_lifetimes_count_the_failed_ones():
+    text = report("httperf", second(0, [10_000] * 5, failed=[1_000_000] * 5))
+    assert "avg 505.0 max 1000.0" in line(text, "Connection time [ms]: min")
+
+
+def test_lifetimes_of_kept_connections_are_not_made_up():
+    text = report("httperf", second(0, [10_000] * 5), mode="keep-alive")
+    assert "not measured" in line(text, "Connection time [ms]:")
+
+
+def test_fast_failures_do_not_make_the_response_faster():
+    text = report("plain", second(0, [100_000] * 50, failed=[100] * 50))
+    assert line(text, "response").split()[2] == "100.000"
+    assert line(text, "attempts").split()[1:3] == ["100", "50.050"]
+    assert "50.0 ok/s" in text
+
+
+def test_the_warm_up_is_listed_apart():
+    text = report("plain", second(-1, [1_000_000]), second(0, [1000] * 200))
+    assert "Warm-up, in no figure: 1 requests, longest 1000.000 ms." in text
+    assert line(text, "response").split()[-1] == "1.000"
+
+
+def test_a_percentile_with_too_few_beyond_it_is_a_dash():
+    row = line(report("plain", second(0, [1000] * 100)), "response").split()
+    assert row[-2] == "–", "p99 of 100 requests"
+
+
+@pytest.mark.parametrize("style", REPORTS)
+def test_every_report_says_what_was_asked_and_reached_and_whether_to_believe_it(style):
+    text = report(style, second(0, [10_000] * 100))
+    assert "closed loop, 2 connections asked for, 1.0 in flight on average" in text
+    assert re.search(r"^Validity: (valid|suspicious|invalid)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("style", REPORTS)
+@pytest.mark.parametrize(
+    "seconds", [[], [second(0, [])], [second(0, [], failed=[1])], [second(0, [1])]]
+)
+def test_nothing_or_next_to_nothing_is_a_dash_and_no_crash(style, seconds):
+    order, result = result_of(*seconds, duration_s=0.0)
+    text = REPORTS[style](order, result) + json.dumps(result.to_json(), allow_nan=False)
+    assert not re.search(r"\b(nan|inf|None)\b", text)
+
+
+@pytest.mark.parametrize("style", REPORTS)
+def test_a_scheduled_load_says_its_rate(style):
+    load = {"model": "open", "rate_per_s": 100, "requests": 100}
+    assert "open, 100.0 requests/s asked for, 100.0 requests/s sent" in report(
+        style, second(0, [10_000] * 100), load=load
+    )
+
+
+def test_json_has_the_names_of_the_site():
+    metrics = result_of(second(0, [10_000] * 100))[1].to_json()["metrics"]
+    assert set(metrics) <= set(METRICS)
+    assert (metrics["mean"], metrics["p50"], metrics["rate"]) == (10.0, 10.0, 100.0)
+
+
+def read_log(path, tag):
+    reader = HistogramLogReader(str(path), HdrHistogram(1, 3_600_000_000, 3))
+    found = []
+    while (each := reader.get_next_interval_histogram()) is not None:
+        if each.get_tag() == tag:
+            found.append(each)
+    reader.close()
+    return reader, found
+
+
+def test_the_log_is_read_by_the_hdrhistogram_package(tmp_path):
+    _, result = result_of(second(-1, [9]), second(0, [1000, 2000]), second(1, [500_000] * 3))
+    (tmp_path / "log").write_text("\n".join(hlog_lines(result)) + "\n")
+    reader, (first, second_one) = read_log(tmp_path / "log", "response")
+    assert reader.get_start_time_sec() == 1.7e9
+    assert (first.get_total_count(), second_one.get_total_count()) == (2, 3)
+    assert first.get_max_value() == pytest.approx(2000, rel=1e-3)
+    assert second_one.get_start_time_stamp() == 1.7e12 + 1000
+    assert len(read_log(tmp_path / "log", "tls")[1]) == 2
+
+
+def test_the_command_line_writes_the_log(tmp_path):
+    path = tmp_path / "run.hlog"
+    with scripted(always(OK_REPLY)) as server:
+        done = run(f"http://127.0.0.1:{server.port}/", "--requests", 30, "--hlog", path)
+    assert done.returncode == 0, done.stderr
+    assert sum(each.get_total_count() for each in read_log(path, "response")[1]) == 30
+
+
+def test_a_log_that_cannot_be_written_is_said_before_anything_is_sent(tmp_path):
+    with scripted(always(OK_REPLY)) as server:
+        done = run(f"http://127.0.0.1:{server.port}/", "--hlog", tmp_path / "no" / "log")
+    assert (done.returncode, server.n_requests) == (2, 0)
+
+
+def test_every_option_says_its_default_in_the_help():
+    for action in cli.make_parser()._actions:
+        if action.option_strings and action.dest != "help":
+            assert re.search(r"\(.+\)$", action.help), action.option_strings

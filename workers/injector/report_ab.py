@@ -1,0 +1,130 @@
+"""The report with ab's lines and its percentile table.
+
+Percentiles are nearest rank of ok requests (ab prints one rank too high, failed ones included).
+ab's Connect holds the TLS handshake; here TCP and TLS are apart.
+"""
+
+from typing import Any
+
+from campaigns.domain.outcomes import Kind
+from campaigns.domain.snapshot import Timing, Total
+from workers.injector.report_words import DASH, closing_lines, is_closed, load_lines, ms, per_s
+from workers.injector.summary import Result
+
+_RANKS = (50, 66, 75, 80, 90, 95, 98, 99)
+_CONNECT = ("connect", "tls", "dns", "address")
+_RECEIVE = {Kind.RESET, Kind.EOF_BEFORE_REPLY, Kind.EOF_MID_BODY}
+# By how much ab's computed time per request may differ from the measured mean.
+_LITTLE = 0.05
+
+
+def ab(order: dict[str, Any], result: Result) -> str:
+    total, duration_s = result.total, result.duration_s
+    done = total.count("ok") + total.count("failed")
+    lines = [
+        *_server_lines(order, result),
+        "",
+        *load_lines(result),
+        f"Concurrency Level:      {_concurrency(result) or DASH}",
+        f"Time taken for tests:   {duration_s:.3f} seconds",
+        f"Complete requests:      {done}",
+        *_failure_lines(total),
+        f"Keep-Alive requests:    {total.timing('service').n - total.timing('connect').n}",
+        f"Total transferred:      {total.count('bytes_received')} bytes",
+        f"Requests per second:    {per_s(done, duration_s)} [#/sec] (mean, failed ones included)",
+        *_time_per_request(result, done),
+        f"Transfer rate:          {_transfer_rate(total, duration_s)} [KiB/sec] received",
+        "",
+        *_time_lines(total),
+    ]
+    return "\n".join([*lines, *closing_lines(result)])
+
+
+def _concurrency(result: Result) -> int | None:
+    return (result.plan.load.connections or 1) if is_closed(result) else None
+
+
+def _server_lines(order: dict[str, Any], result: Result) -> list[str]:
+    endpoint, step = order["endpoint"], order["plan"]["steps"][0]
+    lines = [
+        f"Server Hostname:        {endpoint['host']}",
+        f"Server Port:            {endpoint['port']}",
+    ]
+    for end in result.ends:
+        for tls in end["tls"]:
+            resumed = ", resumed" if tls["resumed"] else ""
+            name = f"{tls['version']},{tls['cipher']},{tls['bits']}"
+            lines.append(f"SSL/TLS Protocol:       {name} ({tls['count']} handshakes{resumed})")
+    return [*lines, f"Document Path:          {step['path']}"]
+
+
+def _failure_lines(total: Total) -> list[str]:
+    """The classes are disjoint and add up, which ab's are not."""
+    errors = total.errors
+    connect = sum(count for kind, count in errors.items() if kind.startswith(_CONNECT))
+    receive = sum(count for kind, count in errors.items() if kind in _RECEIVE)
+    status = errors.get(Kind.STATUS_UNEXPECTED, 0)
+    failed = total.count("failed")
+    lines = [f"Failed requests:        {failed}"]
+    if failed:
+        other = failed - connect - receive - status
+        classes = f"Connect: {connect}, Receive: {receive}, Status: {status}, Other: {other}"
+        lines.append(f"   ({classes})")
+    non_2xx = sum(count for code, count in total.statuses.items() if code[0] != "2")
+    return [*lines, *([f"Non-2xx responses:      {non_2xx}"] if non_2xx else [])]
+
+
+def _time_per_request(result: Result, done: int) -> list[str]:
+    """Both are computed, not measured: concurrency · time / requests, and time / requests."""
+    if not done or not result.duration_s:
+        return []
+    between_ms = result.duration_s * 1000 / done
+    lines = [f"Mean time between ends: {between_ms:.3f} [ms] (ab: across all concurrent requests)"]
+    concurrency = _concurrency(result)
+    if concurrency is None:
+        return lines
+    computed_ms = concurrency * between_ms
+    mean_us = result.total.timing("service").mean_us
+    is_off = mean_us and abs(computed_ms * 1000 / mean_us - 1) > _LITTLE
+    doubt = ", over 5 % from the mean measured below" if is_off else ""
+    return [f"Time per request:       {computed_ms:.3f} [ms] (mean, computed{doubt})", *lines]
+
+
+def _transfer_rate(total: Total, duration_s: float) -> str:
+    return f"{total.count('bytes_received') / 1024 / duration_s:.2f}" if duration_s else DASH
+
+
+def _time_lines(total: Total) -> list[str]:
+    service = total.timing("service")
+    heads = "".join(f"{head:>9}" for head in ("min", "mean", "[+/-sd]", "median", "max"))
+    lines = ["Connection Times (ms)", f"{'':<14}{heads}"]
+    for title, name in (("Connect TCP", "connect"), ("Connect TLS", "tls")):
+        lines += [_row(title, total.timing(name))] if total.timing(name).n else []
+    if service.n:
+        lines.append(_processing_row(total))
+        lines += [_row("Waiting", total.timing("wait"))] if total.timing("wait").n else []
+        lines += [_row("Total", service), "", *_percentile_lines(service)]
+    return lines
+
+
+def _row(title: str, timing: Timing) -> str:
+    figures = (
+        timing.min_us, timing.mean_us, timing.sd_us, timing.percentile_us(50_000), timing.max_us
+    )  # fmt: skip
+    return f"{title + ':':<14}" + "".join(f"{ms(us):>9}" for us in figures)
+
+
+def _processing_row(total: Total) -> str:
+    """From the first byte written to the last one read: three parts, of which only means add up."""
+    parts = [total.timing(name) for name in ("send", "wait", "receive")]
+    mean_us = sum(each.sum_us for each in parts) / total.timing("service").n
+    cells = (DASH, ms(mean_us), DASH, DASH, DASH)
+    return f"{'Processing:':<14}" + "".join(f"{cell:>9}" for cell in cells)
+
+
+def _percentile_lines(service: Timing) -> list[str]:
+    return [
+        "Percentage of the requests served within a certain time (ms)",
+        *(f"{q:>5}% {ms(service.percentile_us(q * 1000)):>9}" for q in _RANKS),
+        f"  100% {ms(service.max_us):>9} (longest request)",
+    ]

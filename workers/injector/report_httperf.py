@@ -1,0 +1,173 @@
+"""The report in httperf's six groups: total, connections, requests, replies, miscellaneous, errors.
+
+Names and order are httperf's. Where its definition hides something ours differs, and says so in
+the line itself: lifetimes are of all connections, rates stand beside their whole-run value.
+"""
+
+from typing import Any
+
+from campaigns.domain.outcomes import TIMEOUT_KINDS
+from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.snapshot import Timing, Total
+from workers.injector.report_words import (
+    DASH,
+    closing_lines,
+    load_lines,
+    mean_in_flight,
+    merged,
+    ms,
+    per_s,
+)
+from workers.injector.summary import Result
+
+SAMPLE_S = 5
+
+
+def httperf(order: dict[str, Any], result: Result) -> str:
+    total, duration_s = result.total, result.duration_s
+    groups = [
+        _total(total, duration_s),
+        _connections(order, result),
+        _requests(total, duration_s),
+        _replies(result),
+        _miscellaneous(result),
+        _errors(total),
+    ]
+    lines = ["\n".join([*group, ""]) for group in groups]
+    return "\n".join([*lines, *load_lines(result), *closing_lines(result)[1:]])
+
+
+def _sent(total: Total) -> int:
+    return total.count("started") - total.count("dropped")
+
+
+def _replies_of(total: Total) -> int:
+    return sum(total.statuses.values())
+
+
+def _per(duration_s: float, count: int) -> str:
+    return f"{duration_s * 1000 / count:.1f}" if count else DASH
+
+
+def _total(total: Total, duration_s: float) -> list[str]:
+    return [
+        f"Total: connections {total.count('connections_opened')} requests {_sent(total)} "
+        f"replies {_replies_of(total)} test-duration {duration_s:.3f} s"
+    ]
+
+
+def _connections(order: dict[str, Any], result: Result) -> list[str]:
+    total, duration_s = result.total, result.duration_s
+    opened = total.count("connections_opened")
+    in_flight = mean_in_flight(result)
+    mean = DASH if in_flight is None else f"{in_flight:.1f}"
+    length = f"{_replies_of(total) / opened:.3f}" if opened else DASH
+    return [
+        f"Connection rate: {per_s(opened, duration_s)} conn/s ({_per(duration_s, opened)} ms/conn, "
+        f"{mean} in flight on average)",
+        _lifetimes(order, total),
+        f"Connection time [ms]: connect {ms(_connect_us(total), 1)} "
+        f"(TCP {ms(total.timing('connect').mean_us)} + TLS {ms(total.timing('tls').mean_us)})",
+        f"Connection length [replies/conn]: {length}",
+    ]
+
+
+def _lifetimes(order: dict[str, Any], total: Total) -> str:
+    """httperf takes only those with a reply; here the failed ones count too."""
+    if order["connection_mode"] == ConnectionMode.KEEP_ALIVE:
+        return "Connection time [ms]: not measured, connections are kept for many requests"
+    lives = merged(total.timing("service"), total.timing("failed"))
+    return (
+        f"Connection time [ms]: min {ms(lives.min_us, 1)} avg {ms(lives.mean_us, 1)} "
+        f"max {ms(lives.max_us, 1)} median {ms(lives.percentile_us(50_000), 1)} "
+        f"stddev {ms(lives.sd_us, 1)} (failed ones included)"
+    )
+
+
+def _connect_us(total: Total) -> float | None:
+    """httperf's connect ends after the TLS handshake."""
+    connect, tls = total.timing("connect").mean_us, total.timing("tls").mean_us
+    return None if connect is None else connect + (tls or 0)
+
+
+def _requests(total: Total, duration_s: float) -> list[str]:
+    sent, ended = _sent(total), total.count("ok") + total.count("failed")
+    size = f"{total.count('bytes_sent') / ended:.1f}" if ended else DASH
+    return [
+        f"Request rate: {per_s(sent, duration_s)} req/s ({_per(duration_s, sent)} ms/req)",
+        f"Request size [B]: {size}",
+    ]
+
+
+def _replies(result: Result) -> list[str]:
+    total = result.total
+    classes = [
+        sum(count for status, count in total.statuses.items() if status[0] == digit)
+        for digit in "12345"
+    ]
+    replies = sum(classes)
+    size = f"{total.count('bytes_received') / replies:.1f}" if replies else DASH
+    receive = total.timing("receive").mean_us
+    return [
+        _reply_rate(result),
+        f"Reply time [ms]: response {ms(_response_us(total), 1)} transfer {ms(receive, 1)}",
+        f"Reply size [B]: header, content and footer (total {size})",
+        "Reply status: " + " ".join(f"{n + 1}xx={count}" for n, count in enumerate(classes)),
+    ]
+
+
+def _response_us(total: Total) -> float | None:
+    """From the first byte sent to the first byte received."""
+    send, wait = total.timing("send").mean_us, total.timing("wait").mean_us
+    return None if send is None or wait is None else send + wait
+
+
+def rate_samples(result: Result) -> list[float]:
+    """Replies/s of every whole five seconds; what is left at the end is no sample."""
+    per_sample = [0] * int(result.duration_s // SAMPLE_S)
+    for second in result.seconds:
+        index = second.second // SAMPLE_S
+        if 0 <= index < len(per_sample):
+            per_sample[index] += sum(second.statuses.values())
+    return [count / SAMPLE_S for count in per_sample]
+
+
+def _reply_rate(result: Result) -> str:
+    samples = rate_samples(result)
+    whole = per_s(_replies_of(result.total), result.duration_s)
+    timing = Timing.of([round(each * 1e6) for each in samples])
+    low, mean, high, deviation = (
+        DASH if value is None else f"{value / 1e6:.1f}"
+        for value in (timing.min_us, timing.mean_us, timing.max_us, timing.sd_us)
+    )
+    return (
+        f"Reply rate [replies/s]: min {low} avg {mean} max {high} stddev {deviation} "
+        f"({len(samples)} samples of {SAMPLE_S} s), whole run {whole}"
+    )
+
+
+def _miscellaneous(result: Result) -> list[str]:
+    total, duration_s = result.total, result.duration_s
+    size = total.count("bytes_sent") + total.count("bytes_received")
+    share = f"{result.cpu_us / 1e4 / duration_s:.1f}" if duration_s else DASH
+    speed = f"{size / 1024 / duration_s:.1f}" if duration_s else DASH
+    bits = f"{size * 8e-6 / duration_s:.3f}" if duration_s else DASH
+    return [
+        f"CPU time [s]: user + system {result.cpu_us / 1e6:.2f} ({share} % of one core)",
+        f"Net I/O: {speed} KiB/s ({bits}*10^6 bps), without TLS and TCP",
+    ]
+
+
+def _errors(total: Total) -> list[str]:
+    count = total.errors.get
+    timeouts = sum(count(kind, 0) for kind in TIMEOUT_KINDS)
+    fd_unavailable, ports = count("client_fd_exhausted", 0), count("client_ports", 0)
+    refused, resets = count("connect_refused", 0), count("reset", 0)
+    table_full = count("client_file_table", 0)
+    named = timeouts + refused + resets + fd_unavailable + ports + table_full
+    return [
+        f"Errors: total {total.count('failed')} client-timo {timeouts} connrefused {refused} "
+        f"connreset {resets}",
+        f"Errors: fd-unavail {fd_unavailable} addrunavail {ports} ftab-full {table_full} "
+        f"other {total.count('failed') - named}",
+    ]

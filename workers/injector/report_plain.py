@@ -1,0 +1,59 @@
+"""The report in our own words: what was sent, how fast it was answered, where the time went."""
+
+from typing import Any
+
+from campaigns.domain.outcomes import WORDS, Kind
+from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, shown
+from campaigns.domain.snapshot import LATENESS, PARTS, Timing, Total
+from workers.injector.report_words import DASH, closing_lines, load_lines, merged, ms, per_s
+from workers.injector.summary import Result
+
+_COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
+
+
+def plain(order: dict[str, Any], result: Result) -> str:
+    """Response times are of ok requests; failed ones have their row, and one with both."""
+    total, duration_s = result.total, result.duration_s
+    n_ok, n_failed = total.count("ok"), total.count("failed")
+    dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
+    lines = [
+        f"{n_ok + n_failed:,} requests in {duration_s:.2f} s: {n_ok:,} ok, {n_failed:,} failed"
+        f"{dropped}",
+        f"{per_s(n_ok, duration_s)} ok/s",
+        *load_lines(result),
+        "",
+        f"{'ms':<10}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
+        *(_row(name, timing) for name, timing in _timings(total) if timing.n),
+        "",
+        *_error_lines(total),
+    ]
+    return "\n".join([*lines, *closing_lines(result)[0 if total.errors else 1 :]])
+
+
+def _timings(total: Total) -> list[tuple[str, Timing]]:
+    names = ("response", "service", *LATENESS, *PARTS, "message", "failed")
+    rows = [(name, total.timing(name)) for name in names]
+    if total.timing("failed").n:
+        rows.append(("attempts", merged(total.timing("response"), total.timing("failed"))))
+    return rows
+
+
+def _row(name: str, timing: Timing) -> str:
+    cells = [ms(timing.mean_us), ms(timing.min_us)]
+    cells += [_percentile(timing, q) for q in (P50, P90, P95, P99)]
+    text = "".join(f"{cell:>10}" for cell in [*cells, ms(timing.max_us)])
+    return f"{name:<10}{timing.n:>10,d}{text}"
+
+
+def _percentile(timing: Timing, q: int) -> str:
+    """A dash where too few lie beyond it, ~ where few do."""
+    verdict = shown(timing.n, q)
+    if verdict is Shown.NO:
+        return DASH
+    mark = "~" if verdict is Shown.WEAK else ""
+    return mark + ms(timing.percentile_us(q))
+
+
+def _error_lines(total: Total) -> list[str]:
+    ordered = sorted(total.errors.items(), key=lambda item: -item[1])
+    return [f"{count:>10,d}  {kind}: {WORDS[Kind(kind)]}" for kind, count in ordered]

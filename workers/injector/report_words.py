@@ -1,0 +1,86 @@
+"""What every report says: what was asked for and reached, the rules, whether to believe it."""
+
+from typing import Any
+
+from campaigns.domain.plan import Model
+from campaigns.domain.snapshot import Timing
+from workers.injector.summary import Result
+
+DASH = "–"
+_CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
+
+
+def per_s(count: float, duration_s: float) -> str:
+    return f"{count / duration_s:,.1f}" if duration_s else DASH
+
+
+def ms(us: float | None, decimals: int = 3) -> str:
+    return DASH if us is None else f"{us / 1000:.{decimals}f}"
+
+
+def mean_in_flight(result: Result) -> float | None:
+    """Over time, exactly: the time spent in attempts for each second of the run."""
+    total, duration_s = result.total, result.duration_s
+    if not duration_s:
+        return None
+    return (total.timing("service").sum_us + total.timing("failed").sum_us) / 1e6 / duration_s
+
+
+def is_closed(result: Result) -> bool:
+    return result.plan.load.model in _CLOSED
+
+
+def load_lines(result: Result) -> list[str]:
+    """What was asked for beside what was reached: two tools differ here before they differ."""
+    load, total, duration_s = result.plan.load, result.total, result.duration_s
+    in_flight = mean_in_flight(result)
+    reached = DASH if in_flight is None else f"{in_flight:.1f}"
+    sent = per_s(total.count("started") - total.count("dropped"), duration_s)
+    if is_closed(result):
+        asked = load.connections or 1
+        return [
+            f"Load: closed loop, {asked} connections asked for, {reached} in flight on average, "
+            f"{sent} requests/s sent.",
+            "Times are those at this concurrency: a slow reply delays the next request.",
+        ]
+    words = f"Load: {load.model}, {_asked_rate(load)} asked for, {sent} requests/s sent, "
+    return [f"{words}{reached} in flight on average. Times count from the intended start."]
+
+
+def _asked_rate(load: Any) -> str:
+    if load.requests and load.over_s:
+        return f"{load.requests / load.over_s:,.1f} requests/s"
+    return f"{load.rate_per_s:,.1f} requests/s" if load.rate_per_s else "its own schedule"
+
+
+def warm_up_lines(result: Result) -> list[str]:
+    warm_up = result.warm_up
+    n_ended = warm_up.count("ok") + warm_up.count("failed")
+    if not n_ended:
+        return []
+    longest = ms(warm_up.timing("response").max_us)
+    return [f"Warm-up, in no figure: {n_ended:,} requests, longest {longest} ms."]
+
+
+def closing_lines(result: Result) -> list[str]:
+    """The rules and the verdict, at the end of every report."""
+    validity, reasons = result.verdict
+    lines = ["", *warm_up_lines(result), *_threshold_lines(result)]
+    return [*lines, f"Validity: {validity}", *(f"  {reason['text']}" for reason in reasons)]
+
+
+def _threshold_lines(result: Result) -> list[str]:
+    lines = ["Thresholds:"] if result.thresholds else []
+    for each in result.thresholds:
+        measured = "nothing measured" if each.measured is None else f"{each.measured:.4g}"
+        since = "" if each.since is None else f", since second {each.since}"
+        state = "passed" if each.passed else "FAILED"
+        lines.append(f"  {state}  {each.rule}: {measured} {each.unit}".rstrip() + since)
+    return lines
+
+
+def merged(*timings: Timing) -> Timing:
+    whole = Timing()
+    for each in timings:
+        whole = whole.merged(each)
+    return whole
