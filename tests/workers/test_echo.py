@@ -137,13 +137,14 @@ def test_its_log_proves_when_requests_of_n_over_t_arrived(echo):
     )
     summary = json.loads(done.stdout)
     arrivals = echo.arrivals()[before:]
-    assert len(arrivals) == summary["ok"] == 100
+    assert len(arrivals) == summary["counters"]["ok"] == 100
     assert len({each["connection"] for each in arrivals}) == 100
     times = [each["monotonic_ns"] / 1e9 for each in arrivals]
     # The schedule's zero is not in the log: the median arrival tells it best.
     shifts = sorted(at - number * 0.02 for number, at in enumerate(times))
     zero = shifts[50]
     late = [abs(at - zero - number * 0.02) for number, at in enumerate(times)]
-    assert sorted(late)[95] < 0.010
+    # A busy machine may hold up a few; a wrong schedule is off by 20 ms and more.
+    assert sorted(late)[90] < 0.015
     assert times[-1] - zero == pytest.approx(1.98, abs=0.05)
     assert abs(arrivals[0]["wall_ns"] / 1e9 - time.time()) < 60
