@@ -36,6 +36,12 @@ class StepSerializer(serializers.Serializer):
     body = serializers.CharField(required=False, allow_blank=True)
 
 
+class StageSerializer(serializers.Serializer):
+    duration_s = serializers.FloatField()
+    from_per_s = serializers.FloatField()
+    to_per_s = serializers.FloatField(required=False, help_text="A step where it is left out.")
+
+
 class LoadSerializer(serializers.Serializer):
     """closed: connections; open: rate_per_s; over: requests, over_s; sequential: one connection;
     window: low, high."""
@@ -62,6 +68,11 @@ class LoadSerializer(serializers.Serializer):
         choices=list(WhenSaturated),
         default=WhenSaturated.QUEUE,
         help_text="What is due while max_in_flight are under way waits, or is dropped.",
+    )
+    stages = StageSerializer(
+        many=True,
+        required=False,
+        help_text="open: rates that hold or change evenly, in place of rate_per_s and of an end.",
     )
     low = serializers.IntegerField(
         required=False, allow_null=True, help_text="window: with fewer being opened, refill."

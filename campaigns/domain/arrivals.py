@@ -13,8 +13,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from campaigns.domain.draws import MEASURED, WARM_UP, poisson_positions, uniform_offsets
+from campaigns.domain.draws import (
+    MEASURED,
+    WARM_UP,
+    even_positions,
+    poisson_positions,
+    uniform_offsets,
+)
 from campaigns.domain.loads import Distribution, Load, Model, planned_duration_s, planned_requests
+from campaigns.domain.stages import RateCurve, Stage
 
 NS = 1_000_000_000
 
@@ -96,26 +103,34 @@ def schedule(load: Load, warm_up_s: int = 0, shard: Shard = Shard(), seed: int =
 
     The same load and seed give the same arrivals, whatever the number of shards.
     """
-    match load.distribution:
-        case Distribution.UNIFORM:
-            return _uniform(load, warm_up_s, shard, seed)
-        case Distribution.EXPONENTIAL:
-            return _exponential(load, warm_up_s, shard, seed)
+    if load.distribution == Distribution.UNIFORM:
+        return _uniform(load, warm_up_s, shard, seed)
+    if load.stages or load.distribution == Distribution.EXPONENTIAL:
+        return _curved(load, warm_up_s, shard, seed)
     own = shard.own(-(warm_up_s * NS // period_ns(load)), planned_requests(load))
     return Schedule(period_ns(load), own.start, own.stop, own.step)
 
 
-def _exponential(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedule:
-    n_warm_up, n_measured = warm_up_s * NS // period_ns(load), planned_requests(load)
-    # 3/s over 1.1 s are 4 arrivals: they lie within the 1.1 s.
-    measured_period = planned_duration_s(load) * NS / n_measured
-    period = float(period_ns(load))
+def _curved(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedule:
+    """Positions, even or random, mapped to instants by the integral of the rate.
+
+    The warm-up has the rate with which the first stage begins.
+    """
+    n_measured, duration_s = planned_requests(load), planned_duration_s(load)
+    # 3/s over 1.1 s are 4 arrivals: random ones lie within the 1.1 s.
+    steady = (Stage(duration_s, n_measured / duration_s, n_measured / duration_s),)
+    curve = RateCurve(load.stages or steady)
+    first_rate = load.stages[0].from_per_s if load.stages else load.rate_per_s
+    n_warm_up = int(warm_up_s * Fraction(str(first_rate)))
+    is_random = load.distribution == Distribution.EXPONENTIAL
+    positions = poisson_positions if is_random else even_positions
+    scale = curve.area / n_measured if is_random else 1.0
 
     def draw() -> Iterator[np.ndarray]:
-        for positions in poisson_positions(n_warm_up, seed, WARM_UP):
-            yield _whole_ns((positions - n_warm_up) * period)
-        for positions in poisson_positions(n_measured, seed, MEASURED):
-            yield _whole_ns(positions * measured_period)
+        for chunk in positions(n_warm_up, seed, WARM_UP):
+            yield _whole_ns((chunk - n_warm_up) * NS / first_rate)
+        for chunk in positions(n_measured, seed, MEASURED):
+            yield curve.due_ns(chunk * scale)
 
     return DrawnSchedule(draw, n_warm_up, n_measured, shard)
 

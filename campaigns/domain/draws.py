@@ -47,6 +47,12 @@ def poisson_positions(count: int, seed: int, stream: int = MEASURED) -> Iterator
         left = max(0, left - len(sums))
 
 
+def even_positions(count: int, seed: int, stream: int = MEASURED) -> Iterator[np.ndarray]:
+    """0, 1, 2 … below `count`, in chunks: nothing is drawn."""
+    for first in range(0, count, CHUNK):
+        yield np.arange(first, min(first + CHUNK, count), dtype=np.float64)
+
+
 def uniform_offsets(
     count: int | None, low: float, high: float, seed: int, stream: int = MEASURED
 ) -> Iterator[np.ndarray]:

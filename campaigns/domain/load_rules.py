@@ -12,13 +12,14 @@ from campaigns.domain.loads import (
     Model,
     WhenSaturated,
 )
+from campaigns.domain.stage_rules import read_stages
 
 # The fields of a load that each model uses.
 USES = {
     Model.CLOSED: {"connections", "ramp_up_s", "requests", "duration_s"},
     Model.OPEN: {
         "rate_per_s", "requests", "duration_s", "distribution", "uniform_min_s", "uniform_max_s",
-        "when_saturated", "max_in_flight",
+        "when_saturated", "max_in_flight", "stages",
     },
     Model.OVER: {"requests", "over_s", "when_saturated", "max_in_flight"},
     Model.SEQUENTIAL: {"requests", "duration_s"},
@@ -39,6 +40,7 @@ _WORDS = {
     "high": "a high mark",
     "hold": "a rule for open connections",
     "hold_s": "a time to hold connections",
+    "stages": "stages",
 }
 _NEEDED = {"connections", "over_s", "low", "high"}
 
@@ -63,6 +65,7 @@ def read_load(reader: Fields) -> Load:
         high=reader.number("high", low=1, high=MAX_CONNECTIONS, whole=True),
         hold=reader.choice("hold", Hold, Hold.CLOSE),
         hold_s=_seconds(reader, "hold_s"),
+        stages=read_stages(reader),
     )
     _check_use(reader, load)
     _check_stop(reader, load)
@@ -98,7 +101,11 @@ def _check_use(reader: Fields, load: Load) -> None:
 def _check_stop(reader: Fields, load: Load) -> None:
     if load.model == Model.OVER and load.requests is None:
         reader.fail("requests", "Say how many requests are spread over the time.")
-    elif load.requests is None and load.duration_s is None:
+    elif load.stages:
+        for name in ("requests", "duration_s"):
+            if getattr(load, name) is not None:
+                reader.fail(name, "The stages say when it ends; leave this empty.")
+    elif load.requests is None and load.duration_s is None and not reader.data.get("stages"):
         reader.fail("requests", "Say when to stop: after a number of requests or after a time.")
     elif load.requests is not None and load.duration_s is not None:
         reader.fail("duration_s", "Stop after requests or after a time, not both; empty one.")
@@ -113,11 +120,15 @@ def _check_arrivals(reader: Fields, load: Load) -> None:
     for name in ("uniform_min_s", "uniform_max_s"):
         if getattr(load, name) is not None:
             reader.fail(name, "Only the distribution uniform has gaps; choose it, or empty this.")
-    if load.rate_per_s is None:
-        reader.fail("rate_per_s", "The load model open needs a rate.")
+    if load.rate_per_s is None and not reader.data.get("stages"):
+        reader.fail("rate_per_s", "The load model open needs a rate, or stages.")
+    if load.rate_per_s is not None and load.stages:
+        reader.fail("rate_per_s", "The stages say the rate; leave this empty.")
 
 
 def _check_gaps(reader: Fields, load: Load) -> None:
+    if load.stages:
+        reader.fail("stages", "Drawn gaps have no stages: choose even or exponential arrivals.")
     if load.rate_per_s is not None:
         reader.fail("rate_per_s", "The two gaps make the rate: 2 / (shortest + longest). Empty it.")
     if load.duration_s is not None:

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from math import fsum
 from typing import Any
+
+from campaigns.domain.stages import Stage, count_staged
 
 MAX_CONNECTIONS = 20_000
 MAX_RATE_PER_S = 100_000
@@ -48,10 +51,11 @@ class Load:
 
     closed: `connections` greenlets, each sends when its reply is complete; ends at `requests` or
     `duration_s`; connection i of N begins at i·`ramp_up_s`/N. open: `rate_per_s` arrivals a second,
-    even or random; `distribution` uniform has gaps from `uniform_min_s` to `uniform_max_s` in place
-    of the rate. over: `requests` arrivals spread over `over_s`, the i-th at i·T/N. sequential:
-    closed with one connection. window: each injector opens connections, at most `high` at a time;
-    when fewer than `low` are being opened, up to `high` again.
+    even or random, or the rates of `stages`, which also end it; `distribution` uniform has gaps
+    from `uniform_min_s` to `uniform_max_s` in place of the rate. over: `requests` arrivals spread
+    over `over_s`, the i-th at i·T/N. sequential: closed with one connection. window: each injector
+    opens connections, at most `high` at a time; when fewer than `low` are being opened, up to
+    `high` again.
     """
 
     model: Model
@@ -70,13 +74,15 @@ class Load:
     high: int | None = None
     hold: Hold = Hold.CLOSE
     hold_s: float | None = None
+    stages: tuple[Stage, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Every field as JSON has it; `stored_load` reads it back."""
-        return {
+        data = {
             name: str(value) if isinstance(value, StrEnum) else value
             for name, value in asdict(self).items()
         }
+        return data | {"stages": list(data["stages"])}
 
     @property
     def mean_gap_s(self) -> float | None:
@@ -88,7 +94,8 @@ class Load:
 
 def stored_load(data: Mapping[str, Any]) -> Load:
     """The load of a plan that was checked when it was stored; fields of later versions may lack."""
-    return Load(**data)
+    stages = tuple(Stage(**stage) for stage in data.get("stages", ()))
+    return Load(**{**data, "stages": stages})
 
 
 def planned_duration_s(load: Load) -> float | None:
@@ -100,6 +107,8 @@ def planned_duration_s(load: Load) -> float | None:
         return load.duration_s
     if load.model == Model.OVER:
         return load.over_s
+    if load.stages:
+        return fsum(stage.duration_s for stage in load.stages)
     if load.model != Model.OPEN or not load.requests:
         return None
     if load.mean_gap_s:
@@ -118,6 +127,8 @@ def planned_requests(load: Load) -> int | None:
     """Measured requests that the plan asks for; None where only the target decides."""
     if load.requests is not None:
         return load.requests
+    if load.stages:
+        return count_staged(load.stages)
     if load.model == Model.OPEN and load.rate_per_s and load.duration_s:
         return count_arrivals(load.rate_per_s, load.duration_s)
     return None
@@ -131,6 +142,13 @@ def mean_rate_per_s(load: Load) -> float | None:
         return None
     requests, duration_s = planned_requests(load), planned_duration_s(load)
     return requests / duration_s if requests and duration_s else None
+
+
+def peak_rate_per_s(load: Load) -> float | None:
+    """The most arrivals a second that the plan asks for; None where only the target decides."""
+    if load.stages:
+        return max(max(stage.from_per_s, stage.to_per_s) for stage in load.stages)
+    return mean_rate_per_s(load)
 
 
 def count_arrivals(rate_per_s: float, duration_s: float) -> int:

@@ -5,7 +5,9 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan import USES, Distribution, Hold, Model, WhenSaturated
+from campaigns.domain.stages import stages_of_text, text_of_stages
 from campaigns.forms.numbers import number, number_field, typed
+from campaigns.forms.requests import area
 
 MODELS = [
     (Model.OVER, "Spread over a time"),
@@ -33,6 +35,7 @@ SHAPES = [
     (Distribution.EXPONENTIAL, "Random"),
     (Distribution.UNIFORM, "Random between two gaps"),
 ]
+RATES = [("steady", "Steady"), ("stages", "In stages")]
 SATURATED = [
     (WhenSaturated.QUEUE, "Wait for a free one"),
     (WhenSaturated.DROP, "Drop"),
@@ -92,7 +95,22 @@ class LoadFields(forms.Form):
         "Random: as independent visitors come, in bursts and gaps, yet exactly as many. "
         "The campaign's seed fixes them, so that all runs get the same.",
     )
+    rate_shape = forms.ChoiceField(
+        choices=RATES,
+        initial="steady",
+        required=False,
+        widget=forms.RadioSelect,
+        label="Rate over time",
+    )
     rate_per_s = number_field("Rate", NUMBERS["rate_per_s"])
+    stages = forms.CharField(
+        required=False,
+        initial="30: 10\n60: 10-50\n30: 50",
+        widget=area(4),
+        label="Stages",
+        help_text="One a line: seconds, a colon, requests/s. A step is 30: 10; a ramp is "
+        "60: 10-50; a pause is 5: 0. The number of requests is the exact integral of the rate.",
+    )
     uniform_min_s = number_field("Shortest gap", NUMBERS["uniform_min_s"])
     uniform_max_s = number_field("Longest gap", NUMBERS["uniform_max_s"])
     over_s = number_field("Spread over", NUMBERS["over_s"])
@@ -141,7 +159,10 @@ class LoadFields(forms.Form):
             is_uniform = data["distribution"] == Distribution.UNIFORM
             used -= {"rate_per_s"} if is_uniform else {"uniform_min_s", "uniform_max_s"}
             if is_uniform:
-                return used - {"duration_s"}
+                return used - {"duration_s", "stages"}
+            if data["rate_shape"] == "stages":
+                return used - {"rate_per_s", "requests", "duration_s"}
+            used -= {"stages"}
         if data["hold"] != Hold.KEEP_S:
             used -= {"hold_s"}
         if model != Model.OVER:
@@ -150,6 +171,8 @@ class LoadFields(forms.Form):
 
 
 def _value(name: str, text: str) -> Any:
+    if name == "stages":
+        return stages_of_text(text) or [""]
     return (text or _CHOICES[name]) if name in _CHOICES else number(text)
 
 
@@ -157,4 +180,7 @@ def initial_load(load: dict[str, Any]) -> dict[str, Any]:
     """The form's values for a stored load."""
     chosen = {name: load.get(name, standard) for name, standard in _CHOICES.items()}
     stop = "duration" if load.get("duration_s") else "requests"
-    return {"model": load["model"], "stop": stop, **chosen, **typed(load, NUMBERS)}
+    values = {"model": load["model"], "stop": stop, **chosen, **typed(load, NUMBERS)}
+    if load.get("stages"):
+        values |= {"rate_shape": "stages", "stages": text_of_stages(load["stages"])}
+    return values

@@ -13,7 +13,7 @@ from campaigns.domain.plan import (
     Hold,
     Model,
     Plan,
-    mean_rate_per_s,
+    peak_rate_per_s,
     planned_duration_s,
     planned_requests,
 )
@@ -136,7 +136,7 @@ def _most_in_flight(plan: Plan, requests: int | None, injectors: int) -> int:
     if load.model == Model.WINDOW:
         held = (requests or 0) / injectors if load.hold == Hold.KEEP_UNTIL_ALL else 0
         return max(load.high, ceil(held))
-    waiting = ceil((mean_rate_per_s(load) or 0) * plan.timeouts.total_s)
+    waiting = ceil((peak_rate_per_s(load) or 0) * plan.timeouts.total_s)
     most = min(load.max_in_flight, waiting, requests or waiting)
     return max(1, ceil(most / injectors))
 
@@ -153,9 +153,11 @@ def _ports(
     """Local ports of one injector at a time: each closed connection holds its own for a minute."""
     if mode == ConnectionMode.KEEP_ALIVE and plan.load.model != Model.WINDOW:
         return in_flight
-    rate_per_s = mean_rate_per_s(plan.load)
+    rate_per_s = peak_rate_per_s(plan.load)
     if rate_per_s is not None:
         in_a_minute = rate_per_s * min(TIME_WAIT_S, duration_s or TIME_WAIT_S)
+        if plan.load.stages:
+            in_a_minute = min(in_a_minute, requests)
     elif requests is not None:
         in_a_minute = requests
     else:

@@ -4,8 +4,19 @@ from typing import Any
 
 from django.db.models import Max, OuterRef, Subquery
 
-from campaigns.domain.plan import Distribution, Hold, Load, Model, OrderKind, WhenSaturated
+from campaigns.domain.plan import (
+    Distribution,
+    Hold,
+    Load,
+    Model,
+    OrderKind,
+    WhenSaturated,
+    peak_rate_per_s,
+    planned_duration_s,
+    planned_requests,
+)
 from campaigns.domain.plan import Plan as PlanValue
+from campaigns.domain.stages import text_of_stages
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Actor
 
@@ -59,7 +70,7 @@ def changes_between(before: dict[str, Any], after: dict[str, Any]) -> list[tuple
     return [
         (field_name(field), _said(old.get(field)), _said(new.get(field)))
         for field in fields
-        if old.get(field) != new.get(field)
+        if _said(old.get(field)) != _said(new.get(field))
     ]
 
 
@@ -81,6 +92,8 @@ def load_words(load: Load) -> str:
         case Model.OVER:
             return f"{load.requests:,} requests over {load.over_s:g} s"
         case Model.OPEN:
+            if load.stages:
+                return _stage_words(load)
             return f"{_arrival_words(load)}, {until}"
         case Model.WINDOW:
             return f"{load.low:,} to {load.high:,} connections being opened, {until}"
@@ -90,11 +103,25 @@ def load_words(load: Load) -> str:
     return f"{load.connections:,} connections{ramp}, {until}"
 
 
+def _stage_words(load: Load) -> str:
+    random = ", at random" if load.distribution == Distribution.EXPONENTIAL else ""
+    number, seconds = planned_requests(load), planned_duration_s(load)
+    peak = peak_rate_per_s(load)
+    n_stages = f"{len(load.stages)} stages" if len(load.stages) > 1 else "one stage"
+    return f"{number:,} requests in {n_stages} of {seconds:g} s, at most {peak:g}/s{random}"
+
+
 def _arrival_words(load: Load) -> str:
     if load.distribution == Distribution.UNIFORM:
         return f"a request every {load.uniform_min_s:g} to {load.uniform_max_s:g} s"
     random = " at random" if load.distribution == Distribution.EXPONENTIAL else ""
     return f"{load.rate_per_s:g} requests/s{random}"
+
+
+def _stage_line(text: str) -> str:
+    """60: 10-50 → 60 s: 10 to 50 requests/s."""
+    seconds, _, rates = text.partition(": ")
+    return f"{seconds} s: {rates.replace('-', ' to ')} requests/s"
 
 
 def load_facts(load: Load) -> list[tuple[str, str]]:
@@ -107,7 +134,9 @@ def load_facts(load: Load) -> list[tuple[str, str]]:
     if load.model not in {Model.OPEN, Model.OVER}:
         return [("Ramp-up", f"{load.ramp_up_s:g} s")] if load.ramp_up_s else []
     rest = "is dropped" if load.when_saturated == WhenSaturated.DROP else "waits"
+    stages = text_of_stages(load.to_json()["stages"]).splitlines()
     return [
+        *((f"Stage {n}", words) for n, words in enumerate(map(_stage_line, stages), 1)),
         ("Arrivals", _DISTRIBUTION_WORDS[load.distribution]),
         ("At most in flight", f"{load.max_in_flight:,}; what is due beyond that {rest}"),
     ]

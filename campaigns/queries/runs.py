@@ -46,9 +46,9 @@ def plan_of(run: Run) -> Plan:
 def planned_of(run: Run) -> Planned:
     plan = plan_of(run)
     load = plan.load
-    return Planned(
-        planned_duration_s(load), plan.warm_up_s, planned_requests(load), mean_rate_per_s(load)
-    )
+    # A chart's level line: a load in stages has none.
+    intended = None if load.stages else mean_rate_per_s(load)
+    return Planned(planned_duration_s(load), plan.warm_up_s, planned_requests(load), intended)
 
 
 def chart_plan(run: Run) -> dict[str, Any]:

@@ -110,3 +110,20 @@ def test_drops_of_the_warm_up_stay_in_the_warm_up():
     warm = next(row for row in result.seconds if row.second == -1)
     assert warm.counters["dropped"] >= 30
     assert is_conserved(result)
+
+
+def test_stages_are_sent_when_the_rate_says():
+    arrivals = Arrivals()
+    stages = [
+        {"duration_s": 0.5, "from_per_s": 20},
+        {"duration_s": 0.3, "from_per_s": 0},
+        {"duration_s": 0.5, "from_per_s": 20, "to_per_s": 100},
+    ]
+    with scripted(arrivals) as server:
+        result = measure(server.port, load={"model": "open", "stages": stages})
+    offsets = sorted(each - arrivals.times[0] for each in arrivals.times)
+    assert len(offsets) == result.total.count("ok") == 10 + 30
+    assert not [each for each in offsets if 0.55 < each < 0.75]
+    # From 20 to 100 a second within half a second: 10 in its first quarter, 20 in the second.
+    assert sum(0.75 < each < 1.04 for each in offsets) == pytest.approx(10, abs=2)
+    assert is_conserved(result)

@@ -61,6 +61,16 @@ def make_load(*arguments):
             ["--low", "2", "--high", "4", "--requests", "9", "--hold", "keep_s", "--hold-s", "3"],
             {"model": "window", "low": 2, "high": 4, "requests": 9, "hold": "keep_s", "hold_s": 3},
         ),
+        (
+            ["--stages", "30: 10, 60: 10-50"],
+            {
+                "model": "open",
+                "stages": [
+                    {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
+                    {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
+                ],
+            },
+        ),
         (["--requests", "9", "--over", "3"], {"model": "over", "requests": 9, "over_s": 3.0}),
     ],
 )
@@ -143,6 +153,7 @@ def test_a_report_of_nothing_but_failures(report):
         (["http://127.0.0.1:1/", "--header", "nonsense"], "write 'Name: value'"),
         (["http://127.0.0.1:1/", "--rate", "1", "--connections", "2"], "load.connections"),
         (["http://127.0.0.1:1/", "--rate", "1"], "when to stop"),
+        (["http://127.0.0.1:1/", "--stages", "often"], "cannot be read"),
         (["http://127.0.0.1:1/", "--processes", "0"], "at least 1"),
         (["http://127.0.0.1:1/", "--body", "@/no/such/file"], "No such file"),
         (["http://198.18.0.1/"], "--allow"),

@@ -94,6 +94,18 @@ def test_short_runs_within_a_minute_add_up_their_ports():
     assert found.ports == 500
 
 
+def test_stages_are_estimated_by_their_integral_and_their_peak():
+    stages = [
+        {"duration_s": 60, "from_per_s": 0, "to_per_s": 100},
+        {"duration_s": 60, "from_per_s": 100, "to_per_s": 100},
+    ]
+    found = estimate((plan(warm_up_s=5, model="open", stages=stages), NEW))
+    assert found.requests == 9000
+    assert found.duration_s == 125 + 2
+    assert found.ports == 6000
+    assert found.descriptors == 100 * 30 + 64
+
+
 def test_a_window_opens_every_connection_anew_and_holds_what_it_keeps():
     window = {"model": "window", "low": 25, "high": 50, "requests": 3000}
     found = estimate((plan(**window), KEEP_ALIVE))

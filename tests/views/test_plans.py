@@ -81,6 +81,17 @@ def test_the_chosen_stop_decides(as_editor, project):
             {"rate_per_s": None, "uniform_min_s": 1, "uniform_max_s": 3, "duration_s": None},
         ),
         (
+            {"model": "open", "rate_shape": "stages", "stages": "30: 10\n60: 10-50"},
+            {
+                "rate_per_s": None,
+                "requests": None,
+                "stages": [
+                    {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
+                    {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
+                ],
+            },
+        ),
+        (
             {"model": "over", "max_in_flight": "7", "when_saturated": "drop"},
             {"max_in_flight": 7, "when_saturated": "drop"},
         ),
@@ -114,6 +125,25 @@ def test_a_plan_says_how_its_requests_arrive(as_editor, project):
     page = as_editor.get(url).content.decode()
     assert "5 requests/s at random, 9 requests" in page
     assert "7; what is due beyond that is dropped" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("often", "Stage 1, "), ("", "Stage 1, "), ("5: 0", "above 0")]
+)
+def test_a_wrong_stage_is_answered_beside_the_stages(text, words, as_editor, project):
+    data = form(model="open", rate_shape="stages", stages=text, stop="requests")
+    answer = as_editor.post(new(project), data)
+    errors = answer.context["form"].errors
+    assert set(errors) == {"stages"}
+    assert words in errors["stages"][0]
+
+
+def test_a_plan_lists_its_stages(as_editor, project):
+    spec = plan_spec(model="open", stages=[{"duration_s": 60, "from_per_s": 10, "to_per_s": 50}])
+    url = reverse("plan-detail", args=[make_plan(project, spec=spec).plan_id])
+    page = as_editor.get(url).content.decode()
+    assert "1,800 requests in one stage of 60 s, at most 50/s" in page
+    assert "60 s: 10 to 50 requests/s" in page
 
 
 def test_a_plan_says_what_becomes_of_open_connections(as_editor, project):

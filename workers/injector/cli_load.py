@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from campaigns.domain.plan import Distribution, Hold, WhenSaturated
+from campaigns.domain.stages import stages_of_text
 
 # The options that are fields of a load under another name or as they are, by option.
 _FIELDS = {
@@ -26,7 +27,7 @@ _FIELDS = {
 # An option that is only for one model names it.
 _NAMES = {
     "over": ("over",),
-    "open": ("rate", "uniform_min", "uniform_max"),
+    "open": ("rate", "uniform_min", "uniform_max", "stages"),
     "window": ("low", "high"),
 }
 
@@ -47,6 +48,12 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
     add("--ramp-up", type=float, metavar="S", help="connection i of C begins at i·S/C s (0)")
     add("--over", type=float, metavar="T", help="spread --requests evenly over T seconds (off)")
     add("--rate", type=float, metavar="R", help="open load: R requests a second (off)")
+    add(
+        "--stages",
+        metavar="TEXT",
+        help="open load in stages of seconds and rate: '30: 10, 60: 10-50' holds 10/s for 30 s, "
+        "then goes evenly from 10/s to 50/s within 60 s",
+    )
     add(
         "--distribution",
         choices=list(Distribution),
@@ -84,6 +91,8 @@ def make_load(options: argparse.Namespace) -> dict[str, Any]:
         for option, name in _FIELDS.items()
         if getattr(options, option) is not None
     }
+    if options.stages is not None:
+        given["stages"] = stages_of_text(options.stages)
     load = {"model": _model_of(options), **given}
     if load["model"] == "closed":
         load.setdefault("connections", 1)

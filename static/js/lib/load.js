@@ -1,5 +1,7 @@
 // A plan's load as numbers: what is planned, and the curve to draw. Pure; the server validates.
 
+import { peakRate, stagePoints, stagedDuration, stagedRequests } from "./stages.js";
+
 export const MODELS = ["closed", "open", "over", "sequential", "window"];
 const PERCENTILES = [99.999, 99.99, 99.9, 99, 95, 90, 50];
 const BEYOND = 10; // a percentile is shown from this many samples beyond it on
@@ -17,6 +19,7 @@ function positive(value) {
 
 // The fields that a model uses must be there before anything can be drawn.
 export function isComplete(load) {
+  if (hasStages(load)) return stagedRequests(load.stages) > 0 && stagedDuration(load.stages) > 0;
   const needs = {
     closed: [load.connections, load.requests ?? load.duration_s],
     open: isUniform(load)
@@ -27,6 +30,10 @@ export function isComplete(load) {
     sequential: [load.requests ?? load.duration_s],
   }[load.model];
   return Boolean(needs) && needs.every(positive);
+}
+
+export function hasStages(load) {
+  return load.model === "open" && load.stages?.length > 0;
 }
 
 function isUniform(load) {
@@ -42,6 +49,7 @@ export function meanRate(load) {
 // Measured seconds, warm-up excluded; null where only the target decides. Of drawn gaps: the mean.
 export function plannedDuration(load) {
   if (load.model === "over") return load.over_s;
+  if (hasStages(load)) return stagedDuration(load.stages);
   if (load.duration_s) return load.duration_s;
   if (load.model === "open") return load.requests / meanRate(load);
   return null;
@@ -50,6 +58,7 @@ export function plannedDuration(load) {
 // Measured requests; null where only the target decides. Arrivals i/rate lie in [0, duration).
 export function plannedRequests(load) {
   if (load.requests) return load.requests;
+  if (hasStages(load)) return stagedRequests(load.stages);
   if (load.model !== "open") return null;
   const count = Math.floor(load.rate_per_s * load.duration_s);
   return count / load.rate_per_s < load.duration_s - 1e-9 ? count + 1 : count;
@@ -85,6 +94,7 @@ function unitOf(load) {
 }
 
 function levelOf(load) {
+  if (hasStages(load)) return peakRate(load.stages);
   if (isArrivals(load)) return meanRate(load);
   if (load.model === "window") return load.high;
   return load.model === "closed" ? load.connections : 1;
@@ -92,6 +102,10 @@ function levelOf(load) {
 
 // [[second, level], …] from −warm-up to the end; between two points the level changes evenly.
 function pointsOf(load, warmUp, end) {
+  if (hasStages(load)) {
+    const before = load.stages[0].from_per_s;
+    return [...(warmUp > 0 ? [[-warmUp, before], [0, before]] : []), ...stagePoints(load.stages)];
+  }
   const [start, level] = [warmUp > 0 ? -warmUp : 0, levelOf(load)];
   const full = load.model === "closed" ? start + (load.ramp_up_s || 0) : start;
   if (full <= start) return [[start, level], [end, level]];
@@ -103,6 +117,6 @@ function pointsOf(load, warmUp, end) {
 function fewArrivals(load, duration) {
   const count = plannedRequests(load);
   const isRandom = load.distribution && load.distribution !== "deterministic";
-  if (count > 120 || isRandom) return [];
+  if (count > 120 || isRandom || hasStages(load)) return [];
   return Array.from({ length: count }, (_, i) => i / levelOf(load)).filter((t) => t < duration);
 }

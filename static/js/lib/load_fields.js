@@ -8,15 +8,18 @@ const USES = {
   window: ["low", "high", "hold"],
 };
 
-// choices: {model, stop, distribution, hold} → names of fields, "stop" for the choice between two ends.
-export function usedFields({ model, stop, distribution, hold }) {
+// choices: {model, stop, distribution, hold, rate_shape} → names of fields, "stop" for the choice between two ends.
+export function usedFields({ model, stop, distribution, hold, rate_shape }) {
   if (model === "over") return USES.over;
   if (model === "open" && distribution === "uniform") {
     return [...USES.open, "uniform_min_s", "uniform_max_s", "requests"];
   }
+  if (model === "open" && rate_shape === "stages") return [...USES.open, "rate_shape", "stages"];
   const end = stop === "duration" ? "duration_s" : "requests";
-  const more = { open: ["rate_per_s"], window: hold === "keep_s" ? ["hold_s"] : [] }[model] ?? [];
+  const more = { open: ["rate_shape", "rate_per_s"], window: hold === "keep_s" ? ["hold_s"] : [] }[model] ?? [];
   return [...USES[model], ...more, "stop", end];
 }
 
 export const CHOICES = new Set(["distribution", "when_saturated", "hold"]);
+// Choices of the form that are no fields of a load.
+export const ONLY_SHOWN = new Set(["stop", "rate_shape"]);

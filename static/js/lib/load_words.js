@@ -1,7 +1,7 @@
 // What the load means, in sentences for the page and for whoever cannot see the curve.
 
 import { duration, plain } from "./format.js";
-import { highestPercentile, plannedDuration, plannedRequests } from "./load.js";
+import { hasStages, highestPercentile, plannedDuration, plannedRequests } from "./load.js";
 
 function distance(seconds) {
   return seconds < 1 ? `${plain(seconds * 1000)} ms` : `${plain(seconds)} s`;
@@ -9,6 +9,12 @@ function distance(seconds) {
 
 function isRandom(load) {
   return load.distribution === "exponential" || load.distribution === "uniform";
+}
+
+function stagedSentence(load, count, length) {
+  const how = isRandom(load) ? " at random instants" : "";
+  const stages = load.stages.length === 1 ? "one stage" : `${load.stages.length} stages`;
+  return `${count.toLocaleString("en-US")} requests${how} in ${stages}, ${duration(length)} in all.`;
 }
 
 function randomSentence(load, count, length) {
@@ -31,6 +37,7 @@ function windowSentence(load) {
 export function curveSentence(load) {
   if (load.model === "over" || load.model === "open") {
     const [count, length] = [plannedRequests(load), plannedDuration(load)];
+    if (hasStages(load)) return stagedSentence(load, count, length);
     if (isRandom(load)) return randomSentence(load, count, length);
     const gap = length / count;
     const last = plain((count - 1) * gap);

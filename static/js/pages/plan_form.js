@@ -2,7 +2,8 @@
 
 import { drawLoadCurves } from "../charts/load_curve.js";
 import { isComplete, loadCurve, readNumber } from "../lib/load.js";
-import { CHOICES, usedFields } from "../lib/load_fields.js";
+import { CHOICES, ONLY_SHOWN, usedFields } from "../lib/load_fields.js";
+import { readStages } from "../lib/stages.js";
 import { curveSentence, estimate } from "../lib/load_words.js";
 import { initShownBy } from "../lib/shown_by.js";
 import { initSteps } from "../lib/steps.js";
@@ -18,7 +19,7 @@ function number(name) {
 }
 
 function readChoices() {
-  const names = ["model", "stop", "distribution", "hold"];
+  const names = ["model", "stop", "distribution", "hold", "rate_shape"];
   return Object.fromEntries(names.map((name) => [name, chosen(name)]));
 }
 
@@ -26,7 +27,8 @@ function readLoad() {
   const choices = readChoices();
   const load = { model: choices.model };
   for (const name of usedFields(choices)) {
-    if (name !== "stop") load[name] = CHOICES.has(name) ? chosen(name) : number(name);
+    if (name === "stages") load.stages = readStages(form.elements.stages.value);
+    else if (!ONLY_SHOWN.has(name)) load[name] = CHOICES.has(name) ? chosen(name) : number(name);
   }
   return load;
 }
