@@ -6,6 +6,7 @@ Names, choices and defaults come from there; a test compares the fields.
 from rest_framework import serializers
 
 from campaigns.api.choices import CONNECTION_MODES
+from campaigns.domain.exchange import ExchangeMode, Verify
 from campaigns.domain.plan import (
     METHODS,
     AuthKind,
@@ -156,8 +157,36 @@ class AuthSerializer(serializers.Serializer):
     user = serializers.CharField(required=False, allow_blank=True, help_text="basic only")
 
 
+class ExchangeSerializer(serializers.Serializer):
+    """What a WebSocket plan does on each connection; such a plan has no steps."""
+
+    path = serializers.CharField(default="/", help_text="Begins with a slash; with the query.")
+    headers = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
+        required=False,
+        help_text="Pairs of name and value, beside those of the handshake.",
+    )
+    subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
+    messages = serializers.IntegerField(
+        default=0, help_text="For each connection; 0: only the opening and closing handshake."
+    )
+    size_bytes = serializers.IntegerField(default=64)
+    binary = serializers.BooleanField(default=False)
+    mode = serializers.ChoiceField(
+        choices=list(ExchangeMode),
+        default=ExchangeMode.ECHO_SYNC,
+        help_text="echo_sync waits for each echo before the next message; send_only for none.",
+    )
+    rate_per_s = serializers.FloatField(
+        required=False, allow_null=True, help_text="Messages a second on each connection."
+    )
+    verify = serializers.ChoiceField(choices=list(Verify), default=Verify.EXACT)
+    close_code = serializers.IntegerField(default=1000)
+    close_timeout_s = serializers.FloatField(default=5.0)
+
+
 class SpecSerializer(serializers.Serializer):
-    steps = StepSerializer(many=True)
+    steps = StepSerializer(many=True, required=False)
     load = LoadSerializer()
     connection_mode = serializers.ChoiceField(
         choices=CONNECTION_MODES, default=ConnectionMode.KEEP_ALIVE
@@ -171,3 +200,4 @@ class SpecSerializer(serializers.Serializer):
     thresholds = ThresholdSerializer(many=True, required=False)
     session = SessionSerializer(required=False)
     auth = AuthSerializer(required=False)
+    exchange = ExchangeSerializer(required=False, allow_null=True)

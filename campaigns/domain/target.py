@@ -10,7 +10,11 @@ from typing import Any
 
 from campaigns.domain.errors import InvalidTarget
 
-SCHEMES = ("http", "https")
+SCHEMES = ("http", "https", "ws", "wss")
+TLS_SCHEMES = frozenset({"https", "wss"})
+WEBSOCKET_SCHEMES = frozenset({"ws", "wss"})
+# The same without and with TLS: what is compared for what TLS costs.
+TLS_TWINS = {"https": "http", "wss": "ws"}
 MAX_ENDPOINTS = 50
 MAX_FACTS = 100
 MAX_LABEL = 60

@@ -6,7 +6,7 @@ from typing import Any
 from campaigns.models import Target
 
 FACT_LABELS = ("CPU", "Memory", "OS", "Server software", "Network")
-DEFAULT_PORTS = {"http": "80", "https": "443"}
+DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
 # What `make demo-target` serves: a way to measure without a server of one's own.
 DEMO = {
     "name": "demo",

@@ -10,6 +10,7 @@ from campaigns.domain.blocks import order_of_runs
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.domain.plan import ConnectionMode, Plan
+from campaigns.domain.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Target, Test
 from campaigns.models import Plan as PlanRow
 from campaigns.permissions import Actor
@@ -19,6 +20,8 @@ STATES = ("draft", "running", "stopping", "done")
 _MODES = {
     "http": (ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE),
     "https": (ConnectionMode.NEW, ConnectionMode.RESUMED, ConnectionMode.KEEP_ALIVE),
+    "ws": (ConnectionMode.NEW,),
+    "wss": (ConnectionMode.NEW, ConnectionMode.RESUMED),
 }
 
 
@@ -42,6 +45,10 @@ class GridPlan:
     def load_words(self) -> str:
         return load_words(self.plan.load)
 
+    def fits(self, arm: Arm) -> bool:
+        """Whether the endpoint speaks what the plan needs: WebSocket or HTTP."""
+        return (self.plan.exchange is not None) == (arm.endpoint.scheme in WEBSOCKET_SCHEMES)
+
     def cell_key(self, arm: Arm) -> str:
         return f"{self.version.pk}.{arm.key}"
 
@@ -57,7 +64,12 @@ class Grid:
     @cached_property
     def cells(self) -> dict[str, tuple[GridPlan, Arm]]:
         """Every possible cell by its key, in the order of the grid."""
-        return {plan.cell_key(arm): (plan, arm) for plan in self.plans for arm in self.arms}
+        return {
+            plan.cell_key(arm): (plan, arm)
+            for plan in self.plans
+            for arm in self.arms
+            if plan.fits(arm)
+        }
 
 
 def grid_of(project: Project) -> Grid:
@@ -104,13 +116,14 @@ def ticks_for(question: str, grid: Grid) -> list[str]:
     """The cells that answer a question: "https" all arms of a pair, "works" the first arm."""
     if not grid.plans or not grid.arms:
         return []
-    plan = grid.plans[0]
     if question == "works":
-        return [plan.cell_key(grid.arms[0])]
-    for target, endpoints, _ in grid.targets:
-        if {endpoint.scheme for endpoint, _ in endpoints} >= {"http", "https"}:
+        return list(grid.cells)[:1]
+    for plan in grid.plans:
+        for target, _, _ in grid.targets:
             arms = [arm for arm in grid.arms if arm.endpoint.target_id == target.pk]
-            return [plan.cell_key(arm) for arm in arms]
+            fitting = [arm for arm in arms if plan.fits(arm)]
+            if len({arm.endpoint.scheme for arm in fitting}) == len(TLS_TWINS):
+                return [plan.cell_key(arm) for arm in fitting]
     return []
 
 

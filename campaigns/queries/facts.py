@@ -3,6 +3,7 @@
 from typing import Any
 
 from campaigns.domain.snapshot import Total
+from campaigns.domain.target import TLS_SCHEMES
 from campaigns.domain.units import count, ms
 from campaigns.models import Run
 
@@ -21,7 +22,7 @@ def run_facts(run: Run, total: Total) -> Facts:
 
 
 def _tls(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:
-    if run.snapshot["endpoint"]["scheme"] != "https":
+    if run.snapshot["endpoint"]["scheme"] not in TLS_SCHEMES:
         return []
     counts: dict[str, int] = {}
     for each in (each for end in ends for each in end.get("tls", [])):

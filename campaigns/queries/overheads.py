@@ -20,6 +20,7 @@ from campaigns.domain.overhead_table import (
 from campaigns.domain.percentiles import P50
 from campaigns.domain.repeats import MIN_REPEATS
 from campaigns.domain.results import OverheadAnswer
+from campaigns.domain.target import TLS_TWINS
 from campaigns.domain.units import percent
 from campaigns.models import Campaign, Test
 from campaigns.queries.likeness import like_for_like
@@ -76,7 +77,7 @@ class Overhead:
 
 
 def find_pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
-    """Each HTTPS test with the HTTP test of the same plan and connection mode.
+    """Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode.
 
     The twin of the same target comes first; a test of another target is taken only if it is the
     only one, and the comparison then says so. A resumed session has no HTTP form: it is compared
@@ -84,8 +85,8 @@ def find_pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
     """
     pairs = []
     for https in arms:
-        if https.scheme == "https":
-            http = _partner(https, [arm for arm in arms if arm.scheme == "http"])
+        if plain := TLS_TWINS.get(https.scheme):
+            http = _partner(https, [arm for arm in arms if arm.scheme == plain])
             pairs += [(http, https)] if http else []
     return pairs
 

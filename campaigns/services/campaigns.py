@@ -11,6 +11,7 @@ from campaigns.domain.blocks import order_of_runs
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan import ConnectionMode, Model
+from campaigns.domain.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
@@ -115,8 +116,19 @@ def _check_cell(project: Project, cell: Cell) -> None:
         raise Refused(f"The endpoint {endpoint} is archived. Choose another.")
     if cell.connection_mode not in list(ConnectionMode):
         raise Refused(f"Choose a connection mode: {', '.join(ConnectionMode)}.")
-    if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme != "https":
+    if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
         raise Refused(f"{endpoint} has no TLS session to resume. Choose new or keep-alive.")
+    _check_protocol(cell)
+
+
+def _check_protocol(cell: Cell) -> None:
+    """An exchange is for WebSocket endpoints, steps are for HTTP."""
+    is_exchange = cell.plan_version.value().exchange is not None
+    if is_exchange != (cell.endpoint.scheme in WEBSOCKET_SCHEMES):
+        wanted = "a ws or wss" if is_exchange else "an http or https"
+        raise Refused(f"{cell.plan_version} needs {wanted} endpoint, which {cell.endpoint} is not.")
+    if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
+        raise Refused("A WebSocket is opened anew each time. Choose new connections, or resumed.")
 
 
 def _check_share(cell: Cell, injectors: int) -> None:

@@ -6,6 +6,7 @@ from math import ceil
 from django import template
 from django.utils import timezone
 
+from campaigns.domain.target import SCHEMES
 from campaigns.models import Campaign, Run
 from campaigns.queries.estimates import LOCAL_PORTS, HighestPercentile
 
@@ -52,6 +53,11 @@ def percentile_words(highest: HighestPercentile | None) -> str:
 @register.filter
 def injectors_for_ports(ports: int) -> int:
     return ceil(ports / LOCAL_PORTS)
+
+
+@register.filter
+def fits(plan, arm) -> bool:
+    return plan.fits(arm)
 
 
 @register.filter
@@ -105,7 +111,7 @@ def percent_words(share: float) -> str:
 def without_scheme(label: str) -> str:
     """The arm's name after its scheme, which stands beside it in its colour."""
     head, _, rest = label.partition(" ")
-    return rest if head.lower() in {"http", "https"} else label
+    return rest if head.lower() in SCHEMES else label
 
 
 @register.filter

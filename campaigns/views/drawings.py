@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
+from campaigns.domain.overhead import SPLIT_PARTS
 from campaigns.domain.results import OverheadAnswer, SplitAnswer
 from campaigns.domain.units import figure, number
 
@@ -22,7 +23,6 @@ _LEAST_GAP = 7.0  # percent between two tick labels
 _BAR_PX, _LETTER_PX, _AROUND_PX = 430, 6.5, 10
 # What the longest bar leaves free for the text beside it.
 _BAR_SHARE = 0.84
-PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "lateness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def split_bars(splits: Sequence[SplitAnswer]) -> dict[str, Any]:
         for part, value in row["parts"].items()
         if value is not None and (part != "lateness" or value)
     }
-    parts = [part for part in PARTS if part in used]
+    parts = [part for part in SPLIT_PARTS if part in used]
     return {
         "parts": parts,
         "ticks": _length_ticks(100 / scale, scale),

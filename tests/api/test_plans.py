@@ -3,6 +3,7 @@ from dataclasses import fields
 import pytest
 
 from campaigns.api import specs
+from campaigns.domain.exchange import Exchange
 from campaigns.domain.plan import Auth, Load, Plan, Session, Step, StepOrder, ThinkTime, Timeouts
 from campaigns.domain.thresholds import Threshold
 from tests.api.conftest import client_of
@@ -79,6 +80,7 @@ def test_a_stranger_finds_neither_plan_nor_versions(charlie, project):
         (specs.SessionSerializer, Session),
         (specs.ThinkTimeSerializer, ThinkTime),
         (specs.AuthSerializer, Auth),
+        (specs.ExchangeSerializer, Exchange),
     ],
 )
 def test_the_description_names_the_fields_of_the_domain(described, value):

@@ -37,7 +37,8 @@ def main() -> int:
 
 def _read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m workers.echo", description="Answers HTTP and HTTPS until SIGTERM."
+        prog="python -m workers.echo",
+        description="Answers HTTP and HTTPS, and on the same ports ws and wss, until SIGTERM.",
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--http-port", type=int, help="port for http; 0 takes a free one")

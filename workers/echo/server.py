@@ -12,6 +12,7 @@ import gevent
 from gevent.server import StreamServer
 from gevent.ssl import SSLContext
 
+from workers.echo import websocket
 from workers.echo.faults import FAULTS
 from workers.echo.journal import Journal
 from workers.echo.replies import Asked, reply_parts
@@ -73,6 +74,9 @@ class EchoServer(StreamServer):
             head, unread, arrived_ns = request
             asked, parts = self._understand(head)
             self._journal.note(self.scheme, number, asked.method, asked.path, arrived_ns)
+            if websocket.wants_websocket(head):
+                websocket.serve(sock, head, asked, unread)
+                return
             if asked.path in FAULTS:
                 FAULTS[asked.path](sock)
                 return

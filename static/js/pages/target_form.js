@@ -2,11 +2,12 @@
 
 import { initRows } from "../lib/rows.js";
 
-const PORTS = { http: "80", https: "443" };
+const PORTS = { http: "80", https: "443", ws: "80", wss: "443" };
+const WITH_TLS = new Set(["https", "wss"]);
 
 function showCertificate(row) {
   const field = row.querySelector("[data-tls-only]");
-  if (field) field.hidden = row.querySelector("[name=scheme]").value !== "https";
+  if (field) field.hidden = !WITH_TLS.has(row.querySelector("[name=scheme]").value);
 }
 
 function followScheme(select) {
