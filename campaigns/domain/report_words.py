@@ -22,6 +22,12 @@ class RunState:
     planned_requests: int | None
     planned_rate: float | None
     is_good: bool
+    is_exchange: bool = False
+
+    @property
+    def noun(self) -> str:
+        """What is counted: a WebSocket attempt is a connection, opened and closed."""
+        return "connections" if self.is_exchange else "requests"
 
     @property
     def is_done(self) -> bool:
@@ -71,13 +77,13 @@ def _measured_words(run: RunState) -> Sentence:
     rate = units.rate(figures.rate_per_s)
     if not figures.n:
         attempts = units.count(figures.attempts)
-        return [(f"All {attempts} requests failed", True), (f"{so_far}.", False)]
+        return [(f"All {attempts} {run.noun} failed", True), (f"{so_far}.", False)]
     p95 = _percentile_text(figures, P95)
     return [
         (f"{units.ms(figures.mean_us)} on average", True),
         (f"{f' (p95 {p95})' if p95 else ''} at ", False),
-        (f"{rate} requests/s", True),
-        (f"{so_far}, {_errors(figures)}.", False),
+        (f"{rate} {run.noun}/s", True),
+        (f"{so_far}, {_errors(figures, run.noun)}.", False),
     ]
 
 
@@ -87,11 +93,11 @@ def _percentile_text(figures: Figures, q: int) -> str:
     return units.ms(figures.percentiles[q])
 
 
-def _errors(figures: Figures) -> str:
+def _errors(figures: Figures, noun: str) -> str:
     attempts = units.count(figures.attempts)
     if not figures.errors:
-        return f"no errors in {attempts} requests"
-    return f"{units.count(figures.errors)} errors in {attempts} requests"
+        return f"no errors in {attempts} {noun}"
+    return f"{units.count(figures.errors)} errors in {attempts} {noun}"
 
 
 def run_grounds(run: RunState) -> list[str]:
@@ -106,7 +112,13 @@ def run_tiles(run: RunState) -> list[dict[str, Any]]:
     """Requests/s, p50, p95, p99 and errors: [{key, title, value, unit, lines}]."""
     figures = run.figures
     return [
-        _tile("rate", "Requests/s achieved", units.rate(figures.rate_per_s), "", _rate_lines(run)),
+        _tile(
+            "rate",
+            "Handshakes/s achieved" if run.is_exchange else "Requests/s achieved",
+            units.rate(figures.rate_per_s),
+            "",
+            _rate_lines(run),
+        ),
         *(_percentile_tile(figures, q) for q in (P50, P95, P99)),
         _error_tile(figures),
     ]
@@ -122,9 +134,9 @@ def _rate_lines(run: RunState) -> list[str]:
         lines.append(f"of {units.rate(run.planned_rate)} planned")
     done = units.count(figures.attempts)
     if run.planned_requests:
-        lines.append(f"{done} of {units.count(run.planned_requests)} requests")
+        lines.append(f"{done} of {units.count(run.planned_requests)} {run.noun}")
     else:
-        lines.append(f"{done} requests")
+        lines.append(f"{done} {run.noun}")
     return lines
 
 

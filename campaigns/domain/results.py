@@ -111,11 +111,13 @@ class RunReport:
     validity: str
     reasons: list[dict[str, Any]]
     thresholds: Table
+    exchange: Table
 
     @property
     def tables(self) -> list[Table]:
         thresholds = [self.thresholds] if self.thresholds.rows else []
-        return [self.table, *thresholds, self.parts, self.errors, self.vitals]
+        exchange = [self.exchange] if self.exchange.rows else []
+        return [self.table, *thresholds, *exchange, self.parts, self.errors, self.vitals]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,9 +41,8 @@ def run_report(run: Run) -> RunReport:
         sentence=run_sentence(state),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        table=tables.steps_table(
-            figures, [step.label for step in plan.steps], seen.steps, seen.duration_s
-        ),
+        table=tables.steps_table(figures, plan.labels, seen.steps, seen.duration_s),
+        exchange=tables.exchange_table(seen.total, seen.duration_s),
         parts=tables.parts_table(seen.total),
         errors=tables.errors_table(seen.total, seen.series),
         vitals=tables.vitals_table(seen.vitals),
@@ -65,6 +64,7 @@ def _state(run: Run, plan: Plan, figures: Figures) -> RunState:
         figures=figures,
         planned_requests=planned_requests(plan.load),
         planned_rate=mean_rate_per_s(plan.load),
+        is_exchange=plan.exchange is not None,
         is_good=run.outcome == Outcome.COMPLETE and run.validity != Validity.INVALID,
     )
 
@@ -87,7 +87,7 @@ def _measured_so_far(run: Run) -> _Measured:
     """Merged from the seconds that are complete; whole seconds count as the duration."""
     series = run_points(run)
     last = series[-1]["second"] if series else -1
-    steps = [Total() for _ in run.snapshot["plan"]["steps"]]
+    steps = [Total() for _ in Plan.from_json(run.snapshot["plan"]).labels]
     total, samples = Total(), {}
     judge, present = Judge(Plan.from_json(run.snapshot["plan"]).thresholds), 0
     for shard, second in run_seconds(run):
