@@ -124,6 +124,10 @@ def run_tiles(run: RunState) -> list[dict[str, Any]]:
     ]
 
 
+def _rate_title(run: RunState) -> str:
+    return "Handshakes/s achieved" if run.is_exchange else "Requests/s achieved"
+
+
 def _tile(key: str, title: str, value: str, unit: str, lines: list[str]) -> dict[str, Any]:
     return {"key": key, "title": title, "value": value, "unit": unit, "lines": lines}
 
