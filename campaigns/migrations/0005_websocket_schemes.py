@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0003_thresholds_of_runs'),
+        ('campaigns', '0004_plan_secrets'),
     ]
 
     operations = [
