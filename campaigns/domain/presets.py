@@ -26,6 +26,13 @@ _SOAP_STEP = {
 _GET_STEP = {"method": "GET", "path": "/"}
 
 
+# Five files as in the French study; L2 takes them in blocks, L3 at random.
+_FILES = [{"method": "GET", "path": f"/index{number}.html"} for number in range(1, 6)]
+_AT_RANDOM = {"kind": "random"}
+STUDIES, GENERAL = "Measurements of earlier studies", "Questions of every day"
+_SWEEP = (1, 2, 3, 4, 5, 6, 9, 12)
+
+
 @dataclass(frozen=True, slots=True)
 class Preset:
     """`question` is what a person wants to know; `name` is the plan's, until it is changed."""
@@ -35,6 +42,16 @@ class Preset:
     summary: str
     name: str
     spec: dict[str, Any]
+    group: str = STUDIES
+
+
+def _spec(steps: list[dict[str, Any]], connection_mode: str, **given: Any) -> dict[str, Any]:
+    """The stored form. What is no field of a plan is one of its load."""
+    own = {
+        name: given.pop(name) for name in ("timeouts", "order", "expected_status") & given.keys()
+    }
+    spec = {"steps": steps, "load": given, "connection_mode": connection_mode, **own}
+    return Plan.from_json(spec).to_json()
 
 
 def _soap(key: str, question: str, requests: int, over_s: int) -> Preset:
@@ -43,42 +60,161 @@ def _soap(key: str, question: str, requests: int, over_s: int) -> Preset:
         question,
         f"{requests} SOAP requests spread over {over_s} s, each on a new connection",
         f"{requests} over {over_s} s",
-        _spec(_SOAP_STEP, "new", model="over", requests=requests, over_s=over_s),
+        _spec([_SOAP_STEP], "new", model="over", requests=requests, over_s=over_s),
     )
 
 
-def _spec(step: dict[str, Any], connection_mode: str, **load: Any) -> dict[str, Any]:
-    spec = {"steps": [step], "load": load, "connection_mode": connection_mode}
-    return Plan.from_json(spec).to_json()
-
-
-PRESETS: dict[str, Preset] = {
-    preset.key: preset
-    for preset in (
-        _soap("over-100", "What does HTTPS cost when the server has time?", 100, 100),
-        _soap("over-10", "And what when requests come ten times faster?", 100, 10),
-        _soap("over-5", "The same in 5 seconds, for a first look", 100, 5),
-        _soap("over-1", "The same in 1 second, for a first look", 100, 1),
-        Preset(
-            "ab",
-            "How fast with 50 at once?",
-            "1,000 requests on 50 connections, each waiting for its reply: ab -n 1000 -c 50",
-            "1,000 on 50 connections",
-            _spec(_GET_STEP, "new", model="closed", connections=50, requests=1000),
-        ),
-        Preset(
-            "httperf",
-            "Does it keep up with 10 a second?",
-            "100 requests at 10 a second, replies or not: httperf --num-conns 100 --rate 10",
-            "100 at 10/s",
-            _spec(_GET_STEP, "new", model="open", rate_per_s=10, requests=100),
-        ),
-        Preset(
-            "smoke",
-            "Does it work at all?",
-            "20 requests one after another on one connection",
-            "Smoke",
-            _spec(_GET_STEP, "keep-alive", model="sequential", requests=20),
+def _sweep(injectors: int) -> Preset:
+    """Each of k clients sends 5,000 requests, one after another: connections of one closed load."""
+    clients = "1 client" if injectors == 1 else f"{injectors} clients"
+    return Preset(
+        f"r99-2-{injectors}",
+        f"R99-2: what do {clients} get?",
+        f"{clients}, 5,000 requests each, at random from five files; in the campaign choose "
+        f"{injectors} injector{'s' if injectors > 1 else ''}",
+        f"R99-2, {clients}",
+        _spec(
+            _FILES,
+            "new",
+            order=_AT_RANDOM,
+            model="closed",
+            connections=injectors,
+            requests=5000 * injectors,
         ),
     )
-}
+
+
+_OF_STUDIES = (
+    _soap("over-100", "What does HTTPS cost when the server has time?", 100, 100),
+    _soap("over-10", "And what when requests come ten times faster?", 100, 10),
+    _soap("over-5", "The same in 5 seconds, for a first look", 100, 5),
+    _soap("over-1", "The same in 1 second, for a first look", 100, 1),
+    Preset(
+        "ab",
+        "How fast with 50 at once?",
+        "1,000 requests on 50 connections, each waiting for its reply: ab -n 1000 -c 50; the study "
+        "chose an HTTPS endpoint",
+        "1,000 on 50 connections",
+        _spec([_GET_STEP], "new", model="closed", connections=50, requests=1000),
+    ),
+    Preset(
+        "httperf-1000",
+        "How fast one after another?",
+        "1,000 connections with a request each, one after another: httperf --num-conns 1000",
+        "1,000 one after another",
+        _spec([_GET_STEP], "new", model="sequential", requests=1000),
+    ),
+    Preset(
+        "httperf",
+        "Does it keep up with 10 a second?",
+        "100 connections at 10 a second, replies or not, 1 s for each: httperf --num-conns 100 "
+        "--rate 10 --timeout 1",
+        "100 at 10/s",
+        _spec(
+            [_GET_STEP],
+            "new",
+            timeouts={"connect_s": 1, "tls_s": 1, "total_s": 1},
+            model="open",
+            rate_per_s=10,
+            requests=100,
+        ),
+    ),
+    Preset(
+        "l1",
+        "L1: how fast is one file?",
+        "1,000 requests for one file, one after another",
+        "L1",
+        _spec([{"method": "GET", "path": "/index.html"}], "new", model="sequential", requests=1000),
+    ),
+    Preset(
+        "l2",
+        "L2: how fast are five files in turn?",
+        "5,000 requests one after another: 1,000 for the first file, 1,000 for the next, and so on",
+        "L2",
+        _spec(
+            _FILES,
+            "new",
+            order={"kind": "blocks", "block_repeat": 1000},
+            model="sequential",
+            requests=5000,
+        ),
+    ),
+    Preset(
+        "l3",
+        "L3: how fast are five files at random?",
+        "1,000 requests one after another, each for one of five files at random",
+        "L3",
+        _spec(_FILES, "new", order=_AT_RANDOM, model="sequential", requests=1000),
+    ),
+    Preset(
+        "r99-1",
+        "R99-1: what do three clients get that begin a second apart?",
+        "3 clients that begin 1 s apart, 5,000 requests each, at random from five files; in the "
+        "campaign choose 3 injectors",
+        "R99-1",
+        _spec(
+            _FILES,
+            "new",
+            order=_AT_RANDOM,
+            model="closed",
+            connections=3,
+            ramp_up_s=3,
+            requests=15_000,
+        ),
+    ),
+    *(_sweep(injectors) for injectors in _SWEEP),
+)
+_OF_EVERY_DAY = (
+    Preset(
+        "smoke",
+        "Does it work at all?",
+        "20 requests one after another on one connection",
+        "Smoke",
+        _spec([_GET_STEP], "keep-alive", model="sequential", requests=20),
+        GENERAL,
+    ),
+    Preset(
+        "load",
+        "How is it on a normal day?",
+        "20 requests a second for five minutes, replies or not",
+        "Load",
+        _spec([_GET_STEP], "keep-alive", model="open", rate_per_s=20, duration_s=300),
+        GENERAL,
+    ),
+    Preset(
+        "stress",
+        "What happens as more and more come?",
+        "200 connections, one more every 0.3 s, for two minutes",
+        "Stress",
+        _spec(
+            [_GET_STEP], "keep-alive", model="closed", connections=200, ramp_up_s=60, duration_s=120
+        ),
+        GENERAL,
+    ),
+    Preset(
+        "spike",
+        "Does it survive a sudden crowd?",
+        "1,000 new connections within two seconds",
+        "Spike",
+        _spec([_GET_STEP], "new", model="over", requests=1000, over_s=2),
+        GENERAL,
+    ),
+    Preset(
+        "soak",
+        "Does it stay well for an hour?",
+        "10 requests a second for an hour",
+        "Soak",
+        _spec([_GET_STEP], "keep-alive", model="open", rate_per_s=10, duration_s=3600),
+        GENERAL,
+    ),
+    Preset(
+        "capacity",
+        "How many can it answer at most?",
+        "64 connections as fast as they get replies, for a minute",
+        "Capacity",
+        _spec([_GET_STEP], "keep-alive", model="closed", connections=64, duration_s=60),
+        GENERAL,
+    ),
+)
+
+PRESETS: dict[str, Preset] = {preset.key: preset for preset in (*_OF_STUDIES, *_OF_EVERY_DAY)}

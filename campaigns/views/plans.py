@@ -6,6 +6,7 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
+from campaigns.domain.equivalents import equivalents
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan import planned_duration_s, planned_requests
 from campaigns.domain.presets import PRESETS
@@ -91,6 +92,7 @@ def plan_detail(request, plan: int):
         "load_facts": queries.load_facts(value.load),
         "n_requests": planned_requests(value.load),
         "duration_s": planned_duration_s(value.load),
+        "equivalents": equivalents(value),
         "may": rights_in(found.project, actor),
     }
     return render(request, "plans/detail.html", context)

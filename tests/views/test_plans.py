@@ -281,3 +281,10 @@ def test_a_rule_that_cannot_be_is_answered_beside_the_field(rule, words, as_edit
     answer = as_editor.post(new(project), form(thresholds=rule))
     assert answer.status_code == 422
     assert words in str(answer.context["form"].errors["thresholds"])
+
+
+def test_a_plan_says_what_other_tools_would_be_told(as_editor, project):
+    version = make_plan(project, spec=PRESETS["ab"].spec)
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    assert "ab -n 1000 -c 50 -s 30 http://TARGET/" in page
+    assert "None. wrk ends after a time" in page

@@ -1,0 +1,272 @@
+"""The command of ab, httperf, wrk or k6 that does what a plan does; or why there is none.
+
+TARGET stands for host and port: a plan has none. What another tool cannot be told is not hidden in
+a command that does something else.
+"""
+
+import json
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from campaigns.domain.plan import (
+    ConnectionMode,
+    Distribution,
+    Load,
+    Model,
+    Plan,
+    Step,
+    mean_rate_per_s,
+    planned_duration_s,
+    planned_requests,
+)
+from campaigns.domain.session import AuthKind, Session
+
+URL = "http://TARGET"
+_CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalent:
+    """`command` is "" where there is none; `words` say then why, else what still differs."""
+
+    tool: str
+    command: str
+    words: str
+
+
+class _NoneExists(Exception):
+    """The text says why, as a sentence."""
+
+
+def equivalents(plan: Plan) -> list[Equivalent]:
+    """One entry for each tool."""
+    return [_equivalent(tool, make, plan) for tool, make in _TOOLS.items()]
+
+
+def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) -> Equivalent:
+    try:
+        _refuse_what_none_can(plan)
+        return Equivalent(tool, *make(plan))
+    except _NoneExists as why:
+        return Equivalent(tool, "", str(why))
+
+
+def _refuse_what_none_can(plan: Plan) -> None:
+    if plan.exchange is not None:
+        raise _NoneExists("It measures HTTP; this plan opens WebSockets.")
+    if plan.load.model == Model.WINDOW:
+        raise _NoneExists("It has no window of connections being opened; wsperf has.")
+    if plan.connection_mode == ConnectionMode.RESUMED:
+        raise _NoneExists("It cannot be told to resume every TLS session on a new connection.")
+    _refuse_what_needs_a_session(plan)
+
+
+def _refuse_what_needs_a_session(plan: Plan) -> None:
+    if plan.session != Session():
+        raise _NoneExists("No single command has this plan's sessions: it would need a script.")
+    if any(_has_values_to_fill_in(step) for step in plan.steps):
+        raise _NoneExists("No single command fills in values: it would need a script.")
+    if plan.auth.kind != AuthKind.NONE:
+        raise _NoneExists("The credentials are secret, so no command is written with them.")
+
+
+def _has_values_to_fill_in(step: Step) -> bool:
+    texts = [step.path, step.body, *(value for _, value in step.headers)]
+    return any("${" in text for text in texts)
+
+
+def _steady_rate(load: Load) -> float | None:
+    """Arrivals a second where it is the same all the time."""
+    if load.model == Model.OVER:
+        return mean_rate_per_s(load)
+    return load.rate_per_s
+
+
+def _only_step(plan: Plan, tool: str) -> Step:
+    if len(plan.steps) > 1:
+        raise _NoneExists(f"{tool} sends one request only, this plan has {len(plan.steps)} steps.")
+    return plan.steps[0]
+
+
+def _n_connections(load: Load) -> int:
+    return load.connections or 1
+
+
+def _joined(*words: str) -> str:
+    return " ".join(words)
+
+
+# --- ab ------------------------------------------------------------------------------------------
+def _ab(plan: Plan) -> tuple[str, str]:
+    step, load = _only_step(plan, "ab"), plan.load
+    if load.model not in _CLOSED:
+        raise _NoneExists("ab has no rate: it always waits for a reply before the next request.")
+    if load.ramp_up_s:
+        raise _NoneExists("ab has no ramp-up.")
+    words = ["ab", *_ab_stop(load), "-c", str(_n_connections(load))]
+    words += ["-s", f"{max(1, round(plan.timeouts.total_s))}"]
+    words += ["-k"] if plan.connection_mode == ConnectionMode.KEEP_ALIVE else []
+    words += _ab_request(step)
+    return _joined(*words, shlex.quote(URL + step.path)), (
+        "It speaks HTTP/1.0 and counts a reply of another length as failed."
+    )
+
+
+def _ab_stop(load: Load) -> list[str]:
+    """-t alone would mean -n 50000."""
+    if load.duration_s is None:
+        return ["-n", str(load.requests)]
+    return ["-t", f"{load.duration_s:g}", "-n", "100000000"]
+
+
+def _ab_request(step: Step) -> list[str]:
+    words = []
+    kind = "application/octet-stream"
+    for name, value in step.headers:
+        if step.body and name.lower() == "content-type":
+            kind = value
+        else:
+            words += ["-H", shlex.quote(f"{name}: {value}")]
+    match step.method:
+        case "POST" | "PUT" if step.body:
+            flag = "-p" if step.method == "POST" else "-u"
+            return [*words, flag, "body.txt", "-T", shlex.quote(kind)]
+        case "HEAD":
+            return [*words, "-i"]
+        case "GET":
+            return words
+    if step.body:
+        raise _NoneExists(f"ab sends no body with {step.method}.")
+    return [*words, "-m", step.method]
+
+
+# --- httperf -------------------------------------------------------------------------------------
+def _httperf(plan: Plan) -> tuple[str, str]:
+    step, load = _only_step(plan, "httperf"), plan.load
+    if load.model == Model.CLOSED and _n_connections(load) > 1:
+        raise _NoneExists(
+            "httperf opens connections at a rate or one after another, not N at once "
+            "(its --max-connections is for sessions)."
+        )
+    if step.body:
+        raise _NoneExists("httperf sends a body from a session log only.")
+    words = ["httperf", "--server", "TARGET", "--uri", shlex.quote(step.path)]
+    words += ["--method", step.method] if step.method != "GET" else []
+    for name, value in step.headers:
+        words += ["--add-header", shlex.quote(f"{name}: {value}\\n")]
+    words += _httperf_arrivals(plan)
+    return _joined(*words, "--timeout", f"{plan.timeouts.total_s:g}"), (
+        "Its timeout begins anew with every progress; for HTTPS add --ssl."
+    )
+
+
+def _httperf_arrivals(plan: Plan) -> list[str]:
+    load, requests = plan.load, planned_requests(plan.load)
+    is_kept = plan.connection_mode == ConnectionMode.KEEP_ALIVE
+    if requests is None:
+        raise _NoneExists("httperf ends after a number of connections, not after a time.")
+    if load.model in _CLOSED:
+        return _httperf_calls(requests, is_kept)
+    if is_kept:
+        raise _NoneExists("At a rate, httperf opens a new connection for every request.")
+    return [*_httperf_calls(requests, is_kept), *_httperf_rate(load)]
+
+
+def _httperf_calls(requests: int, is_kept: bool) -> list[str]:
+    if is_kept:
+        return ["--num-conns", "1", "--num-calls", str(requests)]
+    return ["--num-conns", str(requests), "--num-calls", "1"]
+
+
+def _httperf_rate(load: Load) -> list[str]:
+    if load.distribution == Distribution.UNIFORM:
+        return ["--period", f"u{load.uniform_min_s or 0:g},{load.uniform_max_s:g}"]
+    rate = _steady_rate(load)
+    if not rate:
+        raise _NoneExists("httperf has one rate for the whole run.")
+    if load.distribution == Distribution.EXPONENTIAL:
+        return ["--period", f"e{1 / rate:g}"]
+    return ["--rate", f"{rate:g}"]
+
+
+# --- wrk -----------------------------------------------------------------------------------------
+def _wrk(plan: Plan) -> tuple[str, str]:
+    step, load = _only_step(plan, "wrk"), plan.load
+    if load.model not in _CLOSED:
+        raise _NoneExists("wrk has no rate: it always waits for a reply before the next request.")
+    if load.duration_s is None:
+        raise _NoneExists("wrk ends after a time, not after a number of requests.")
+    if step.method != "GET" or step.body:
+        raise _NoneExists(f"wrk needs a Lua script to send {step.method}.")
+    if load.ramp_up_s:
+        raise _NoneExists("wrk has no ramp-up.")
+    words = ["wrk", "-t1", f"-c{_n_connections(load)}", f"-d{load.duration_s:g}s", "--latency"]
+    words += ["--timeout", f"{plan.timeouts.total_s:g}s"]
+    headers = list(step.headers)
+    if plan.connection_mode == ConnectionMode.NEW:
+        headers.append(("Connection", "close"))
+    for name, value in headers:
+        words += ["-H", shlex.quote(f"{name}: {value}")]
+    return _joined(*words, shlex.quote(URL + step.path)), (
+        "It resumes TLS sessions, and fills in response times that it did not measure."
+    )
+
+
+# --- k6 ------------------------------------------------------------------------------------------
+def _k6(plan: Plan) -> tuple[str, str]:
+    step = _only_step(plan, "A k6 scenario as short as this")
+    options = {
+        "scenarios": {"plan": _k6_scenario(plan)},
+        "noConnectionReuse": plan.connection_mode == ConnectionMode.NEW,
+        "discardResponseBodies": True,
+    }
+    request = [
+        json.dumps(step.method),
+        json.dumps(URL + step.path),
+        json.dumps(step.body) if step.body else "null",
+        json.dumps({"headers": dict(step.headers), "timeout": f"{plan.timeouts.total_s:g}s"}),
+    ]
+    script = [
+        "import http from 'k6/http';",
+        f"export const options = {json.dumps(options)};",
+        f"export default () => http.request({', '.join(request)});",
+    ]
+    return "\n".join(["k6 run - <<'EOF'", *script, "EOF"]), (
+        "Its http_req_duration leaves out connecting and TLS, and counts from the actual start."
+    )
+
+
+def _k6_scenario(plan: Plan) -> dict[str, object]:
+    load, duration_s = plan.load, planned_duration_s(plan.load)
+    if load.model in _CLOSED:
+        return _k6_closed(load)
+    rate = _steady_rate(load)
+    if load.distribution != Distribution.DETERMINISTIC or not rate or not duration_s:
+        raise _NoneExists("One k6 scenario has arrivals at one rate and even distances only.")
+    # k6 takes whole numbers only: N iterations in a unit of that many milliseconds.
+    return {
+        "executor": "constant-arrival-rate",
+        "rate": round(rate * duration_s),
+        "timeUnit": f"{duration_s * 1000:.0f}ms",
+        "duration": f"{duration_s * 1000:.0f}ms",
+        "preAllocatedVUs": min(load.max_in_flight, 100),
+        "maxVUs": load.max_in_flight,
+    }
+
+
+def _k6_closed(load: Load) -> dict[str, object]:
+    vus = _n_connections(load)
+    if load.ramp_up_s:
+        raise _NoneExists("k6's ramp-up of users has other steps than this plan's.")
+    if load.duration_s is not None:
+        return {"executor": "constant-vus", "vus": vus, "duration": f"{load.duration_s:g}s"}
+    return {"executor": "shared-iterations", "vus": vus, "iterations": load.requests}
+
+
+_TOOLS: dict[str, Callable[[Plan], tuple[str, str]]] = {
+    "ab": _ab,
+    "httperf": _httperf,
+    "wrk": _wrk,
+    "k6": _k6,
+}

@@ -1,0 +1,122 @@
+"""The commands of other tools: the ones that exist, and why others do not."""
+
+import shlex
+
+import pytest
+
+from campaigns.domain.equivalents import equivalents
+from campaigns.domain.plan import Plan
+from campaigns.domain.presets import PRESETS
+from tests.factories import plan_spec
+
+
+def of(tool: str, key: str = "", **spec):
+    plan = Plan.from_json(PRESETS[key].spec if key else plan_spec() | spec)
+    return next(each for each in equivalents(plan) if each.tool == tool)
+
+
+def get(load, *, headers=(), method="GET", body="", **spec):
+    step = {"method": method, "path": "/a?b=1&c=2", "headers": list(headers), "body": body}
+    return {"steps": [step], "load": load, **spec}
+
+
+CLOSED = {"model": "closed", "connections": 8, "duration_s": 10}
+
+
+@pytest.mark.parametrize(
+    ("tool", "key", "command"),
+    [
+        ("ab", "ab", "ab -n 1000 -c 50 -s 30 http://TARGET/"),
+        (
+            "httperf",
+            "httperf",
+            "httperf --server TARGET --uri / --num-conns 100 --num-calls 1 --rate 10 --timeout 1",
+        ),
+        (
+            "httperf",
+            "httperf-1000",
+            "httperf --server TARGET --uri / --num-conns 1000 --num-calls 1 --timeout 30",
+        ),
+        ("wrk", "capacity", "wrk -t1 -c64 -d60s --latency --timeout 30s http://TARGET/"),
+    ],
+)
+def test_the_studies_commands_come_back(tool, key, command):
+    assert of(tool, key).command == command
+
+
+def test_k6_sends_the_planned_number_at_even_distances():
+    command = of("k6", "over-100").command
+    assert '"rate": 100, "timeUnit": "100000ms"' in command
+    assert '"noConnectionReuse": true' in command
+    assert command.startswith("k6 run - <<'EOF'\n")
+    assert command.endswith("\nEOF")
+
+
+@pytest.mark.parametrize(
+    ("tool", "key", "words"),
+    [
+        ("ab", "over-10", "no rate"),
+        ("httperf", "ab", "not N at once"),
+        ("httperf", "over-10", "session log"),
+        ("httperf", "load", "a new connection for every request"),
+        ("wrk", "ab", "ends after a time"),
+        ("wrk", "httperf", "no rate"),
+        ("ab", "l2", "5 steps"),
+        ("k6", "l3", "5 steps"),
+        ("ab", "stress", "no ramp-up"),
+    ],
+)
+def test_where_there_is_none_a_sentence_says_why(tool, key, words):
+    found = of(tool, key)
+    assert found.command == ""
+    assert words in found.words
+    assert found.words.endswith(".")
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_every_plan_has_a_command_or_a_reason_for_each_tool(key):
+    found = equivalents(Plan.from_json(PRESETS[key].spec))
+    assert [each.tool for each in found] == ["ab", "httperf", "wrk", "k6"]
+    assert all(each.words for each in found)
+
+
+def test_what_a_shell_would_understand_is_quoted():
+    headers = [("X-Try", "it's; rm -rf $HOME")]
+    words = shlex.split(of("wrk", **get(CLOSED, headers=headers)).command)
+    assert words[-1] == "http://TARGET/a?b=1&c=2"
+    assert "X-Try: it's; rm -rf $HOME" in words
+
+
+def test_a_body_is_a_file_for_ab_and_text_for_k6():
+    spec = get(CLOSED, method="POST", body="<a/>\nEOF\n", headers=[("Content-Type", "text/xml")])
+    words = shlex.split(of("ab", **spec).command)
+    assert words[words.index("-p") + 1 :][:3] == ["body.txt", "-T", "text/xml"]
+    assert "\nEOF\n" not in of("k6", **spec).command, "or the shell ends the script there"
+    assert "Lua" in of("wrk", **spec).words
+
+
+def test_a_new_connection_is_asked_for():
+    spec = get(CLOSED, connection_mode="new")
+    assert "Connection: close" in shlex.split(of("wrk", **spec).command)
+    assert "-k" not in shlex.split(of("ab", **spec).command)
+
+
+def test_random_arrivals_are_httperf_s_only():
+    load = {"model": "open", "rate_per_s": 4, "requests": 9, "distribution": "exponential"}
+    spec = get(load, connection_mode="new")
+    assert "--period e0.25" in of("httperf", **spec).command
+    assert "even distances" in of("k6", **spec).words
+
+
+@pytest.mark.parametrize("tool", ["ab", "httperf", "wrk", "k6"])
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"connection_mode": "resumed"}, "resume"),
+        ({"session": {"cookies": True}}, "script"),
+        ({"load": {"model": "window", "low": 2, "high": 4, "requests": 9}}, "window"),
+    ],
+)
+def test_what_no_tool_can_is_said_for_each(tool, changes, words):
+    spec = get(CLOSED) | {"connection_mode": "new"} | changes
+    assert words in of(tool, **spec).words
