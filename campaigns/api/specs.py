@@ -15,14 +15,39 @@ from campaigns.domain.plan import (
     Hold,
     Model,
     OrderKind,
+    RowOrder,
     ThinkKind,
     Timeouts,
     WhenSaturated,
 )
 from campaigns.domain.session import MAX_PIPELINE_DEPTH
+from campaigns.domain.steps import Source
 from campaigns.domain.thresholds import UNITS
 
 _STANDARD = Timeouts()
+
+
+class ExtractSerializer(serializers.Serializer):
+    """A value taken out of a reply, for ${name} in later steps of the session."""
+
+    name = serializers.CharField(max_length=64)
+    header = serializers.CharField(required=False, allow_blank=True, help_text="from header")
+    pattern = serializers.CharField(
+        help_text="One group, in the first 64 KiB of a body or in a header. No repeated groups."
+    )
+
+    def get_fields(self):
+        source = serializers.ChoiceField(choices=list(Source), default=Source.BODY)
+        return {**super().get_fields(), "from": source}
+
+
+class VariablesSerializer(serializers.Serializer):
+    """A table; ${name} in a path, a header's value or a body stands for a value of a row."""
+
+    csv = serializers.CharField(
+        required=False, allow_blank=True, help_text="The first row has the names."
+    )
+    order = serializers.ChoiceField(choices=list(RowOrder), default=RowOrder.SEQUENTIAL)
 
 
 class StepSerializer(serializers.Serializer):
@@ -35,6 +60,7 @@ class StepSerializer(serializers.Serializer):
         help_text="Pairs of name and value.",
     )
     body = serializers.CharField(required=False, allow_blank=True)
+    extract = ExtractSerializer(many=True, required=False)
 
 
 class StageSerializer(serializers.Serializer):
@@ -201,3 +227,4 @@ class SpecSerializer(serializers.Serializer):
     session = SessionSerializer(required=False)
     auth = AuthSerializer(required=False)
     exchange = ExchangeSerializer(required=False, allow_null=True)
+    variables = VariablesSerializer(required=False)

@@ -54,6 +54,13 @@ from campaigns.domain.steps import (
     read_steps,
 )
 from campaigns.domain.thresholds import Threshold, read_thresholds
+from campaigns.domain.variables import (
+    NO_VARIABLES,
+    RowOrder,
+    Variables,
+    declared_names,
+    read_variables,
+)
 
 __all__ = [
     "MAX_BODY_BYTES",
@@ -74,12 +81,14 @@ __all__ = [
     "Model",
     "OrderKind",
     "Plan",
+    "RowOrder",
     "Session",
     "Step",
     "StepOrder",
     "ThinkKind",
     "ThinkTime",
     "Timeouts",
+    "Variables",
     "WhenSaturated",
     "count_arrivals",
     "header_fault",
@@ -121,6 +130,7 @@ class Plan:
     exchange: Exchange | None = None
     session: Session = PLAIN_SESSION
     auth: Auth = NO_AUTH
+    variables: Variables = NO_VARIABLES
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -132,9 +142,7 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         """The stored and exported form; `from_json(plan.to_json()) == plan`."""
         data = asdict(self)
-        data["steps"] = [
-            {**step, "headers": [list(pair) for pair in step["headers"]]} for step in data["steps"]
-        ]
+        data["steps"] = [step.to_json() for step in self.steps]
         data["load"] = self.load.to_json()
         data["connection_mode"] = str(self.connection_mode)
         data["expected_status"] = list(self.expected_status)
@@ -143,6 +151,7 @@ class Plan:
         data["order"] |= {"kind": str(self.order.kind), "weights": list(self.order.weights)}
         data["session"]["think_time"]["kind"] = str(self.session.think_time.kind)
         data["auth"]["kind"] = str(self.auth.kind)
+        data["variables"]["order"] = str(self.variables.order)
         return data
 
     @classmethod
@@ -164,8 +173,11 @@ class Plan:
             exchange=exchange,
             session=read_session(reader.child("session"), load),
             auth=read_auth(reader.child("auth"), steps),
+            variables=read_variables(reader.child("variables"), steps),
         )
         reader.refuse_unknown(*cls.__dataclass_fields__)
+        if load.model == Model.WINDOW and plan.variable_names:
+            reader.fail("variables", "A window opens connections; its requests are all the same.")
         if exchange is not None:
             _refuse_beside_exchange(reader, plan)
         if reader.errors:
@@ -175,7 +187,15 @@ class Plan:
     @property
     def keeps_sessions(self) -> bool:
         """Whether each simulated user goes through the steps in an order of its own."""
-        return self.session.cookies or self.session.calls_per_session is not None
+        return (
+            self.session.cookies
+            or self.session.calls_per_session is not None
+            or any(step.extract for step in self.steps)
+        )
+
+    @property
+    def variable_names(self) -> frozenset[str]:
+        return frozenset(declared_names(self.variables, self.steps))
 
     def status_is_expected(self, status: int) -> bool:
         text = str(status)
@@ -194,7 +214,11 @@ def _read_mode(reader: Fields, *, is_exchange: bool) -> ConnectionMode:
 
 
 def _refuse_beside_exchange(reader: Fields, plan: Plan) -> None:
-    for name, standard in (("session", PLAIN_SESSION), ("auth", NO_AUTH)):
+    for name, standard in (
+        ("session", PLAIN_SESSION),
+        ("auth", NO_AUTH),
+        ("variables", NO_VARIABLES),
+    ):
         if getattr(plan, name) != standard:
             reader.fail(name, "It is for HTTP steps; a plan with an exchange has none.")
 

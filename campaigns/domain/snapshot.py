@@ -34,6 +34,7 @@ COUNTERS = (
     "messages_sent",
     "messages_received",
     "window_throttled",
+    "extract_missed",
     "window_resumed",
 )
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.

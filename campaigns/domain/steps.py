@@ -2,17 +2,45 @@
 
 import re
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 from campaigns.domain.fields import Fields
+from campaigns.domain.patterns import MAX_PATTERN_LENGTH, PatternFault, bounded
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 MAX_STEPS = 50
+MAX_EXTRACTS = 20
+VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 MAX_BODY_BYTES = 1024 * 1024
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # The injector writes these itself; a second copy would make the request ambiguous.
 RESERVED_HEADERS = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"}
 )
+
+
+class Source(StrEnum):
+    BODY = "body"
+    HEADER = "header"
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """A value taken out of a reply: what one group of `pattern` finds (domain.patterns)."""
+
+    name: str
+    source: Source
+    pattern: str
+    header: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "from": str(self.source),
+            "header": self.header,
+            "pattern": self.pattern,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +50,17 @@ class Step:
     path: str
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""
+    extract: tuple[Extract, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "method": self.method,
+            "path": self.path,
+            "headers": [list(pair) for pair in self.headers],
+            "body": self.body,
+            "extract": [each.to_json() for each in self.extract],
+        }
 
 
 def read_steps(reader: Fields) -> tuple[Step, ...]:
@@ -48,8 +87,39 @@ def read_step(reader: Fields) -> Step:
     if body and method in {"GET", "HEAD"}:
         reader.fail("body", f"{method} sends no body. Choose POST, or leave the body empty.")
     label = reader.text("label", "", limit=100) or f"{method} {path}"[:100]
-    reader.refuse_unknown("label", "method", "path", "headers", "body")
-    return Step(label, method, path, read_headers(reader), body)
+    reader.refuse_unknown("label", "method", "path", "headers", "body", "extract")
+    return Step(label, method, path, read_headers(reader), body, _read_extract(reader))
+
+
+def _read_extract(reader: Fields) -> tuple[Extract, ...]:
+    raw = reader.data.get("extract", [])
+    if not isinstance(raw, list) or len(raw) > MAX_EXTRACTS:
+        reader.fail("extract", f"Write a list of at most {MAX_EXTRACTS} values to take.")
+        return ()
+    return tuple(
+        _read_one(Fields(item, f"{reader.path}.extract.{index}", reader.errors))
+        for index, item in enumerate(raw)
+    )
+
+
+def _read_one(reader: Fields) -> Extract:
+    extract = Extract(
+        name=reader.text("name", "", limit=64),
+        source=reader.choice("from", Source, Source.BODY),
+        pattern=reader.text("pattern", "", limit=MAX_PATTERN_LENGTH),
+        header=reader.text("header", "", limit=100),
+    )
+    reader.refuse_unknown("name", "from", "header", "pattern")
+    if not VARIABLE_NAME.fullmatch(extract.name):
+        reader.fail("name", f"{extract.name!r} is no name; use letters, digits and _.")
+    is_named = bool(_TOKEN.fullmatch(extract.header))
+    if is_named != (extract.source == Source.HEADER):
+        reader.fail("header", "Name the header to read, and only where one is read.")
+    try:
+        bounded(extract.pattern)
+    except PatternFault as fault:
+        reader.fail("pattern", str(fault))
+    return extract
 
 
 def path_fault(path: str) -> str | None:

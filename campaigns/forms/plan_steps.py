@@ -11,6 +11,7 @@ from django import forms
 
 from campaigns.domain.plan import MAX_STEPS, METHODS, OrderKind
 from campaigns.forms.numbers import number
+from campaigns.forms.plan_variables import read_extracts, write_extracts
 from campaigns.forms.requests import RequestFields, area, read_headers, text_widget, write_headers
 
 ORDERS = [
@@ -26,8 +27,9 @@ ORDER_WORDS = {
     OrderKind.WEIGHTED: "Drawn by the recorded seed; a step of weight 3 three times as often as "
     "one of weight 1.",
 }
+_EXAMPLE = 'token = body: name="csrf" value="([^"]+)"'
 _BLANK = "step0_"
-_STEP_FIELDS = ("label", "method", "path", "headers", "body", "weight")
+_STEP_FIELDS = ("label", "method", "path", "headers", "body", "extract", "weight")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,9 @@ def step_fields() -> dict[str, forms.Field]:
         ),
         "headers": forms.CharField(label="Headers", required=False, widget=area(2)),
         "body": forms.CharField(label="Body", required=False, strip=False, widget=area(4)),
+        "extract": forms.CharField(
+            label="Take from the reply", required=False, widget=area(2, placeholder=_EXAMPLE)
+        ),
         "weight": forms.CharField(
             label="Weight",
             required=False,
@@ -73,6 +78,7 @@ class StepsFields(RequestFields):
     label = forms.CharField(
         label="Name", required=False, max_length=100, widget=text_widget("input-name")
     )
+    extract = step_fields()["extract"]
     weight = step_fields()["weight"]
     order_kind = forms.ChoiceField(
         choices=ORDERS,
@@ -136,6 +142,7 @@ class StepsFields(RequestFields):
             "path": data[f"{prefix}path"] or "/",
             "headers": read_headers(data[f"{prefix}headers"]),
             "body": data[f"{prefix}body"].replace("\r\n", "\n"),
+            "extract": read_extracts(data[f"{prefix}extract"]),
         }
 
     def order(self) -> dict[str, Any]:
@@ -194,6 +201,7 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
         "path": step["path"],
         "headers": write_headers(step["headers"]),
         "body": step["body"],
+        "extract": write_extracts(step["extract"]),
         "weight": f"{weight:g}",
     }
 

@@ -10,6 +10,7 @@ from campaigns.forms.plan_load import LoadFields, initial_load
 from campaigns.forms.plan_session import SessionFields, initial_session
 from campaigns.forms.plan_steps import StepsFields, initial_steps
 from campaigns.forms.plan_thresholds import ThresholdFields, write_thresholds
+from campaigns.forms.plan_variables import VariableFields, initial_variables
 from campaigns.forms.requests import text_widget
 
 CONNECTIONS = [
@@ -25,7 +26,7 @@ _NUMBERS = {
 }
 
 
-class PlanForm(ThresholdFields, LoadFields, SessionFields, StepsFields):
+class PlanForm(ThresholdFields, LoadFields, SessionFields, VariableFields, StepsFields):
     name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
     body_file = forms.FileField(
         required=False,
@@ -93,6 +94,7 @@ class PlanForm(ThresholdFields, LoadFields, SessionFields, StepsFields):
             "load": self.load(),
             "session": self.session(),
             "auth": self.auth(),
+            "variables": self.variables(),
             "connection_mode": data["connection_mode"],
             "timeouts": {name: number(data[name]) for name in ("connect_s", "tls_s", "total_s")},
             "expected_status": data["expected_status"],
@@ -109,6 +111,7 @@ def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
         **initial_steps(spec),
         **initial_load(spec["load"]),
         **initial_session(spec),
+        **initial_variables(spec),
         "connection_mode": spec["connection_mode"],
         "expected_status": " ".join(spec["expected_status"]),
         "thresholds": write_thresholds(spec),

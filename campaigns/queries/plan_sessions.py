@@ -12,6 +12,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         ("Cookies", "kept by each session" if session.cookies else ""),
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", _burst_words(plan)),
+        ("Variables", _variable_words(plan)),
         ("Credentials", _auth_words(plan, has_secret=has_secret)),
     ]
     return [
@@ -29,6 +30,13 @@ def _think_words(think: ThinkTime, burst_length: int) -> str:
         case ThinkKind.EXPONENTIAL:
             return f"{think.mean_s:g} s {between} on average, exponential"
     return ""
+
+
+def _variable_words(plan: Plan) -> str:
+    names, rows = plan.variables.table
+    taken = [f"{each.name} from {step.label}" for step in plan.steps for each in step.extract]
+    table = f"{', '.join(names)}: {len(rows):,} rows, {plan.variables.order}" if names else ""
+    return "; ".join(part for part in (table, *taken) if part)
 
 
 def _burst_words(plan: Plan) -> str:

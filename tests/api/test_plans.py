@@ -4,7 +4,17 @@ import pytest
 
 from campaigns.api import specs
 from campaigns.domain.exchange import Exchange
-from campaigns.domain.plan import Auth, Load, Plan, Session, Step, StepOrder, ThinkTime, Timeouts
+from campaigns.domain.plan import (
+    Auth,
+    Load,
+    Plan,
+    Session,
+    Step,
+    StepOrder,
+    ThinkTime,
+    Timeouts,
+    Variables,
+)
 from campaigns.domain.thresholds import Threshold
 from tests.api.conftest import client_of
 from tests.factories import make_plan, plan_spec
@@ -81,6 +91,7 @@ def test_a_stranger_finds_neither_plan_nor_versions(charlie, project):
         (specs.ThinkTimeSerializer, ThinkTime),
         (specs.AuthSerializer, Auth),
         (specs.ExchangeSerializer, Exchange),
+        (specs.VariablesSerializer, Variables),
     ],
 )
 def test_the_description_names_the_fields_of_the_domain(described, value):

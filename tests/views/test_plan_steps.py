@@ -15,6 +15,7 @@ SECOND = {
     "step2_path": "/list",
     "step2_headers": "X-Number: 2",
     "step2_body": "",
+    "step2_extract": "",
     "step2_weight": "3",
 }
 
@@ -40,6 +41,7 @@ def test_a_second_step_is_stored_with_all_that_it_has(as_editor, project):
         "path": "/list",
         "headers": [["X-Number", "2"]],
         "body": "",
+        "extract": [],
     }
 
 

@@ -33,6 +33,11 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         default=1,
         help="N requests between two pauses (1)",
     )
+    add(
+        "--csv",
+        metavar="FILE",
+        help="values of ${name} in address, headers and body; the first row has the names",
+    )
     add("--cookies", action="store_true", help="keep the cookies of each session (off)")
     kinds = group.add_mutually_exclusive_group()
     kinds.add_argument(
@@ -62,6 +67,7 @@ def session_of(options: argparse.Namespace) -> dict[str, Any]:
             "cookies": options.cookies,
         },
         "auth": auth,
+        "variables": {"csv": Path(options.csv).read_text()} if options.csv else {},
     }
 
 

@@ -25,7 +25,7 @@ _INTENDED, _START, _CONNECTED, _SECURED, _SENT, _FIRST, _END, _STATUS, _RECEIVED
 _COMPACT_AT = 500 * _WIDTH
 EVENTS = (
     "connections_opened", "tls_full", "tls_resumed", "tls_ragged_eof", "queued", "dropped",
-    "window_throttled", "window_resumed",
+    "window_throttled", "window_resumed", "extract_missed",
 )  # fmt: skip
 
 

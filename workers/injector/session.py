@@ -10,9 +10,12 @@ from typing import Any
 import gevent
 
 from campaigns.domain.arrivals import Shard
-from campaigns.domain.plan import Plan, Step
+from campaigns.domain.patterns import bounded
+from campaigns.domain.plan import Plan, RowOrder, Step
 from campaigns.domain.session import PLAIN_SESSION, ThinkKind
 from campaigns.domain.step_order import draw
+from campaigns.domain.steps import Source
+from campaigns.domain.variables import filled_in, names_used
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.cookies import CookieJar
@@ -21,7 +24,10 @@ from workers.injector.order import Order
 from workers.injector.reply import ReplyReader
 
 _NEVER = 1 << 62
+# How much of a body is searched for values.
+EXTRACT_BYTES = 64 * 1024
 _THOUGHT = "thought"
+_ROW_STREAM = 0x726F7773
 _THINK_STREAM = 0x7468696E6B
 
 
@@ -35,9 +41,11 @@ class Script:
         self.seed = order.seed
         self.endpoint = order.endpoint
         self.make_bytes = make_bytes
+        self.names = order.plan.variable_names
         self.is_stopped = False
         self._shard: Shard = order.shard
         self._numbers = itertools.count()
+        self._rows = itertools.count()
         self._zero_ns = self._end_ns = _NEVER
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
@@ -54,28 +62,41 @@ class Script:
         """A number that no other worker of the run has, whatever shard it is in."""
         return next(self._numbers) * self._shard.count + self._shard.index
 
+    def next_row(self) -> dict[str, str]:
+        """The values of the next row of the plan's table; {} without one."""
+        variables = self.plan.variables
+        n_rows = len(variables.table[1])
+        if not n_rows:
+            return {}
+        number = next(self._rows) * self._shard.count + self._shard.index
+        if variables.order == RowOrder.RANDOM:
+            return variables.values(draw(self.seed ^ _ROW_STREAM, number) * n_rows >> 64)
+        return variables.values(number % n_rows)
+
     def make_worker(self, dialler: Dialler, keeps: bool) -> "SessionWorker":
         return SessionWorker(self, dialler, keeps)
 
 
 def is_plain(plan: Plan) -> bool:
     """Whether plain workers do: nothing is arranged between calls, nothing kept from replies."""
-    return plan.session == PLAIN_SESSION
+    return plan.session == PLAIN_SESSION and not plan.variable_names
 
 
 class Call(Request):
     """A step as one worker sends it: shares what replies teach, has bytes of its own."""
 
-    __slots__ = ("_base_size", "index", "keeps_reply", "reader")
+    __slots__ = ("_base_size", "index", "is_filled_in", "keeps_reply", "patterns", "reader")
 
-    def __init__(self, shared: Request, index: int, keeps_reply: bool):
+    def __init__(self, shared: Request, index: int, names: frozenset[str], keeps_reply: bool):
         super().__init__(shared.plan, shared.step, shared.data, shared.recorder)
         self.index = index
-        self.keeps_reply = keeps_reply
+        self.is_filled_in = bool(names & names_used(shared.step))
+        self.patterns = [(each, bounded(each.pattern)) for each in shared.step.extract]
+        self.keeps_reply = keeps_reply or bool(self.patterns)
         self.reader: ReplyReader | None = None
         self.memo = shared.memo
         self._base_size = shared.size_bytes
-        if not keeps_reply:
+        if not self.keeps_reply:
             self.simple = shared.simple
         self.record = self._record
 
@@ -83,12 +104,12 @@ class Call(Request):
         self.data, self.size_bytes, self.reader = data, len(data), None
 
     def make_reader(self) -> ReplyReader:
-        self.reader = super().make_reader()
+        self.reader = ReplyReader(self.memo, EXTRACT_BYTES if self.patterns else 0)
         return self.reader
 
     def remember(self, first: bytes, head: Head) -> None:
-        """A head that sets a cookie must be read each time."""
-        if not self.keeps_reply or all(name.lower() != "set-cookie" for name, _ in head.headers):
+        """A reply that sets a cookie or gives a value must be read each time."""
+        if not self.patterns and all(name.lower() != "set-cookie" for name, _ in head.headers):
             super().remember(first, head)
 
     def _record(self, marks: tuple[int, ...]) -> None:
@@ -102,8 +123,8 @@ class SessionWorker(Worker):
     """See the module. The driver's request is what is sent, unless sessions have own orders."""
 
     __slots__ = (
-        "_calls", "_in_burst", "_in_session", "_jar", "_n_connection", "_number",
-        "_position", "_script", "_think_until", "_thoughts",
+        "_calls", "_in_burst", "_in_session", "_jar", "_n_connection", "_number", "_path",
+        "_position", "_row", "_script", "_taken", "_think_until", "_thoughts",
     )  # fmt: skip
 
     def __init__(self, script: Script, dialler: Dialler, keeps: bool):
@@ -115,6 +136,9 @@ class SessionWorker(Worker):
         self._position = self._in_session = self._in_burst = self._n_connection = 0
         self._thoughts = itertools.count()
         self._think_until = 0
+        self._row: dict[str, str] | None = None
+        self._taken: dict[str, str] = {}
+        self._path = ""
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
         """One call, after the pause that is due; None too where the run ended in the pause."""
@@ -148,15 +172,27 @@ class SessionWorker(Worker):
         call = self._calls.get(index)
         if call is None:
             keeps_reply = self._jar is not None
-            call = self._calls[index] = Call(script.requests[index], index, keeps_reply)
+            call = Call(script.requests[index], index, script.names, keeps_reply)
+            self._calls[index] = call
         return call
 
     def _bytes_of(self, call: Call, is_last: bool) -> bytes:
-        cookies = self._jar.header(call.step.path) if self._jar is not None else ""
-        if not cookies and not is_last:
+        step = call.step
+        if call.is_filled_in:
+            step = filled_in(step, self._current_values())
+        self._path = step.path
+        cookies = self._jar.header(step.path) if self._jar is not None else ""
+        if cookies:
+            step = with_cookies(step, cookies)
+        if step is call.step and not is_last:
             return self._script.requests[call.index].data
-        step = with_cookies(call.step, cookies) if cookies else call.step
         return self._script.make_bytes(step, is_last)
+
+    def _current_values(self) -> dict[str, str]:
+        """A row for each request, where sessions are kept for each session; and what was taken."""
+        if self._row is None or not self._script.plan.keeps_sessions:
+            self._row = self._script.next_row()
+        return self._row | self._taken if self._taken else self._row
 
     def _is_last_on_connection(self) -> bool:
         most = self._script.session.calls_per_connection
@@ -165,18 +201,36 @@ class SessionWorker(Worker):
     # --- what follows from a reply ---------------------------------------------------------------
     def _note(self, call: Call, is_last: bool) -> None:
         if self._jar is not None and call.reader is not None and call.reader.head is not None:
-            self._jar.take(call.reader.head.headers, call.step.path)
+            self._jar.take(call.reader.head.headers, self._path)
+        if call.patterns and call.reader is not None and call.reader.is_complete:
+            self._take_values(call)
         self._n_connection += 1
         if is_last and self.connection is not None:
             self._retire(self.connection)
         self._end_session_if_due()
         self._end_burst_if_due()
 
+    def _take_values(self, call: Call) -> None:
+        reader = call.reader
+        body = reader.kept.decode("utf-8", "replace")
+        for extract, pattern in call.patterns:
+            texts = [body]
+            if extract.source == Source.HEADER:
+                wanted = extract.header.lower()
+                texts = [value for name, value in reader.head.headers if name.lower() == wanted]
+            found = next((match for text in texts if (match := pattern.search(text))), None)
+            if found is None:
+                call.events["extract_missed"].append(now())
+            else:
+                self._taken[extract.name] = found[1] or ""
+
     def _end_session_if_due(self) -> None:
         self._in_session += 1
         if self._in_session != self._script.session.calls_per_session:
             return
         self._in_session = self._position = 0
+        self._row = None
+        self._taken.clear()
         if self._jar is not None:
             self._jar.clear()
         if self.connection is not None:

@@ -1,0 +1,111 @@
+"""Values from a table and from earlier replies, as a server sees them."""
+
+import pytest
+
+from campaigns.domain.plan import Plan
+from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from workers.injector.session import is_plain
+
+TABLE = "user,page\nann,a b\nbob,c/d?e=1\n"
+
+
+def requests(steps, load, server_script=None, **plan) -> list[bytes]:
+    with scripted(server_script or always(OK_REPLY)) as server:
+        total = measure(server.port, steps=steps, load=load, plan=plan).total
+    assert total.count("bytes_sent") == sum(map(len, server.requests))
+    return server.requests
+
+
+def test_each_request_takes_the_next_row_in_path_header_and_body():
+    step = {
+        "method": "POST",
+        "path": "/${page}",
+        "headers": [["X-User", "u-${user}"]],
+        "body": "<${user}>",
+    }
+    sent = requests([step], closed(3), variables={"csv": TABLE})
+    assert [each.split()[1] for each in sent] == [b"/a%20b", b"/c/d?e=1", b"/a%20b"]
+    assert [b"X-User: u-ann\r\n" in each for each in sent] == [True, False, True]
+    assert sent[1].endswith(b"Content-Length: 5\r\n\r\n<bob>")
+
+
+def test_a_random_order_draws_rows_by_the_seed():
+    step = {"path": "/${n}"}
+    table = "n\n" + "\n".join(map(str, range(50)))
+    variables = {"csv": table, "order": "random"}
+    first, again = (requests([step], closed(40), variables=variables) for _ in range(2))
+    rows = [each.split()[1] for each in first]
+    assert rows == [each.split()[1] for each in again]
+    assert len(set(rows)) > 15
+    assert rows != sorted(rows)
+
+
+def test_a_value_cannot_smuggle_a_header_or_a_request():
+    step = {"path": "/${x}", "headers": [["X-One", "${x}"]]}
+    sent = requests([step], closed(1), variables={"csv": 'x\n"a\r\nX-Evil: 1"\n'})
+    assert b"\r\nX-Evil" not in sent[0]
+    assert len(sent) == 1
+
+
+def test_without_variables_the_text_stays_as_it_is_and_workers_are_plain():
+    sent = requests([{"method": "POST", "path": "/", "body": "${user}"}], closed(1))
+    assert sent[0].endswith(b"${user}")
+    steps = [{"path": "/", "method": "POST", "body": "${user}"}]
+    plan = Plan.from_json({"steps": steps, "load": closed(1)})
+    assert is_plain(plan)
+
+
+def login(sock, server):
+    """Gives a token that grows with each login, and a place in a header."""
+    while (request := server.read_request(sock)) is not None:
+        body = b'<input name="csrf" value="t%d">' % server.n_requests
+        if b"/login" not in request:
+            body = b"nothing here"
+        head = b"HTTP/1.1 200 OK\r\nX-Place: /room/%d\r\n" % server.n_requests
+        sock.sendall(head + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+
+
+LOGIN = {
+    "path": "/login",
+    "extract": [
+        {"name": "token", "from": "body", "pattern": 'value="([^"]+)"'},
+        {"name": "place", "from": "header", "header": "x-place", "pattern": "/room/(.+)"},
+    ],
+}
+
+
+def test_a_value_of_one_reply_is_used_in_the_next_request():
+    steps = [LOGIN, {"method": "POST", "path": "/save/${place}", "body": "csrf=${token}"}]
+    sent = requests(steps, closed(4), login)
+    assert sent[1].startswith(b"POST /save/1 ")
+    assert sent[1].endswith(b"csrf=t1")
+    assert sent[3].startswith(b"POST /save/3 ")
+    assert sent[3].endswith(b"csrf=t3")
+
+
+def test_a_value_that_is_not_found_is_counted_and_empty():
+    steps = [LOGIN | {"path": "/elsewhere"}, {"path": "/a?${token}"}]
+    with scripted(login) as server:
+        total = measure(server.port, steps=steps, load=closed(2)).total
+    assert total.count("extract_missed") == 1
+    assert server.requests[1].split()[1] == b"/a?"
+
+
+def test_a_session_keeps_its_row_and_forgets_it_with_the_session():
+    steps = [{"path": "/${user}"}, {"path": "/again/${user}"}]
+    sent = requests(steps, closed(4), variables={"csv": TABLE}, session={"calls_per_session": 2})
+    paths = [each.split()[1] for each in sent]
+    assert paths == [b"/ann", b"/again/ann", b"/bob", b"/again/bob"]
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_two_injectors_share_the_rows(index):
+    with scripted(always(OK_REPLY)) as server:
+        measure(
+            server.port,
+            steps=[{"path": "/${user}"}],
+            load=closed(8, 2),
+            plan={"variables": {"csv": TABLE}},
+            shard={"index": index, "count": 2},
+        )
+    assert {each.split()[1] for each in server.requests} == {[b"/ann", b"/bob"][index]}

@@ -1,0 +1,51 @@
+"""Variables and extractions in the form of a plan."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.presets import PRESETS
+from campaigns.forms.plan_variables import read_extracts, write_extracts
+from campaigns.forms.plans import initial_of
+from campaigns.models import PlanVersion
+
+pytestmark = pytest.mark.django_db
+LINES = 'token = body: value="([^"]+)"\nplace = header Location: /room/(\\d+)'
+
+
+@pytest.fixture
+def as_editor(client, project, bob):
+    client.force_login(bob)
+    return client
+
+
+def save(client, project, **fields):
+    data = {**initial_of(PRESETS["ab"].name, PRESETS["ab"].spec), **fields}
+    return client.post(reverse("plan-new", args=[project.pk]), data)
+
+
+def test_they_are_stored_and_come_back_into_the_form(as_editor, project):
+    save(as_editor, project, csv="user\r\nann\r\n", path="/${user}", extract=LINES)
+    version = PlanVersion.objects.get()
+    assert version.spec["variables"] == {"csv": "user\nann\n", "order": "sequential"}
+    again = initial_of("again", version.value().to_json())
+    assert again["extract"] == LINES
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    assert "user: 1 rows, sequential" in page
+    assert "token from GET /${user}" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong"),
+    [
+        ({"csv": "a\n"}, "csv"),
+        ({"extract": "what?"}, "extract"),
+        ({"extract": "x = body: (a+)+"}, "extract"),
+    ],
+)
+def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
+    answer = save(as_editor, project, **fields)
+    assert set(answer.context["form"].errors) == {wrong}
+
+
+def test_lines_are_read_as_they_are_written():
+    assert write_extracts([{"header": "", **each} for each in read_extracts(LINES)]) == LINES
