@@ -9,6 +9,7 @@ from campaigns.api.choices import CONNECTION_MODES
 from campaigns.domain.exchange import ExchangeMode, Verify
 from campaigns.domain.plan import (
     METHODS,
+    ArrivalUnit,
     AuthKind,
     ConnectionMode,
     Distribution,
@@ -109,6 +110,14 @@ class LoadSerializer(serializers.Serializer):
     )
     hold = serializers.ChoiceField(
         choices=list(Hold), default=Hold.CLOSE, help_text="window: what becomes of open ones."
+    )
+    arrival_unit = serializers.ChoiceField(
+        choices=list(ArrivalUnit),
+        default=ArrivalUnit.REQUEST,
+        help_text="open, over: what arrives; each connection is a new one with one request.",
+    )
+    start_offset_s = serializers.FloatField(
+        default=0.0, help_text="closed, window: injector i begins i · start_offset_s later."
     )
     hold_s = serializers.FloatField(required=False, allow_null=True, help_text="Of keep_s.")
 

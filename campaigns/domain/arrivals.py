@@ -182,7 +182,13 @@ def ramp_offsets_ns(load: Load, shard: Shard) -> list[int]:
     """
     n_all = 1 if load.model == Model.SEQUENTIAL else load.connections
     ramp_ns = Fraction(str(load.ramp_up_s)) * NS
-    return [int(i * ramp_ns / n_all) for i in shard.own(0, n_all)]
+    begin_ns = start_offset_ns(load, shard)
+    return [begin_ns + int(i * ramp_ns / n_all) for i in shard.own(0, n_all)]
+
+
+def start_offset_ns(load: Load, shard: Shard) -> int:
+    """How much later than the first injector this one begins to send."""
+    return int(shard.index * Fraction(str(load.start_offset_s)) * NS)
 
 
 def numbers_of(load: Load, shard: Shard) -> range | None:

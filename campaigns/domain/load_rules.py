@@ -6,6 +6,7 @@ from campaigns.domain.loads import (
     MAX_DURATION_S,
     MAX_RATE_PER_S,
     MAX_REQUESTS,
+    ArrivalUnit,
     Distribution,
     Hold,
     Load,
@@ -16,14 +17,14 @@ from campaigns.domain.stage_rules import read_stages
 
 # The fields of a load that each model uses.
 USES = {
-    Model.CLOSED: {"connections", "ramp_up_s", "requests", "duration_s"},
+    Model.CLOSED: {"connections", "ramp_up_s", "requests", "duration_s", "start_offset_s"},
     Model.OPEN: {
         "rate_per_s", "requests", "duration_s", "distribution", "uniform_min_s", "uniform_max_s",
-        "when_saturated", "max_in_flight", "stages",
+        "when_saturated", "max_in_flight", "stages", "arrival_unit",
     },
-    Model.OVER: {"requests", "over_s", "when_saturated", "max_in_flight"},
+    Model.OVER: {"requests", "over_s", "when_saturated", "max_in_flight", "arrival_unit"},
     Model.SEQUENTIAL: {"requests", "duration_s"},
-    Model.WINDOW: {"low", "high", "hold", "hold_s", "requests", "duration_s"},
+    Model.WINDOW: {"low", "high", "hold", "hold_s", "requests", "duration_s", "start_offset_s"},
 }  # fmt: skip
 _WORDS = {
     "connections": "connections",
@@ -41,6 +42,8 @@ _WORDS = {
     "hold": "a rule for open connections",
     "hold_s": "a time to hold connections",
     "stages": "stages",
+    "arrival_unit": "a unit of arrivals",
+    "start_offset_s": "a start offset",
 }
 _NEEDED = {"connections", "over_s", "low", "high"}
 
@@ -66,6 +69,8 @@ def read_load(reader: Fields) -> Load:
         hold=reader.choice("hold", Hold, Hold.CLOSE),
         hold_s=_seconds(reader, "hold_s"),
         stages=read_stages(reader),
+        arrival_unit=reader.choice("arrival_unit", ArrivalUnit, ArrivalUnit.REQUEST),
+        start_offset_s=reader.number("start_offset_s", 0.0, low=0, high=3600),
     )
     _check_use(reader, load)
     _check_stop(reader, load)

@@ -37,6 +37,13 @@ class WhenSaturated(StrEnum):
     DROP = "drop"
 
 
+class ArrivalUnit(StrEnum):
+    """What arrives in an open load: a request on any free connection, or a connection with one."""
+
+    REQUEST = "request"
+    CONNECTION = "connection"
+
+
 class Hold(StrEnum):
     """What becomes of a connection that a window has opened."""
 
@@ -55,7 +62,7 @@ class Load:
     from `uniform_min_s` to `uniform_max_s` in place of the rate. over: `requests` arrivals spread
     over `over_s`, the i-th at i·T/N. sequential: closed with one connection. window: each injector
     opens connections, at most `high` at a time; when fewer than `low` are being opened, up to
-    `high` again.
+    `high` again. Of a closed load or a window injector i begins i·`start_offset_s` later.
     """
 
     model: Model
@@ -75,6 +82,8 @@ class Load:
     hold: Hold = Hold.CLOSE
     hold_s: float | None = None
     stages: tuple[Stage, ...] = ()
+    arrival_unit: ArrivalUnit = ArrivalUnit.REQUEST
+    start_offset_s: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """Every field as JSON has it; `stored_load` reads it back."""
@@ -149,6 +158,17 @@ def peak_rate_per_s(load: Load) -> float | None:
     if load.stages:
         return max(max(stage.from_per_s, stage.to_per_s) for stage in load.stages)
     return mean_rate_per_s(load)
+
+
+def late_start_fault(load: Load, injectors: int) -> str | None:
+    """Why so many injectors cannot begin one after the other, or None."""
+    last_s = load.start_offset_s * (injectors - 1)
+    if load.duration_s is None or last_s < load.duration_s:
+        return None
+    return (
+        f"the last of {injectors} injectors would begin after {last_s:g} s, but the load lasts "
+        f"{load.duration_s:g} s"
+    )
 
 
 def count_arrivals(rate_per_s: float, duration_s: float) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from campaigns.domain.fields import Fields
-from campaigns.domain.loads import Load, Model
+from campaigns.domain.loads import ArrivalUnit, Load, Model
 from campaigns.domain.steps import Step
 
 MAX_CALLS = 1_000_000
@@ -145,6 +145,11 @@ def _check_against_load(reader: Fields, session: Session, load: Load) -> None:
     if load.model == Model.WINDOW and (session.cookies or session.calls_per_connection):
         name = "cookies" if session.cookies else "calls_per_connection"
         reader.fail(name, "A window makes one call on each connection; choose another load model.")
+    if load.arrival_unit == ArrivalUnit.CONNECTION and session.calls_per_connection > 1:
+        reader.fail(
+            "calls_per_connection",
+            "Each arrival is a connection with one request; leave it at 0, or let requests arrive.",
+        )
     per_connection = session.calls_per_connection
     if 0 < per_connection < session.burst_length:
         reader.fail("burst_length", f"A connection ends after {per_connection} calls already.")

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.utils import timezone
 
-from campaigns.domain.plan import Model
+from campaigns.domain.plan import Model, late_start_fault
 from campaigns.models import Campaign, Project
 from campaigns.queries.campaigns import STATES, CampaignFilter, Grid, GridPlan
 from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S, MAX_REPEATS, MAX_RUNS, Cell
@@ -118,7 +118,8 @@ def _too_few_for(plan: GridPlan, injectors: int) -> str | None:
     for count, noun in ((load.connections, "connections"), (load.requests, "requests")):
         if count is not None and count < injectors:
             return f"{plan.version} has {count} {noun}, too few to share among {injectors}."
-    return None
+    fault = late_start_fault(load, injectors)
+    return fault and f"{plan.version}: {fault}."
 
 
 class CampaignFilterForm(forms.Form):

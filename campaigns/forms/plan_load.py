@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan import USES, Distribution, Hold, Model, WhenSaturated
+from campaigns.domain.plan import USES, ArrivalUnit, Distribution, Hold, Model, WhenSaturated
 from campaigns.domain.stages import stages_of_text, text_of_stages
 from campaigns.forms.numbers import number, number_field, typed
 from campaigns.forms.requests import area
@@ -36,6 +36,10 @@ SHAPES = [
     (Distribution.UNIFORM, "Random between two gaps"),
 ]
 RATES = [("steady", "Steady"), ("stages", "In stages")]
+UNITS = [
+    (ArrivalUnit.REQUEST, "Requests"),
+    (ArrivalUnit.CONNECTION, "Connections"),
+]
 SATURATED = [
     (WhenSaturated.QUEUE, "Wait for a free one"),
     (WhenSaturated.DROP, "Drop"),
@@ -58,11 +62,13 @@ NUMBERS = {
     "low": "25",
     "high": "50",
     "hold_s": "5",
+    "start_offset_s": "0",
 }
 _CHOICES = {
     "distribution": Distribution.DETERMINISTIC,
     "when_saturated": WhenSaturated.QUEUE,
     "hold": Hold.CLOSE,
+    "arrival_unit": ArrivalUnit.REQUEST,
 }
 
 
@@ -114,6 +120,17 @@ class LoadFields(forms.Form):
     uniform_min_s = number_field("Shortest gap", NUMBERS["uniform_min_s"])
     uniform_max_s = number_field("Longest gap", NUMBERS["uniform_max_s"])
     over_s = number_field("Spread over", NUMBERS["over_s"])
+    arrival_unit = _choice(
+        "arrival_unit",
+        UNITS,
+        "What arrives",
+        "A connection is a new one with one request, whatever the campaign says of connections.",
+    )
+    start_offset_s = number_field(
+        "Injectors begin apart by",
+        NUMBERS["start_offset_s"],
+        "With several injectors, injector i begins i times this later. 0: all at once.",
+    )
     low = number_field("Low mark", NUMBERS["low"], "With fewer being opened, a burst begins.")
     high = number_field("High mark", NUMBERS["high"], "Never more are being opened at once.")
     hold = _choice("hold", HOLDS, "Once open", "An open connection is one that has its reply.")

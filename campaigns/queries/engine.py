@@ -108,10 +108,11 @@ def _running_ages() -> list[tuple[int, float, float]]:
         "snapshot__plan__load",
         "snapshot__plan__timeouts",
         "snapshot__plan__warm_up_s",
+        "n_shards",
     )
     ages = []
-    for pk, age, load, timeouts, warm_up_s in rows:
-        limit_s = longest_run_s(stored_load(load), Timeouts(**timeouts), warm_up_s)
+    for pk, age, load, timeouts, warm_up_s, n_shards in rows:
+        limit_s = longest_run_s(stored_load(load), Timeouts(**timeouts), warm_up_s, n_shards)
         ages.append((pk, limit_s, age.total_seconds() - limit_s))
     return ages
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from campaigns.domain.plan import (
+    ArrivalUnit,
     ConnectionMode,
     Hold,
     Model,
@@ -151,7 +152,10 @@ def _ports(
     in_flight: int,
 ) -> int | None:
     """Local ports of one injector at a time: each closed connection holds its own for a minute."""
-    if mode == ConnectionMode.KEEP_ALIVE and plan.load.model != Model.WINDOW:
+    is_new_each = (
+        plan.load.model == Model.WINDOW or plan.load.arrival_unit == ArrivalUnit.CONNECTION
+    )
+    if mode == ConnectionMode.KEEP_ALIVE and not is_new_each:
         return in_flight
     rate_per_s = peak_rate_per_s(plan.load)
     if rate_per_s is not None:

@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import Max, OuterRef, Subquery
 
 from campaigns.domain.plan import (
+    ArrivalUnit,
     Distribution,
     Hold,
     Load,
@@ -24,6 +25,10 @@ _DISTRIBUTION_WORDS = {
     Distribution.DETERMINISTIC: "even",
     Distribution.EXPONENTIAL: "random (exponential gaps, exact number)",
     Distribution.UNIFORM: "random between two gaps (uniform)",
+}
+_UNIT_WORDS = {
+    ArrivalUnit.REQUEST: "requests",
+    ArrivalUnit.CONNECTION: "connections, each new, with one request",
 }
 _HOLD_WORDS = {
     Hold.CLOSE: "closed at once",
@@ -126,18 +131,21 @@ def _stage_line(text: str) -> str:
 
 def load_facts(load: Load) -> list[tuple[str, str]]:
     """What else a plan's page says of its load: name and value."""
+    apart = [("Injectors begin", f"{load.start_offset_s:g} s apart")] if load.start_offset_s else []
     if load.model == Model.WINDOW:
         return [
+            *apart,
             ("Marks of each injector", f"low {load.low:,}, high {load.high:,}"),
             ("Open connections", f"{_HOLD_WORDS[load.hold]}".format(load.hold_s or 0)),
         ]
     if load.model not in {Model.OPEN, Model.OVER}:
-        return [("Ramp-up", f"{load.ramp_up_s:g} s")] if load.ramp_up_s else []
+        return apart + ([("Ramp-up", f"{load.ramp_up_s:g} s")] if load.ramp_up_s else [])
     rest = "is dropped" if load.when_saturated == WhenSaturated.DROP else "waits"
     stages = text_of_stages(load.to_json()["stages"]).splitlines()
     return [
         *((f"Stage {n}", words) for n, words in enumerate(map(_stage_line, stages), 1)),
         ("Arrivals", _DISTRIBUTION_WORDS[load.distribution]),
+        ("What arrives", _UNIT_WORDS[load.arrival_unit]),
         ("At most in flight", f"{load.max_in_flight:,}; what is due beyond that {rest}"),
     ]
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from campaigns.domain.blocks import order_of_runs
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.plan import ConnectionMode, Model
+from campaigns.domain.plan import ConnectionMode, Model, late_start_fault
 from campaigns.domain.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
@@ -139,6 +139,9 @@ def _check_share(cell: Cell, injectors: int) -> None:
     for count, noun in ((load.connections, "connections"), (load.requests, "requests")):
         if count is not None and count < injectors:
             raise Refused(f"{cell.plan_version} has {count} {noun}: too few for {injectors}.")
+    fault = late_start_fault(load, injectors)
+    if fault:
+        raise Refused(f"{cell.plan_version}: {fault}. Use fewer injectors or a longer load.")
 
 
 @transaction.atomic

@@ -161,4 +161,5 @@ def _own_end(shard: Shard) -> str:
 
 def _longest_s(run: Run) -> float:
     plan = run.snapshot["plan"]
-    return longest_run_s(stored_load(plan["load"]), Timeouts(**plan["timeouts"]), plan["warm_up_s"])
+    load, timeouts = stored_load(plan["load"]), Timeouts(**plan["timeouts"])
+    return longest_run_s(load, timeouts, plan["warm_up_s"], run.n_shards)

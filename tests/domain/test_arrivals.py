@@ -132,5 +132,11 @@ def test_shards_make_one_ramp_together():
     assert [len(part) for part in parts] == [connections_of(load, shard) for shard in shards]
 
 
+def test_each_further_injector_begins_an_offset_later():
+    load = Load(Model.CLOSED, connections=3, requests=9, start_offset_s=1.1)
+    offsets = [ramp_offsets_ns(load, Shard(index, 3)) for index in range(3)]
+    assert offsets == [[0], [1100 * MS], [2200 * MS]]
+
+
 def test_a_duration_leaves_the_number_of_requests_open():
     assert requests_of(Load(Model.CLOSED, connections=1, duration_s=3), Shard()) is None

@@ -6,6 +6,27 @@ from campaigns.domain.plan import MAX_DURATION_S, Load, Model, Timeouts
 TIMEOUTS = Timeouts(total_s=10)
 
 
+def test_injectors_that_begin_later_have_so_much_more():
+    load = Load(Model.CLOSED, connections=4, requests=10, start_offset_s=3)
+    assert longest_run_s(load, TIMEOUTS, 0) == 3 * 10 + 40
+    assert longest_run_s(load, TIMEOUTS, 0, injectors=4) == 3 * 10 + 3 * 3 + 40
+
+
+@pytest.mark.parametrize(
+    ("load", "seconds"),
+    [
+        (Load(Model.CLOSED, connections=4, requests=10, ramp_up_s=7), 7 + 3 * 10),
+        (Load(Model.WINDOW, low=2, high=4, requests=10, hold="keep_s", hold_s=6), 3 * 10 + 6),
+        (
+            Load(Model.OPEN, requests=10, distribution="uniform", uniform_min_s=1, uniform_max_s=3),
+            30,
+        ),
+    ],
+)
+def test_ramp_up_hold_and_the_longest_gaps_take_their_time(load, seconds):
+    assert longest_run_s(load, TIMEOUTS, 0) == seconds + 10 + 30
+
+
 @pytest.mark.parametrize(
     ("load", "seconds"),
     [

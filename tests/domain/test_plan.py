@@ -13,6 +13,7 @@ from campaigns.domain.plan import (
     Plan,
     count_arrivals,
     header_fault,
+    late_start_fault,
     mean_rate_per_s,
     planned_duration_s,
     planned_requests,
@@ -50,6 +51,8 @@ def faults(**given):
         {"model": "open", "rate_per_s": 5, "requests": 9, "distribution": "exponential"},
         {"model": "over", "requests": 9, "over_s": 3, "when_saturated": "drop"},
         {"model": "window", "low": 2, "high": 4, "requests": 9, "hold": "keep_until_all"},
+        {"model": "over", "requests": 9, "over_s": 3, "arrival_unit": "connection"},
+        {"model": "closed", "connections": 3, "requests": 9, "start_offset_s": 1},
         {"model": "window", "low": 2, "high": 4, "duration_s": 9, "hold": "keep_s", "hold_s": 1},
         {"model": "open", "requests": 9, "distribution": "uniform"}
         | {"uniform_min_s": 0, "uniform_max_s": 0.5},
@@ -98,6 +101,17 @@ def test_its_stored_form_reads_back_as_the_same_plan(load):
             {"load": UNIFORM | {"requests": None, "duration_s": 5}},
             "load.duration_s",
             "number of requests instead",
+        ),
+        ({"load": OPEN | {"start_offset_s": 1}}, "load.start_offset_s", "no use for a start"),
+        ({"load": OPEN | {"arrival_unit": "user"}}, "load.arrival_unit", "Choose one of"),
+        ({"load": CLOSED | {"arrival_unit": "connection"}}, "load.arrival_unit", "no use for a"),
+        (
+            {
+                "load": OPEN | {"arrival_unit": "connection"},
+                "session": {"calls_per_connection": 2},
+            },
+            "session.calls_per_connection",
+            "one request",
         ),
         ({"load": WINDOW | {"low": None}}, "load.low", "needs a low mark"),
         ({"load": WINDOW | {"low": 0}}, "load.low", "from 1"),
@@ -181,6 +195,13 @@ def test_a_plan_that_was_stored_before_a_field_existed_can_be_read():
     for name in ("ramp_up_s", "distribution", "uniform_min_s", "when_saturated"):
         del old["load"][name]
     assert Plan.from_json(old) == read()
+
+
+def test_an_injector_that_would_begin_after_the_end_is_a_fault():
+    load = Load(Model.CLOSED, connections=9, duration_s=3, start_offset_s=1)
+    assert late_start_fault(load, 3) is None
+    assert "after 3 s, but the load lasts 3 s" in late_start_fault(load, 4)
+    assert late_start_fault(stored_load(CLOSED), 4) is None
 
 
 @given(st.integers(1, 5000), st.integers(1, 500))

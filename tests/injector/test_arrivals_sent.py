@@ -4,8 +4,11 @@ import time
 
 import pytest
 
-from tests.injector.servers import OK_REPLY, always, measure, scripted
-from tests.injector.test_loads import Arrivals, is_conserved
+from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
+from tests.injector.test_loads import Arrivals, Kept, is_conserved
+from workers.injector.connection import now
+from workers.injector.engine import Engine
+from workers.injector.order import Order
 
 
 class Openings:
@@ -127,3 +130,44 @@ def test_stages_are_sent_when_the_rate_says():
     # From 20 to 100 a second within half a second: 10 in its first quarter, 20 in the second.
     assert sum(0.75 < each < 1.04 for each in offsets) == pytest.approx(10, abs=2)
     assert is_conserved(result)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        {"model": "closed", "connections": 3, "requests": 9, "start_offset_s": 0.4},
+        {"model": "window", "low": 1, "high": 1, "requests": 9, "start_offset_s": 0.4},
+    ],
+    ids=["closed", "window"],
+)
+def test_the_third_injector_begins_two_offsets_later(load):
+    with scripted(always(OK_REPLY)) as server:
+        first = measure(server.port, load=load, shard={"index": 0, "count": 3})
+        third = measure(server.port, load=load, shard={"index": 2, "count": 3})
+    assert server.n_requests == 6
+    assert first.duration_s < 0.3
+    assert 0.79 < third.duration_s < 1.1
+    assert is_conserved(third)
+
+
+@pytest.mark.parametrize("model", ["closed", "window"])
+def test_a_stop_does_not_wait_for_an_injector_that_has_not_begun(model):
+    marks = {"low": 1, "high": 1} if model == "window" else {"connections": 3}
+    load = {"model": model, "requests": 9, "start_offset_s": 60} | marks
+    order = make_order(1, load=load, shard={"index": 1, "count": 3})
+    engine = Engine(Order.from_json(order), Kept())
+    engine.prepare()
+    timer = engine._loop.timer(0.2)
+    timer.start(engine.stop, "user")
+    began = time.monotonic()
+    end = engine.run(now())
+    assert time.monotonic() - began < 1.2
+    assert (end["outcome"], end["totals"].get("started", 0)) == ("stopped", 0)
+
+
+def test_arriving_connections_are_new_each():
+    load = {"model": "open", "rate_per_s": 100, "requests": 20, "arrival_unit": "connection"}
+    with scripted(always(OK_REPLY)) as server:
+        result = measure(server.port, load=load, mode="keep-alive")
+    assert server.n_connections == result.total.count("ok") == 20
+    assert b"Connection: close" in server.requests[0]

@@ -71,6 +71,14 @@ def make_load(*arguments):
                 ],
             },
         ),
+        (
+            ["--connections", "3", "--requests", "9", "--start-offset", "1"],
+            {"model": "closed", "connections": 3, "requests": 9, "start_offset_s": 1},
+        ),
+        (
+            ["--rate", "5", "--requests", "9", "--arrival-unit", "connection"],
+            {"model": "open", "rate_per_s": 5, "requests": 9, "arrival_unit": "connection"},
+        ),
         (["--requests", "9", "--over", "3"], {"model": "over", "requests": 9, "over_s": 3.0}),
     ],
 )

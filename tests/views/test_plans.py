@@ -92,6 +92,14 @@ def test_the_chosen_stop_decides(as_editor, project):
             },
         ),
         (
+            {"model": "closed", "connections": "3", "start_offset_s": "1"},
+            {"start_offset_s": 1, "arrival_unit": "request"},
+        ),
+        (
+            {"model": "open", "rate_per_s": "10", "arrival_unit": "connection"},
+            {"arrival_unit": "connection", "start_offset_s": 0},
+        ),
+        (
             {"model": "over", "max_in_flight": "7", "when_saturated": "drop"},
             {"max_in_flight": 7, "when_saturated": "drop"},
         ),

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from campaigns.domain.plan import Distribution, Hold, WhenSaturated
+from campaigns.domain.plan import ArrivalUnit, Distribution, Hold, WhenSaturated
 from campaigns.domain.stages import stages_of_text
 
 # The options that are fields of a load under another name or as they are, by option.
@@ -23,6 +23,8 @@ _FIELDS = {
     "high": "high",
     "hold": "hold",
     "hold_s": "hold_s",
+    "arrival_unit": "arrival_unit",
+    "start_offset": "start_offset_s",
 }
 # An option that is only for one model names it.
 _NAMES = {
@@ -81,6 +83,12 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
     add("--high", type=int, metavar="N", help="window: open at most N connections at a time (none)")
     add("--hold", choices=list(Hold), help="window: what becomes of open connections (close)")
     add("--hold-s", type=float, metavar="S", help="window: keep each open for S seconds (keep_s)")
+    add(
+        "--arrival-unit",
+        choices=list(ArrivalUnit),
+        help="open, over: requests arrive, or new connections with one request each (request)",
+    )
+    add("--start-offset", type=float, metavar="S", help="process i begins i·S s later (0)")
     add("--seed", type=int, metavar="N", default=0, help="of whatever is random (0)")
 
 

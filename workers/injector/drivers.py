@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from campaigns.domain import arrivals
 from campaigns.domain.arrivals import Shard
-from campaigns.domain.plan import ConnectionMode, Hold, Model, planned_requests
+from campaigns.domain.plan import ArrivalUnit, ConnectionMode, Hold, Model, planned_requests
 from campaigns.domain.plan import Load as PlannedLoad
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Dialler
@@ -16,8 +16,12 @@ Load = ClosedLoad | OpenLoad | WindowLoad
 
 
 def wire_mode(load: PlannedLoad, mode: ConnectionMode) -> ConnectionMode:
-    """What a request says of its connection: a window's are all new, held ones stay open."""
-    if load.model != Model.WINDOW:
+    """What a request says of its connection.
+
+    Those of a window are all new, and held ones stay open; so are those of connections that arrive.
+    """
+    is_connection = load.arrival_unit == ArrivalUnit.CONNECTION
+    if load.model != Model.WINDOW and not is_connection:
         return mode
     if load.hold != Hold.CLOSE:
         return ConnectionMode.KEEP_ALIVE
@@ -66,6 +70,7 @@ def make_driver(
             Marks(load.low, load.high, n_connections),
             (load.hold, load.hold_s or 0.0),
             requests[0].events,
+            arrivals.start_offset_ns(load, shard),
         )
     if arrivals.is_scheduled(load):
         schedule = arrivals.schedule(load, plan.warm_up_s, shard, order.seed)

@@ -50,8 +50,12 @@ class WindowLoad:
         marks: Marks,
         hold: tuple[Hold, float],
         events: dict[str, list[int]],
+        offset_ns: int = 0,
     ):
-        """`numbers`: this process's numbers of the run's; None where only time ends it."""
+        """`numbers`: this process's numbers of the run's; None where only time ends it.
+
+        `offset_ns`: how long after the start it begins.
+        """
         self._open_one = open_one
         self._make_worker = make_worker
         self._numbers = iter(range(1 << 62) if numbers is None else numbers)
@@ -60,7 +64,9 @@ class WindowLoad:
         self._hold_ns = int(hold_s * NS)
         self._events = events
         self._loop = gevent.get_hub().loop
-        self._pacer = make_pacer(self._let_go)
+        self._offset_ns = offset_ns
+        self._has_begun = False
+        self._pacer = make_pacer(self._wake)
         self._next: int | None = next(self._numbers, None)
         self._zero_ns = 0
         self._end_ns: int | None = None
@@ -75,7 +81,17 @@ class WindowLoad:
     def start(self, zero_ns: int, end_ns: int | None) -> None:
         """Open now as warm-up, and from `zero_ns` on for good."""
         self._zero_ns, self._end_ns = zero_ns, end_ns
-        self._fill()
+        if self._offset_ns:
+            self._pacer.wake_at(now() + self._offset_ns)
+        else:
+            self._wake()
+
+    def _wake(self) -> None:
+        if self._has_begun:
+            self._let_go()
+        else:
+            self._has_begun = True
+            self._fill()
 
     def _is_over(self, instant: int) -> bool:
         is_late = self._end_ns is not None and instant >= self._end_ns

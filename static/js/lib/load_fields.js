@@ -1,11 +1,11 @@
 // Which fields of the load count, given what is chosen; the server leaves out the same ones.
 
 const USES = {
-  closed: ["connections", "ramp_up_s"],
-  open: ["distribution", "max_in_flight", "when_saturated"],
-  over: ["requests", "over_s", "max_in_flight", "when_saturated"],
+  closed: ["connections", "ramp_up_s", "start_offset_s"],
+  open: ["distribution", "arrival_unit", "max_in_flight", "when_saturated"],
+  over: ["requests", "over_s", "arrival_unit", "max_in_flight", "when_saturated"],
   sequential: [],
-  window: ["low", "high", "hold"],
+  window: ["low", "high", "hold", "start_offset_s"],
 };
 
 // choices: {model, stop, distribution, hold, rate_shape} → names of fields, "stop" for the choice between two ends.
@@ -20,6 +20,6 @@ export function usedFields({ model, stop, distribution, hold, rate_shape }) {
   return [...USES[model], ...more, "stop", end];
 }
 
-export const CHOICES = new Set(["distribution", "when_saturated", "hold"]);
+export const CHOICES = new Set(["distribution", "when_saturated", "hold", "arrival_unit"]);
 // Choices of the form that are no fields of a load.
 export const ONLY_SHOWN = new Set(["stop", "rate_shape"]);
