@@ -11,6 +11,7 @@ from campaigns.forms.plan_session import SessionFields, initial_session
 from campaigns.forms.plan_steps import StepsFields, initial_steps
 from campaigns.forms.plan_thresholds import ThresholdFields, write_thresholds
 from campaigns.forms.plan_variables import VariableFields, initial_variables
+from campaigns.forms.plan_websocket import ExchangeFields, initial_exchange, with_a_step
 from campaigns.forms.requests import text_widget
 
 CONNECTIONS = [
@@ -27,6 +28,9 @@ _NUMBERS = {
 
 
 class PlanForm(ThresholdFields, LoadFields, SessionFields, VariableFields, StepsFields):
+
+
+class PlanForm(ExchangeFields, ThresholdFields, LoadFields, SessionFields, StepsFields):
     name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
     body_file = forms.FileField(
         required=False,
@@ -87,7 +91,7 @@ class PlanForm(ThresholdFields, LoadFields, SessionFields, VariableFields, Steps
         `base` is the version being edited: what the form does not show of it stays as it is.
         """
         data = self.cleaned_data
-        return {
+        spec = {
             **(base or {}),
             "steps": self.steps(),
             "order": self.order(),
@@ -100,7 +104,9 @@ class PlanForm(ThresholdFields, LoadFields, SessionFields, VariableFields, Steps
             "expected_status": data["expected_status"],
             "warm_up_s": number(data["warm_up_s"]),
             "thresholds": data["thresholds"],
+            "exchange": None,
         }
+        return self.as_exchange(spec) if self.is_exchange else spec
 
 
 def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +114,8 @@ def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     numbers = {**spec["timeouts"], "warm_up_s": spec["warm_up_s"]}
     return {
         "name": name,
-        **initial_steps(spec),
+        **initial_exchange(spec),
+        **initial_steps(with_a_step(spec)),
         **initial_load(spec["load"]),
         **initial_session(spec),
         **initial_variables(spec),

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import Max, OuterRef, Subquery
 
+from campaigns.domain.exchange import Exchange
 from campaigns.domain.plan import (
     ArrivalUnit,
     Distribution,
@@ -35,6 +36,12 @@ _HOLD_WORDS = {
     Hold.KEEP_UNTIL_ALL: "kept until all are open",
     Hold.KEEP_S: "kept for {:g} s",
 }
+_ECHOES = {
+    "echo_sync": "each is waited for",
+    "echo_async": "not waited for, matched in order",
+    "send_only": "none expected",
+}
+_VERIFY = {"exact": "every byte", "length": "length"}
 _UNITS = {"_per_s": ", per s", "_s": ", s"}
 
 
@@ -150,10 +157,32 @@ def load_facts(load: Load) -> list[tuple[str, str]]:
     ]
 
 
+def exchange_facts(exchange: Exchange | None) -> list[tuple[str, str]]:
+    """What a plan's page says of its WebSocket exchange: name and value."""
+    if exchange is None:
+        return []
+    close = f"code {exchange.close_code}, within {exchange.close_timeout_s:g} s"
+    protocols = (
+        [("Subprotocols", ", ".join(exchange.subprotocols))] if exchange.subprotocols else []
+    )
+    if not exchange.messages:
+        return [("Messages", "none: only the handshakes"), *protocols, ("Close", close)]
+    kind = "binary" if exchange.binary else "text"
+    rate = f"{exchange.rate_per_s:g}/s on each connection" if exchange.rate_per_s else "at once"
+    compared = "" if exchange.mode == "send_only" else f", compared by {_VERIFY[exchange.verify]}"
+    return [
+        ("Messages", f"{exchange.messages:,} a connection, {exchange.size_bytes:,} B, {kind}"),
+        ("Echoes", _ECHOES[exchange.mode] + compared),
+        ("Message rate", rate),
+        *protocols,
+        ("Close", close),
+    ]
+
+
 def order_words(plan: PlanValue) -> str:
     """The order of the steps in words; "" where there is only one."""
     order = plan.order
-    if len(plan.steps) == 1:
+    if len(plan.steps) <= 1:
         return ""
     match order.kind:
         case OrderKind.BLOCKS:

@@ -89,6 +89,7 @@ def plan_detail(request, plan: int):
         "load_words": queries.load_words(value.load),
         "order_words": queries.order_words(value),
         "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
+        "exchange_facts": queries.exchange_facts(value.exchange),
         "load_facts": queries.load_facts(value.load),
         "n_requests": planned_requests(value.load),
         "duration_s": planned_duration_s(value.load),

@@ -34,7 +34,7 @@ def run_context(run: Run) -> dict[str, Any]:
         "report": report,
         "grounds": _grounds(report),
         "origin": origin_of(run),
-        "n_steps": len(plan.steps),
+        "n_steps": len(plan.labels),
         "load_words": load_words(plan.load),
         "planned": planned,
         "planned_end": planned_end(run),

@@ -20,23 +20,25 @@ function start(estimated, grid) {
 }
 
 function rows(grid) {
-  return [...grid.tBodies[0].rows].map((row) => [...row.querySelectorAll("input")]);
+  return [...grid.tBodies[0].rows].map((row) => [...row.cells].slice(1, -1).map((cell) => cell.querySelector("input")));
 }
 
 function tickColumn(grid, head) {
   const nth = Number(head.dataset.column);
-  for (const boxes of rows(grid)) boxes[nth].checked = head.checked;
+  for (const boxes of rows(grid)) if (boxes[nth]) boxes[nth].checked = head.checked;
 }
 
 function showTotals(grid) {
+  // A cell is empty where plan and endpoint do not fit.
   const all = rows(grid);
-  for (const [i, boxes] of all.entries()) {
+  for (const [i, cells] of all.entries()) {
+    const boxes = cells.filter(Boolean);
     const total = boxes.filter((box) => box.checked).length;
     grid.tBodies[0].rows[i].querySelector(".row-total").textContent = String(total);
     for (const box of boxes) box.closest("td").classList.toggle("is-ticked", box.checked);
   }
   for (const head of grid.querySelectorAll("[data-column]")) {
-    const column = all.map((boxes) => boxes[Number(head.dataset.column)]);
+    const column = all.map((boxes) => boxes[Number(head.dataset.column)]).filter(Boolean);
     const ticked = column.filter((box) => box.checked).length;
     head.checked = ticked > 0 && ticked === column.length;
     head.indeterminate = ticked > 0 && ticked < column.length;

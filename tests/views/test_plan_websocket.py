@@ -1,0 +1,129 @@
+"""A WebSocket exchange in the form of a plan, on its page, and in the grid of a campaign."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.presets import PRESETS
+from campaigns.forms.plans import initial_of
+from campaigns.models import PlanVersion
+from campaigns.permissions import Actor
+from campaigns.queries.campaigns import grid_of
+from campaigns.services.campaigns import Cell, create_campaign
+from tests.factories import make_endpoint, make_plan, make_target, plan_spec
+
+pytestmark = pytest.mark.django_db
+EXCHANGE = {"path": "/feed", "messages": 5, "size_bytes": 32, "subprotocols": ["chat"]}
+FIELDS = {
+    "protocol": "websocket", "ws_path": "/feed", "ws_messages": "5", "ws_size_bytes": "32",
+    "ws_kind": "binary", "ws_mode": "echo_async", "ws_rate_per_s": "20", "ws_verify": "length",
+    "ws_headers": "Origin: http://shop.test", "ws_subprotocols": "chat", "ws_close_code": "4000",
+    "ws_close_timeout_s": "2",
+}  # fmt: skip
+
+
+@pytest.fixture
+def as_editor(client, bob):
+    client.force_login(bob)
+    return client
+
+
+def save(client, project, **fields):
+    data = {**initial_of(PRESETS["over-10"].name, PRESETS["over-10"].spec), **fields}
+    return client.post(reverse("plan-new", args=[project.pk]), data)
+
+
+def websocket_plan(project, **exchange):
+    spec = {**plan_spec(), "steps": [], "connection_mode": "new"}
+    return make_plan(project, spec={**spec, "exchange": {**EXCHANGE, **exchange}})
+
+
+def test_an_exchange_is_stored_and_comes_back_into_the_form(as_editor, project):
+    save(as_editor, project, **FIELDS)
+    version = PlanVersion.objects.get()
+    value = version.value()
+    assert value.steps == ()
+    assert value.exchange.to_json() == {
+        "path": "/feed", "headers": [["Origin", "http://shop.test"]], "subprotocols": ["chat"],
+        "messages": 5, "size_bytes": 32, "binary": True, "mode": "echo_async", "rate_per_s": 20.0,
+        "verify": "length", "close_code": 4000, "close_timeout_s": 2.0,
+    }  # fmt: skip
+    again = initial_of("again", value.to_json())
+    assert {name: again[name] for name in FIELDS} == FIELDS
+
+
+def test_what_is_wrong_stands_beside_its_field(as_editor, project):
+    answer = save(as_editor, project, **{**FIELDS, "ws_close_code": "1005", "ws_messages": "-1"})
+    assert answer.status_code == 422
+    errors = answer.context["form"].errors
+    assert {"ws_close_code", "ws_messages"} <= set(errors)
+    assert not PlanVersion.objects.exists()
+
+
+def test_an_http_plan_becomes_one_of_websocket_and_back(as_editor, project):
+    version = make_plan(project)
+    edit = reverse("plan-edit", args=[version.plan_id])
+    data = initial_of(version.plan.name, version.value().to_json())
+    as_editor.post(edit, {**data, **FIELDS})
+    assert version.plan.latest.value().exchange
+    as_editor.post(edit, {**data, "protocol": "http"})
+    assert version.plan.latest.value().exchange is None
+    assert version.plan.latest.value().steps
+
+
+def test_its_page_and_the_list_say_what_is_exchanged(as_editor, project):
+    version = websocket_plan(project)
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    assert "5 a connection, 32 B, text" in page
+    assert "WebSocket /feed" in page
+    listed = as_editor.get(reverse("plan-list", args=[project.pk])).content.decode()
+    assert "WebSocket /feed" in listed
+
+
+@pytest.fixture
+def target(project):
+    target = make_target(project)
+    for port, scheme in enumerate(("http", "https", "ws", "wss"), 8001):
+        make_endpoint(target, scheme, port)
+    return target
+
+
+def test_the_grid_offers_exchanges_on_websocket_endpoints_only(project, target):
+    make_plan(project, name="http plan")
+    websocket_plan(project)
+    offered = {
+        (plan.plan.exchange is not None, arm.endpoint.scheme, str(arm.mode))
+        for plan, arm in grid_of(project).cells.values()
+    }
+    assert {each for each in offered if each[0]} == {
+        (True, "ws", "new"), (True, "wss", "new"), (True, "wss", "resumed"),
+    }  # fmt: skip
+    assert {scheme for is_exchange, scheme, _ in offered if not is_exchange} == {"http", "https"}
+
+
+def test_the_form_of_a_campaign_shows_the_grid(as_editor, project, target):
+    websocket_plan(project)
+    answer = as_editor.get(reverse("campaign-new", args=[project.pk]) + "?question=https")
+    page = answer.content.decode()
+    assert page.count('name="cells"') == 3
+    assert page.count(" checked") >= 3
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_campaign_refuses_an_exchange_on_http(scheme, project, target, bob):
+    endpoint = target.endpoints.get(scheme=scheme)
+    with pytest.raises(Refused, match="needs a ws or wss endpoint"):
+        create(project, bob, Cell(websocket_plan(project), endpoint, "new"))
+
+
+def test_a_campaign_refuses_steps_on_websocket(project, target, bob):
+    endpoint = target.endpoints.get(scheme="ws")
+    with pytest.raises(Refused, match="needs an http or https endpoint"):
+        create(project, bob, Cell(make_plan(project), endpoint, "new"))
+
+
+def create(project, user, cell):
+    return create_campaign(
+        by=Actor(user=user), project=project, name="c", cells=[cell], repeats=1, order="blocks",
+        pause_s=0,
+    )  # fmt: skip
