@@ -27,10 +27,9 @@ _NUMBERS = {
 }
 
 
-class PlanForm(ThresholdFields, LoadFields, SessionFields, VariableFields, StepsFields):
-
-
-class PlanForm(ExchangeFields, ThresholdFields, LoadFields, SessionFields, StepsFields):
+class PlanForm(
+    ExchangeFields, ThresholdFields, LoadFields, SessionFields, VariableFields, StepsFields
+):
     name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
     body_file = forms.FileField(
         required=False,
