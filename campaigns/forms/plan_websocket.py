@@ -1,11 +1,12 @@
 """A WebSocket exchange in the form of a plan: what it has in place of HTTP steps."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django import forms
 
 from campaigns.domain.exchange import ExchangeMode, Verify
-from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.plan import ConnectionMode, Step
 from campaigns.forms.numbers import number, number_field, typed
 from campaigns.forms.requests import area, read_headers, text_widget, write_headers
 
@@ -21,7 +22,7 @@ KINDS = [("text", "Text"), ("binary", "Binary")]
 _NUMBERS = ("messages", "size_bytes", "rate_per_s", "close_code", "close_timeout_s")
 # What an HTTP plan has and a WebSocket plan has not.
 _OF_HTTP = ("order", "session", "auth", "variables")
-_BLANK_STEP = {"method": "GET", "path": "/", "headers": [], "body": ""}
+_BLANK_STEP = asdict(Step("", "GET", "/"))
 
 
 def _choice(label: str, choices: list[tuple[str, str]], initial: str, help_text: str = ""):
