@@ -278,6 +278,8 @@ SPECTACULAR_SETTINGS = {
         "Validity": "campaigns.api.choices.VALIDITIES",
         "ConnectionMode": "campaigns.api.choices.CONNECTION_MODES",
         "Role": "campaigns.api.choices.ROLES",
+        "RowOrder": "campaigns.api.choices.ROW_ORDERS",
+        "CampaignOrder": "campaigns.models.Campaign.Order",
         "Word": "campaigns.api.choices.WORDS",
     },
     "POSTPROCESSING_HOOKS": [

@@ -5,7 +5,7 @@ Names, choices and defaults come from there; a test compares the fields.
 
 from rest_framework import serializers
 
-from campaigns.api.choices import CONNECTION_MODES
+from campaigns.api.choices import CONNECTION_MODES, ROW_ORDERS
 from campaigns.domain.exchange import ExchangeMode, Verify
 from campaigns.domain.plan import (
     METHODS,
@@ -48,7 +48,7 @@ class VariablesSerializer(serializers.Serializer):
     csv = serializers.CharField(
         required=False, allow_blank=True, help_text="The first row has the names."
     )
-    order = serializers.ChoiceField(choices=list(RowOrder), default=RowOrder.SEQUENTIAL)
+    order = serializers.ChoiceField(choices=ROW_ORDERS, default=RowOrder.SEQUENTIAL)
 
 
 class StepSerializer(serializers.Serializer):
