@@ -1,20 +1,39 @@
 """Targets with their endpoints: read, made, edited, archived."""
 
 import django_filters
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 
 from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
+from campaigns.api.tls import TlsSerializer
+from campaigns.domain.tls_options import TlsOptions
 from campaigns.models import Endpoint, Project, Target
 from campaigns.services.targets import archive_target, create_target, edit_target
 
 
 class EndpointSerializer(serializers.ModelSerializer):
+    tls = serializers.SerializerMethodField()
+    has_client_key = serializers.BooleanField()
+
     class Meta:
         model = Endpoint
-        fields = ("id", "scheme", "host", "port", "verify_tls", "origin", "archived_at")
+        fields = (
+            "id",
+            "scheme",
+            "host",
+            "port",
+            "verify_tls",
+            "tls",
+            "has_client_key",
+            "origin",
+            "archived_at",
+        )
         read_only_fields = fields
+
+    @extend_schema_field(TlsSerializer)
+    def get_tls(self, endpoint):
+        return TlsOptions.of(endpoint.tls).to_json()
 
 
 class FactField(serializers.ListField):
@@ -40,6 +59,13 @@ class EndpointInput(StrictSerializer):
     host = serializers.CharField(max_length=253)
     port = serializers.IntegerField(min_value=1, max_value=65535)
     verify_tls = serializers.BooleanField(default=True)
+    tls = TlsSerializer(required=False)
+    client_key_pem = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        write_only=True,
+        help_text="The client certificate's key. Write-only; left out, the stored one stays.",
+    )
 
 
 class TargetInput(StrictSerializer):

@@ -4,11 +4,13 @@ is wrong at once, each sentence under the path of its field, such as "endpoints.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Any
 
 from campaigns.domain.errors import InvalidTarget
+from campaigns.domain.fields import Fields
+from campaigns.domain.tls_options import TlsOptions, read_tls_options
 
 SCHEMES = ("http", "https", "ws", "wss")
 TLS_SCHEMES = frozenset({"https", "wss"})
@@ -16,6 +18,7 @@ WEBSOCKET_SCHEMES = frozenset({"ws", "wss"})
 # The same without and with TLS: what is compared for what TLS costs.
 TLS_TWINS = {"https": "http", "wss": "ws"}
 MAX_ENDPOINTS = 50
+_USUAL_TLS = TlsOptions()
 MAX_FACTS = 100
 MAX_LABEL = 60
 MAX_VALUE = 500
@@ -31,6 +34,8 @@ class Origin:
     host: str
     port: int
     verify_tls: bool = True
+    tls: TlsOptions = _USUAL_TLS
+    client_key_pem: str = field(default="", repr=False)
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -126,7 +131,11 @@ def _origin(row: dict[str, Any], path: str, errors: dict[str, str]) -> Origin:
     fault = host_fault(host)
     if fault:
         errors[f"{path}.host"] = fault
-    return Origin(scheme, host, _port(row, path, errors), bool(row.get("verify_tls", True)))
+    port, verify = _port(row, path, errors), bool(row.get("verify_tls", True))
+    if scheme not in TLS_SCHEMES:
+        return Origin(scheme, host, port, verify)
+    tls = read_tls_options(Fields(row.get("tls") or {}, f"{path}.tls", errors))
+    return Origin(scheme, host, port, verify, tls, str(row.get("client_key_pem") or "").strip())
 
 
 def _port(row: dict[str, Any], path: str, errors: dict[str, str]) -> int:

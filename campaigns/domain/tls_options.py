@@ -2,7 +2,7 @@
 
 import ssl
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 from campaigns.domain.fields import Fields
 
@@ -37,6 +37,29 @@ class TlsOptions:
     def to_json(self) -> dict[str, Any]:
         """The stored form; `read_tls_options` reads it back."""
         return asdict(self)
+
+    def chosen(self) -> dict[str, Any]:
+        """Only what is not as usual."""
+        usual = TlsOptions().to_json()
+        return {name: value for name, value in self.to_json().items() if value != usual[name]}
+
+    @classmethod
+    def of(cls, chosen: dict[str, Any]) -> Self:
+        """Options from what `chosen` gave."""
+        return cls(**chosen)
+
+    def words(self) -> list[str]:
+        """What is not as usual, as a page says it."""
+        said = {
+            "min_version": f"TLS {self.min_version} or newer",
+            "max_version": f"TLS {self.max_version} or older",
+            "ciphers": f"ciphers {self.ciphers}",
+            "ca_pem": "authorities of its own",
+            "sni": f"announces {self.sni}",
+            "client_certificate_pem": "shows a client certificate",
+            "alpn": "offers no ALPN",
+        }
+        return [said[name] for name in self.chosen()]
 
 
 def read_tls_options(reader: Fields) -> TlsOptions:

@@ -3,7 +3,9 @@
 from itertools import zip_longest
 from typing import Any
 
-from campaigns.models import Target
+from campaigns.domain.tls_options import TlsOptions
+from campaigns.forms.target_tls import posted_tls, split_key
+from campaigns.models import Endpoint, Target
 
 FACT_LABELS = ("CPU", "Memory", "OS", "Server software", "Network")
 DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
@@ -38,7 +40,7 @@ class TargetForm:
     @classmethod
     def of(cls, target: Target):
         rows = [
-            (each.scheme, each.host, str(each.port), each.verify_tls)
+            (each.scheme, each.host, str(each.port), each.verify_tls, _tls_of(each))
             for each in target.endpoints.filter(archived_at=None)
         ]
         return cls(target.name, rows, target.environment)
@@ -50,14 +52,15 @@ class TargetForm:
             data.getlist("host"),
             data.getlist("port"),
             data.getlist("verify_tls"),
+            posted_tls(data, len(data.getlist("scheme"))),
             fillvalue="",
         )
         facts = zip_longest(data.getlist("label"), data.getlist("value"), fillvalue="")
         return cls(
             data.get("name", ""),
             [
-                (scheme, host, port, verify != "no")
-                for scheme, host, port, verify in rows
+                (scheme, host, port, verify != "no", tls or {})
+                for scheme, host, port, verify, tls in rows
                 if host.strip() or port.strip() not in {"", DEFAULT_PORTS.get(scheme)}
             ],
             [list(fact) for fact in facts if fact[1].strip() or fact[0] not in ("", *FACT_LABELS)],
@@ -65,21 +68,20 @@ class TargetForm:
 
     def fields(self) -> dict[str, Any]:
         """What create_target and edit_target take."""
-        names = ("scheme", "host", "port", "verify_tls")
         return {
             "name": self.name,
             "environment": self.environment,
-            "endpoints": [dict(zip(names, row, strict=True)) for row in self.endpoints],
+            "endpoints": [_endpoint(row) for row in self.endpoints],
         }
 
     def take_errors(self, errors: dict[str, str]) -> None:
         self.errors = errors
 
     def endpoint_rows(self) -> list[dict[str, Any]]:
-        names = ("scheme", "host", "port", "verify_tls")
         rows = self.endpoints or [("http", "", "80", True)]
         return [
-            dict(zip(names, row, strict=True)) | {"errors": self._errors_at(f"endpoints.{index}")}
+            dict(zip(_ROW, row, strict=False))
+            | {"errors": self._errors_at(f"endpoints.{index}"), "has_tls": _has_tls(row)}
             for index, row in enumerate(rows)
         ]
 
@@ -99,3 +101,23 @@ class TargetForm:
             for name, sentence in self.errors.items()
             if name.startswith(start)
         }
+
+
+_ROW = ("scheme", "host", "port", "verify_tls", "tls")
+
+
+def _endpoint(row: tuple) -> dict[str, Any]:
+    """A row as the domain reads it."""
+    given = dict(zip(_ROW, row, strict=False))
+    given["tls"], given["client_key_pem"] = split_key(given.get("tls") or {})
+    return given
+
+
+def _tls_of(endpoint: Endpoint) -> dict[str, Any]:
+    return {**endpoint.tls, "has_key": endpoint.has_client_key}
+
+
+def _has_tls(row: tuple) -> bool:
+    """Whether something is set that is not as usual, so that the fold must be open."""
+    given = _endpoint(row)["tls"]
+    return any(given.get(name, value) != value for name, value in TlsOptions().to_json().items())

@@ -3,6 +3,7 @@
 from django.db import models
 
 from campaigns.domain.target import SCHEMES
+from campaigns.domain.tls_options import TlsOptions
 from campaigns.models.projects import Project
 from campaigns.models.visibility import ProjectQuerySet
 
@@ -43,6 +44,10 @@ class Endpoint(models.Model):
     port = models.PositiveIntegerField()
     # Off only for certificates that nobody signed; every page that shows a result says so.
     verify_tls = models.BooleanField(default=True)
+    # What is not as usual of domain.tls_options.TlsOptions.
+    tls = models.JSONField(default=dict, blank=True)
+    # The client certificate's key, encrypted by services.vault; only orders carry it on.
+    client_key = models.TextField(default="", blank=True, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 
     objects = ProjectQuerySet.as_manager()
@@ -75,4 +80,13 @@ class Endpoint(models.Model):
             "host": self.host,
             "port": self.port,
             "verify_tls": self.verify_tls,
+            **({"tls": self.tls} if self.tls else {}),
         }
+
+    @property
+    def tls_words(self) -> list[str]:
+        return TlsOptions.of(self.tls).words()
+
+    @property
+    def has_client_key(self) -> bool:
+        return bool(self.client_key)

@@ -4,6 +4,7 @@ from typing import Any
 
 from campaigns.domain.snapshot import Total
 from campaigns.domain.target import TLS_SCHEMES
+from campaigns.domain.tls_options import TlsOptions
 from campaigns.domain.units import count, ms
 from campaigns.models import Run
 
@@ -29,9 +30,11 @@ def _tls(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:
         kind = "resumed" if each.get("resumed") else "full"
         name = f"{each['version']}, {each['cipher']}, {each['bits']} bits, {kind}"
         counts[name] = counts.get(name, 0) + each["count"]
-    verified = run.snapshot["endpoint"]["verify_tls"]
+    endpoint = run.snapshot["endpoint"]
+    verified = endpoint["verify_tls"]
     return [
         ["Certificate verified", "yes" if verified else "no"],
+        *(["Chosen", words] for words in TlsOptions.of(endpoint.get("tls", {})).words()),
         *([name, count(number)] for name, number in sorted(counts.items())),
     ]
 

@@ -4,6 +4,7 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.session import AuthKind
 from campaigns.models import Plan, PlanSecret, PlanVersion, Run
 from campaigns.permissions import Action, Actor, require
+from campaigns.services.client_keys import secret_of
 from campaigns.services.vault import decrypt, encrypt, encrypt_anew
 
 MAX_SECRET_LENGTH = 4096
@@ -35,11 +36,16 @@ def order_secrets(*, run_id: int) -> dict[str, dict[str, str]]:
 
     Raises Refused where a secret is stored that no key reads.
     """
-    run = Run.objects.only("snapshot", "test").get(pk=run_id)
+    run = Run.objects.select_related("test__endpoint").get(pk=run_id)
+    secrets = {**_credentials(run), **secret_of(run.test.endpoint)}
+    return {"secrets": secrets} if secrets else {}
+
+
+def _credentials(run: Run) -> dict[str, str]:
     if run.snapshot["plan"].get("auth", {}).get("kind", AuthKind.NONE) == AuthKind.NONE:
         return {}
-    stored = PlanSecret.objects.filter(plan__versions__tests__runs=run_id).first()
-    return {"secrets": {"auth": decrypt(stored.ciphertext)}} if stored else {}
+    stored = PlanSecret.objects.filter(plan__versions__tests__runs=run.pk).first()
+    return {"auth": decrypt(stored.ciphertext)} if stored else {}
 
 
 def require_secret(version: PlanVersion) -> None:

@@ -11,6 +11,7 @@ from campaigns.domain.errors import Refused
 from campaigns.models import Endpoint, Probe
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.certificates import chain_facts
+from campaigns.services.client_keys import secret_of
 
 PROTOCOL = 1
 # Shorter than a plan's: somebody waits in front of the page.
@@ -38,6 +39,7 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "probe": True,
         "step": probe.request,
         "endpoint": probe.endpoint.frozen(),
+        "secrets": secret_of(probe.endpoint),
         "connection_mode": "new",
         "timeouts": TIMEOUTS,
         "policy": {"allow": list(settings.ALLOWED_NETWORKS)},

@@ -11,6 +11,7 @@ from campaigns.domain.lifecycle import RunState
 from campaigns.domain.target import Description, Origin, check_target
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
+from campaigns.services.client_keys import keep_key
 
 _NAME_TAKEN = {"name": "The project has a target of this name already; choose another."}
 
@@ -58,10 +59,9 @@ def _save(target: Target, description: Description) -> Target:
     try:
         with transaction.atomic():
             target.save()
+            _keep_only(target, description.origins)
     except IntegrityError:
         raise InvalidTarget(_NAME_TAKEN) from None
-    with transaction.atomic():
-        _keep_only(target, description.origins)
     return target
 
 
@@ -74,11 +74,15 @@ def _keep_only(target: Target, origins: Sequence[Origin]) -> None:
     for endpoint in target.endpoints.filter(archived_at=None):
         if (endpoint.scheme, endpoint.host, endpoint.port) not in wanted:
             _let_go(endpoint)
-    for origin in origins:
+    for index, origin in enumerate(origins):
         endpoint = known.get(origin.key) or Endpoint(
             target=target, scheme=origin.scheme, host=origin.host, port=origin.port
         )
         endpoint.verify_tls = origin.verify_tls
+        endpoint.tls = origin.tls.chosen()
+        fault = keep_key(endpoint, origin)
+        if fault:
+            raise InvalidTarget({f"endpoints.{index}.client_key_pem": fault})
         endpoint.archived_at = None
         endpoint.save()
 

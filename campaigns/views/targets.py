@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidTarget
+from campaigns.domain.tls_options import VERSIONS
 from campaigns.forms.probes import ProbeForm
 from campaigns.forms.targets import FACT_LABELS, TargetForm
 from campaigns.models import Project, Target
@@ -96,5 +97,11 @@ def _saved(form: TargetForm, service, **whose) -> Target | None:
 
 
 def _form_page(request, project: Project, form: TargetForm, target: Target | None = None):
-    context = {"project": project, "form": form, "target": target, "labels": FACT_LABELS}
+    context = {
+        "project": project,
+        "form": form,
+        "target": target,
+        "labels": FACT_LABELS,
+        "versions": VERSIONS,
+    }
     return render(request, "targets/form.html", context, status=422 if form.errors else 200)

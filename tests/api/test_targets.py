@@ -3,6 +3,7 @@ import pytest
 from campaigns.models import Target
 from tests.api.conftest import client_of
 from tests.factories import make_endpoint, make_project, make_target
+from tests.injector.authority import CLIENT, issue
 
 TARGETS = "/api/v1/targets/"
 
@@ -111,3 +112,22 @@ def test_a_taken_name_is_refused_in_words(api, project):
     answer = api.post(TARGETS, body(project), format="json")
     assert answer.status_code == 400
     assert "name already" in answer.json()["error"]["fields"]["name"]
+
+
+def test_the_key_of_a_client_certificate_goes_in_and_never_out(api, project):
+    issued = issue(usage=CLIENT)
+    tls = {"min_version": "1.3", "client_certificate_pem": issued.pem}
+    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443, "tls": tls}
+    given = body(project, endpoints=[{**endpoint, "client_key_pem": issued.key_pem}])
+    answer = api.post(TARGETS, given, format="json")
+    (made,) = answer.json()["endpoints"]
+    assert (made["tls"]["min_version"], made["tls"]["alpn"]) == ("1.3", True)
+    assert made["has_client_key"] is True
+    assert "PRIVATE KEY" not in answer.content.decode()
+
+
+def test_options_that_cannot_work_are_refused_under_their_path(api, project):
+    tls = {"min_version": "1.3", "max_version": "1.2"}
+    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443, "tls": tls}
+    answer = api.post(TARGETS, body(project, endpoints=[endpoint]), format="json")
+    assert "endpoints.0.tls.max_version" in answer.json()["error"]["fields"]

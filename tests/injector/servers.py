@@ -128,7 +128,6 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
         "port": port,
         "verify_tls": given.pop("verify_tls", False),
         "tls": given.pop("tls", {}),
-        "client_key_pem": given.pop("client_key_pem", ""),
     }
     return {
         "protocol": 1,
@@ -136,6 +135,7 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
         "plan": plan,
         "endpoint": endpoint,
         "connection_mode": given.pop("mode", "keep-alive"),
+        "secrets": {"client_key": given.pop("client_key_pem", "")},
         "policy": {"allow": given.pop("allow", ["127.0.0.0/8"])},
     } | given
 

@@ -14,6 +14,7 @@ from campaigns.domain.snapshot import Second, Total
 from campaigns.domain.thresholds import parse_rule
 from workers.injector.cli_load import add_load_options, make_load
 from workers.injector.cli_session import add_session_options, read_secrets, session_of
+from workers.injector.cli_tls import add_tls_options, read_client_key, tls_fields
 from workers.injector.hlog import hlog_lines
 from workers.injector.local_run import run_here, run_processes
 from workers.injector.order import PROTOCOL, Refusal
@@ -65,7 +66,6 @@ def make_parser() -> argparse.ArgumentParser:
     add("--method", choices=METHODS, help="of the request (GET; POST where there is a body)")
     add("--body", metavar="TEXT|@FILE", default="", help="body of the request, or its file (none)")
     add("--header", action="append", default=[], metavar="'N: v'", help="one more header (none)")
-    add("--insecure", action="store_true", help="accept any certificate (off)")
     add(
         "--processes", type=int, metavar="P", default=1, help="share the load among P processes (1)"
     )
@@ -74,6 +74,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--threshold", action="append", default=[], metavar="RULE", help=_THRESHOLD)
     add("--json", action="store_true", help="print one JSON object instead of a report (off)")
     add("--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)")
+    add_tls_options(parser)
     parser.set_defaults(mode=ConnectionMode.KEEP_ALIVE)
     return parser
 
@@ -124,7 +125,7 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
     """The order of the protocol that the options describe. Raises ValueError."""
     if options.processes < 1:
         raise ValueError("--processes must be at least 1.")
-    endpoint, path = _read_url(options.url, verify_tls=not options.insecure)
+    endpoint, path = _read_url(options.url)
     body = _read_body(options.body)
     total_s = options.timeout
     return {
@@ -149,15 +150,15 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
             "thresholds": [parse_rule(text) for text in options.threshold],
             **session_of(options),
         },
-        "endpoint": endpoint,
+        "endpoint": endpoint | tls_fields(options),
         "connection_mode": options.mode,
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
-        "secrets": read_secrets(options),
+        "secrets": read_secrets(options) | read_client_key(options),
         "seed": options.seed,
     }
 
 
-def _read_url(text: str, *, verify_tls: bool) -> tuple[dict[str, Any], str]:
+def _read_url(text: str) -> tuple[dict[str, Any], str]:
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError(f"{text!r} is not an address such as http://127.0.0.1:8080/path.")
@@ -167,7 +168,6 @@ def _read_url(text: str, *, verify_tls: bool) -> tuple[dict[str, Any], str]:
         "scheme": parts.scheme,
         "host": parts.hostname,
         "port": parts.port or {"http": 80, "https": 443}[parts.scheme],
-        "verify_tls": verify_tls,
     }
     return endpoint, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 

@@ -78,8 +78,9 @@ class Order:
     @classmethod
     def _read(cls, data: dict[str, Any]) -> Self:
         is_probe = bool(data.get("probe"))
+        secrets = data.get("secrets") or {}
         plan = Plan.from_json(_probe_plan(data) if is_probe else data["plan"])
-        endpoint = _read_endpoint(data["endpoint"])
+        endpoint = _read_endpoint(data["endpoint"], secrets)
         if endpoint.is_websocket != (plan.exchange is not None):
             raise ValueError("an exchange needs ws or wss, and steps need http or https")
         return cls(
@@ -91,7 +92,7 @@ class Order:
             allowed=parse_networks(data["policy"]["allow"]),
             seed=int(data.get("seed") or 0),
             is_probe=is_probe,
-            secret=str((data.get("secrets") or {}).get("auth") or ""),
+            secret=str(secrets.get("auth") or ""),
             dead_man_s=_read_dead_man(data.get("dead_man_s")),
         )
 
@@ -112,14 +113,14 @@ def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_endpoint(data: dict[str, Any]) -> Endpoint:
+def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Endpoint:
     endpoint = Endpoint(
         scheme=str(data["scheme"]),
         host=str(data["host"]).strip("[]"),
         port=int(data["port"]),
         verify_tls=bool(data.get("verify_tls", True)),
         tls=_read_tls(data.get("tls") or {}),
-        client_key_pem=str(data.get("client_key_pem", "")),
+        client_key_pem=str(secrets.get("client_key") or ""),
     )
     if endpoint.scheme not in DEFAULT_PORTS:
         raise ValueError(f"the scheme {endpoint.scheme!r} is none of {', '.join(DEFAULT_PORTS)}")

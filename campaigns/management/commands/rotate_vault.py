@@ -3,6 +3,7 @@
 from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.domain.errors import Refused
+from campaigns.services.client_keys import rotate_client_keys
 from campaigns.services.plan_secrets import rotate_secrets
 
 
@@ -11,7 +12,7 @@ class Command(BaseCommand):
 
     def handle(self, *args, **options):
         try:
-            count = rotate_secrets()
+            count = rotate_secrets() + rotate_client_keys()
         except Refused as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"{count} secrets are encrypted under the first key now.")

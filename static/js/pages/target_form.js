@@ -6,8 +6,8 @@ const PORTS = { http: "80", https: "443", ws: "80", wss: "443" };
 const WITH_TLS = new Set(["https", "wss"]);
 
 function showCertificate(row) {
-  const field = row.querySelector("[data-tls-only]");
-  if (field) field.hidden = !WITH_TLS.has(row.querySelector("[name=scheme]").value);
+  const hidden = !WITH_TLS.has(row.querySelector("[name=scheme]").value);
+  for (const field of row.querySelectorAll("[data-tls-only]")) field.hidden = hidden;
 }
 
 function followScheme(select) {

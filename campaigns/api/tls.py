@@ -1,0 +1,33 @@
+"""How TLS is spoken with an endpoint, as the API describes it. domain.tls_options checks it."""
+
+from rest_framework import serializers
+
+from campaigns.api.choices import TLS_VERSIONS
+from campaigns.api.fields import StrictSerializer
+from campaigns.domain.tls_options import MAX_PEM_BYTES
+
+
+class TlsSerializer(StrictSerializer):
+    """Each default is what Python's ssl module does by itself."""
+
+    min_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
+    max_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
+    ciphers = serializers.CharField(
+        allow_blank=True, default="", max_length=1000, help_text="OpenSSL's list for TLS 1.2."
+    )
+    ca_pem = serializers.CharField(
+        allow_blank=True,
+        default="",
+        max_length=MAX_PEM_BYTES,
+        help_text="Trusted instead of the machine's authorities.",
+    )
+    sni = serializers.CharField(
+        allow_blank=True,
+        default="",
+        max_length=253,
+        help_text="The name to announce and verify, where it is not the host.",
+    )
+    client_certificate_pem = serializers.CharField(
+        allow_blank=True, default="", max_length=MAX_PEM_BYTES
+    )
+    alpn = serializers.BooleanField(default=True, help_text="Whether http/1.1 is offered.")

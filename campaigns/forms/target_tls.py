@@ -1,0 +1,27 @@
+"""The TLS part of an endpoint's row in the form of a target."""
+
+from typing import Any
+
+NAMES = ("min_version", "max_version", "ciphers", "ca_pem", "sni", "client_certificate_pem")
+KEY = "client_key_pem"
+
+
+def posted_tls(data, n_rows: int) -> list[dict[str, Any]]:
+    """The options of each row, with the key under its own name; rows without fields have none."""
+    columns = {name: data.getlist(f"tls_{name}") for name in (*NAMES, KEY, "alpn")}
+    return [_row(columns, index) for index in range(n_rows)]
+
+
+def _row(columns: dict[str, list[str]], index: int) -> dict[str, Any]:
+    given = {name: _at(columns[name], index) for name in NAMES}
+    given |= {name: given[name] or None for name in ("min_version", "max_version")}
+    return {**given, "alpn": _at(columns["alpn"], index) != "no", KEY: _at(columns[KEY], index)}
+
+
+def _at(column: list[str], index: int) -> str:
+    return column[index].strip() if index < len(column) else ""
+
+
+def split_key(row: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """(the options, the key) of a posted row."""
+    return {name: value for name, value in row.items() if name != KEY}, row.get(KEY, "")

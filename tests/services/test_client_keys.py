@@ -1,0 +1,89 @@
+"""Client certificates: the key is checked, encrypted, handed to injectors and to nobody else."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidTarget
+from campaigns.services.client_keys import rotate_client_keys, secret_of
+from campaigns.services.plan_secrets import order_secrets
+from campaigns.services.probes import order_of, request_probe
+from campaigns.services.targets import create_target, edit_target
+from tests.factories import make_campaign, make_run, make_test
+from tests.injector.authority import CLIENT, issue
+
+ISSUED = issue(usage=CLIENT)
+HTTPS = {"scheme": "https", "host": "10.0.0.5", "port": 443}
+SHOWN = {"client_certificate_pem": ISSUED.pem}
+
+
+@pytest.fixture
+def target(as_bob, project):
+    return create_target(
+        by=as_bob, project=project, name="shop", environment=[], endpoints=[_with_key()]
+    )
+
+
+def _with_key(**given):
+    return {**HTTPS, "tls": SHOWN, "client_key_pem": ISSUED.key_pem, **given}
+
+
+def edit(target, by, **endpoint):
+    edit_target(by=by, target=target, name="shop", environment=[], endpoints=[endpoint])
+    return target.endpoints.get()
+
+
+def test_the_key_is_stored_encrypted_and_goes_with_orders_only(target):
+    endpoint = target.endpoints.get()
+    assert "PRIVATE KEY" not in endpoint.client_key
+    assert secret_of(endpoint) == {"client_key": ISSUED.key_pem.strip()}
+    assert endpoint.frozen()["tls"] == {"client_certificate_pem": ISSUED.pem.strip()}
+    assert "PRIVATE" not in str(endpoint.frozen())
+
+
+def test_a_probe_gets_the_key(target, as_bob):
+    probe = request_probe(by=as_bob, endpoint=target.endpoints.get(), request={"path": "/"})
+    assert order_of(probe)["secrets"]["client_key"] == ISSUED.key_pem.strip()
+    assert "PRIVATE" not in str(probe.request)
+
+
+def test_a_launcher_gets_the_key(target, project):
+    run = make_run(make_test(make_campaign(project)))
+    assert order_secrets(run_id=run.pk) == {}
+    endpoint = run.test.endpoint
+    endpoint.client_key = target.endpoints.get().client_key
+    endpoint.save()
+    assert order_secrets(run_id=run.pk) == {"secrets": {"client_key": ISSUED.key_pem.strip()}}
+
+
+def test_a_key_that_is_left_out_stays(target, as_bob):
+    before = target.endpoints.get().client_key
+    assert edit(target, as_bob, **HTTPS, tls=SHOWN).client_key == before
+
+
+def test_without_a_certificate_no_key_is_kept(target, as_bob):
+    assert edit(target, as_bob, **HTTPS).client_key == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "word"),
+    [
+        ("", "needs its private key"),
+        ("hello", "No private key can be read"),
+        (issue(usage=CLIENT).key_pem, "not the certificate's"),
+    ],
+)
+def test_a_key_that_does_not_fit_is_refused_in_words(as_bob, project, key, word):
+    endpoints = [_with_key(client_key_pem=key)]
+    with pytest.raises(InvalidTarget) as invalid:
+        create_target(by=as_bob, project=project, name="x", environment=[], endpoints=endpoints)
+    assert word in invalid.value.errors["endpoints.0.client_key_pem"]
+    assert not project.targets.exists()
+
+
+def test_a_new_key_of_the_vault_rewrites_what_is_stored(target, settings):
+    before = target.endpoints.get().client_key
+    settings.VAULT_KEYS = ["new", *settings.VAULT_KEYS]
+    assert rotate_client_keys() == 1
+    settings.VAULT_KEYS = ["new"]
+    endpoint = target.endpoints.get()
+    assert endpoint.client_key != before
+    assert secret_of(endpoint)["client_key"] == ISSUED.key_pem.strip()

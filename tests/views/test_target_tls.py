@@ -1,0 +1,67 @@
+"""The TLS part of a target's form: what it takes, shows again, and never shows."""
+
+import pytest
+
+from tests.injector.authority import CLIENT, issue
+
+ISSUED = issue(usage=CLIENT)
+POSTED = {
+    "name": "shop",
+    "scheme": ["http", "https"],
+    "host": ["10.0.0.5", "10.0.0.5"],
+    "port": ["80", "443"],
+    "verify_tls": ["yes", "yes"],
+    "tls_min_version": ["", "1.2"],
+    "tls_max_version": ["", "1.2"],
+    "tls_ciphers": ["", "ECDHE+AESGCM"],
+    "tls_sni": ["", "shop.example"],
+    "tls_alpn": ["yes", "no"],
+    "tls_ca_pem": ["", ""],
+    "tls_client_certificate_pem": ["", ISSUED.pem],
+    "tls_client_key_pem": ["", ISSUED.key_pem],
+}
+
+
+@pytest.fixture
+def posted(client, bob, project):
+    client.force_login(bob)
+    client.post(f"/projects/{project.pk}/targets/new/", POSTED)
+    return project.targets.get()
+
+
+def test_it_takes_the_options_of_each_endpoint(posted):
+    http, https = posted.endpoints.order_by("port")
+    assert http.tls == {}
+    assert https.tls_words == [
+        "TLS 1.2 or newer",
+        "TLS 1.2 or older",
+        "ciphers ECDHE+AESGCM",
+        "announces shop.example",
+        "shows a client certificate",
+        "offers no ALPN",
+    ]
+
+
+def test_the_pages_show_the_options_but_never_the_key(client, posted):
+    detail = client.get(f"/targets/{posted.pk}/").content.decode()
+    form = client.get(f"/targets/{posted.pk}/edit/").content.decode()
+    assert "announces shop.example" in detail
+    assert 'value="ECDHE+AESGCM"' in form
+    assert "stored; paste another to replace it" in form
+    assert "PRIVATE KEY" not in detail + form
+
+
+def test_a_wrong_option_is_named_beside_its_endpoint(client, bob, project):
+    client.force_login(bob)
+    wrong = {**POSTED, "tls_sni": ["", "10.0.0.5"]}
+    response = client.post(f"/projects/{project.pk}/targets/new/", wrong)
+    assert response.status_code == 422
+    assert "an address is never announced" in response.content.decode()
+    assert not project.targets.exists()
+
+
+def test_a_row_that_was_saved_before_there_were_options_still_works(client, bob, project):
+    client.force_login(bob)
+    old = {name: value for name, value in POSTED.items() if not name.startswith("tls_")}
+    client.post(f"/projects/{project.pk}/targets/new/", old)
+    assert [each.tls for each in project.targets.get().endpoints.all()] == [{}, {}]
