@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -15,8 +16,9 @@ from pathlib import Path
 from workers.echo.certificate import ensure_certificate
 
 _NGINX = """
-daemon off; worker_processes 1; pid {folder}/pid; error_log {folder}/errors;
-events {{ worker_connections 4096; }}
+daemon off; worker_processes 1; worker_rlimit_nofile {files};
+pid {folder}/pid; error_log {folder}/errors;
+events {{ worker_connections {connections}; }}
 http {{
   access_log off; keepalive_requests 1000000000;
   client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
@@ -50,12 +52,12 @@ def pin(core: int) -> None:
 def serving(core: int) -> Iterator[Server]:
     """A server on that core for the length of a `with` block."""
     with tempfile.TemporaryDirectory() as folder:
-        ports = _free_ports(2)
+        ports = free_ports(2)
         name, command = _command(Path(folder), *ports)
         process = subprocess.Popen(command, preexec_fn=lambda: pin(core), stdout=subprocess.DEVNULL)
         try:
             for port in ports:
-                _wait_for(port)
+                wait_for(port)
             yield Server(name, *ports)
         finally:
             process.terminate()
@@ -69,7 +71,16 @@ def _command(folder: Path, http: int, https: int) -> tuple[str, list[str]]:
         ports = ["--http-port", str(http), "--https-port", str(https)]
         echo = [sys.executable, "-m", "workers.echo", *ports, "--cert-dir", str(folder)]
         return "the demo target", echo
-    text = _NGINX.format(folder=folder, certificate=certificate, key=key, http=http, https=https)
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    text = _NGINX.format(
+        folder=folder,
+        certificate=certificate,
+        key=key,
+        http=http,
+        https=https,
+        files=min(files, 20_000),
+        connections=min(files, 20_000) - 100,
+    )
     (folder / "nginx.conf").write_text(text)
     # Its workers give up root where it is started as root, and then cannot read this folder.
     folder.chmod(0o755)
@@ -84,7 +95,7 @@ def _command(folder: Path, http: int, https: int) -> tuple[str, list[str]]:
     ]
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [
             stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
@@ -92,7 +103,7 @@ def _free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def _wait_for(port: int, limit_s: float = 10.0) -> None:
+def wait_for(port: int, limit_s: float = 10.0) -> None:
     until = time.monotonic() + limit_s
     while True:
         try:

@@ -9,11 +9,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from random import Random
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.injector.servers import measure
+from workers.echo.replies import Asked
 
 
 @pytest.fixture(autouse=True)
@@ -148,3 +150,32 @@ def test_its_log_proves_when_requests_of_n_over_t_arrived(echo):
     assert sorted(late)[90] < 0.015
     assert times[-1] - zero == pytest.approx(1.98, abs=0.05)
     assert abs(arrivals[0]["wall_ns"] / 1e9 - time.time()) < 60
+
+
+@pytest.mark.parametrize(
+    ("dial", "least_ms", "most_ms"),
+    [
+        ("delay_ms=5&timed=1", 5, 5),
+        ("bimodal=2,30,0.5", 2, 30),
+        ("pareto=2,3", 2, 2000),
+        ("bimodal=nonsense", 0, 0),
+        ("pareto=1,0", 0, 0),
+    ],
+)
+def test_a_wait_may_be_drawn_from_a_distribution(dial, least_ms, most_ms):
+    asked, dice = Asked.of("GET", f"/?{dial}", wants_close=False), Random(7)
+    drawn_ms = [asked.draw_delay_s(dice) * 1000 for _ in range(200)]
+    assert least_ms <= min(drawn_ms) <= max(drawn_ms) <= most_ms
+    assert asked.times_itself
+    if dial.startswith("bimodal=2"):
+        assert 0.3 < drawn_ms.count(30) / 200 < 0.7
+
+
+def test_the_log_of_a_drawn_wait_says_how_long_the_request_took(echo):
+    get(f"{echo.http}timed?bimodal=5,5,0.5")
+    deadline = time.monotonic() + 5
+    while not (seen := [each for each in echo.arrivals() if each["path"] == "/timed"]):
+        assert time.monotonic() < deadline, "the line is written after the reply"
+        time.sleep(0.01)
+    (line,) = seen
+    assert 5_000 <= line["service_us"] < 500_000

@@ -13,7 +13,9 @@ class Journal:
         if path:
             self._file = open(path, "a", buffering=1)  # noqa: SIM115 (open as long as the server)
 
-    def note(self, scheme: str, connection: int, method: str, path: str, arrived_ns: int) -> None:
+    def note(
+        self, scheme: str, connection: int, method: str, path: str, arrived_ns: int, **more: int
+    ) -> None:
         """`arrived_ns` is CLOCK_MONOTONIC when the request's first bytes were read."""
         if self._file is None:
             return
@@ -25,6 +27,7 @@ class Journal:
             "connection": connection,
             "method": method,
             "path": path,
+            **more,
         }
         self._file.write(json.dumps(line) + "\n")
 

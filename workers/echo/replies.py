@@ -3,14 +3,20 @@
 ?delay_ms=20  wait before the reply      ?size=4096  bytes of the body     ?status=503
 ?chunked=1    the body in chunks         ?close=1    close afterwards      ?junk=50  header lines
 ?split=1      header and body in two writes
+?bimodal=20,100,0.1   wait 20 ms, but 100 ms in a tenth of the requests
+?pareto=20,2.5        wait at least 20 ms, with a Pareto tail of that exponent, at most 2 s
+?timed=1      the log gets service_us, the time from the request to the reply, as with those two
 """
 
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from random import Random
 from urllib.parse import parse_qsl, urlsplit
 
 _MAX_SIZE = 64 * 1024 * 1024
 _MAX_DELAY_MS = 600_000
+_MAX_DRAWN_MS = 2_000
+_DRAWN = {"bimodal", "pareto"}
 _CHUNK = 4096
 SOAP_SERVICE_TIME_MS = 2.0
 _SOAP = b"""<?xml version="1.0" encoding="UTF-8"?>
@@ -47,8 +53,38 @@ class Asked:
         return self.number("delay_ms", usual_ms, _MAX_DELAY_MS) / 1000
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether the wait is drawn for each request anew."""
+        return not _DRAWN.isdisjoint(self.dials)
+
+    @property
+    def times_itself(self) -> bool:
+        """Whether the log gets the time that this request took here, once it is answered."""
+        return self.is_drawn or self.dials.get("timed") == "1"
+
+    def draw_delay_s(self, dice: Random) -> float:
+        """The wait of one request, from the distribution that was dialled."""
+        if not self.is_drawn:
+            return self.delay_s
+        try:
+            name = "bimodal" if "bimodal" in self.dials else "pareto"
+            numbers = [float(each) for each in self.dials[name].split(",")]
+            delay_ms = _bimodal(dice, *numbers) if name == "bimodal" else _pareto(dice, *numbers)
+        except (ValueError, TypeError, ZeroDivisionError):
+            return self.delay_s
+        return min(max(0.0, delay_ms), _MAX_DRAWN_MS) / 1000
+
+    @property
     def closes(self) -> bool:
         return self.wants_close or self.dials.get("close") == "1"
+
+
+def _bimodal(dice: Random, usual_ms: float, slow_ms: float, share: float) -> float:
+    return slow_ms if dice.random() < share else usual_ms
+
+
+def _pareto(dice: Random, least_ms: float, exponent: float) -> float:
+    return least_ms * dice.paretovariate(exponent)
 
 
 def reply_parts(asked: Asked) -> list[bytes]:

@@ -6,6 +6,7 @@ import socket
 import ssl
 import time
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import gevent
@@ -47,6 +48,7 @@ class EchoServer(StreamServer):
         self.scheme = scheme
         self._journal = journal
         self._numbers = itertools.count(1)
+        self._dice = Random(1)  # noqa: S311 (waits are no secrets)
         self._known: dict[bytes, tuple[Asked, list[bytes]]] = {}
 
     @property
@@ -73,17 +75,22 @@ class EchoServer(StreamServer):
                 return
             head, unread, arrived_ns = request
             asked, parts = self._understand(head)
-            self._journal.note(self.scheme, number, asked.method, asked.path, arrived_ns)
+            noted = (self.scheme, number, asked.method, asked.path, arrived_ns)
+            if not asked.times_itself:
+                self._journal.note(*noted)
             if websocket.wants_websocket(head):
                 websocket.serve(sock, head, asked, unread)
                 return
             if asked.path in FAULTS:
                 FAULTS[asked.path](sock)
                 return
-            if asked.delay_s:
-                gevent.sleep(asked.delay_s)
+            if delay_s := asked.draw_delay_s(self._dice):
+                gevent.sleep(delay_s)
             for part in parts:
                 sock.sendall(part)
+            if asked.times_itself:
+                took_us = (time.monotonic_ns() - arrived_ns) // 1000
+                self._journal.note(*noted, service_us=took_us)
             if asked.closes:
                 return
 

@@ -1,0 +1,77 @@
+"""Are the figures right? Against the demo target's own log, with distributions that are known.
+
+The truth of a request is the time from its first bytes read to its reply written, by the target's
+clock; what the injector sees is that and the way there and back.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+from math import ceil
+from pathlib import Path
+
+from benchmarks.figures import Line
+from benchmarks.servers import free_ports, pin, wait_for
+
+RATE_PER_S, DURATION_S = 200, 10
+SHARE, ABSOLUTE_MS, MEAN_SHARE = 0.01, 0.2, 0.005
+DIALS = {
+    "constant 20 ms": "delay_ms=20&timed=1",
+    "bimodal 20 and 100 ms": "bimodal=20,100,0.1",
+    "Pareto from 20 ms": "pareto=20,2.5",
+}
+
+
+def measure() -> list[Line]:
+    return [line for name, dial in DIALS.items() for line in _of_one(name, dial)]
+
+
+def _of_one(name: str, dial: str) -> list[Line]:
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "log"
+        seen = _seen(dial, log)
+        took_us = (json.loads(line)["service_us"] for line in log.read_text().splitlines())
+        truth_ms = sorted(us / 1000 for us in took_us)
+    lines = [
+        _compared(f"{name}, {key}", seen[key], _rank(truth_ms, q))
+        for key, q in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
+    ]
+    mean_ms = sum(truth_ms) / len(truth_ms)
+    allowed_ms = MEAN_SHARE * mean_ms
+    return [*lines, _line(f"{name}, mean", seen["mean"], mean_ms, allowed_ms, "0.5 %")]
+
+
+def _seen(dial: str, log: Path) -> dict[str, float]:
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "workers.echo", "--http-port", str(port), "--log", str(log)]
+    echo = subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=lambda: pin(1))
+    try:
+        wait_for(port)
+        load = ["--rate", str(RATE_PER_S), "--duration", str(DURATION_S), "--json"]
+        injector = [sys.executable, "-m", "workers.injector", f"http://127.0.0.1:{port}/?{dial}"]
+        done = subprocess.run(
+            [*injector, *load], capture_output=True, text=True, preexec_fn=lambda: pin(0)
+        )
+    finally:
+        echo.terminate()
+        echo.wait()
+    return json.loads(done.stdout)["timings_ms"]["response"]
+
+
+def _rank(ordered: list[float], q: float) -> float:
+    return ordered[ceil(q * len(ordered)) - 1]
+
+
+def _compared(name: str, seen_ms: float, true_ms: float) -> Line:
+    return _line(name, seen_ms, true_ms, max(SHARE * true_ms, ABSOLUTE_MS), "1 % or 0.2 ms")
+
+
+def _line(name: str, seen_ms: float, true_ms: float, allowed_ms: float, goal: str) -> Line:
+    off_ms = seen_ms - true_ms
+    return Line(
+        name,
+        f"{seen_ms:.3f} ms, target's log {true_ms:.3f}: {off_ms:+.3f} ms",
+        f"within {goal}",
+        abs(off_ms) <= allowed_ms,
+    )
