@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from campaigns.domain.loads import ArrivalUnit
 from campaigns.domain.plan import (
     ConnectionMode,
     Distribution,
@@ -89,6 +90,11 @@ def _only_step(plan: Plan, tool: str) -> Step:
     return plan.steps[0]
 
 
+def _keeps_connections(plan: Plan) -> bool:
+    is_connection = plan.load.arrival_unit == ArrivalUnit.CONNECTION
+    return plan.connection_mode == ConnectionMode.KEEP_ALIVE and not is_connection
+
+
 def _n_connections(load: Load) -> int:
     return load.connections or 1
 
@@ -106,7 +112,7 @@ def _ab(plan: Plan) -> tuple[str, str]:
         raise _NoneExists("ab has no ramp-up.")
     words = ["ab", *_ab_stop(load), "-c", str(_n_connections(load))]
     words += ["-s", f"{max(1, round(plan.timeouts.total_s))}"]
-    words += ["-k"] if plan.connection_mode == ConnectionMode.KEEP_ALIVE else []
+    words += ["-k"] if _keeps_connections(plan) else []
     words += _ab_request(step)
     return _joined(*words, shlex.quote(URL + step.path)), (
         "It speaks HTTP/1.0 and counts a reply of another length as failed."
@@ -163,7 +169,7 @@ def _httperf(plan: Plan) -> tuple[str, str]:
 
 def _httperf_arrivals(plan: Plan) -> list[str]:
     load, requests = plan.load, planned_requests(plan.load)
-    is_kept = plan.connection_mode == ConnectionMode.KEEP_ALIVE
+    is_kept = _keeps_connections(plan)
     if requests is None:
         raise _NoneExists("httperf ends after a number of connections, not after a time.")
     if load.model in _CLOSED:
@@ -204,7 +210,7 @@ def _wrk(plan: Plan) -> tuple[str, str]:
     words = ["wrk", "-t1", f"-c{_n_connections(load)}", f"-d{load.duration_s:g}s", "--latency"]
     words += ["--timeout", f"{plan.timeouts.total_s:g}s"]
     headers = list(step.headers)
-    if plan.connection_mode == ConnectionMode.NEW:
+    if not _keeps_connections(plan):
         headers.append(("Connection", "close"))
     for name, value in headers:
         words += ["-H", shlex.quote(f"{name}: {value}")]
@@ -218,7 +224,7 @@ def _k6(plan: Plan) -> tuple[str, str]:
     step = _only_step(plan, "A k6 scenario as short as this")
     options = {
         "scenarios": {"plan": _k6_scenario(plan)},
-        "noConnectionReuse": plan.connection_mode == ConnectionMode.NEW,
+        "noConnectionReuse": not _keeps_connections(plan),
         "discardResponseBodies": True,
     }
     request = [

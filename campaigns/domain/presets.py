@@ -115,6 +115,7 @@ _OF_STUDIES = (
             "new",
             timeouts={"connect_s": 1, "tls_s": 1, "total_s": 1},
             model="open",
+            arrival_unit="connection",
             rate_per_s=10,
             requests=100,
         ),
@@ -158,7 +159,7 @@ _OF_STUDIES = (
             order=_AT_RANDOM,
             model="closed",
             connections=3,
-            ramp_up_s=3,
+            start_offset_s=1,
             requests=15_000,
         ),
     ),
@@ -184,19 +185,30 @@ _OF_EVERY_DAY = (
     Preset(
         "stress",
         "What happens as more and more come?",
-        "200 connections, one more every 0.3 s, for two minutes",
+        "from 1 to 100 requests a second within two minutes",
         "Stress",
         _spec(
-            [_GET_STEP], "keep-alive", model="closed", connections=200, ramp_up_s=60, duration_s=120
+            [_GET_STEP],
+            "keep-alive",
+            model="open",
+            stages=[{"duration_s": 120, "from_per_s": 1, "to_per_s": 100}],
         ),
         GENERAL,
     ),
     Preset(
         "spike",
         "Does it survive a sudden crowd?",
-        "1,000 new connections within two seconds",
+        "10 requests a second, then 200 for ten seconds, then 10 again, on new connections",
         "Spike",
-        _spec([_GET_STEP], "new", model="over", requests=1000, over_s=2),
+        _spec(
+            [_GET_STEP],
+            "new",
+            model="open",
+            stages=[
+                {"duration_s": duration_s, "from_per_s": rate, "to_per_s": rate}
+                for duration_s, rate in ((20, 10), (10, 200), (30, 10))
+            ],
+        ),
         GENERAL,
     ),
     Preset(

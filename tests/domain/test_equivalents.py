@@ -63,7 +63,8 @@ def test_k6_sends_the_planned_number_at_even_distances():
         ("wrk", "httperf", "no rate"),
         ("ab", "l2", "5 steps"),
         ("k6", "l3", "5 steps"),
-        ("ab", "stress", "no ramp-up"),
+        ("httperf", "spike", "one rate"),
+        ("k6", "stress", "one rate"),
     ],
 )
 def test_where_there_is_none_a_sentence_says_why(tool, key, words):
@@ -106,6 +107,11 @@ def test_random_arrivals_are_httperf_s_only():
     spec = get(load, connection_mode="new")
     assert "--period e0.25" in of("httperf", **spec).command
     assert "even distances" in of("k6", **spec).words
+
+
+def test_a_ramp_up_is_no_tool_s():
+    load = CLOSED | {"ramp_up_s": 4}
+    assert all("ramp-up" in of(tool, **get(load)).words for tool in ("ab", "wrk", "k6"))
 
 
 @pytest.mark.parametrize("tool", ["ab", "httperf", "wrk", "k6"])
