@@ -175,7 +175,7 @@ class Plan:
             order=read_order(reader.child("order"), len(steps)),
             thresholds=read_thresholds(reader),
             exchange=exchange,
-            session=read_session(reader.child("session"), load),
+            session=read_session(reader.child("session"), load, steps),
             auth=read_auth(reader.child("auth"), steps),
             variables=read_variables(reader.child("variables"), steps),
         )

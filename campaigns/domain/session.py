@@ -79,20 +79,34 @@ PLAIN_SESSION = Session()
 NO_AUTH = Auth()
 
 
-def read_session(reader: Fields, load: Load) -> Session:
+def read_session(reader: Fields, load: Load, steps: tuple[Step, ...]) -> Session:
     session = Session(
         calls_per_connection=_count(reader, "calls_per_connection", 0, low=0),
         burst_length=_count(reader, "burst_length", 1),
         first_call_alone=reader.boolean("first_call_alone", True),
-        pipeline_depth=_count(reader, "pipeline_depth", 1, high=1),
+        pipeline_depth=_count(reader, "pipeline_depth", 1, high=MAX_PIPELINE_DEPTH),
         think_time=_read_think_time(reader.child("think_time")),
         calls_per_session=_count(reader, "calls_per_session", None),
         connections_per_session=_count(reader, "connections_per_session", None),
         cookies=reader.boolean("cookies", False),
     )
     _check_against_load(reader, session, load)
+    if session.pipeline_depth > 1 and (fault := _pipeline_fault(session, load, steps)):
+        reader.fail("pipeline_depth", fault)
     reader.refuse_unknown(*Session.__dataclass_fields__)
     return session
+
+
+def _pipeline_fault(session: Session, load: Load, steps: tuple[Step, ...]) -> str | None:
+    if load.model != Model.CLOSED:
+        return f"The load model {load.model} has one call on a connection at a time; choose closed."
+    if any(step.method not in PIPELINED_METHODS or step.body for step in steps):
+        return f"Only {', '.join(sorted(PIPELINED_METHODS))} without a body can be pipelined."
+    if session.cookies or any(step.extract for step in steps):
+        return "Calls leave before earlier replies are there: no cookies, no values from replies."
+    if session.think_time.kind != ThinkKind.NONE and session.burst_length == 1:
+        return "With a pause after every call there is nothing to pipeline; make bursts longer."
+    return None
 
 
 def _count(

@@ -70,6 +70,11 @@ class SessionFields(forms.Form):
         label="First one alone",
         help_text="The others of a burst wait for the first reply, as a browser does.",
     )
+    pipeline_depth = number_field(
+        "Unanswered at once",
+        "1",
+        "Pipelining: so many requests leave before a reply is there, each without a body.",
+    )
     auth_kind = forms.ChoiceField(
         choices=AUTH_KINDS,
         initial=AuthKind.NONE,
@@ -98,6 +103,7 @@ class SessionFields(forms.Form):
             "calls_per_session": number(data["calls_per_session"]),
             "cookies": data["cookies"],
             "burst_length": burst,
+            "pipeline_depth": number(data["pipeline_depth"]) or 1,
             "first_call_alone": burst == 1 or data["first_call_alone"],
             "think_time": {
                 "kind": kind,
@@ -144,6 +150,7 @@ def initial_session(spec: dict[str, Any]) -> dict[str, Any]:
         "calls_per_session": str(session["calls_per_session"] or ""),
         "cookies": session["cookies"],
         "burst_length": str(session["burst_length"]),
+        "pipeline_depth": str(session["pipeline_depth"]),
         "first_call_alone": session["first_call_alone"],
         "think_kind": think["kind"],
         **{f"think_{name}": f"{think[name]:g}" for name in _THINK_USES[ThinkKind(think["kind"])]},

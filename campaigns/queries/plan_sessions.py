@@ -12,6 +12,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         ("Cookies", "kept by each session" if session.cookies else ""),
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", _burst_words(plan)),
+        ("Pipelining", _pipeline_words(session.pipeline_depth)),
         ("Variables", _variable_words(plan)),
         ("Credentials", _auth_words(plan, has_secret=has_secret)),
     ]
@@ -30,6 +31,10 @@ def _think_words(think: ThinkTime, burst_length: int) -> str:
         case ThinkKind.EXPONENTIAL:
             return f"{think.mean_s:g} s {between} on average, exponential"
     return ""
+
+
+def _pipeline_words(depth: int) -> str:
+    return f"up to {depth} requests unanswered on a kept connection" if depth > 1 else ""
 
 
 def _variable_words(plan: Plan) -> str:

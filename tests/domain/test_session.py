@@ -34,6 +34,7 @@ def test_a_plan_without_a_session_is_as_it_was():
         {"session": {"think_time": {"kind": "uniform", "min_s": 1, "max_s": 3}}},
         {"session": {"think_time": {"kind": "exponential", "mean_s": 2}, "calls_per_session": 3}},
         {"auth": {"kind": "basic", "user": "ann"}},
+        {"session": {"pipeline_depth": 4, "burst_length": 8}},
         {"auth": {"kind": "bearer"}},
     ],
 )
@@ -76,6 +77,32 @@ def think(**fields):
             {"session": {"cookies": True}, "load": WINDOW},
             "session.cookies",
             "one call on each connection",
+        ),
+        ({"session": {"pipeline_depth": 65}}, "session.pipeline_depth", "from 1 to 64"),
+        (
+            {"session": {"pipeline_depth": 2}, "load": OPEN},
+            "session.pipeline_depth",
+            "choose closed",
+        ),
+        (
+            {"session": {"pipeline_depth": 2}, "steps": [STEP | {"method": "POST"}]},
+            "session.pipeline_depth",
+            "without a body",
+        ),
+        (
+            {"session": {"pipeline_depth": 2, "cookies": True}},
+            "session.pipeline_depth",
+            "no cookies",
+        ),
+        (
+            {
+                "session": {
+                    "pipeline_depth": 2,
+                    "think_time": {"kind": "constant", "mean_s": 1},
+                }
+            },
+            "session.pipeline_depth",
+            "nothing to pipeline",
         ),
         ({"auth": {"kind": "basic"}}, "auth.user", "user's name"),
         ({"auth": {"kind": "basic", "user": "a:b"}}, "auth.user", "no colon"),

@@ -39,9 +39,9 @@ def test_a_secret_comes_from_a_file_only(tmp_path, capsys):
     assert cli.main([address, "--bearer"]) == cli.REFUSED
 
 
-def test_calls_and_cookies_reach_the_plan():
-    session = order("--calls-per-connection", "4", "--calls-per-session", "8", "--cookies")["plan"][
-        "session"
-    ]
+def test_calls_cookies_and_pipelines_reach_the_plan():
+    options = "--calls-per-connection 4 --calls-per-session 8 --cookies --pipeline 2 --all-at-once"
+    session = order(*options.split())["plan"]["session"]
     assert (session["calls_per_connection"], session["calls_per_session"]) == (4, 8)
-    assert session["cookies"] is True
+    assert (session["cookies"], session["pipeline_depth"]) == (True, 2)
+    assert session["first_call_alone"] is False

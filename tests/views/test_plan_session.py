@@ -30,6 +30,7 @@ FIELDS = {
     "think_min_s": "0.5",
     "think_max_s": "2",
     "burst_length": "3",
+    "pipeline_depth": "1",
     "auth_kind": "basic",
     "auth_user": "ann",
     "secret": "s3cret",
@@ -71,6 +72,7 @@ def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, pr
         ({"think_kind": "constant", "think_mean_s": "a while"}, "think_mean_s"),
         ({"think_kind": "uniform", "think_min_s": "2", "think_max_s": "1"}, "think_max_s"),
         ({"auth_kind": "basic"}, "auth_user"),
+        ({"pipeline_depth": "99"}, "pipeline_depth"),
         ({"calls_per_connection": "2", "burst_length": "3"}, "burst_length"),
         ({"auth_kind": "bearer", "secret": "two\nlines"}, "secret"),
         ({"auth_kind": "bearer", "headers": "Authorization: x"}, "auth_kind"),
@@ -84,3 +86,11 @@ def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
 def test_fields_of_another_think_time_are_ignored(as_editor, project):
     save(as_editor, project, think_kind="constant", think_mean_s="1", think_min_s="x")
     assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1
+
+
+def test_pipelining_is_stored_and_said(as_editor, project):
+    save(as_editor, project, pipeline_depth="4")
+    version = PlanVersion.objects.get()
+    assert version.spec["session"]["pipeline_depth"] == 4
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    assert "up to 4 requests unanswered" in page

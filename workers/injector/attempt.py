@@ -140,6 +140,19 @@ class Worker(Holder):
         except Exception as error:
             return self._fail(error, intended, start, sent, is_new=connected > 0)
 
+    def starts_of(self, recorder: StepRecorder) -> list[int]:
+        """When what is under way was begun, as far as it belongs to a recorder."""
+        return [self.began] if self.request.recorder is recorder else []
+
+    def send_all(self, connection: Connection, data: bytes) -> None:
+        """Write it all, waiting where the socket is full."""
+        try:
+            written = connection.send(data)
+        except _NOT_WRITTEN:
+            written = 0
+        if written != len(data):
+            self._send_rest(connection, data, written)
+
     def park(self, kind: Kind) -> None:
         """Wait in the hub for the connection to be readable. Raises AttemptFailed at the limit."""
         if signal := self._to_hub():

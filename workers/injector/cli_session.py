@@ -34,6 +34,18 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         help="N requests between two pauses (1)",
     )
     add(
+        "--all-at-once",
+        action="store_true",
+        help="pipeline the first request of a burst too, instead of waiting for its reply (off)",
+    )
+    add(
+        "--pipeline",
+        type=int,
+        metavar="D",
+        default=1,
+        help="up to D requests unanswered on a connection (1)",
+    )
+    add(
         "--csv",
         metavar="FILE",
         help="values of ${name} in address, headers and body; the first row has the names",
@@ -64,6 +76,8 @@ def session_of(options: argparse.Namespace) -> dict[str, Any]:
             "calls_per_session": options.calls_per_session,
             "think_time": _read_think_time(options.think_time),
             "burst_length": options.burst_length,
+            "first_call_alone": not options.all_at_once,
+            "pipeline_depth": options.pipeline,
             "cookies": options.cookies,
         },
         "auth": auth,

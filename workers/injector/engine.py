@@ -20,6 +20,7 @@ from workers.injector.credentials import signed_steps
 from workers.injector.guard import Guard, resolve
 from workers.injector.loads import OpenLoad
 from workers.injector.order import Order, Refusal
+from workers.injector.pipeline import worker_class
 from workers.injector.recorder import StepRecorder
 from workers.injector.script import in_order
 from workers.injector.session import Script, is_plain
@@ -132,7 +133,7 @@ class Engine:
             return Speaker(self._dialler)
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
         if self._script is not None:
-            return self._script.make_worker(self._dialler, keeps)
+            return worker_class(self._script, keeps)(self._script, self._dialler, keeps)
         return Worker(self._dialler, keeps)
 
     def run(self, start_ns: int) -> dict[str, Any]:
@@ -234,7 +235,7 @@ class Engine:
         rows = []
         for recorder in self._recorders:
             recorder.compact()
-            starts = [w.began for w in self._in_flight() if w.request.recorder is recorder]
+            starts = [start for w in self._in_flight() for start in w.starts_of(recorder)]
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
         lags = self._hub_lag.take()
         rows[0].vitals = self._vitals.take(

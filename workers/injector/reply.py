@@ -57,13 +57,21 @@ class ReplyReader:
 
     def feed(self, data: bytes) -> None:
         """Raises BadReply; also for bytes after the reply's end, for nobody asked for them."""
+        self.take(data)
+        if self.is_complete and self.unread_bytes:
+            raise BadReply(Kind.HTTP_PARSE, f"{self.unread_bytes} bytes after the reply's end")
+
+    def take(self, data: bytes) -> None:
+        """The same where the next reply may follow; it stays unread."""
         self.received_bytes += len(data)
         self._buffer = self._buffer[self._at :] + data
         self._at = 0
         while self._state(self):
             pass
-        if self.is_complete and self.unread_bytes:
-            raise BadReply(Kind.HTTP_PARSE, f"{self.unread_bytes} bytes after the reply's end")
+
+    def rest(self) -> bytes:
+        """What came after the reply's end."""
+        return self._buffer[self._at :]
 
     def end_of_input(self) -> None:
         """The server closed. Raises BadReply unless that is how the body ends."""

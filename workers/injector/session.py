@@ -73,9 +73,6 @@ class Script:
             return variables.values(draw(self.seed ^ _ROW_STREAM, number) * n_rows >> 64)
         return variables.values(number % n_rows)
 
-    def make_worker(self, dialler: Dialler, keeps: bool) -> "SessionWorker":
-        return SessionWorker(self, dialler, keeps)
-
 
 def is_plain(plan: Plan) -> bool:
     """Whether plain workers do: nothing is arranged between calls, nothing kept from replies."""
@@ -152,13 +149,17 @@ class SessionWorker(Worker):
         if self.connection is None:
             self._n_connection = 0
         is_last = self._is_last_on_connection()
-        call.send_next(self._bytes_of(call, is_last))
         connection = self.connection
-        pause_s = super().attempt(call, intended, start)
+        pause_s = self.make_call(call, is_last, intended, start)
         if self.connection is not connection:
             self._n_connection = 0
         self._note(call, is_last)
         return pause_s
+
+    def make_call(self, call: "Call", is_last: bool, intended: int, start: int) -> float | None:
+        """Send it and read its reply."""
+        call.send_next(self._bytes_of(call, is_last))
+        return super().attempt(call, intended, start)
 
     # --- what is sent ----------------------------------------------------------------------------
     def _next_call(self, request: Request) -> Call:
@@ -239,9 +240,11 @@ class SessionWorker(Worker):
     def _end_burst_if_due(self) -> None:
         session = self._script.session
         self._in_burst += 1
-        if self._in_burst < session.burst_length or session.think_time.kind == ThinkKind.NONE:
+        if self._in_burst < session.burst_length:
             return
         self._in_burst = 0
+        if session.think_time.kind == ThinkKind.NONE:
+            return
         stream = self._script.seed ^ _THINK_STREAM
         share = draw(stream + self._number, next(self._thoughts)) / (1 << 64)
         self._think_until = now() + int(session.think_time.drawn_s(min(share, 1 - 2**-53)) * NS)

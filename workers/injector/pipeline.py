@@ -1,0 +1,198 @@
+"""A worker that sends calls before the replies to earlier ones have come, up to a depth.
+
+Replies are matched to calls in order, which is all that HTTP gives. When the connection ends, every
+call that is unanswered then is a failure of its own: nothing is sent a second time.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+from campaigns.domain.outcomes import Kind
+from workers.injector import faults
+from workers.injector.attempt import Worker, kind_of
+from workers.injector.connection import Connection, Dialler, now
+from workers.injector.http1 import BadReply
+from workers.injector.recorder import Failure, StepRecorder
+from workers.injector.reply import ReplyReader
+from workers.injector.session import Call, Script, SessionWorker
+
+_NOT_SENT = 1 << 62
+_PAUSE_S = 0.01
+# What ends a connection's first call in one of these ways ends the others in the same way.
+_SHARED = {
+    Kind.ABORTED_BY_STOP: Kind.ABORTED_BY_STOP,
+    Kind.FIRST_BYTE_TIMEOUT: Kind.FIRST_BYTE_TIMEOUT,
+    Kind.BODY_TIMEOUT: Kind.FIRST_BYTE_TIMEOUT,
+    Kind.RESET: Kind.RESET,
+}
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A call that waits for its reply; times in ns."""
+
+    call: Call
+    size_bytes: int
+    intended: int
+    start: int
+    connected: int = 0
+    secured: int = 0
+    sent: int = _NOT_SENT
+
+
+class PipelineWorker(SessionWorker):
+    """See the module. `began` is the start of the call whose reply is due next."""
+
+    __slots__ = ("_arrived", "_depth", "_unanswered", "_unread")
+
+    def __init__(self, script: Script, dialler: Dialler, keeps: bool):
+        super().__init__(script, dialler, keeps)
+        self._depth = script.session.pipeline_depth
+        self._unanswered: deque[_Sent] = deque()
+        # What came after the end of a reply, and when.
+        self._unread = b""
+        self._arrived = 0
+
+    def starts_of(self, recorder: StepRecorder) -> list[int]:
+        return [each.start for each in self._unanswered if each.call.recorder is recorder]
+
+    def make_call(self, call: Call, is_last: bool, intended: int, start: int) -> float | None:
+        """Send one call, and read as many replies as must be there before the next one."""
+        data = self._bytes_of(call, is_last)
+        this = _Sent(call, len(data), intended, start)
+        self._unanswered.append(this)
+        self.request = call
+        self.began = self._unanswered[0].start
+        is_sent = self._send(this, data)
+        waits = not is_sent or is_last or self._is_waited_for()
+        return self._read_down_to(0 if waits else self._depth - 1)
+
+    def part(self) -> None:
+        self._read_down_to(0)
+        super().part()
+
+    def _is_waited_for(self) -> bool:
+        """Whether the next call must not be sent before the reply to this one is there."""
+        session, nth = self._script.session, self._in_burst + 1
+        if self._in_session + 1 == session.calls_per_session:
+            return True
+        if session.burst_length == 1:
+            return False
+        return nth >= session.burst_length or (nth == 1 and session.first_call_alone)
+
+    # --- sending ---------------------------------------------------------------------------------
+    def _send(self, this: _Sent, data: bytes) -> bool:
+        """Whether it was sent; where not, what is unanswered has become failures or will."""
+        try:
+            connection = self.connection
+            if connection is None:
+                connection = self.dialler.dial(self)
+                this.connected, this.secured = connection.connected, connection.secured
+            self.send_all(connection, data)
+            this.sent = now()
+            return True
+        except Exception as error:
+            if len(self._unanswered) == 1 or self.connection is None:
+                self._fail_all(error)
+            # Else the replies to earlier calls may still be there to be read.
+            return False
+
+    # --- reading ---------------------------------------------------------------------------------
+    def _read_down_to(self, count: int) -> float | None:
+        try:
+            while len(self._unanswered) > count:
+                self._read_one()
+        except Exception as error:
+            return self._fail_all(error)
+        self.began = self._unanswered[0].start if self._unanswered else 0
+        return None
+
+    def _read_one(self) -> None:
+        this = self._unanswered[0]
+        self.request, self.began = this.call, this.start
+        if self.connection is None:
+            raise BadReply(Kind.EOF_BEFORE_REPLY, "the connection is gone")
+        reader = self._reader = ReplyReader(this.call.memo)
+        first, end = self._read_reply(reader)
+        if first < this.sent:
+            raise BadReply(Kind.HTTP_PARSE, "a reply to what was not sent yet")
+        self._unread, self._arrived = reader.rest(), end
+        if self._unread and len(self._unanswered) == 1:
+            raise BadReply(Kind.HTTP_PARSE, "bytes after the last reply")
+        self._reader = None
+        self._unanswered.popleft()
+        self._note_reply(this, reader, (first, end))
+
+    def _read_reply(self, reader: ReplyReader) -> tuple[int, int]:
+        """(when its first byte was there, when its last was)."""
+        data, self._unread = self._unread, b""
+        first = end = self._arrived
+        if not data:
+            self.park(Kind.FIRST_BYTE_TIMEOUT)
+            data = self._receive(self.connection, Kind.FIRST_BYTE_TIMEOUT)
+            first = end = now()
+        while True:
+            if data:
+                reader.take(data)
+            else:
+                reader.end_of_input()
+            if reader.is_complete:
+                return first, end
+            data = self._receive(self.connection, Kind.BODY_TIMEOUT)
+            end = now()
+
+    def _note_reply(self, this: _Sent, reader: ReplyReader, times: tuple[int, int]) -> None:
+        call, head = this.call, reader.head
+        received = reader.received_bytes - len(self._unread)
+        if call.plan.status_is_expected(head.status):
+            marks = (this.intended, this.start, this.connected, this.secured, this.sent)
+            call.size_bytes = this.size_bytes
+            self.held = (*marks, *times, head.status, received)
+            if self._unanswered:
+                self.settle()
+        else:
+            self._note_failure(this, Kind.STATUS_UNEXPECTED, times[1], head.status, received)
+        if not head.is_reusable:
+            self._give_up(self.connection)
+
+    def _give_up(self, connection: Connection) -> None:
+        """The server says that this was its last reply: it will not answer the others."""
+        self._retire(connection)
+        for this in self._unanswered:
+            self._note_failure(this, Kind.EOF_BEFORE_REPLY, now())
+        self._forget()
+
+    # --- failing ---------------------------------------------------------------------------------
+    def _fail_all(self, error: Exception) -> float:
+        received = self._reader.received_bytes if self._reader else 0
+        kind = kind_of(error, self._unanswered[0].sent != _NOT_SENT, received)
+        others = _SHARED.get(kind, Kind.EOF_BEFORE_REPLY)
+        self.drop_connection()
+        instant = now()
+        for nth, this in enumerate(self._unanswered):
+            if nth == 0:
+                self._note_failure(this, kind, instant, received=received)
+            elif this.sent == _NOT_SENT and others != Kind.ABORTED_BY_STOP:
+                self._note_failure(this, Kind.WRITE_ERROR, instant)
+            else:
+                self._note_failure(this, others, instant)
+        self._forget()
+        return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
+
+    def _note_failure(
+        self, this: _Sent, kind: Kind, instant: int, status: int = 0, received: int = 0
+    ) -> None:
+        sent_bytes = 0 if this.sent == _NOT_SENT else this.size_bytes
+        failure = Failure(this.intended, this.start, instant, kind, status, sent_bytes, received)
+        this.call.failures.append(failure)
+
+    def _forget(self) -> None:
+        self._unanswered.clear()
+        self._unread = b""
+        self._reader = None
+        self.began = self.limit = 0
+
+
+def worker_class(script: Script, keeps: bool) -> type[Worker]:
+    """Pipelining needs a connection that is kept."""
+    return PipelineWorker if keeps and script.session.pipeline_depth > 1 else SessionWorker
