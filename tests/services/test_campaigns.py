@@ -107,6 +107,15 @@ def test_it_refuses_more_injectors_than_the_load_can_be_shared_by(project, as_bo
         create(as_bob, project, cells=cells, injectors=2)
 
 
+def test_it_refuses_injectors_that_would_begin_after_the_end(project, as_bob):
+    load = {"model": "closed", "connections": 4, "duration_s": 2, "start_offset_s": 1}
+    version = make_plan(project, spec=plan_spec(**load))
+    cells = [Cell(version, make_endpoint(make_target(project)), "new")]
+    with pytest.raises(Refused, match="begin after 2 s, but the load lasts 2 s"):
+        create(as_bob, project, cells=cells, injectors=3)
+    assert create(as_bob, project, cells=cells, injectors=2)
+
+
 def test_it_refuses_more_runs_than_a_campaign_can_have(project, as_bob):
     endpoint = make_endpoint(make_target(project))
     cells = [Cell(make_plan(project), endpoint, "new") for _ in range(41)]

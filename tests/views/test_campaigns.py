@@ -189,6 +189,13 @@ def test_more_injectors_than_connections_are_refused_at_the_field(editor, projec
     assert "too few to share" in response.context["form"].errors["injectors"][0]
 
 
+def test_injectors_that_would_begin_after_the_end_are_refused_at_the_field(editor, project, target):
+    spec = plan_spec(model="closed", connections=9, duration_s=2, start_offset_s=1)
+    ticked = cells(make_plan(project, "apart", spec), target, ("http", "new"))
+    response = editor.post(new_url(project), fields(ticked, injectors=3))
+    assert "begin after 2 s" in response.context["form"].errors["injectors"][0]
+
+
 def test_cells_of_another_project_are_no_choice(editor, project, target, version):
     other = make_endpoint(make_target(make_project("Elsewhere")))
     ticked = [f"{version.pk}.{other.pk}.new"]
