@@ -17,6 +17,7 @@ def run_facts(run: Run, total: Total) -> Facts:
     groups = [
         ("TLS", _tls(run, ends)),
         ("Handshakes", _handshakes(total)),
+        ("Bytes", _bytes(total)),
         ("Environment", _environment(run, ends)),
     ]
     return [(title, pairs) for title, pairs in groups if pairs]
@@ -52,6 +53,21 @@ def _handshakes(total: Total) -> list[list[str]]:
     if total.count("tls_ragged_eof"):
         pairs.append(["Closed without close_notify", count(total.count("tls_ragged_eof"))])
     return pairs
+
+
+def _bytes(total: Total) -> list[list[str]]:
+    """Of the application beside what TCP carried, where the injector's kernel could tell."""
+    if not total.count("wire_received"):
+        return []
+    return [
+        [f"{word}, {layer}", f"{count(total.count(name))} B"]
+        for word, layer, name in (
+            ("Sent", "HTTP", "bytes_sent"),
+            ("Sent", "TCP", "wire_sent"),
+            ("Received", "HTTP", "bytes_received"),
+            ("Received", "TCP", "wire_received"),
+        )
+    ]
 
 
 def _environment(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:

@@ -195,3 +195,18 @@ def test_thresholds_are_judged_while_the_run_goes(project):
 def test_a_plan_without_rules_has_no_table_of_them(project):
     report = run_report(measure(new_run(project), 20_000))
     assert "thresholds" not in [table.key for table in report.tables]
+
+
+def test_bytes_of_http_stand_beside_what_tcp_carried(project):
+    run = new_run(project)
+    sizes = {"bytes_sent": 60, "wire_sent": 900, "bytes_received": 140, "wire_received": 3000}
+    store_second(run, make_second(0, [1000], counters=sizes))
+    end_shards(run)
+    end(run, Outcome.COMPLETE)
+    facts = dict(run_report(run).facts)
+    assert facts["Bytes"] == [
+        ["Sent, HTTP", "60 B"],
+        ["Sent, TCP", "900 B"],
+        ["Received, HTTP", "140 B"],
+        ["Received, TCP", "3,000 B"],
+    ]

@@ -5,7 +5,7 @@ import socket
 import ssl
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gevent
@@ -17,6 +17,7 @@ from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name
 from workers.injector.order import Endpoint
 from workers.injector.tls import make_tls_context
+from workers.injector.wire import wire_bytes
 
 READ, WRITE = 1, 2
 NS = 1_000_000_000
@@ -64,6 +65,7 @@ class Dialler:
         self._session: ssl.SSLSession | None = None
         self._lingering: dict[Connection, int] = {}
         self.n_open = 0
+        self._wire: Counter[str] = Counter()
         self.peers: Counter[str] = Counter()
         self.handshakes: Counter[tuple[str, str, int, bool]] = Counter()
         self.certificate: bytes | None = None
@@ -172,7 +174,23 @@ class Dialler:
 
     def hang_up(self, connection: Connection) -> None:
         self.n_open -= 1
+        self._count_wire(connection)
         connection.close()
+
+    def _count_wire(self, connection: Connection) -> None:
+        sent, received = wire_bytes(connection.sock)
+        self._wire["wire_sent"] += sent
+        self._wire["wire_received"] += received
+
+    def count_open(self, connections: Iterable[Connection]) -> None:
+        """At the end: what the connections carried that nobody has given up yet."""
+        for connection in (*connections, *self._lingering):
+            self._count_wire(connection)
+
+    def take_wire(self) -> Counter[str]:
+        """What was counted since it was last taken."""
+        taken, self._wire = self._wire, Counter()
+        return taken
 
     def linger(self, connection: Connection, note_ragged: Callable[[int], None]) -> None:
         """Wait a moment for the server to close a TLS connection; note if it does so raggedly."""

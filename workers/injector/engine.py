@@ -218,6 +218,7 @@ class Engine:
         """Hand out what is left at the end; the last second is usually not a whole one."""
         for worker in self._load.workers:
             worker.settle()
+        self._dialler.count_open(w.connection for w in self._load.workers if w.connection)
         for recorder in self._recorders:
             recorder.compact()
         unfinished = [r.last_second for r in self._recorders if r.last_second is not None]
@@ -237,6 +238,7 @@ class Engine:
             recorder.compact()
             starts = [start for w in self._in_flight() for start in w.starts_of(recorder)]
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
+        rows[0].counters.update(self._dialler.take_wire())
         lags = self._hub_lag.take()
         rows[0].vitals = self._vitals.take(
             hub_lag_max_us=max(lags, default=0),
