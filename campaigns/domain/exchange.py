@@ -1,8 +1,10 @@
 """What a WebSocket plan does on each connection: opens it, exchanges messages, closes it."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from campaigns.domain.fields import Fields
 from campaigns.domain.steps import header_fault, path_fault, read_headers
@@ -59,13 +61,16 @@ class Exchange:
             "verify": str(self.verify),
         }
 
-    def longest_s(self, timeout_s: float) -> float:
-        """Seconds that one connection can take at most, with `timeout_s` for each wait."""
-        if self.mode == ExchangeMode.ECHO_SYNC:
-            talking_s = self.messages * timeout_s
-        else:
-            talking_s = self.messages / self.rate_per_s if self.rate_per_s else 0.0
-        return timeout_s + talking_s + timeout_s + self.close_timeout_s
+
+def longest_attempt_s(exchange: Mapping[str, Any] | None, timeout_s: float) -> float:
+    """Seconds that one attempt of a stored plan can take, with `timeout_s` for each wait."""
+    if not exchange:
+        return timeout_s
+    messages, rate = exchange["messages"], exchange["rate_per_s"]
+    talking_s = messages / rate if rate else 0.0
+    if exchange["mode"] == ExchangeMode.ECHO_SYNC:
+        talking_s = max(talking_s, messages * timeout_s)
+    return 2 * timeout_s + talking_s + exchange["close_timeout_s"]
 
 
 def read_optional_exchange(reader: Fields) -> Exchange | None:

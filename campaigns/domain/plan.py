@@ -180,6 +180,8 @@ class Plan:
             variables=read_variables(reader.child("variables"), steps),
         )
         reader.refuse_unknown(*cls.__dataclass_fields__)
+        if exchange is not None:
+            _check_exchange_load(reader.child("load"), load)
         if load.model == Model.WINDOW and plan.variable_names:
             reader.fail("variables", "A window opens connections; its requests are all the same.")
         if exchange is not None:
@@ -215,6 +217,13 @@ def _read_mode(reader: Fields, *, is_exchange: bool) -> ConnectionMode:
     if is_exchange and mode == ConnectionMode.KEEP_ALIVE:
         reader.fail("connection_mode", "A WebSocket is opened anew: choose new, or resumed.")
     return mode
+
+
+def _check_exchange_load(reader: Fields, load: Load) -> None:
+    if load.hold != Hold.CLOSE:
+        reader.fail("hold", "A WebSocket plan closes each connection when its messages are done.")
+    if load.arrival_unit != ArrivalUnit.REQUEST:
+        reader.fail("arrival_unit", "A WebSocket plan's arrivals are connections already.")
 
 
 def _refuse_beside_exchange(reader: Fields, plan: Plan) -> None:

@@ -109,10 +109,12 @@ def _running_ages() -> list[tuple[int, float, float]]:
         "snapshot__plan__timeouts",
         "snapshot__plan__warm_up_s",
         "n_shards",
+        "snapshot__plan__exchange",
     )
     ages = []
-    for pk, age, load, timeouts, warm_up_s, n_shards in rows:
-        limit_s = longest_run_s(stored_load(load), Timeouts(**timeouts), warm_up_s, n_shards)
+    for pk, age, load, timeouts, warm_up_s, n_shards, exchange in rows:
+        limits = Timeouts(**timeouts)
+        limit_s = longest_run_s(stored_load(load), limits, warm_up_s, n_shards, exchange)
         ages.append((pk, limit_s, age.total_seconds() - limit_s))
     return ages
 

@@ -162,4 +162,5 @@ def _own_end(shard: Shard) -> str:
 def _longest_s(run: Run) -> float:
     plan = run.snapshot["plan"]
     load, timeouts = stored_load(plan["load"]), Timeouts(**plan["timeouts"])
-    return longest_run_s(load, timeouts, plan["warm_up_s"], run.n_shards)
+    exchange = plan.get("exchange")
+    return longest_run_s(load, timeouts, plan["warm_up_s"], run.n_shards, exchange)

@@ -11,13 +11,19 @@ from campaigns.domain.lifecycle import Validity
 from campaigns.domain.outcomes import Kind
 from campaigns.domain.plan import METHODS, ConnectionMode
 from campaigns.domain.snapshot import Second, Total
+from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.thresholds import parse_rule
 from workers.injector.cli_load import add_load_options, make_load
 from workers.injector.cli_session import add_session_options, read_secrets, session_of
 from workers.injector.cli_tls import add_tls_options, read_client_key, tls_fields
+from workers.injector.cli_websocket import (
+    add_websocket_options,
+    exchange_of,
+    refuse_websocket_options,
+)
 from workers.injector.hlog import hlog_lines
 from workers.injector.local_run import run_here, run_processes
-from workers.injector.order import PROTOCOL, Refusal
+from workers.injector.order import DEFAULT_PORTS, PROTOCOL, Refusal
 from workers.injector.report import REPORTS
 from workers.injector.summary import Result
 
@@ -31,6 +37,8 @@ examples:
   %(prog)s http://127.0.0.1:8080/ --requests 1000 --connections 50     closed, like ab -n -c
   %(prog)s http://127.0.0.1:8080/ --rate 200 --duration 30             open, like httperf --rate
   %(prog)s http://127.0.0.1:8080/ --requests 100 --over 10             N over T, like JMeter
+  %(prog)s ws://127.0.0.1:8080/ --requests 200 --connections 50 --messages 10
+                                                    WebSocket: 200 connections, 10 messages each
 exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage, 3 invalid run"""
 
 
@@ -46,14 +54,15 @@ _ALLOW = "one more network to send to (loopback and private networks)"
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m workers.injector",
-        description="Measures how fast an HTTP or HTTPS service answers.",
+        description="Measures how fast a service answers over HTTP, HTTPS or WebSocket.",
         epilog=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("url", help="http:// or https:// address of the request")
+    add("url", help="http://, https://, ws:// or wss:// address")
     add_load_options(parser)
     add_session_options(parser)
+    add_websocket_options(parser)
     add("--warm-up", type=int, metavar="S", default=0, help="load sent before, uncounted, s (0)")
     modes = parser.add_mutually_exclusive_group()
     for flag, mode, words in (
@@ -126,20 +135,12 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
     if options.processes < 1:
         raise ValueError("--processes must be at least 1.")
     endpoint, path = _read_url(options.url)
-    body = _read_body(options.body)
     total_s = options.timeout
     return {
         "protocol": PROTOCOL,
         "run": "command line",
         "plan": {
-            "steps": [
-                {
-                    "method": options.method or ("POST" if body else "GET"),
-                    "path": path,
-                    "headers": [_read_header(text) for text in options.header],
-                    "body": body,
-                }
-            ],
+            **_read_work(options, endpoint["scheme"], path),
             "load": make_load(options),
             "timeouts": {
                 "connect_s": min(5.0, total_s),
@@ -151,23 +152,40 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
             **session_of(options),
         },
         "endpoint": endpoint | tls_fields(options),
-        "connection_mode": options.mode,
+        "connection_mode": _mode(options, endpoint["scheme"]),
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
         "secrets": read_secrets(options) | read_client_key(options),
         "seed": options.seed,
     }
 
 
+def _mode(options: argparse.Namespace, scheme: str) -> ConnectionMode:
+    """A WebSocket is opened anew for every attempt."""
+    is_kept = options.mode == ConnectionMode.KEEP_ALIVE
+    return ConnectionMode.NEW if scheme in WEBSOCKET_SCHEMES and is_kept else options.mode
+
+
+def _read_work(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:
+    """What is sent: one HTTP step, or a WebSocket exchange."""
+    headers = [_read_header(text) for text in options.header]
+    if scheme in WEBSOCKET_SCHEMES:
+        return {"exchange": exchange_of(options, path, headers)}
+    refuse_websocket_options(options)
+    body = _read_body(options.body)
+    method = options.method or ("POST" if body else "GET")
+    return {"steps": [{"method": method, "path": path, "headers": headers, "body": body}]}
+
+
 def _read_url(text: str) -> tuple[dict[str, Any], str]:
     parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname:
         raise ValueError(f"{text!r} is not an address such as http://127.0.0.1:8080/path.")
     if "@" in parts.netloc:
         raise ValueError("Leave user and password out of the address; send a header instead.")
     endpoint = {
         "scheme": parts.scheme,
         "host": parts.hostname,
-        "port": parts.port or {"http": 80, "https": 443}[parts.scheme],
+        "port": parts.port or DEFAULT_PORTS[parts.scheme],
     }
     return endpoint, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 

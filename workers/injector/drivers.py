@@ -10,6 +10,7 @@ from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Dialler
 from workers.injector.loads import ClosedLoad, OpenLoad
 from workers.injector.order import Order
+from workers.injector.websocket.window import WebSocketWindow
 from workers.injector.window import Marks, WindowLoad, make_http_opener
 
 Load = ClosedLoad | OpenLoad | WindowLoad
@@ -63,8 +64,7 @@ def make_driver(
     plan, shard = order.plan, order.shard
     load = plan.load
     if load.model == Model.WINDOW:
-        return WindowLoad(
-            make_http_opener(requests, dialler),
+        settings = (
             make_worker,
             arrivals.numbers_of(load, shard),
             Marks(load.low, load.high, n_connections),
@@ -72,6 +72,9 @@ def make_driver(
             requests[0].events,
             arrivals.start_offset_ns(load, shard),
         )
+        if plan.exchange is not None:
+            return WebSocketWindow(requests[0], *settings)
+        return WindowLoad(make_http_opener(requests, dialler), *settings)
     if arrivals.is_scheduled(load):
         schedule = arrivals.schedule(load, plan.warm_up_s, shard, order.seed)
         drain_ns = int(plan.timeouts.total_s * NS)

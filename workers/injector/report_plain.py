@@ -20,6 +20,7 @@ def plain(order: dict[str, Any], result: Result) -> str:
         f"{n_ok + n_failed:,} requests in {duration_s:.2f} s: {n_ok:,} ok, {n_failed:,} failed"
         f"{dropped}",
         f"{per_s(n_ok, duration_s)} ok/s",
+        *_message_lines(total, duration_s),
         *load_lines(result),
         "",
         f"{'ms':<10}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
@@ -28,6 +29,15 @@ def plain(order: dict[str, Any], result: Result) -> str:
         *_error_lines(total),
     ]
     return "\n".join([*lines, *closing_lines(result)[0 if total.errors else 1 :]])
+
+
+def _message_lines(total: Total, duration_s: float) -> list[str]:
+    """Messages of a WebSocket exchange each way; nothing for another run."""
+    sent, received = total.count("messages_sent"), total.count("messages_received")
+    if not sent + received:
+        return []
+    rates = f"{per_s(sent, duration_s)} and {per_s(received, duration_s)} messages/s"
+    return [f"{sent:,} messages sent, {received:,} received: {rates}"]
 
 
 def _timings(total: Total) -> list[tuple[str, Timing]]:

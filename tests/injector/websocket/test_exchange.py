@@ -6,7 +6,7 @@ import pytest
 from wsproto.events import CloseConnection, Message, Request
 
 from tests.injector.servers import closed, scripted
-from tests.injector.websocket.peers import after_opening, echo, measure
+from tests.injector.websocket.peers import after_opening, echo, head, measure, read_key
 from workers.injector.websocket.frames import CLOSE, PING, close_payload, encode_frame
 
 PARTS = ("lateness", "connect", "tls", "handshake", "exchange", "close")
@@ -202,3 +202,31 @@ def test_length_is_enough_where_the_plan_says_so():
     exchange = {"messages": 1, "size_bytes": 8, "verify": "length"}
     with scripted(after_opening(shout)) as server:
         assert_all_ok(measure(server.port, closed(1), exchange).total, 1)
+
+
+def test_a_window_counts_opening_handshakes_only():
+    """Never more than the high mark are being opened, though closing takes long (T30)."""
+    opening, most = set(), []
+
+    def slow_to_close(sock, server):
+        opening.add(sock)
+        most.append(len(opening))
+        time.sleep(0.005)
+        key = read_key(sock, server)
+        opening.discard(sock)
+        sock.sendall(head(key))
+        frame = sock.recv(65536)
+        time.sleep(0.1)
+        assert frame[:1] == b"\x88"
+        sock.sendall(encode_frame(CLOSE, close_payload(1000)))
+
+    with scripted(slow_to_close) as server:
+        load = {"model": "window", "low": 3, "high": 6, "requests": 60}
+        result = measure(server.port, load, {"close_timeout_s": 2})
+    assert_all_ok(result.total, 60)
+    # The server sees a connection closed a little after the client has opened the next.
+    assert max(most) <= 6 + 2
+    assert result.total.count("window_throttled") >= 2
+    assert result.total.count("window_resumed") >= 2
+    # One after another the closing handshakes alone would take 6 s / 6.
+    assert result.duration_s < 0.9

@@ -4,6 +4,8 @@ The closing handshake is over when the server, after its close frame, has ended 
 RFC 6455 wants it, and so the wait for the port's reuse falls to the server.
 """
 
+from collections.abc import Callable
+
 from campaigns.domain.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of
@@ -28,12 +30,13 @@ class Speaker(Worker):
     Every wait has its own `limit`, so an attempt as a whole has none.
     """
 
-    __slots__ = ("_channel", "_is_open")
+    __slots__ = ("_channel", "_is_open", "note_opened")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=False)
         self._channel: Channel | None = None
         self._is_open = False
+        self.note_opened: Callable[[], None] | None = None
 
     def attempt(self, request: Talk, intended: int, start: int) -> float | None:
         """Make one attempt and record it; after a failure, the seconds to wait before the next."""
@@ -46,6 +49,8 @@ class Speaker(Worker):
             early = self._open(request, channel, start)
             opened = exchanged = now()
             self._is_open = True
+            if self.note_opened is not None:
+                self.note_opened()
             conversation = Conversation(self, request, channel, opened)
             conversation.take(early)
             if request.exchange.messages:
