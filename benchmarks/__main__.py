@@ -3,11 +3,9 @@
 import os
 import sys
 
-from benchmarks import accuracy, injector_cost, open_loop
-from benchmarks.figures import Line, show
+from benchmarks import accuracy, injector_cost, open_loop, websocket
+from benchmarks.figures import show
 from benchmarks.servers import pin, serving
-
-_NO_NATIVE_SERVER = "not measured: it needs a native WebSocket server"
 
 
 def main() -> int:
@@ -18,7 +16,7 @@ def main() -> int:
         pin(0)
         title = f"CPU time a request against {server.name}, {injector_cost.CONNECTIONS} connections"
         show(title, injector_cost.measure(server))
-        show("WebSocket", [Line("handshakes/s", _NO_NATIVE_SERVER, "≥ 15,000/s")])
+        show(websocket.TITLE, websocket.measure())
         show(f"On time, against {server.name}", open_loop.measure(server))
     os.sched_setaffinity(0, cores)
     show("Accuracy, against the demo target's own log", accuracy.measure())
