@@ -281,6 +281,7 @@ SPECTACULAR_SETTINGS = {
         "RowOrder": "campaigns.api.choices.ROW_ORDERS",
         "CampaignOrder": "campaigns.models.Campaign.Order",
         "Word": "campaigns.api.choices.WORDS",
+        "HttpVersion": "campaigns.api.choices.HTTP_VERSIONS",
         "TlsVersion": "campaigns.api.choices.TLS_VERSIONS",
     },
     "POSTPROCESSING_HOOKS": [

@@ -5,7 +5,7 @@ Names, choices and defaults come from there; a test compares the fields.
 
 from rest_framework import serializers
 
-from campaigns.api.choices import CONNECTION_MODES, ROW_ORDERS
+from campaigns.api.choices import CONNECTION_MODES, HTTP_VERSIONS, ROW_ORDERS
 from campaigns.domain.exchange import ExchangeMode, Verify
 from campaigns.domain.plan import (
     METHODS,
@@ -14,6 +14,7 @@ from campaigns.domain.plan import (
     ConnectionMode,
     Distribution,
     Hold,
+    HttpVersion,
     Model,
     OrderKind,
     RowOrder,
@@ -237,3 +238,4 @@ class SpecSerializer(serializers.Serializer):
     auth = AuthSerializer(required=False)
     exchange = ExchangeSerializer(required=False, allow_null=True)
     variables = VariablesSerializer(required=False)
+    http_version = serializers.ChoiceField(choices=HTTP_VERSIONS, default=HttpVersion.HTTP_1_1)

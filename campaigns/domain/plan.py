@@ -80,6 +80,7 @@ __all__ = [
     "ConnectionMode",
     "Distribution",
     "Hold",
+    "HttpVersion",
     "Load",
     "Model",
     "OrderKind",
@@ -114,6 +115,13 @@ class ConnectionMode(StrEnum):
     RESUMED = "resumed"
 
 
+class HttpVersion(StrEnum):
+    """1.0 keeps a connection only where both sides say keep-alive, as ab -k does."""
+
+    HTTP_1_1 = "1.1"
+    HTTP_1_0 = "1.0"
+
+
 @dataclass(frozen=True, slots=True)
 class Timeouts:
     connect_s: float = 5.0
@@ -135,6 +143,7 @@ class Plan:
     session: Session = PLAIN_SESSION
     auth: Auth = NO_AUTH
     variables: Variables = NO_VARIABLES
+    http_version: HttpVersion = HttpVersion.HTTP_1_1
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -149,6 +158,7 @@ class Plan:
         data["steps"] = [step.to_json() for step in self.steps]
         data["load"] = self.load.to_json()
         data["connection_mode"] = str(self.connection_mode)
+        data["http_version"] = str(self.http_version)
         data["expected_status"] = list(self.expected_status)
         data["thresholds"] = list(data["thresholds"])
         data["exchange"] = self.exchange and self.exchange.to_json()
@@ -178,12 +188,15 @@ class Plan:
             session=read_session(reader.child("session"), load, steps),
             auth=read_auth(reader.child("auth"), steps),
             variables=read_variables(reader.child("variables"), steps),
+            http_version=reader.choice("http_version", HttpVersion, HttpVersion.HTTP_1_1),
         )
         reader.refuse_unknown(*cls.__dataclass_fields__)
         if exchange is not None:
             _check_exchange_load(reader.child("load"), load)
         if load.model == Model.WINDOW and plan.variable_names:
             reader.fail("variables", "A window opens connections; its requests are all the same.")
+        if plan.http_version == HttpVersion.HTTP_1_0 and plan.session.pipeline_depth > 1:
+            reader.fail("http_version", "HTTP/1.0 knows no pipelining; choose 1.1, or depth 1.")
         if exchange is not None:
             _refuse_beside_exchange(reader, plan)
         if reader.errors:
@@ -231,6 +244,7 @@ def _refuse_beside_exchange(reader: Fields, plan: Plan) -> None:
         ("session", PLAIN_SESSION),
         ("auth", NO_AUTH),
         ("variables", NO_VARIABLES),
+        ("http_version", HttpVersion.HTTP_1_1),
     ):
         if getattr(plan, name) != standard:
             reader.fail(name, "It is for HTTP steps; a plan with an exchange has none.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan import MAX_BODY_BYTES, ConnectionMode
+from campaigns.domain.plan import MAX_BODY_BYTES, ConnectionMode, HttpVersion
 from campaigns.forms.numbers import number, number_field, typed
 from campaigns.forms.plan_load import LoadFields, initial_load
 from campaigns.forms.plan_session import SessionFields, initial_session
@@ -19,6 +19,7 @@ CONNECTIONS = [
     (ConnectionMode.KEEP_ALIVE, "Keep-alive"),
     (ConnectionMode.RESUMED, "New, TLS resumed"),
 ]
+HTTP_VERSIONS = [(version, f"HTTP/{version}") for version in HttpVersion]
 _NUMBERS = {
     "connect_s": "5",
     "tls_s": "5",
@@ -42,6 +43,14 @@ class PlanForm(
         label="Connections",
         widget=forms.RadioSelect,
         help_text="A campaign can vary this; here stands what the plan proposes.",
+    )
+    http_version = forms.ChoiceField(
+        choices=HTTP_VERSIONS,
+        initial=HttpVersion.HTTP_1_1,
+        required=False,
+        label="HTTP version",
+        widget=forms.RadioSelect,
+        help_text="1.0 keeps a connection only where the server says keep-alive, too.",
     )
     warm_up_s = number_field(
         "Warm-up", _NUMBERS["warm_up_s"], "Load before the measurement, kept out of every number."
@@ -99,6 +108,7 @@ class PlanForm(
             "auth": self.auth(),
             "variables": self.variables(),
             "connection_mode": data["connection_mode"],
+            "http_version": data["http_version"] or HttpVersion.HTTP_1_1,
             "timeouts": {name: number(data[name]) for name in ("connect_s", "tls_s", "total_s")},
             "expected_status": data["expected_status"],
             "warm_up_s": number(data["warm_up_s"]),
@@ -119,6 +129,7 @@ def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
         **initial_session(spec),
         **initial_variables(spec),
         "connection_mode": spec["connection_mode"],
+        "http_version": spec["http_version"],
         "expected_status": " ".join(spec["expected_status"]),
         "thresholds": write_thresholds(spec),
         **typed(numbers, _NUMBERS),

@@ -55,7 +55,7 @@ class Request:
         self.record = recorder.record
         self.failures = recorder.failures
         self.events = recorder.events
-        self.memo = HeadMemo(step.method)
+        self.memo = HeadMemo(step.method, plan.http_version)
         self.simple: dict[bytes, tuple[int, int, bool]] = {}
         self.is_idempotent = step.method in _IDEMPOTENT
 

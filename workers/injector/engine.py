@@ -119,7 +119,7 @@ class Engine:
         endpoint = self._order.endpoint
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
         mode = ConnectionMode.NEW if is_last else self._mode
-        return http1.request_bytes(step, host, mode)
+        return http1.request_bytes(step, host, mode, self._order.plan.http_version)
 
     def _make_request(self, number: int, step: Step) -> Request:
         order = self._order

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 
 from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import ConnectionMode, Step
+from campaigns.domain.plan import ConnectionMode, HttpVersion, Step
 from workers.injector.order import DEFAULT_PORTS
 
 HEADER_CAP_BYTES = 64 * 1024
@@ -52,27 +52,33 @@ def authority(scheme: str, host: str, port: int) -> str:
     return name if port == DEFAULT_PORTS[scheme] else f"{name}:{port}"
 
 
-def request_bytes(step: Step, host_header: str, mode: ConnectionMode) -> bytes:
-    """The whole request; a connection used once says so, that the server may close it."""
+def request_bytes(
+    step: Step,
+    host_header: str,
+    mode: ConnectionMode,
+    version: HttpVersion = HttpVersion.HTTP_1_1,
+) -> bytes:
+    """The whole request. What its version does not mean by itself of the connection, it says."""
     body = step.body.encode()
     given = {name.lower() for name, _ in step.headers}
-    lines = [f"{step.method} {step.path} HTTP/1.1", f"Host: {host_header}"]
+    lines = [f"{step.method} {step.path} HTTP/{version}", f"Host: {host_header}"]
     if "user-agent" not in given:
         lines.append("User-Agent: benchsite")
     if "accept" not in given:
         lines.append("Accept: */*")
     if "accept-encoding" not in given:
         lines.append("Accept-Encoding: identity")
-    if mode != ConnectionMode.KEEP_ALIVE:
-        lines.append("Connection: close")
+    keeps = mode == ConnectionMode.KEEP_ALIVE
+    if keeps != (version == HttpVersion.HTTP_1_1):
+        lines.append("Connection: keep-alive" if keeps else "Connection: close")
     lines += [f"{name}: {value}" for name, value in step.headers]
     if body or step.method in {"POST", "PUT", "PATCH"}:
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
-def parse_head(head: bytes, method: str) -> Head:
-    """A head from its bytes, blank line included. Raises BadReply."""
+def parse_head(head: bytes, method: str, version: HttpVersion = HttpVersion.HTTP_1_1) -> Head:
+    """A head from its bytes, blank line included; `version` is the request's. Raises BadReply."""
     lines = head[:-4].split(b"\r\n")
     match = parse_status_line(lines[0])
     if len(lines) - 1 > HEADER_CAP_COUNT:
@@ -89,7 +95,7 @@ def parse_head(head: bytes, method: str) -> Head:
         size_bytes=len(head),
         body_bytes=body_bytes,
         is_chunked=is_chunked,
-        is_reusable=delimited and _wants_to_stay(match[1], headers),
+        is_reusable=delimited and _wants_to_stay(version, match[1], headers),
         reason=(match[3] or b"").decode("latin-1"),
         headers=headers,
     )
@@ -114,9 +120,12 @@ def _values(headers: tuple[tuple[str, str], ...], wanted: str) -> list[str]:
     return [value for name, value in headers if name.lower() == wanted]
 
 
-def _wants_to_stay(minor: bytes, headers: tuple[tuple[str, str], ...]) -> bool:
+def _wants_to_stay(
+    version: HttpVersion, minor: bytes, headers: tuple[tuple[str, str], ...]
+) -> bool:
+    stays_unsaid = minor == b"1" and version == HttpVersion.HTTP_1_1
     tokens = ",".join(_values(headers, "connection")).lower().replace(" ", "").split(",")
-    return "close" not in tokens and (minor == b"1" or "keep-alive" in tokens)
+    return "close" not in tokens and (stays_unsaid or "keep-alive" in tokens)
 
 
 def _framing(
@@ -147,15 +156,16 @@ def _framing(
 class HeadMemo:
     """Heads that were parsed before, by their bytes: keep-alive replies mostly repeat one head."""
 
-    def __init__(self, method: str):
+    def __init__(self, method: str, version: HttpVersion = HttpVersion.HTTP_1_1):
         self._method = method
+        self._version = version
         self.known: dict[bytes, Head] = {}
 
     def parse(self, head: bytes) -> Head:
         known = self.known.get(head)
         if known is not None:
             return known
-        parsed = parse_head(head, self._method)
+        parsed = parse_head(head, self._method, self._version)
         if len(self.known) >= _MEMO_CAP:
             self.known.clear()
         self.known[head] = parsed

@@ -1,0 +1,19 @@
+"""The version of HTTP in the form and on the page of a plan."""
+
+from campaigns.domain.plan import Plan
+from campaigns.forms.plans import PlanForm, initial_of
+from tests.factories import make_plan
+
+
+def test_the_form_takes_the_version_and_shows_it_again(project):
+    spec = make_plan(project).value().to_json()
+    form = PlanForm({**initial_of("add", spec), "http_version": "1.0"})
+    assert form.is_valid(), form.errors
+    stored = Plan.from_json(form.spec(spec)).to_json()
+    assert initial_of("add", stored)["http_version"] == "1.0"
+
+
+def test_the_page_names_it(client, bob, project):
+    client.force_login(bob)
+    plan = make_plan(project).plan
+    assert ", HTTP/1.1" in client.get(f"/plans/{plan.pk}/").content.decode()
