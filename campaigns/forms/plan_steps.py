@@ -45,7 +45,7 @@ def step_fields() -> dict[str, forms.Field]:
     """The fields of one further step; a missing one is the domain's to complain about."""
     return {
         "label": forms.CharField(
-            label="Name", required=False, max_length=100, widget=text_widget("input-name")
+            label="Step name", required=False, max_length=100, widget=text_widget("input-name")
         ),
         "method": forms.ChoiceField(
             label="Method", choices=[(each, each) for each in METHODS], initial="GET"
@@ -76,7 +76,7 @@ class StepsFields(RequestFields):
 
     n_steps = forms.IntegerField(required=False, initial=1, widget=forms.HiddenInput)
     label = forms.CharField(
-        label="Name", required=False, max_length=100, widget=text_widget("input-name")
+        label="Step name", required=False, max_length=100, widget=text_widget("input-name")
     )
     extract = step_fields()["extract"]
     weight = step_fields()["weight"]
