@@ -8,6 +8,7 @@ from django.utils import timezone
 from campaigns import queue
 from campaigns.domain import plan as domain_plan
 from campaigns.domain.errors import Refused
+from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, Probe
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.certificates import chain_facts
@@ -25,6 +26,8 @@ def request_probe(*, by: Actor, endpoint: Endpoint, request: dict[str, Any]) -> 
     require(by, Action.RUN, endpoint.target.project)
     if endpoint.archived_at or endpoint.target.archived_at:
         raise Refused(f"{endpoint} is archived; nothing is sent there any more.")
+    if endpoint.scheme in WEBSOCKET_SCHEMES:
+        raise Refused(f"{endpoint} speaks WebSocket; try it with a plan of a few connections.")
     probe = Probe.objects.create(
         endpoint=endpoint, request=_clean_step(request), requested_by=by.user
     )

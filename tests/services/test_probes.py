@@ -5,6 +5,7 @@ import pytest
 from campaigns import queue
 from campaigns.domain.errors import Forbidden, InvalidPlan, Refused
 from campaigns.models import Probe
+from campaigns.permissions import Actor
 from campaigns.services.probes import finish_probe, order_of, request_probe
 from campaigns.services.targets import archive_target
 from tests.factories import make_endpoint, make_target
@@ -78,3 +79,9 @@ def test_what_a_target_may_send_is_stored_bounded_and_without_nul(endpoint, as_b
     assert result["snippet"] == "�" * 4000
     assert len(result["headers"]) == 200
     assert result["headers"][0] == ["X�", "a�b"]
+
+
+def test_a_websocket_endpoint_is_not_tried_with_http(project, bob):
+    endpoint = make_endpoint(make_target(project), "ws", 8003)
+    with pytest.raises(Refused, match="WebSocket"):
+        request_probe(by=Actor(user=bob), endpoint=endpoint, request={"path": "/"})

@@ -1,0 +1,89 @@
+"""The pages of a WebSocket run: handshakes, messages, and what wss costs beside ws."""
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.snapshot import Second, Timing
+from campaigns.models import Run
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.reports import run_report
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+    plan_spec,
+    store_second,
+)  # fmt: skip
+
+pytestmark = pytest.mark.django_db
+
+
+def make_plan_of_exchange(project):
+    spec = {**plan_spec(), "steps": [], "connection_mode": "new"}
+    return make_plan(project, spec={**spec, "exchange": {"path": "/feed", "messages": 10}})
+
+
+def second_of(number: int, n: int = 100) -> Second:
+    def each(us: int, count: int = n) -> Timing:
+        return Timing.of(np.full(count, us))
+
+    return Second(
+        second=number,
+        step=0,
+        counters={
+            "started": n, "ok": n, "messages_sent": 10 * n, "messages_received": 10 * n,
+            "close_code_1000": n,
+        },
+        statuses={"101": n},
+        timings={
+            "response": each(6000), "service": each(6000), "connect": each(500),
+            "handshake": each(1500), "exchange": each(3000), "close": each(1000),
+            "message": each(300, 10 * n),
+        },
+    )  # fmt: skip
+
+
+@pytest.fixture
+def run(project):
+    version = make_plan_of_exchange(project)
+    endpoint = make_endpoint(make_target(project), "ws", 8003)
+    test = make_test(make_campaign(project), version, endpoint=endpoint, connection_mode="new")
+    run = make_run(test)
+    for state in ("preparing", "armed", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    for number in range(5):
+        store_second(run, second_of(number))
+    run.refresh_from_db()
+    return run
+
+
+def test_its_report_has_handshakes_messages_and_codes(run):
+    table = run_report(run).exchange
+    labels = [row.label for row in table.rows]
+    assert labels == ["handshake", "message", "close"]
+    assert "closed with 1000" in table.note
+    assert run_report(run).tiles[0]["title"] == "Handshakes/s achieved"
+    assert table in run_report(run).tables
+
+
+def test_its_page_and_its_tables_can_be_had(client, bob, run):
+    client.force_login(bob)
+    page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
+    assert "Handshakes and messages" in page
+    assert "handshake + exchange + close" in page
+    tables = client.get(reverse("run-csv", args=[run.pk])).content.decode()
+    assert "handshake" in tables
+
+
+def test_the_page_of_its_campaign_can_be_had(client, bob, run):
+    client.force_login(bob)
+    assert campaign_answer(run.campaign).tests
+    assert client.get(reverse("campaign-detail", args=[run.campaign_id])).status_code == 200
+
+
+def test_a_run_of_http_has_no_such_table(project):
+    assert not run_report(make_run(make_test(make_campaign(project)))).exchange.rows
