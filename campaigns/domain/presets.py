@@ -45,11 +45,12 @@ class Preset:
     group: str = STUDIES
 
 
+_OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange"}
+
+
 def _spec(steps: list[dict[str, Any]], connection_mode: str, **given: Any) -> dict[str, Any]:
     """The stored form. What is no field of a plan is one of its load."""
-    own = {
-        name: given.pop(name) for name in ("timeouts", "order", "expected_status") & given.keys()
-    }
+    own = {name: given.pop(name) for name in _OWN_FIELDS & given.keys()}
     spec = {"steps": steps, "load": given, "connection_mode": connection_mode, **own}
     return Plan.from_json(spec).to_json()
 
@@ -164,6 +165,22 @@ _OF_STUDIES = (
         ),
     ),
     *(_sweep(injectors) for injectors in _SWEEP),
+    Preset(
+        "wsperf",
+        "How many WebSockets open and close each second?",
+        "200,000 opening and closing handshakes; each injector has from 250 to 500 under way; in "
+        "the campaign choose 4 injectors and a ws or wss endpoint",
+        "wsperf, 4 × 50,000",
+        _spec(
+            [],
+            "new",
+            exchange={"messages": 0, "close_code": 1001},
+            model="window",
+            low=250,
+            high=500,
+            requests=200_000,
+        ),
+    ),
 )
 _OF_EVERY_DAY = (
     Preset(

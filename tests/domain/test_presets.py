@@ -55,6 +55,12 @@ def test_r99_begins_its_clients_a_second_apart():
     assert (load.start_offset_s, load.ramp_up_s) == (1, 0)
 
 
+def test_wsperf_opens_and_closes_between_its_marks():
+    plan = Plan.from_json(PRESETS["wsperf"].spec)
+    assert (plan.load.low, plan.load.high, plan.load.requests) == (250, 500, 200_000)
+    assert (plan.exchange.messages, plan.exchange.close_code) == (0, 1001)
+
+
 def test_httperf_waits_one_second_at_most():
     assert Plan.from_json(PRESETS["httperf"].spec).timeouts.total_s == 1
 
