@@ -12,7 +12,7 @@ from math import ceil
 from pathlib import Path
 
 from benchmarks.figures import Line
-from benchmarks.servers import free_ports, pin, wait_for
+from benchmarks.servers import free_ports, wait_for
 
 RATE_PER_S, DURATION_S = 200, 10
 SHARE, ABSOLUTE_MS, MEAN_SHARE = 0.01, 0.2, 0.005
@@ -45,14 +45,13 @@ def _of_one(name: str, dial: str) -> list[Line]:
 def _seen(dial: str, log: Path) -> dict[str, float]:
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "workers.echo", "--http-port", str(port), "--log", str(log)]
-    echo = subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=lambda: pin(1))
+    # Not pinned: beside other programs, a core of one's own is one that cannot be left.
+    echo = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         wait_for(port)
         load = ["--rate", str(RATE_PER_S), "--duration", str(DURATION_S), "--json"]
         injector = [sys.executable, "-m", "workers.injector", f"http://127.0.0.1:{port}/?{dial}"]
-        done = subprocess.run(
-            [*injector, *load], capture_output=True, text=True, preexec_fn=lambda: pin(0)
-        )
+        done = subprocess.run([*injector, *load], capture_output=True, text=True)
     finally:
         echo.terminate()
         echo.wait()

@@ -19,4 +19,4 @@ def show(title: str, lines: Iterable[Line]) -> None:
     print(f"\n{title}")
     for line in lines:
         state = {True: "met", False: "MISSED", None: ""}[line.is_met]
-        print(f"  {line.name:<34}{line.measured:<52}{line.goal:<24}{state}".rstrip(), flush=True)
+        print(f"  {line.name:<37} {line.measured:<56} {line.goal:<24}{state}".rstrip(), flush=True)

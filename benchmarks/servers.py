@@ -23,7 +23,7 @@ http {{
   access_log off; keepalive_requests 1000000000;
   client_body_temp_path {folder}/a; proxy_temp_path {folder}/b; fastcgi_temp_path {folder}/c;
   uwsgi_temp_path {folder}/d; scgi_temp_path {folder}/e;
-  ssl_certificate {certificate}; ssl_certificate_key {key};
+  ssl_certificate {certificate}; ssl_certificate_key {key}; ssl_protocols TLSv1.3;
   server {{
     listen 127.0.0.1:{http} backlog=4096; listen 127.0.0.1:{https} ssl backlog=4096;
     location / {{ return 200 "a small reply of forty bytes, no more.\\n\\n"; }}
