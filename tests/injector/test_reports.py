@@ -225,3 +225,15 @@ def test_every_option_says_its_default_in_the_help():
     for action in cli.make_parser()._actions:
         if action.option_strings and action.dest != "help":
             assert re.search(r"\(.+\)$", action.help), action.option_strings
+
+
+@pytest.mark.parametrize("style", REPORTS)
+def test_a_websocket_s_run_has_its_reports_too(style):
+    order, result = result_of(second(0, [10_000] * 100))
+    order["plan"] = {"exchange": {"path": "/talk"}, "load": CLOSED, "connection_mode": "new"}
+    result.plan = Plan.from_json(order["plan"])
+    for name in ("send", "wait", "receive"):
+        del result.seconds[0].timings[name]
+    text = REPORTS[style](order, result)
+    assert "Processing" not in text
+    assert style != "ab" or line(text, "Document Path").split()[-1] == "/talk"

@@ -54,7 +54,7 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
         "--stages",
         metavar="TEXT",
         help="open load in stages of seconds and rate: '30: 10, 60: 10-50' holds 10/s for 30 s, "
-        "then goes evenly from 10/s to 50/s within 60 s",
+        "then goes evenly from 10/s to 50/s within 60 s (none)",
     )
     add(
         "--distribution",

@@ -48,7 +48,7 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--csv",
         metavar="FILE",
-        help="values of ${name} in address, headers and body; the first row has the names",
+        help="values of ${name} in address, headers and body; the first row has the names (none)",
     )
     add("--cookies", action="store_true", help="keep the cookies of each session (off)")
     kinds = group.add_mutually_exclusive_group()

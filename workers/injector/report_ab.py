@@ -45,7 +45,8 @@ def _concurrency(result: Result) -> int | None:
 
 
 def _server_lines(order: dict[str, Any], result: Result) -> list[str]:
-    endpoint, step = order["endpoint"], order["plan"]["steps"][0]
+    endpoint = order["endpoint"]
+    request = result.plan.exchange or result.plan.steps[0]
     lines = [
         f"Server Hostname:        {endpoint['host']}",
         f"Server Port:            {endpoint['port']}",
@@ -55,7 +56,7 @@ def _server_lines(order: dict[str, Any], result: Result) -> list[str]:
             resumed = ", resumed" if tls["resumed"] else ""
             name = f"{tls['version']},{tls['cipher']},{tls['bits']}"
             lines.append(f"SSL/TLS Protocol:       {name} ({tls['count']} handshakes{resumed})")
-    return [*lines, f"Document Path:          {step['path']}"]
+    return [*lines, f"Document Path:          {request.path}"]
 
 
 def _failure_lines(total: Total) -> list[str]:
@@ -101,7 +102,7 @@ def _time_lines(total: Total) -> list[str]:
     for title, name in (("Connect TCP", "connect"), ("Connect TLS", "tls")):
         lines += [_row(title, total.timing(name))] if total.timing(name).n else []
     if service.n:
-        lines.append(_processing_row(total))
+        lines += [_processing_row(total)] if total.timing("wait").n else []
         lines += [_row("Waiting", total.timing("wait"))] if total.timing("wait").n else []
         lines += [_row("Total", service), "", *_percentile_lines(service)]
     return lines
