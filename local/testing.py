@@ -10,7 +10,9 @@ from local.paths import ROOT
 from local.supervisor import StopRequested, Supervisor
 from local.throw_away import throw_away_servers
 
-NO_TESTS_CHOSEN = 5  # pytest's exit status
+# pytest's exit statuses
+TESTS_FAILED = 1
+NO_TESTS_CHOSEN = 5
 
 
 def test(arguments: list[str]) -> int:
@@ -31,14 +33,26 @@ def test(arguments: list[str]) -> int:
 
 def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
     results = {
-        "Python tests": _pytest(supervisor, env, "-m", "not browser"),
+        "Python tests": _pytest_twice(supervisor, env, "-m", "not browser"),
         "JavaScript tests": _node_tests(supervisor, env),
     }
     chromium = ensure_chromium()
     if chromium:
         say(f"\nBrowser tests in {version_of(chromium)}")
-        results["browser tests"] = _pytest(supervisor, env, "-m", "browser", "tests/browser")
+        results["browser tests"] = _pytest_twice(supervisor, env, "-m", "browser", "tests/browser")
     return results
+
+
+def _pytest_twice(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
+    """What fails is tried once more, alone, and named: a test of time may fail on a busy machine.
+
+    What fails alone, too, has failed.
+    """
+    status = _pytest(supervisor, env, *arguments)
+    if status != TESTS_FAILED:
+        return status
+    say("\nUNSTEADY OR BROKEN: the tests that failed above are tried once more, alone.")
+    return _pytest(supervisor, env, *arguments, "--last-failed", "-rp")
 
 
 def _pytest(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
