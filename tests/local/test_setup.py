@@ -73,3 +73,9 @@ def test_make_without_a_target_says_what_there_is():
     done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True)
     for target in ("run", "test", "check", "demo-target", "benchmark"):
         assert f"make {target} " in done.stdout
+
+
+def test_without_pip_and_without_an_index_the_ways_out_are_named(monkeypatch):
+    monkeypatch.delenv("PIP_INDEX_URL", raising=False)
+    with pytest.raises(LocalError, match="apt-get install python3-venv"):
+        python_env._download_pip()
