@@ -29,7 +29,7 @@ def longest_run_s(
     sending_s = longest_duration_s(load)
     if sending_s is None:
         rounds = ceil((load.requests or 1) / (load.connections or load.high or 1))
-        sending_s = load.ramp_up_s + rounds * attempt_s + (load.hold_s or 0)
+        sending_s = load.ramp_up_s + rounds * attempt_s
         sending_s += load.start_offset_s * (injectors - 1)
         sending_s = min(sending_s, MAX_DURATION_S)
-    return warm_up_s + sending_s + attempt_s + OVERRUN_GRACE_S
+    return warm_up_s + sending_s + (load.hold_s or 0) + attempt_s + OVERRUN_GRACE_S

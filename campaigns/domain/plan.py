@@ -233,8 +233,6 @@ def _read_mode(reader: Fields, *, is_exchange: bool) -> ConnectionMode:
 
 
 def _check_exchange_load(reader: Fields, load: Load) -> None:
-    if load.hold != Hold.CLOSE:
-        reader.fail("hold", "A WebSocket plan closes each connection when its messages are done.")
     if load.arrival_unit != ArrivalUnit.REQUEST:
         reader.fail("arrival_unit", "A WebSocket plan's arrivals are connections already.")
 

@@ -133,7 +133,9 @@ class LoadFields(forms.Form):
     )
     low = number_field("Low mark", NUMBERS["low"], "With fewer being opened, a burst begins.")
     high = number_field("High mark", NUMBERS["high"], "Never more are being opened at once.")
-    hold = _choice("hold", HOLDS, "Once open", "An open connection is one that has its reply.")
+    hold = _choice(
+        "hold", HOLDS, "Once open", "Open is what has its reply; a WebSocket, what has its 101."
+    )
     hold_s = number_field("Keep for", NUMBERS["hold_s"])
     stop = forms.ChoiceField(
         choices=STOPS, initial="requests", required=False, widget=forms.RadioSelect

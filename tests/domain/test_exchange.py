@@ -74,3 +74,11 @@ def test_it_keeps_no_connection():
     with pytest.raises(InvalidPlan) as caught:
         Plan.from_json({"load": LOAD, "exchange": {}, "connection_mode": "keep-alive"})
     assert set(caught.value.errors) == {"connection_mode"}
+
+
+@pytest.mark.parametrize("hold", [{"hold": "keep_until_all"}, {"hold": "keep_s", "hold_s": 3}])
+def test_a_window_may_keep_its_connections(hold):
+    load = {"model": "window", "low": 2, "high": 4, "requests": 8, **hold}
+    value = Plan.from_json({"load": load, "exchange": {}})
+    assert value.load.hold == hold["hold"]
+    assert Plan.from_json(value.to_json()) == value

@@ -17,6 +17,7 @@ def test_injectors_that_begin_later_have_so_much_more():
     [
         (Load(Model.CLOSED, connections=4, requests=10, ramp_up_s=7), 7 + 3 * 10),
         (Load(Model.WINDOW, low=2, high=4, requests=10, hold="keep_s", hold_s=6), 3 * 10 + 6),
+        (Load(Model.WINDOW, low=2, high=4, duration_s=8, hold="keep_s", hold_s=6), 8 + 6),
         (
             Load(Model.OPEN, requests=10, distribution="uniform", uniform_min_s=1, uniform_max_s=3),
             30,

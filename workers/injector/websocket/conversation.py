@@ -11,6 +11,7 @@ from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.frames import FrameReader
 from workers.injector.websocket.recorder import MESSAGES_RECEIVED, MESSAGES_SENT
+from workers.injector.websocket.stay import Stay
 from workers.injector.websocket.talk import Talk
 
 if TYPE_CHECKING:
@@ -157,6 +158,26 @@ class Conversation:
     def _note_close(self, code: int) -> None:
         self._close_code = code
         self._talk.recorder.note_close(code, now())
+
+    def stay_open(self, stay: Stay) -> None:
+        """Say nothing until the window lets go; pings are answered. Raises BadReply."""
+        speaker, channel = self._speaker, self._channel
+        speaker.limit = 0
+        stay.wake_with(speaker.switch)
+        try:
+            while not stay.is_over:
+                data = channel.read() if channel.connection.is_tls else None
+                if data is None:
+                    channel.wait(Kind.BODY_TIMEOUT)
+                    data = channel.read()
+                if data is not None:
+                    self._hear(data)
+                if self._close_code is not None:
+                    raise BadReply(
+                        Kind.EOF_MID_BODY, f"closed with {self._close_code} while kept open"
+                    )
+        finally:
+            stay.wake_with(None)
 
     def close(self) -> None:
         """Shake hands for the end. Raises BadReply, AttemptFailed."""

@@ -24,6 +24,12 @@ class ExchangeRecorder(StepRecorder):
         self.events |= {MESSAGES_SENT: [], MESSAGES_RECEIVED: []}
         self._round_trips: list[int] = []
         self.note_round_trip = self._round_trips.extend
+        # Of connections that were kept open: end → when their closing handshake began.
+        self._stays: dict[int, int] = {}
+
+    def note_stay(self, end: int, closing: int) -> None:
+        """The connection that ended then said nothing between its messages and `closing`."""
+        self._stays[end] = closing
 
     def note_close(self, code: int, instant: int) -> None:
         """The server's close frame had this code; 1005: none, 1006: there was no close frame."""
@@ -50,17 +56,31 @@ class ExchangeRecorder(StepRecorder):
             self._at(second).time("message", part[:, 1] - part[:, 0])
 
     def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """The timings of ok attempts; response = lateness + the parts, row by row."""
+        """The timings of ok attempts; response = lateness + the parts, row by row.
+
+        The time that a connection was only kept open is in none of them.
+        """
         us = rows[:, : _END + 1] // 1000
         is_tls, talked = rows[:, _SECURED] > 0, rows[:, _EXCHANGED] > rows[:, _OPENED]
         ready = np.where(is_tls, us[:, _SECURED], us[:, _CONNECTED])
+        closing = self._closing_us(rows, us)
+        kept = closing - us[:, _EXCHANGED]
         return {
-            "response": us[:, _END] - us[:, _INTENDED],
-            "service": us[:, _END] - us[:, _START],
+            "response": us[:, _END] - us[:, _INTENDED] - kept,
+            "service": us[:, _END] - us[:, _START] - kept,
             "lateness": us[:, _START] - us[:, _INTENDED],
             "connect": us[:, _CONNECTED] - us[:, _START],
             "tls": (us[:, _SECURED] - us[:, _CONNECTED])[is_tls],
             "handshake": us[:, _OPENED] - ready,
             "exchange": (us[:, _EXCHANGED] - us[:, _OPENED])[talked],
-            "close": us[:, _END] - us[:, _EXCHANGED],
+            "close": us[:, _END] - closing,
         }
+
+    def _closing_us(self, rows: np.ndarray, us: np.ndarray) -> np.ndarray:
+        """When each closing handshake began: at once after the messages, or when it was let go."""
+        if not self._stays:
+            return us[:, _EXCHANGED]
+        ends, exchanged = rows[:, _END].tolist(), rows[:, _EXCHANGED].tolist()
+        take = self._stays.pop
+        closing = [take(end, done) for end, done in zip(ends, exchanged, strict=True)]
+        return np.array(closing, dtype=np.int64) // 1000

@@ -15,6 +15,7 @@ from workers.injector.recorder import Failure
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.conversation import Conversation
 from workers.injector.websocket.recorder import ABNORMAL
+from workers.injector.websocket.stay import Stay
 from workers.injector.websocket.talk import Talk
 from workers.injector.websocket.upgrade import UpgradeRejected, accept_of, make_key
 
@@ -30,13 +31,14 @@ class Speaker(Worker):
     Every wait has its own `limit`, so an attempt as a whole has none.
     """
 
-    __slots__ = ("_channel", "_is_open", "note_opened")
+    __slots__ = ("_channel", "_is_open", "note_opened", "stay")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=False)
         self._channel: Channel | None = None
         self._is_open = False
         self.note_opened: Callable[[], None] | None = None
+        self.stay: Stay | None = None
 
     def attempt(self, request: Talk, intended: int, start: int) -> float | None:
         """Make one attempt and record it; after a failure, the seconds to wait before the next."""
@@ -56,8 +58,15 @@ class Speaker(Worker):
             if request.exchange.messages:
                 conversation.run(start)
                 exchanged = now()
+            closing = exchanged
+            if self.stay is not None:
+                conversation.stay_open(self.stay)
+                closing = now()
             conversation.close()
-            self._record(request, channel, (intended, start, opened, exchanged, now()))
+            end = now()
+            if closing > exchanged:
+                request.recorder.note_stay(end, closing)
+            self._record(request, channel, (intended, start, opened, exchanged, end))
             self._part(connection)
             return None
         except Exception as error:

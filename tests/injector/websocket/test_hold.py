@@ -1,0 +1,170 @@
+"""What a window does with open WebSockets: keeps them, and then shakes hands for the end."""
+
+import threading
+import time
+
+import gevent
+import pytest
+from wsproto.events import CloseConnection
+
+from campaigns.domain.outcomes import Kind
+from tests.injector.servers import make_order, scripted
+from tests.injector.websocket.peers import after_opening, echo, head, measure, read_key
+from tests.injector.websocket.test_exchange import assert_all_ok, assert_parts_add_up
+from workers.injector.engine import Engine
+from workers.injector.local_run import run_here
+from workers.injector.order import Order
+from workers.injector.websocket.frames import CLOSE, PING, PONG, close_payload, encode_frame
+
+
+def window(requests, hold="keep_until_all", low=2, high=4, **given):
+    marks = {"model": "window", "low": low, "high": high, "requests": requests}
+    return marks | {"hold": hold} | given
+
+
+class Counting:
+    """A proper server that notes how many connections are open at once, and when each is closed."""
+
+    def __init__(self):
+        self.heard = []
+        self.most_open = self.n_open = 0
+        self.when_closing_began = []
+        self._lock = threading.Lock()
+
+    def __call__(self, sock, server):
+        key = read_key(sock, server)
+        with self._lock:
+            self.n_open += 1
+            self.most_open = max(self.most_open, self.n_open)
+        sock.sendall(head(key))
+        frame = sock.recv(65536)
+        self.when_closing_began.append((time.monotonic(), self.n_open))
+        if frame[:1] == b"\x88":
+            sock.sendall(encode_frame(CLOSE, close_payload(1000)))
+        with self._lock:
+            self.n_open -= 1
+
+
+def test_all_stay_open_until_the_last_one_is_open_and_then_shake_hands_for_the_end():
+    """T30: hold_open keeps the sockets."""
+    server = Counting()
+    with scripted(server) as peer:
+        total = measure(peer.port, window(20), {"close_timeout_s": 2}).total
+    assert_all_ok(total, 20)
+    assert server.most_open == 20
+    assert server.when_closing_began[0][1] == 20
+    assert total.count("close_code_1000") == 20
+    assert total.count("window_throttled") >= 2
+    assert_parts_add_up(total)
+
+
+def test_each_is_kept_for_the_time_that_the_plan_says():
+    heard = []
+    with scripted(echo(heard)) as peer:
+        began = time.monotonic()
+        result = measure(peer.port, window(6, "keep_s", hold_s=0.4), {"close_code": 1001})
+        took_s = time.monotonic() - began
+    assert_all_ok(result.total, 6)
+    assert 0.4 <= took_s < 2
+    assert result.duration_s >= 0.4
+    assert sum(isinstance(each, CloseConnection) for each in heard) == 6
+
+
+def test_the_time_for_which_it_is_kept_is_in_no_figure():
+    with scripted(echo()) as peer:
+        total = measure(peer.port, window(4, "keep_s", hold_s=0.5), {"messages": 2}).total
+    assert_all_ok(total, 4)
+    assert_parts_add_up(total)
+    for name in ("response", "service", "close", "exchange"):
+        assert total.timing(name).max_us < 400_000, name
+
+
+def test_messages_are_said_first_and_may_take_longer_than_the_time():
+    with scripted(echo()) as peer:
+        exchange = {"messages": 6, "rate_per_s": 20}
+        total = measure(peer.port, window(3, "keep_s", hold_s=0.05), exchange).total
+    assert_all_ok(total, 3)
+    assert total.count("messages_received") == 18
+
+
+def test_a_ping_is_answered_while_it_is_kept():
+    answers = []
+
+    def ping(sock):
+        sock.sendall(encode_frame(PING, b"there?"))
+        answers.append(sock.recv(65536))
+        sock.recv(65536)
+        sock.sendall(encode_frame(CLOSE, close_payload(1000)))
+
+    with scripted(after_opening(ping)) as peer:
+        total = measure(peer.port, window(1, "keep_s", hold_s=0.3), {}).total
+    assert_all_ok(total, 1)
+    assert answers[0][0] & 0x0F == PONG
+
+
+@pytest.mark.parametrize(
+    ("leave", "code"),
+    [
+        (lambda sock: sock.sendall(encode_frame(CLOSE, close_payload(1001))), 1001),
+        (lambda sock: None, 1006),
+    ],
+)
+def test_one_that_the_server_closes_meanwhile_has_failed(leave, code):
+    with scripted(after_opening(leave)) as peer:
+        total = measure(peer.port, window(2, "keep_s", hold_s=0.3), {}).total
+    assert total.errors == {Kind.EOF_MID_BODY: 2}
+    assert total.count(f"close_code_{code}") == 2
+
+
+def test_those_that_never_open_do_not_keep_the_others_waiting():
+    def every_other(sock, server):
+        if server.n_connections % 2:
+            return
+        echo()(sock, server)
+
+    with scripted(every_other) as peer:
+        total = measure(peer.port, window(10), {}).total
+    assert total.count("ok") + total.count("failed") == 10
+    assert total.count("ok") >= 3
+
+
+def test_it_does_the_same_over_tls(server_tls):
+    with scripted(echo(), server_tls) as peer:
+        total = measure(peer.port, window(6), {}, scheme="wss").total
+    assert_all_ok(total, 6)
+
+
+def test_the_warm_up_keeps_nothing_open():
+    with scripted(echo()) as peer:
+        load = window(3, "keep_s", hold_s=0.2)
+        total = measure(peer.port, load, {}, warm_up_s=1).total
+    assert total.count("ok") == 3
+    assert not total.errors
+
+
+def test_a_stop_lets_go_of_all_and_they_still_shake_hands():
+    with scripted(echo()) as peer:
+        order = make_order(peer.port, load=window(5, "keep_s", hold_s=60), scheme="ws", mode="new")
+        order["plan"] |= {"steps": [], "exchange": {"close_timeout_s": 1}}
+        seconds = []
+        engine = Engine(Order.from_json(order), _Into(seconds))
+        engine.prepare()
+        gevent.spawn_later(0.6, engine.stop, "user")
+        end = engine.run(time.monotonic_ns())
+    assert (end["outcome"], end["in_flight"]) == ("stopped", 0)
+    assert end["totals"]["ok"] == end["totals"]["started"] == 5
+
+
+def test_how_many_are_open_is_told_every_second():
+    seconds = []
+    with scripted(echo()) as peer:
+        order = make_order(peer.port, load=window(8, "keep_s", hold_s=1.5), scheme="ws", mode="new")
+        order["plan"] |= {"steps": [], "exchange": {}}
+        run_here(order, seconds.append)
+    first = seconds[0]
+    assert (first.vitals["open_connections"], first.in_flight) == (8, 8)
+
+
+class _Into:
+    def __init__(self, seconds):
+        self.second = seconds.append
