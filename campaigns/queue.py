@@ -15,6 +15,9 @@ logger = logging.getLogger(__name__)
 INJECT = "workers.inject"
 PROBE = "workers.probe"
 KEEP_HOUSE = "workers.keep_house"
+# Somebody waits in front of a page meanwhile: without Redis all of it takes less than a second.
+# Workers, who have time, wait longer; see CELERY_BROKER_TRANSPORT_OPTIONS.
+PATIENCE = {"socket_connect_timeout": 0.4, "socket_timeout": 0.4, "max_retries": 0}
 
 
 def enqueue(task_name: str, args: list | None = None) -> None:
@@ -25,7 +28,8 @@ def enqueue(task_name: str, args: list | None = None) -> None:
 def send(task_name: str, args: list) -> bool:
     """Send now; whether the broker took it."""
     try:
-        current_app.send_task(task_name, args=args)
+        with current_app.connection_for_write(transport_options=PATIENCE) as connection:
+            current_app.send_task(task_name, args=args, connection=connection)
     except (OperationalError, OSError) as error:
         logger.warning("The broker did not take %s: %s", task_name, error)
         return False
