@@ -9,7 +9,7 @@ from django.db import connection
 
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.engine import count_by_state
-from campaigns.services import dispatch, endings
+from campaigns.services import dispatch, endings, probes
 from workers.database import AWAY, drop_connection, in_short, use_own_connection
 
 logger = logging.getLogger(__name__)
@@ -96,13 +96,14 @@ class Dispatcher:
             dispatch.expire_runs,
             dispatch.finish_campaigns,
             endings.summarise_late_runs,
+            probes.expire_probes,
         )
         for rule in rules:
             rule()
 
 
 class Bell(threading.Thread):
-    """Rings for waiting shards at once when asked, and again every 5 s while they wait.
+    """Rings for waiting shards at once when asked; for them and for probes again every 5 s.
 
     In a thread of its own: a broker that hangs must not keep the dispatcher from its ticks.
     """
@@ -128,6 +129,7 @@ class Bell(threading.Thread):
     def _ring(self) -> None:
         try:
             dispatch.ring_doorbells()
+            probes.ring_waiting_probes()
         except AWAY:
             drop_connection()
         except Exception:  # a bell that broke would leave every later run waiting

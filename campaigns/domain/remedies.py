@@ -45,6 +45,7 @@ REMEDIES: dict[Kind, str] = {
     "too large for it.",
     Kind.CLIENT_FD_EXHAUSTED: "Raise the limit of open files (ulimit -n) on the injector's host.",
     Kind.CLIENT_FILE_TABLE: "Raise fs.file-max on the injector's host.",
+    Kind.CLIENT_OTHER: "This went wrong on our side, not at the target; the reason stands below.",
     Kind.CLIENT_PORTS: "Wait a minute, or widen net.ipv4.ip_local_port_range on the injector's "
     "host.",
 }

@@ -14,6 +14,8 @@ class Probe(models.Model):
     request = models.JSONField()  # a step of a plan: method, path, headers, body
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     requested_at = models.DateTimeField(auto_now_add=True)
+    # When a worker began: it is the only one, for a target is never asked twice.
+    claimed_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     # {"status", "headers", "body_bytes", "snippet", "parts_us", "error", "peer", "tls": …}
     result = models.JSONField(null=True, blank=True)

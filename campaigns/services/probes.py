@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.conf import settings
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from campaigns import queue
@@ -10,7 +11,9 @@ from campaigns.domain import plan as domain_plan
 from campaigns.domain.errors import Refused
 from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, Probe
+from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.probes import GIVEN_UP_AFTER
 from campaigns.services.certificates import chain_facts
 from campaigns.services.client_keys import secret_of
 
@@ -19,6 +22,13 @@ PROTOCOL = 1
 TIMEOUTS = {"connect_s": 5, "tls_s": 5, "total_s": 15}
 MAX_SNIPPET = 4000
 MAX_HEADERS = 200
+# A doorbell that nobody heard in this time is rung again.
+HEARD_WITHIN_S = 4
+_DIED = "The worker that had this request ended without an answer. Try again."
+_UNHEARD = (
+    f"No worker took this request up within {GIVEN_UP_AFTER.seconds} s. Start one with "
+    "celery -A benchsite worker -Q general and try again."
+)
 
 
 def request_probe(*, by: Actor, endpoint: Endpoint, request: dict[str, Any]) -> Probe:
@@ -49,11 +59,42 @@ def order_of(probe: Probe) -> dict[str, Any]:
     }
 
 
-def finish_probe(*, probe_id: int, result: dict[str, Any]) -> None:
+def claim_probe(*, probe_id: int) -> Probe | None:
+    """The probe for the one worker that does it; None for each later message about it."""
+    waiting = Probe.objects.filter(pk=probe_id, finished_at=None, claimed_at=None)
+    if not waiting.update(claimed_at=Now()):
+        return None
+    return Probe.objects.select_related("endpoint").get(pk=probe_id)
+
+
+def ring_waiting_probes() -> int:
+    """Call a worker again for each probe whose message was lost; how many calls were taken."""
+    unheard = Probe.objects.filter(
+        finished_at=None, claimed_at=None, requested_at__lt=db_now(-HEARD_WITHIN_S)
+    )
+    pks = unheard.order_by("pk").values_list("pk", flat=True)
+    return sum(queue.send(queue.PROBE, [pk]) for pk in pks)
+
+
+def expire_probes() -> int:
+    """Answer the probes that no worker will answer any more, saying why; how many there were."""
+    old = Probe.objects.filter(
+        finished_at=None, requested_at__lt=db_now(-GIVEN_UP_AFTER.total_seconds())
+    )
+    n_expired = 0
+    for pk, claimed_at in list(old.values_list("pk", "claimed_at")):
+        detail = _DIED if claimed_at else _UNHEARD
+        result = {"type": "probe", "error": "client_other", "detail": detail}
+        n_expired += finish_probe(probe_id=pk, result=result)
+    return n_expired
+
+
+def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
     """Keeps what the injector answered. A second answer to the same probe changes nothing."""
-    Probe.objects.filter(pk=probe_id, finished_at=None).update(
+    n_kept = Probe.objects.filter(pk=probe_id, finished_at=None).update(
         finished_at=timezone.now(), result=_kept(result)
     )
+    return bool(n_kept)
 
 
 def _clean_step(request: dict[str, Any]) -> dict[str, Any]:

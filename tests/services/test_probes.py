@@ -5,8 +5,16 @@ import pytest
 from campaigns import queue
 from campaigns.domain.errors import Forbidden, InvalidPlan, Refused
 from campaigns.models import Probe
+from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
-from campaigns.services.probes import finish_probe, order_of, request_probe
+from campaigns.services.probes import (
+    claim_probe,
+    expire_probes,
+    finish_probe,
+    order_of,
+    request_probe,
+    ring_waiting_probes,
+)
 from campaigns.services.targets import archive_target
 from tests.factories import make_endpoint, make_target
 
@@ -22,8 +30,20 @@ def endpoint(project):
 @pytest.fixture
 def sent(monkeypatch):
     rung = []
-    monkeypatch.setattr(queue, "send", lambda name, args: rung.append((name, args)))
+    monkeypatch.setattr(queue, "send", lambda name, args: rung.append((name, args)) or True)
     return rung
+
+
+@pytest.fixture
+def waiting(endpoint, as_bob):
+    """A probe that was asked for so many seconds ago."""
+
+    def ask(seconds_ago: float) -> Probe:
+        probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+        Probe.objects.filter(pk=probe.pk).update(requested_at=db_now(-seconds_ago))
+        return probe
+
+    return ask
 
 
 def test_a_request_is_stored_and_a_worker_is_called_after_the_commit(
@@ -85,3 +105,37 @@ def test_a_websocket_endpoint_is_not_tried_with_http(project, bob):
     endpoint = make_endpoint(make_target(project), "ws", 8003)
     with pytest.raises(Refused, match="WebSocket"):
         request_probe(by=Actor(user=bob), endpoint=endpoint, request={"path": "/"})
+
+
+def test_the_bell_is_rung_again_for_a_probe_that_nobody_heard_of(waiting, sent):
+    unheard = waiting(10)
+    waiting(1)
+    under_way, answered = waiting(10), waiting(10)
+    claim_probe(probe_id=under_way.pk)
+    finish_probe(probe_id=answered.pk, result={"status": 200})
+    assert ring_waiting_probes() == 1
+    assert sent == [("workers.probe", [unheard.pk])]
+
+
+def test_two_messages_about_a_probe_are_one_request_to_the_target(waiting):
+    probe = waiting(10)
+    assert claim_probe(probe_id=probe.pk) == probe
+    assert claim_probe(probe_id=probe.pk) is None
+
+
+def test_a_probe_that_no_worker_took_is_answered_with_how_to_start_one(waiting):
+    probe, young = waiting(130), waiting(100)
+    assert expire_probes() == 1
+    probe.refresh_from_db()
+    young.refresh_from_db()
+    assert "Start one with celery -A benchsite worker -Q general" in probe.result["detail"]
+    assert young.finished_at is None
+    assert expire_probes() == 0
+
+
+def test_a_probe_whose_worker_died_says_so(waiting):
+    probe = waiting(130)
+    claim_probe(probe_id=probe.pk)
+    expire_probes()
+    probe.refresh_from_db()
+    assert "ended without an answer" in probe.result["detail"]

@@ -4,8 +4,10 @@ import time
 import pytest
 from django.db import OperationalError, connection
 
-from campaigns.models import Run
+from campaigns.models import Probe, Run
+from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
+from tests.factories import make_endpoint, make_target
 from tests.services.engine import host, running, started
 from workers import dispatching
 from workers.dispatching import Dispatcher
@@ -124,3 +126,14 @@ def test_while_a_run_sends_a_tick_is_six_statements(project, django_assert_num_q
     dispatcher.tick()
     with django_assert_num_queries(6):
         dispatcher.tick()
+
+
+def test_it_rings_again_for_a_probe_whose_message_was_lost(project, monkeypatch):
+    rung = []
+    monkeypatch.setattr(dispatching, "RING_EVERY_S", 0.1)
+    monkeypatch.setattr(dispatch.queue, "send", lambda *message: rung.append(message) or True)
+    endpoint = make_endpoint(make_target(project))
+    probe = Probe.objects.create(endpoint=endpoint, request={"method": "GET", "path": "/"})
+    Probe.objects.filter(pk=probe.pk).update(requested_at=db_now(-10))
+    with Running():
+        assert soon(lambda: ("workers.probe", [probe.pk]) in rung)

@@ -10,8 +10,7 @@ from typing import Any
 from celery import shared_task
 from django.conf import settings
 
-from campaigns.models import Probe
-from campaigns.services.probes import finish_probe, order_of
+from campaigns.services.probes import claim_probe, finish_probe, order_of
 
 # The injector's own limits are shorter; this one is for an injector that hangs itself.
 LIMIT_S = 40
@@ -20,7 +19,7 @@ COMMAND = (sys.executable, "-m", "workers.injector")
 
 @shared_task(name="workers.probe")
 def probe(probe_id: int) -> None:
-    found = Probe.objects.select_related("endpoint").filter(pk=probe_id, finished_at=None).first()
+    found = claim_probe(probe_id=probe_id)
     if found is not None:
         finish_probe(probe_id=probe_id, result=ask_injector(order_of(found)))
 
