@@ -46,8 +46,11 @@ PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "handshake", "excha
 # lateness = own_delay + slot_wait: the injector's own fault, and waiting for a free connection
 # (only of those that waited). hub_lag is of the injector's event loop, not of attempts.
 LATENESS = ("lateness", "own_delay", "slot_wait")
+# Sums of parts, attempt by attempt, for those who count in them: from the connection being ready to
+# the last byte (HTTP), and TCP with TLS (where there is TLS).
+COMBINED = ("processing", "connect_tls")
 # `message`: the round trips of an exchange's messages, which lie within its attempt.
-TIMINGS = ("response", "service", *LATENESS, *PARTS, "message", "failed", "hub_lag")
+TIMINGS = ("response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "hub_lag")
 
 
 @dataclass(slots=True)

@@ -226,6 +226,7 @@ def durations_us(rows: np.ndarray) -> dict[str, np.ndarray]:
         "send": us[:, _SENT] - ready,
         "wait": us[:, _FIRST] - us[:, _SENT],
         "receive": us[:, _END] - us[:, _FIRST],
+        "processing": us[:, _END] - ready,
     }
 
 
@@ -240,4 +241,5 @@ def _connection_parts(rows: np.ndarray, us: np.ndarray) -> tuple[np.ndarray, dic
     return np.where(is_tls, us[:, _SECURED], ready), {
         "connect": new[:, _CONNECTED] - new[:, _START],
         "tls": tls[:, _SECURED] - tls[:, _CONNECTED],
+        "connect_tls": tls[:, _SECURED] - tls[:, _START],
     }

@@ -71,6 +71,7 @@ class ExchangeRecorder(StepRecorder):
             "lateness": us[:, _START] - us[:, _INTENDED],
             "connect": us[:, _CONNECTED] - us[:, _START],
             "tls": (us[:, _SECURED] - us[:, _CONNECTED])[is_tls],
+            "connect_tls": (us[:, _SECURED] - us[:, _START])[is_tls],
             "handshake": us[:, _OPENED] - ready,
             "exchange": (us[:, _EXCHANGED] - us[:, _OPENED])[talked],
             "close": us[:, _END] - closing,
