@@ -93,6 +93,7 @@ run_urls = [
     path("runs/<int:run>/stream/", streams.run_stream, name="run-stream"),
     path("runs/<int:run>/tables.csv", runs.run_csv, name="run-csv"),
     path("runs/<int:run>/seconds.csv", runs.run_seconds_csv, name="run-seconds-csv"),
+    path("runs/<int:run>/report.txt", runs.run_report_text, name="run-report-text"),
     path("compare/<int:baseline>/<int:candidate>/", comparisons.comparison, name="comparison"),
     path("compare/", comparisons.comparison_choose, name="comparison-choose"),
 ]

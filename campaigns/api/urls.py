@@ -6,6 +6,7 @@ from campaigns.api.campaigns import CampaignViewSet
 from campaigns.api.metrics import MetricList
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
 from campaigns.api.projects import ProjectViewSet
+from campaigns.api.reports import RunReportText
 from campaigns.api.runs import RunViewSet, SecondViewSet
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
@@ -51,6 +52,7 @@ urlpatterns = [
     path("runs/<int:pk>/seconds/", SecondViewSet.as_view(LIST), name="api-run-seconds"),
     path("runs/<int:pk>/tables/", RunTables.as_view(), name="api-run-tables"),
     path("runs/<int:pk>/tables.csv", RunTablesCsv.as_view(), name="api-run-csv"),
+    path("runs/<int:pk>/report.txt", RunReportText.as_view(), name="api-run-report-text"),
     path("metrics/", MetricList.as_view(), name="api-metric-list"),
     path("schema/", SchemaView.as_view(), name="api-schema"),
     path("docs/", DocsView.as_view(), name="api-docs"),

@@ -15,6 +15,7 @@ from campaigns.domain.results import Answer, RunReport, Sentence
 from campaigns.models import Campaign, Run, RunEvent, RunSummary, ShardSecond
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
+from campaigns.queries.tool_reports import tool_reports
 
 _T = TypeVar("_T")
 
@@ -51,6 +52,7 @@ class _Slot(Generic[_T]):
 _ANSWERS: Memory[Answer] = Memory(16)
 _SENTENCES: Memory[Sentence] = Memory(500)
 _REPORTS: Memory[RunReport] = Memory(32)
+_TOOL_REPORTS: Memory[list[tuple[str, str]]] = Memory(32)
 
 
 def answer_of(campaign: Campaign) -> Answer:
@@ -64,6 +66,10 @@ def sentence_of(campaign: Campaign) -> Sentence:
 
 def report_of(run: Run) -> RunReport:
     return _REPORTS.get(_run_key(run), lambda: run_report(run))
+
+
+def tool_reports_of(run: Run) -> list[tuple[str, str]]:
+    return _TOOL_REPORTS.get(_run_key(run), lambda: tool_reports(run))
 
 
 def _campaign_key(campaign: Campaign) -> tuple:

@@ -20,7 +20,7 @@ from campaigns.queries.series import latest_summary, run_points, run_seconds
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
+class Measured:
     """All that was seen of a run, wherever it was read."""
 
     total: Total
@@ -33,7 +33,7 @@ class _Measured:
 
 def run_report(run: Run) -> RunReport:
     """What the run page says and shows."""
-    seen = _measured(run)
+    seen = measured_of(run)
     figures = figures_of(seen.total, seen.duration_s)
     plan = Plan.from_json(run.snapshot["plan"])
     state = _state(run, plan, figures)
@@ -69,11 +69,11 @@ def _state(run: Run, plan: Plan, figures: Figures) -> RunState:
     )
 
 
-def _measured(run: Run) -> _Measured:
+def measured_of(run: Run) -> Measured:
     summary = latest_summary(run)
     if summary is None:
         return _measured_so_far(run)
-    return _Measured(
+    return Measured(
         Total.from_json(summary.total),
         [Total.from_json(each) for each in summary.steps],
         summary.series,
@@ -83,7 +83,7 @@ def _measured(run: Run) -> _Measured:
     )
 
 
-def _measured_so_far(run: Run) -> _Measured:
+def _measured_so_far(run: Run) -> Measured:
     """Merged from the seconds that are complete; whole seconds count as the duration."""
     series = run_points(run)
     last = series[-1]["second"] if series else -1
@@ -107,4 +107,4 @@ def _measured_so_far(run: Run) -> _Measured:
     ]
     duration_s = float(max(0, last + 1))
     verdicts = judge.verdicts(total, duration_s) if series else []
-    return _Measured(total, steps, series, vitals, duration_s, verdicts)
+    return Measured(total, steps, series, vitals, duration_s, verdicts)

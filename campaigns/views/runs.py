@@ -2,17 +2,20 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from campaigns.domain.tool_reports import STYLE_WORDS
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables
-from campaigns.live.memory import report_of
+from campaigns.exports.tool_report import text_response
+from campaigns.live.memory import report_of, tool_reports_of
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.series import run_points
+from campaigns.queries.tool_reports import tool_report
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.run_page import run_context
@@ -26,10 +29,17 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     context = {
         **run_context(found),
         "stream_url": reverse("run-stream", args=[found.pk]),
+        "tool_reports": _tool_reports(found),
         "project": found.campaign.project,
         "may": rights_in(found.campaign.project, actor),
     }
     return render(request, "runs/detail.html", context)
+
+
+def _tool_reports(run: Run) -> list[tuple[str, str, str]]:
+    """(style, its words, the text); none before the run has ended."""
+    found = tool_reports_of(run) if run.is_done else []
+    return [(style, STYLE_WORDS[style], text) for style, text in found]
 
 
 def find_run(actor: Actor, pk: int) -> Run:
@@ -62,3 +72,14 @@ def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
     response = HttpResponse(csv_of_seconds(run_points(found)), content_type="text/csv")
     response["Content-Disposition"] = f'attachment; filename="run-{found.label}-seconds.csv"'
     return response
+
+
+@login_required
+@require_GET
+def run_report_text(request: HttpRequest, run: int) -> HttpResponse:
+    found = find_run(actor_of(request), run)
+    style = request.GET.get("style", "")
+    text = tool_report(found, style)
+    if text is None:
+        raise Http404
+    return text_response(found, style, text)

@@ -11,11 +11,11 @@ from campaigns.domain.metrics import METRICS
 from campaigns.domain.plan import Plan
 from campaigns.domain.series import VITALS
 from campaigns.domain.snapshot import Second, Timing
+from campaigns.domain.tool_reports import REPORTS
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_cli import run
 from workers.injector import cli
 from workers.injector.hlog import hlog_lines
-from workers.injector.report import REPORTS
 from workers.injector.summary import Result
 
 CLOSED = {"model": "closed", "connections": 2, "requests": 1000}
@@ -32,6 +32,8 @@ def second(number, times_us, *, failed=(), statuses=None):
         "send": Timing.of([100] * n),
         "wait": Timing.of([value - 3300 for value in times_us]),
         "receive": Timing.of([200] * n),
+        "processing": Timing.of([value - 3000 for value in times_us]),
+        "connect_tls": Timing.of([3000] * n),
         "failed": Timing.of(failed),
     }
     counters = {
@@ -59,7 +61,8 @@ def result_of(*seconds, load=CLOSED, duration_s=None, mode="new"):
 
 
 def report(style, *seconds, **given):
-    return REPORTS[style](*result_of(*seconds, **given))
+    order, result = result_of(*seconds, **given)
+    return REPORTS[style](result.measurement(order))
 
 
 def line(text, beginning):
@@ -80,8 +83,9 @@ def test_ab_has_its_lines_with_disjoint_failures():
 
 def test_ab_rows_add_up_where_they_can():
     text = report("ab", second(0, [10_000] * 100))
-    assert line(text, "Connect TCP").split()[2:] == ["1.000", "1.000", "0.000", "1.000", "1.000"]
-    assert line(text, "Processing").split()[1:] == ["–", "7.000", "–", "–", "–"]
+    assert line(text, "   TCP").split()[1:] == ["1.000", "1.000", "0.000", "1.000", "1.000"]
+    assert line(text, "Connect:").split()[2] == "3.000", "ab's holds the TLS handshake"
+    assert line(text, "Processing").split()[1:] == ["7.000", "7.000", "0.000", "7.000", "7.000"]
     assert line(text, "Total:").split()[2] == "10.000"
 
 
@@ -168,7 +172,7 @@ def test_every_report_says_what_was_asked_and_reached_and_whether_to_believe_it(
 )
 def test_nothing_or_next_to_nothing_is_a_dash_and_no_crash(style, seconds):
     order, result = result_of(*seconds, duration_s=0.0)
-    text = REPORTS[style](order, result) + json.dumps(result.to_json(), allow_nan=False)
+    text = REPORTS[style](result.measurement(order)) + json.dumps(result.to_json(), allow_nan=False)
     assert not re.search(r"\b(nan|inf|None)\b", text)
 
 
@@ -232,8 +236,8 @@ def test_a_websocket_s_run_has_its_reports_too(style):
     order, result = result_of(second(0, [10_000] * 100))
     order["plan"] = {"exchange": {"path": "/talk"}, "load": CLOSED, "connection_mode": "new"}
     result.plan = Plan.from_json(order["plan"])
-    for name in ("send", "wait", "receive"):
+    for name in ("send", "wait", "receive", "processing"):
         del result.seconds[0].timings[name]
-    text = REPORTS[style](order, result)
+    text = REPORTS[style](result.measurement(order))
     assert "Processing" not in text
     assert style != "ab" or line(text, "Document Path").split()[-1] == "/talk"

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.models import Run
@@ -153,3 +154,22 @@ def test_fifty_steps_have_a_row_each(editor, project):
         store_second(run, make_second(0, [10_000], step=step))
     page = page_of(editor, measure(run, 12_000))
     assert page.count("step 49") >= 2
+
+
+def report_url(run, style=""):
+    return reverse("run-report-text", args=[run.pk]) + (f"?style={style}" if style else "")
+
+
+def test_a_finished_run_has_its_report_in_the_style_of_other_tools(editor, run):
+    page = page_of(editor, measure(run, 12_000))
+    text = editor.get(report_url(run, "httperf")).content.decode()
+    assert "Connection length [replies/conn]" in text
+    assert escape(text.strip()) in page
+
+
+def test_a_report_of_a_style_that_is_none_is_not_found(editor, run):
+    assert editor.get(report_url(run, "siege")).status_code == 404
+
+
+def test_a_run_under_way_has_no_report_on_its_page(editor, run):
+    assert "In the style of" not in page_of(editor, under_way(run, 2))

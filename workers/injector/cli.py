@@ -13,6 +13,7 @@ from campaigns.domain.plan import METHODS, ConnectionMode, HttpVersion
 from campaigns.domain.snapshot import Second, Total
 from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.thresholds import parse_rule
+from campaigns.domain.tool_reports import REPORTS
 from workers.injector.cli_load import add_load_options, make_load
 from workers.injector.cli_session import add_session_options, read_secrets, session_of
 from workers.injector.cli_tls import add_tls_options, read_client_key, tls_fields
@@ -24,7 +25,6 @@ from workers.injector.cli_websocket import (
 from workers.injector.hlog import hlog_lines
 from workers.injector.local_run import run_here, run_processes
 from workers.injector.order import DEFAULT_PORTS, PROTOCOL, Refusal
-from workers.injector.report import REPORTS
 from workers.injector.summary import Result
 
 OK, BROKEN, REFUSED, INVALID = 0, 1, 2, 3
@@ -129,7 +129,7 @@ def _advice(error: Exception) -> str:
 def _report(options: argparse.Namespace, order: dict[str, Any], result: Result) -> str:
     if options.json:
         return json.dumps(result.to_json())
-    return REPORTS[options.report](order, result)
+    return REPORTS[options.report](result.measurement(order))
 
 
 def make_order(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """A run from the command line as one object: what `--json` prints and the reports draw."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.series import Point, points_of, vitals_of
 from campaigns.domain.snapshot import TIMINGS, Second, Timing, Total, total_of
 from campaigns.domain.thresholds import Verdict, judge_seconds
+from campaigns.domain.tool_reports import Measurement
 from campaigns.domain.validity import LIMITS, Limits, judge
 from workers.own_addresses import own_addresses
 
@@ -101,6 +103,30 @@ class Result:
         """How the plan's rules stand."""
         rows = sorted(self.seconds, key=lambda second: second.second)
         return judge_seconds(self.plan.thresholds, rows, self.duration_s)
+
+    def measurement(self, order: dict[str, Any]) -> Measurement:
+        """What the reports draw."""
+        endpoint, replies = order["endpoint"], Counter()
+        steps = [Total() for _ in self.plan.labels]
+        for second in self.seconds:
+            if second.second >= 0:
+                replies[second.second] += sum(second.statuses.values())
+                steps[second.step].add(second)
+        return Measurement(
+            plan=self.plan,
+            host=endpoint["host"],
+            port=endpoint["port"],
+            connection_mode=order["connection_mode"],
+            total=self.total,
+            duration_s=self.duration_s,
+            verdict=self.verdict,
+            steps=steps,
+            warm_up=self.warm_up,
+            replies=replies,
+            tls=[entry for end in self.ends for entry in end["tls"]],
+            cpu_us=self.cpu_us,
+            thresholds=self.thresholds,
+        )
 
     def _is_co_located(self) -> bool:
         hosts = hosts_of([peer for end in self.ends for peer in end["peers"]])

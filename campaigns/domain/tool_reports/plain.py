@@ -1,17 +1,22 @@
 """The report in our own words: what was sent, how fast it was answered, where the time went."""
 
-from typing import Any
-
 from campaigns.domain.outcomes import WORDS, Kind
-from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, shown
+from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.snapshot import LATENESS, PARTS, Timing, Total
-from workers.injector.report_words import DASH, closing_lines, load_lines, merged, ms, per_s
-from workers.injector.summary import Result
+from campaigns.domain.tool_reports.measurement import Measurement
+from campaigns.domain.tool_reports.words import (
+    closing_lines,
+    load_lines,
+    merged,
+    ms,
+    per_s,
+    quantile,
+)
 
 _COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
 
 
-def plain(order: dict[str, Any], result: Result) -> str:
+def plain(result: Measurement) -> str:
     """Response times are of ok requests; failed ones have their row, and one with both."""
     total, duration_s = result.total, result.duration_s
     n_ok, n_failed = total.count("ok"), total.count("failed")
@@ -50,18 +55,9 @@ def _timings(total: Total) -> list[tuple[str, Timing]]:
 
 def _row(name: str, timing: Timing) -> str:
     cells = [ms(timing.mean_us), ms(timing.min_us)]
-    cells += [_percentile(timing, q) for q in (P50, P90, P95, P99)]
+    cells += [quantile(timing, q) for q in (P50, P90, P95, P99)]
     text = "".join(f"{cell:>10}" for cell in [*cells, ms(timing.max_us)])
     return f"{name:<10}{timing.n:>10,d}{text}"
-
-
-def _percentile(timing: Timing, q: int) -> str:
-    """A dash where too few lie beyond it, ~ where few do."""
-    verdict = shown(timing.n, q)
-    if verdict is Shown.NO:
-        return DASH
-    mark = "~" if verdict is Shown.WEAK else ""
-    return mark + ms(timing.percentile_us(q))
 
 
 def _error_lines(total: Total) -> list[str]:

@@ -4,12 +4,11 @@ Names and order are httperf's. Where its definition hides something ours differs
 the line itself: lifetimes are of all connections, rates stand beside their whole-run value.
 """
 
-from typing import Any
-
 from campaigns.domain.outcomes import TIMEOUT_KINDS
 from campaigns.domain.plan import ConnectionMode
 from campaigns.domain.snapshot import Timing, Total
-from workers.injector.report_words import (
+from campaigns.domain.tool_reports.measurement import Measurement
+from campaigns.domain.tool_reports.words import (
     DASH,
     closing_lines,
     load_lines,
@@ -18,16 +17,15 @@ from workers.injector.report_words import (
     ms,
     per_s,
 )
-from workers.injector.summary import Result
 
 SAMPLE_S = 5
 
 
-def httperf(order: dict[str, Any], result: Result) -> str:
+def httperf(result: Measurement) -> str:
     total, duration_s = result.total, result.duration_s
     groups = [
         _total(total, duration_s),
-        _connections(order, result),
+        _connections(result),
         _requests(total, duration_s),
         _replies(result),
         _miscellaneous(result),
@@ -56,7 +54,7 @@ def _total(total: Total, duration_s: float) -> list[str]:
     ]
 
 
-def _connections(order: dict[str, Any], result: Result) -> list[str]:
+def _connections(result: Measurement) -> list[str]:
     total, duration_s = result.total, result.duration_s
     opened = total.count("connections_opened")
     in_flight = mean_in_flight(result)
@@ -65,16 +63,17 @@ def _connections(order: dict[str, Any], result: Result) -> list[str]:
     return [
         f"Connection rate: {per_s(opened, duration_s)} conn/s ({_per(duration_s, opened)} ms/conn, "
         f"{mean} in flight on average)",
-        _lifetimes(order, total),
+        _lifetimes(result),
         f"Connection time [ms]: connect {ms(_connect_us(total), 1)} "
         f"(TCP {ms(total.timing('connect').mean_us)} + TLS {ms(total.timing('tls').mean_us)})",
         f"Connection length [replies/conn]: {length}",
     ]
 
 
-def _lifetimes(order: dict[str, Any], total: Total) -> str:
+def _lifetimes(result: Measurement) -> str:
     """httperf takes only those with a reply; here the failed ones count too."""
-    if order["connection_mode"] == ConnectionMode.KEEP_ALIVE:
+    total = result.total
+    if result.connection_mode == ConnectionMode.KEEP_ALIVE:
         return "Connection time [ms]: not measured, connections are kept for many requests"
     lives = merged(total.timing("service"), total.timing("failed"))
     return (
@@ -99,7 +98,7 @@ def _requests(total: Total, duration_s: float) -> list[str]:
     ]
 
 
-def _replies(result: Result) -> list[str]:
+def _replies(result: Measurement) -> list[str]:
     total = result.total
     classes = [
         sum(count for status, count in total.statuses.items() if status[0] == digit)
@@ -122,17 +121,17 @@ def _response_us(total: Total) -> float | None:
     return None if send is None or wait is None else send + wait
 
 
-def rate_samples(result: Result) -> list[float]:
+def rate_samples(result: Measurement) -> list[float]:
     """Replies/s of every whole five seconds; what is left at the end is no sample."""
     per_sample = [0] * int(result.duration_s // SAMPLE_S)
-    for second in result.seconds:
-        index = second.second // SAMPLE_S
+    for second, replies in result.replies.items():
+        index = second // SAMPLE_S
         if 0 <= index < len(per_sample):
-            per_sample[index] += sum(second.statuses.values())
+            per_sample[index] += replies
     return [count / SAMPLE_S for count in per_sample]
 
 
-def _reply_rate(result: Result) -> str:
+def _reply_rate(result: Measurement) -> str:
     samples = rate_samples(result)
     whole = per_s(_replies_of(result.total), result.duration_s)
     timing = Timing.of([round(each * 1e6) for each in samples])
@@ -146,14 +145,16 @@ def _reply_rate(result: Result) -> str:
     )
 
 
-def _miscellaneous(result: Result) -> list[str]:
+def _miscellaneous(result: Measurement) -> list[str]:
     total, duration_s = result.total, result.duration_s
     size = total.count("bytes_sent") + total.count("bytes_received")
-    share = f"{result.cpu_us / 1e4 / duration_s:.1f}" if duration_s else DASH
+    cpu_us = result.cpu_us
+    seconds = DASH if cpu_us is None else f"{cpu_us / 1e6:.2f}"
+    share = DASH if cpu_us is None or not duration_s else f"{cpu_us / 1e4 / duration_s:.1f}"
     speed = f"{size / 1024 / duration_s:.1f}" if duration_s else DASH
     bits = f"{size * 8e-6 / duration_s:.3f}" if duration_s else DASH
     return [
-        f"CPU time [s]: user + system {result.cpu_us / 1e6:.2f} ({share} % of one core)",
+        f"CPU time [s]: user + system {seconds} ({share} % of one core)",
         f"Net I/O: {speed} KiB/s ({bits}*10^6 bps), without TLS and TCP",
     ]
 

@@ -1,15 +1,22 @@
 """The report with ab's lines and its percentile table.
 
 Percentiles are nearest rank of ok requests (ab prints one rank too high, failed ones included).
-ab's Connect holds the TLS handshake; here TCP and TLS are apart.
+ab's Connect holds the TLS handshake; here TCP and TLS stand below it.
 """
 
-from typing import Any
+from collections import Counter
 
 from campaigns.domain.outcomes import Kind
 from campaigns.domain.snapshot import Timing, Total
-from workers.injector.report_words import DASH, closing_lines, is_closed, load_lines, ms, per_s
-from workers.injector.summary import Result
+from campaigns.domain.tool_reports.measurement import Measurement
+from campaigns.domain.tool_reports.words import (
+    DASH,
+    closing_lines,
+    is_closed,
+    load_lines,
+    ms,
+    per_s,
+)
 
 _RANKS = (50, 66, 75, 80, 90, 95, 98, 99)
 _CONNECT = ("connect", "tls", "dns", "address")
@@ -18,11 +25,11 @@ _RECEIVE = {Kind.RESET, Kind.EOF_BEFORE_REPLY, Kind.EOF_MID_BODY}
 _LITTLE = 0.05
 
 
-def ab(order: dict[str, Any], result: Result) -> str:
+def ab(result: Measurement) -> str:
     total, duration_s = result.total, result.duration_s
     done = total.count("ok") + total.count("failed")
     lines = [
-        *_server_lines(order, result),
+        *_server_lines(result),
         "",
         *load_lines(result),
         f"Concurrency Level:      {_concurrency(result) or DASH}",
@@ -40,23 +47,28 @@ def ab(order: dict[str, Any], result: Result) -> str:
     return "\n".join([*lines, *closing_lines(result)])
 
 
-def _concurrency(result: Result) -> int | None:
+def _concurrency(result: Measurement) -> int | None:
     return (result.plan.load.connections or 1) if is_closed(result) else None
 
 
-def _server_lines(order: dict[str, Any], result: Result) -> list[str]:
-    endpoint = order["endpoint"]
+def _server_lines(result: Measurement) -> list[str]:
     request = result.plan.exchange or result.plan.steps[0]
     lines = [
-        f"Server Hostname:        {endpoint['host']}",
-        f"Server Port:            {endpoint['port']}",
+        f"Server Hostname:        {result.host}",
+        f"Server Port:            {result.port}",
     ]
-    for end in result.ends:
-        for tls in end["tls"]:
-            resumed = ", resumed" if tls["resumed"] else ""
-            name = f"{tls['version']},{tls['cipher']},{tls['bits']}"
-            lines.append(f"SSL/TLS Protocol:       {name} ({tls['count']} handshakes{resumed})")
+    for (name, resumed), count in _handshakes(result).items():
+        lines.append(f"SSL/TLS Protocol:       {name} ({count} handshakes{resumed})")
     return [*lines, f"Document Path:          {request.path}"]
+
+
+def _handshakes(result: Measurement) -> Counter[tuple[str, str]]:
+    """How many of each kind, over all injectors; ab tells of its first connection only."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for tls in result.tls:
+        name = f"{tls['version']},{tls['cipher']},{tls['bits']}"
+        counts[name, ", resumed" if tls["resumed"] else ""] += tls["count"]
+    return counts
 
 
 def _failure_lines(total: Total) -> list[str]:
@@ -71,11 +83,12 @@ def _failure_lines(total: Total) -> list[str]:
         other = failed - connect - receive - status
         classes = f"Connect: {connect}, Receive: {receive}, Status: {status}, Other: {other}"
         lines.append(f"   ({classes})")
+    lines.append(f"Write errors:           {errors.get(Kind.WRITE_ERROR, 0)}")
     non_2xx = sum(count for code, count in total.statuses.items() if code[0] != "2")
     return [*lines, *([f"Non-2xx responses:      {non_2xx}"] if non_2xx else [])]
 
 
-def _time_per_request(result: Result, done: int) -> list[str]:
+def _time_per_request(result: Measurement, done: int) -> list[str]:
     """Both are computed, not measured: concurrency · time / requests, and time / requests."""
     if not done or not result.duration_s:
         return []
@@ -98,14 +111,18 @@ def _transfer_rate(total: Total, duration_s: float) -> str:
 def _time_lines(total: Total) -> list[str]:
     service = total.timing("service")
     heads = "".join(f"{head:>9}" for head in ("min", "mean", "[+/-sd]", "median", "max"))
+    rows = [
+        ("Connect", total.timing("connect_tls" if total.timing("tls").n else "connect")),
+        *([("   TCP", total.timing("connect"))] if total.timing("tls").n else []),
+        ("   TLS", total.timing("tls")),
+        ("Opening", total.timing("handshake")),
+        ("Processing", total.timing("processing")),
+        ("Waiting", total.timing("wait")),
+        ("Total", service),
+    ]
     lines = ["Connection Times (ms)", f"{'':<14}{heads}"]
-    for title, name in (("Connect TCP", "connect"), ("Connect TLS", "tls")):
-        lines += [_row(title, total.timing(name))] if total.timing(name).n else []
-    if service.n:
-        lines += [_processing_row(total)] if total.timing("wait").n else []
-        lines += [_row("Waiting", total.timing("wait"))] if total.timing("wait").n else []
-        lines += [_row("Total", service), "", *_percentile_lines(service)]
-    return lines
+    lines += [_row(title, timing) for title, timing in rows if timing.n]
+    return [*lines, "", *_percentile_lines(service)] if service.n else lines
 
 
 def _row(title: str, timing: Timing) -> str:
@@ -113,14 +130,6 @@ def _row(title: str, timing: Timing) -> str:
         timing.min_us, timing.mean_us, timing.sd_us, timing.percentile_us(50_000), timing.max_us
     )  # fmt: skip
     return f"{title + ':':<14}" + "".join(f"{ms(us):>9}" for us in figures)
-
-
-def _processing_row(total: Total) -> str:
-    """From the first byte written to the last one read: three parts, of which only means add up."""
-    parts = [total.timing(name) for name in ("send", "wait", "receive")]
-    mean_us = sum(each.sum_us for each in parts) / total.timing("service").n
-    cells = (DASH, ms(mean_us), DASH, DASH, DASH)
-    return f"{'Processing:':<14}" + "".join(f"{cell:>9}" for cell in cells)
 
 
 def _percentile_lines(service: Timing) -> list[str]:

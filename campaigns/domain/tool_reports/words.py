@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from campaigns.domain.percentiles import Shown, shown
 from campaigns.domain.plan import Model
 from campaigns.domain.snapshot import Timing
-from workers.injector.summary import Result
+from campaigns.domain.tool_reports.measurement import Measurement
 
 DASH = "–"
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
@@ -18,7 +19,16 @@ def ms(us: float | None, decimals: int = 3) -> str:
     return DASH if us is None else f"{us / 1000:.{decimals}f}"
 
 
-def mean_in_flight(result: Result) -> float | None:
+def quantile(timing: Timing, per_100k: int, decimals: int = 3) -> str:
+    """A dash where too few lie beyond it, ~ where few do."""
+    verdict = shown(timing.n, per_100k)
+    if verdict is Shown.NO:
+        return DASH
+    mark = "~" if verdict is Shown.WEAK else ""
+    return mark + ms(timing.percentile_us(per_100k), decimals)
+
+
+def mean_in_flight(result: Measurement) -> float | None:
     """Over time, exactly: the time spent in attempts for each second of the run."""
     total, duration_s = result.total, result.duration_s
     if not duration_s:
@@ -26,11 +36,11 @@ def mean_in_flight(result: Result) -> float | None:
     return (total.timing("service").sum_us + total.timing("failed").sum_us) / 1e6 / duration_s
 
 
-def is_closed(result: Result) -> bool:
+def is_closed(result: Measurement) -> bool:
     return result.plan.load.model in _CLOSED
 
 
-def load_lines(result: Result) -> list[str]:
+def load_lines(result: Measurement) -> list[str]:
     """What was asked for beside what was reached: two tools differ here before they differ."""
     load, total, duration_s = result.plan.load, result.total, result.duration_s
     in_flight = mean_in_flight(result)
@@ -53,7 +63,7 @@ def _asked_rate(load: Any) -> str:
     return f"{load.rate_per_s:,.1f} requests/s" if load.rate_per_s else "its own schedule"
 
 
-def warm_up_lines(result: Result) -> list[str]:
+def warm_up_lines(result: Measurement) -> list[str]:
     warm_up = result.warm_up
     n_ended = warm_up.count("ok") + warm_up.count("failed")
     if not n_ended:
@@ -62,14 +72,14 @@ def warm_up_lines(result: Result) -> list[str]:
     return [f"Warm-up, in no figure: {n_ended:,} requests, longest {longest} ms."]
 
 
-def closing_lines(result: Result) -> list[str]:
+def closing_lines(result: Measurement) -> list[str]:
     """The rules and the verdict, at the end of every report."""
     validity, reasons = result.verdict
     lines = ["", *warm_up_lines(result), *_threshold_lines(result)]
     return [*lines, f"Validity: {validity}", *(f"  {reason['text']}" for reason in reasons)]
 
 
-def _threshold_lines(result: Result) -> list[str]:
+def _threshold_lines(result: Measurement) -> list[str]:
     lines = ["Thresholds:"] if result.thresholds else []
     for each in result.thresholds:
         measured = "nothing measured" if each.measured is None else f"{each.measured:.4g}"

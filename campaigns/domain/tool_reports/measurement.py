@@ -1,0 +1,31 @@
+"""What a report is made of, whether a person measured at the terminal or a campaign did."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from campaigns.domain.plan import Plan
+from campaigns.domain.snapshot import Total
+from campaigns.domain.thresholds import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One run. `steps` has a total for each of the plan's steps, `total` is of all of them; the
+    warm-up is apart. `replies` counts the replies of each measured second. `tls` are the entries
+    of the injectors' end lines, `cpu_us` their CPU time (None where not all said it). `verdict`
+    is the validity, or what is said in its place, with its reasons."""
+
+    plan: Plan
+    host: str
+    port: int
+    connection_mode: str
+    total: Total
+    duration_s: float
+    verdict: tuple[str, Sequence[Mapping[str, Any]]]
+    steps: Sequence[Total] = ()
+    warm_up: Total = field(default_factory=Total)
+    replies: Mapping[int, int] = field(default_factory=dict)
+    tls: Sequence[Mapping[str, Any]] = ()
+    cpu_us: int | None = None
+    thresholds: Sequence[Verdict] = ()

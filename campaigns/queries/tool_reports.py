@@ -1,0 +1,66 @@
+"""One run as text in the style of ab, httperf, JMeter or wsperf: what the command line prints."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from campaigns.domain.plan import Plan
+from campaigns.domain.snapshot import Second, Timing, total_of
+from campaigns.domain.tool_reports import REPORTS, Measurement, styles_for
+from campaigns.models import Run
+from campaigns.queries.reports import Measured, measured_of
+
+_NOT_JUDGED = "not judged before the run has ended"
+
+
+def tool_report(run: Run, style: str = "") -> str | None:
+    """The text; without a style in the one that fits best, None where there is no such style."""
+    measurement = measurement_of(run)
+    report = REPORTS.get(style or styles_for(measurement)[0])
+    return report and f"{report(measurement)}\n"
+
+
+def tool_reports(run: Run) -> list[tuple[str, str]]:
+    """(style, text) in every style that fits the run, the most fitting first."""
+    measurement = measurement_of(run)
+    return [(style, REPORTS[style](measurement)) for style in styles_for(measurement)]
+
+
+def measurement_of(run: Run) -> Measurement:
+    seen, endpoint = measured_of(run), run.snapshot["endpoint"]
+    ends = list(run.shards.values_list("end", flat=True))
+    return Measurement(
+        plan=Plan.from_json(run.snapshot["plan"]),
+        host=endpoint["host"],
+        port=endpoint["port"],
+        connection_mode=run.snapshot["connection_mode"],
+        total=seen.total,
+        duration_s=seen.duration_s,
+        verdict=(run.validity or _NOT_JUDGED, run.validity_reasons),
+        steps=seen.steps,
+        warm_up=total_of(_warm_up(run)),
+        replies=_replies(run, seen),
+        tls=[entry for end in ends for entry in (end or {}).get("tls", [])],
+        cpu_us=_cpu_us(ends),
+        thresholds=seen.thresholds,
+    )
+
+
+def _warm_up(run: Run) -> Iterator[Second]:
+    """Its seconds with their response times only: reports say no more of it."""
+    for row in run.seconds.filter(second__lt=0):
+        response = Timing.from_json(row.timings.get("response"))
+        yield Second(row.second, row.step, row.counters, timings={"response": response})
+
+
+def _replies(run: Run, seen: Measured) -> Counter[int]:
+    last = seen.series[-1]["second"] if seen.series else -1
+    rows = run.seconds.filter(second__gte=0, second__lte=last)
+    replies: Counter[int] = Counter()
+    for second, statuses in rows.values_list("second", "statuses"):
+        replies[second] += sum(statuses.values())
+    return replies
+
+
+def _cpu_us(ends: list[dict | None]) -> int | None:
+    known = [end["cpu_us"] for end in ends if end and "cpu_us" in end]
+    return sum(known) if known and len(known) == len(ends) else None
