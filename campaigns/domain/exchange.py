@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from campaigns.domain.fields import Fields
-from campaigns.domain.steps import header_fault, path_fault, read_headers
+from campaigns.domain.steps import Step, header_fault, path_fault, read_headers
 
 MAX_MESSAGES = 10_000_000
 MAX_MESSAGE_BYTES = 1024 * 1024
@@ -51,6 +51,11 @@ class Exchange:
     verify: Verify = Verify.EXACT
     close_code: int = 1000
     close_timeout_s: float = 5.0
+
+    @property
+    def opening(self) -> Step:
+        """The request of the opening handshake, as far as a plan says it."""
+        return Step("", "GET", self.path, self.headers)
 
     def to_json(self) -> dict:
         data = {name: getattr(self, name) for name in _NAMES}

@@ -174,6 +174,7 @@ class Plan:
         reader = Fields(data)
         exchange = read_optional_exchange(reader)
         steps = read_steps(reader) if exchange is None else ()
+        requests = steps if exchange is None else (exchange.opening,)
         load = read_load(reader.child("load"))
         plan = cls(
             steps=steps,
@@ -186,14 +187,14 @@ class Plan:
             thresholds=read_thresholds(reader),
             exchange=exchange,
             session=read_session(reader.child("session"), load, steps),
-            auth=read_auth(reader.child("auth"), steps),
-            variables=read_variables(reader.child("variables"), steps),
+            auth=read_auth(reader.child("auth"), requests),
+            variables=read_variables(reader.child("variables"), requests),
             http_version=reader.choice("http_version", HttpVersion, HttpVersion.HTTP_1_1),
         )
         reader.refuse_unknown(*cls.__dataclass_fields__)
         if exchange is not None:
             _check_exchange_load(reader.child("load"), load)
-        if load.model == Model.WINDOW and plan.variable_names:
+        if load.model == Model.WINDOW and exchange is None and plan.variable_names:
             reader.fail("variables", "A window opens connections; its requests are all the same.")
         if plan.http_version == HttpVersion.HTTP_1_0 and plan.session.pipeline_depth > 1:
             reader.fail("http_version", "HTTP/1.0 knows no pipelining; choose 1.1, or depth 1.")
@@ -240,8 +241,6 @@ def _check_exchange_load(reader: Fields, load: Load) -> None:
 def _refuse_beside_exchange(reader: Fields, plan: Plan) -> None:
     for name, standard in (
         ("session", PLAIN_SESSION),
-        ("auth", NO_AUTH),
-        ("variables", NO_VARIABLES),
         ("http_version", HttpVersion.HTTP_1_1),
     ):
         if getattr(plan, name) != standard:

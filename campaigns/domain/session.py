@@ -178,7 +178,7 @@ def read_auth(reader: Fields, steps: tuple[Step, ...]) -> Auth:
     if auth.kind != AuthKind.NONE and any(
         name.lower() == "authorization" for step in steps for name, _ in step.headers
     ):
-        reader.fail("kind", "A step has an Authorization header already; take one of them out.")
+        reader.fail("kind", "There is an Authorization header already; take one of them out.")
     for name in ("secret", "password", "token"):
         if name in reader.data:
             reader.fail(name, "A secret is no part of a plan; give it apart.")

@@ -94,9 +94,7 @@ def read_variables(reader: Fields, steps: tuple[Step, ...]) -> Variables:
     declared = declared_names(variables, steps)
     unknown = sorted({name for step in steps for name in names_used(step)} - declared)
     if declared and unknown:
-        reader.fail(
-            "csv", f"A step uses ${{{unknown[0]}}}, which no column and no extraction gives."
-        )
+        reader.fail("csv", f"${{{unknown[0]}}} is used, but no column and no extraction gives it.")
     return variables
 
 

@@ -20,8 +20,8 @@ class VariableFields(forms.Form):
         label="Table (CSV)",
         widget=area(5, placeholder="user,page\nann,/a\nbob,/b"),
         help_text="The first row has the names. ${name} in a path, a header or a body stands for a "
-        "value; each request (each session, where users have their own) takes the next row. "
-        "Everybody who sees the plan sees the table: no place for secrets.",
+        "value; each request (each session, where users have their own; each WebSocket) takes the "
+        "next row. Everybody who sees the plan sees the table: no place for secrets.",
     )
     row_order = forms.ChoiceField(
         choices=ROW_ORDERS,

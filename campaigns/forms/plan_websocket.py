@@ -21,7 +21,7 @@ VERIFY = [(Verify.EXACT, "Every byte"), (Verify.LENGTH, "The length")]
 KINDS = [("text", "Text"), ("binary", "Binary")]
 _NUMBERS = ("messages", "size_bytes", "rate_per_s", "close_code", "close_timeout_s")
 # What an HTTP plan has and a WebSocket plan has not.
-_OF_HTTP = ("order", "session", "auth", "variables", "http_version")
+_OF_HTTP = ("order", "session", "http_version")
 _BLANK_STEP = asdict(Step("", "GET", "/"))
 
 

@@ -140,7 +140,10 @@ def _plan(plan: dict[str, Any]) -> dict[str, Any]:
         {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
         for step in plan["steps"]
     ]
-    return {**plan, "steps": steps, "connection_mode": None}
+    exchange = plan.get("exchange")
+    if exchange:
+        exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
+    return {**plan, "steps": steps, "exchange": exchange, "connection_mode": None}
 
 
 def _told_apart(value: Any) -> str:

@@ -6,7 +6,7 @@ from django.urls import reverse
 from campaigns.domain.errors import Refused
 from campaigns.domain.presets import PRESETS
 from campaigns.forms.plans import initial_of
-from campaigns.models import PlanVersion
+from campaigns.models import PlanSecret, PlanVersion
 from campaigns.permissions import Actor
 from campaigns.queries.campaigns import grid_of
 from campaigns.services.campaigns import Cell, create_campaign
@@ -50,6 +50,25 @@ def test_an_exchange_is_stored_and_comes_back_into_the_form(as_editor, project):
     }  # fmt: skip
     again = initial_of("again", value.to_json())
     assert {name: again[name] for name in FIELDS} == FIELDS
+
+
+def test_credentials_and_a_table_go_with_it_and_the_secret_is_shown_nowhere(as_editor, project):
+    given = {
+        "ws_path": "/${room}", "ws_headers": "", "csv": "room\na\n", "row_order": "random",
+        "auth_kind": "basic", "auth_user": "ann", "secret": "hunter2",
+    }  # fmt: skip
+    save(as_editor, project, **{**FIELDS, **given})
+    version = PlanVersion.objects.get()
+    value = version.value()
+    assert (value.auth.user, value.variables.csv) == ("ann", "room\na\n")
+    assert PlanSecret.objects.get().plan == version.plan
+    for name in ("plan-detail", "plan-edit"):
+        page = as_editor.get(reverse(name, args=[version.plan_id])).content.decode()
+        assert "hunter2" not in page
+    assert (
+        "user ann and a password; secret stored"
+        in as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    )
 
 
 def test_what_is_wrong_stands_beside_its_field(as_editor, project):

@@ -3,6 +3,7 @@
 import base64
 from dataclasses import replace
 
+from campaigns.domain.exchange import Exchange
 from campaigns.domain.plan import Plan, Step
 from campaigns.domain.session import Auth, AuthKind
 from workers.injector.order import Refusal
@@ -10,15 +11,25 @@ from workers.injector.order import Refusal
 
 def signed_steps(plan: Plan, secret: str) -> tuple[Step, ...]:
     """The plan's steps with their Authorization header. Raises Refusal without a usable secret."""
+    headers = _headers(plan, secret)
+    return tuple(replace(step, headers=(*step.headers, *headers)) for step in plan.steps)
+
+
+def signed_exchange(plan: Plan, secret: str) -> Exchange:
+    """The plan's exchange with its Authorization header. Raises Refusal likewise."""
+    exchange = plan.exchange
+    return replace(exchange, headers=(*exchange.headers, *_headers(plan, secret)))
+
+
+def _headers(plan: Plan, secret: str) -> tuple[tuple[str, str], ...]:
     if plan.auth.kind == AuthKind.NONE:
-        return plan.steps
+        return ()
     if not secret:
         raise Refusal(
             "bad_order",
             "The plan sends credentials, but no secret is stored for it. Enter it on the plan.",
         )
-    header = ("Authorization", _value(plan.auth, secret))
-    return tuple(replace(step, headers=(*step.headers, header)) for step in plan.steps)
+    return (("Authorization", _value(plan.auth, secret)),)
 
 
 def _value(auth: Auth, secret: str) -> str:

@@ -11,7 +11,7 @@ import gevent
 
 from campaigns.domain.arrivals import Shard
 from campaigns.domain.patterns import bounded
-from campaigns.domain.plan import Plan, RowOrder, Step
+from campaigns.domain.plan import Plan, Step
 from campaigns.domain.session import PLAIN_SESSION, ThinkKind
 from campaigns.domain.step_order import draw
 from campaigns.domain.steps import Source
@@ -22,12 +22,12 @@ from workers.injector.cookies import CookieJar
 from workers.injector.http1 import Head
 from workers.injector.order import Order
 from workers.injector.reply import ReplyReader
+from workers.injector.rows import Rows
 
 _NEVER = 1 << 62
 # How much of a body is searched for values.
 EXTRACT_BYTES = 64 * 1024
 _THOUGHT = "thought"
-_ROW_STREAM = 0x726F7773
 _THINK_STREAM = 0x7468696E6B
 
 
@@ -45,7 +45,7 @@ class Script:
         self.is_stopped = False
         self._shard: Shard = order.shard
         self._numbers = itertools.count()
-        self._rows = itertools.count()
+        self.next_row = Rows(order.plan.variables, order.shard, order.seed).take
         self._zero_ns = self._end_ns = _NEVER
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
@@ -61,17 +61,6 @@ class Script:
     def next_number(self) -> int:
         """A number that no other worker of the run has, whatever shard it is in."""
         return next(self._numbers) * self._shard.count + self._shard.index
-
-    def next_row(self) -> dict[str, str]:
-        """The values of the next row of the plan's table; {} without one."""
-        variables = self.plan.variables
-        n_rows = len(variables.table[1])
-        if not n_rows:
-            return {}
-        number = next(self._rows) * self._shard.count + self._shard.index
-        if variables.order == RowOrder.RANDOM:
-            return variables.values(draw(self.seed ^ _ROW_STREAM, number) * n_rows >> 64)
-        return variables.values(number % n_rows)
 
 
 def is_plain(plan: Plan) -> bool:

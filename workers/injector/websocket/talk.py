@@ -6,29 +6,32 @@ from campaigns.domain import arrivals
 from campaigns.domain.exchange import Exchange, ExchangeMode, Verify
 from campaigns.domain.plan import Plan
 from workers.injector.connection import NS
+from workers.injector.credentials import signed_exchange
 from workers.injector.http1 import authority
 from workers.injector.order import Order
 from workers.injector.websocket import frames
 from workers.injector.websocket.alarm import Alarm
 from workers.injector.websocket.masking import MaskingKeys
+from workers.injector.websocket.opening import VaryingUpgrade, make_upgrade
 from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest
 
 _NEVER = sys.maxsize
 _NUMBER_BYTES = 8
+Upgrade = UpgradeRequest | VaryingUpgrade
 
 
 class Talk:
     """Stands where an HTTP plan has a request. `zero_ns` and `end_ns` bound the conversations."""
 
-    def __init__(self, plan: Plan, host_header: str, recorder: ExchangeRecorder):
+    def __init__(self, plan: Plan, upgrade: Upgrade, recorder: ExchangeRecorder):
         self.plan = plan
         self.exchange: Exchange = plan.exchange
         self.recorder = recorder
         self.record = recorder.record
         self.failures = recorder.failures
         self.events = recorder.events
-        self.upgrade = UpgradeRequest.of(self.exchange, host_header)
+        self.upgrade = upgrade
         self.check = UpgradeCheck(self.exchange.subprotocols)
         self.keys = MaskingKeys()
         self.total_ns = int(plan.timeouts.total_s * NS)
@@ -46,11 +49,12 @@ class Talk:
 
     @classmethod
     def of(cls, order: Order) -> "Talk":
-        """The exchange of an order, not yet begun."""
+        """The exchange of an order, not yet begun. Raises Refusal without a secret it needs."""
         endpoint, load = order.endpoint, order.plan.load
         recorder = ExchangeRecorder(is_scheduled=arrivals.is_scheduled(load))
         host = authority(endpoint.scheme, endpoint.host, endpoint.port)
-        return cls(order.plan, host, recorder)
+        exchange = signed_exchange(order.plan, order.secret)
+        return cls(order.plan, make_upgrade(exchange, host, order), recorder)
 
     def stop(self) -> None:
         """Conversations under way send nothing more, and close."""

@@ -1,0 +1,89 @@
+"""Opening handshakes with values from a table and with credentials, as a server sees them."""
+
+import base64
+
+import pytest
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan import Plan
+from tests.injector.servers import closed, make_order, scripted
+from tests.injector.websocket.peers import echo, head, measure, read_key
+from workers.injector.local_run import run_here
+from workers.injector.order import Refusal
+
+TABLE = "user,room\nann,a b\nbob,c/d?e=1\n"
+WINDOW = {"model": "window", "low": 1, "high": 1, "requests": 3}
+
+
+def openings(load, exchange, server_script=None, secrets=None, **plan) -> list[bytes]:
+    """The heads that a server was opened with, in order."""
+
+    def script(sock, server):
+        sock.sendall(head(read_key(sock, server)))
+        sock.recv(65536)
+        sock.sendall(b"\x88\x02\x03\xe8")
+
+    with scripted(server_script or script) as server:
+        given = {"plan": plan, "secrets": secrets or {}}
+        total = measure(server.port, load, exchange, **given).total
+    assert not total.errors
+    return server.requests
+
+
+@pytest.mark.parametrize("load", [closed(3), WINDOW])
+def test_each_connection_takes_the_next_row_in_path_and_header(load):
+    exchange = {"path": "/${room}", "headers": [["X-User", "u-${user}"]]}
+    sent = openings(load, exchange, variables={"csv": TABLE})
+    assert [each.split()[1] for each in sent] == [b"/a%20b", b"/c/d?e=1", b"/a%20b"]
+    assert [b"X-User: u-ann\r\n" in each for each in sent] == [True, False, True]
+
+
+def test_a_value_cannot_smuggle_a_header():
+    exchange = {"headers": [["X-One", "${x}"]]}
+    (sent,) = openings(closed(1), exchange, variables={"csv": 'x\n"a\r\nX-Evil: 1"\n'})
+    assert b"\r\nX-Evil" not in sent
+
+
+def test_without_a_table_the_text_stays_as_it_is():
+    (sent,) = openings(closed(1), {"path": "/${room}"})
+    assert sent.split()[1] == b"/${room}"
+
+
+def test_it_counts_what_was_really_sent():
+    with scripted(echo()) as server:
+        exchange = {"path": "/${n}"}
+        plan = {"variables": {"csv": "n\n1\n" + "2" * 500 + "\n"}}
+        total = measure(server.port, closed(2), exchange, plan=plan).total
+    assert 500 + 2 * 100 < total.count("bytes_sent") < 500 + 2 * 400
+
+
+@pytest.mark.parametrize(
+    ("auth", "value"),
+    [
+        ({"kind": "basic", "user": "ann"}, b"Basic " + base64.b64encode(b"ann:hunter2")),
+        ({"kind": "bearer"}, b"Bearer hunter2"),
+    ],
+)
+def test_credentials_stand_in_the_opening_handshake(auth, value):
+    (sent,) = openings(closed(1), {}, auth=auth, secrets={"auth": "hunter2"})
+    assert b"\r\nAuthorization: " + value + b"\r\n" in sent
+
+
+def test_without_the_secret_nothing_is_sent():
+    order = make_order(1, scheme="ws", mode="new", plan={"auth": {"kind": "bearer"}})
+    order["plan"] |= {"steps": [], "exchange": {}}
+    with pytest.raises(Refusal, match="no secret is stored"):
+        run_here(order, lambda second: None)
+
+
+@pytest.mark.parametrize(
+    ("exchange", "plan", "field"),
+    [
+        ({"path": "/${b}"}, {"variables": {"csv": "a\n1\n"}}, "variables.csv"),
+        ({"headers": [["authorization", "x"]]}, {"auth": {"kind": "bearer"}}, "auth.kind"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(exchange, plan, field):
+    with pytest.raises(InvalidPlan) as refusal:
+        Plan.from_json({"load": closed(1), "exchange": exchange, **plan})
+    assert set(refusal.value.errors) == {field}

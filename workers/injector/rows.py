@@ -1,0 +1,28 @@
+"""The rows of a plan's table, one for each use, whatever shard they are used in."""
+
+import itertools
+
+from campaigns.domain.arrivals import Shard
+from campaigns.domain.plan import RowOrder
+from campaigns.domain.step_order import draw
+from campaigns.domain.variables import Variables
+
+_STREAM = 0x726F7773
+
+
+class Rows:
+    def __init__(self, variables: Variables, shard: Shard, seed: int):
+        self._variables = variables
+        self._n_rows = len(variables.table[1])
+        self._shard = shard
+        self._seed = seed
+        self._uses = itertools.count()
+
+    def take(self) -> dict[str, str]:
+        """The values of the next row; {} without a table."""
+        if not self._n_rows:
+            return {}
+        number = next(self._uses) * self._shard.count + self._shard.index
+        if self._variables.order == RowOrder.RANDOM:
+            return self._variables.values(draw(self._seed ^ _STREAM, number) * self._n_rows >> 64)
+        return self._variables.values(number % self._n_rows)

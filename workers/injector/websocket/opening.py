@@ -1,0 +1,33 @@
+"""Opening handshakes that differ: each connection takes a row of the plan's table."""
+
+from dataclasses import replace
+
+from campaigns.domain.exchange import Exchange
+from campaigns.domain.variables import filled_in, names_used
+from workers.injector.order import Order
+from workers.injector.rows import Rows
+from workers.injector.websocket.upgrade import UpgradeRequest
+
+
+class VaryingUpgrade:
+    """Stands where an UpgradeRequest does; a connection's bytes are made when it opens."""
+
+    def __init__(self, exchange: Exchange, host_header: str, rows: Rows):
+        self._exchange = exchange
+        self._host_header = host_header
+        self._rows = rows
+
+    def bytes_with(self, key: bytes) -> bytes:
+        opening = filled_in(self._exchange.opening, self._rows.take())
+        exchange = replace(self._exchange, path=opening.path, headers=opening.headers)
+        return UpgradeRequest.of(exchange, self._host_header).bytes_with(key)
+
+
+def make_upgrade(
+    exchange: Exchange, host_header: str, order: Order
+) -> UpgradeRequest | VaryingUpgrade:
+    """The bytes that open the connections of an order, `exchange` with its credentials."""
+    if order.plan.variable_names & names_used(exchange.opening):
+        rows = Rows(order.plan.variables, order.shard, order.seed)
+        return VaryingUpgrade(exchange, host_header, rows)
+    return UpgradeRequest.of(exchange, host_header)
