@@ -24,6 +24,10 @@ _WORST = {
     "gc_pause": "gc_pause_max_us",
     "open_files": "open_files_share",
     "ports": "ports_share",
+    "swapped": "swapped_pages",
+    "clock_step": "clock_step_us",
+    "link": "link_share",
+    "packets_lost": "packets_lost_share",
 }
 # Where the target is on the same machine, its CPU and its ends of the connections are seen here
 # too: these say nothing then.
@@ -31,6 +35,8 @@ _MEANINGLESS_BESIDE_THE_TARGET = ("other_cpu", "ports")
 # Little's law needs a queue that is there: below this, rounding to whole requests is the error.
 _LITTLE_MIN_IN_FLIGHT = 10
 _LITTLE_MIN_SECONDS = 10
+# One segment that was sent again is no share of a handful.
+_FEW_SEGMENTS = 1000
 
 
 def judged_percentile(n: int) -> int:
@@ -78,6 +84,7 @@ def observe(seen: Seen) -> dict[str, Observed]:
         "hub_lag_p99": _high_of(total.timing("hub_lag")),
         "little": _little(seen),
         "missing_seconds": _missing(seen.series),
+        "resent": _resent(total),
         "errors": _target_errors(seen),
         "only_redirects": Observed(float(_only_redirects(total))),
         "co_located": Observed(float(seen.is_co_located)),
@@ -148,6 +155,12 @@ def _missing(series: list[Point]) -> Observed | None:
     missing = sum(point["missing"] for point in measured) + holes * shards
     first = next((point["second"] for point in measured if point["missing"]), None)
     return Observed(missing / (missing + sum(point["shards"] for point in measured)), first)
+
+
+def _resent(total: Total) -> Observed | None:
+    """TCP segments of the run's own connections that were sent again, of all sent."""
+    sent = total.count("segments_sent")
+    return Observed(total.count("segments_resent") / max(sent, _FEW_SEGMENTS)) if sent else None
 
 
 def _target_errors(seen: Seen) -> Observed | None:

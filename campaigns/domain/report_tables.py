@@ -27,6 +27,10 @@ _VITALS = (
     ("open_connections", "open connections", "", 1),
     ("open_files_share", "open files", "% of the limit", 100),
     ("ports_share", "local ports taken", "%", 100),
+    ("link_share", "network link", "% of its speed", 100),
+    ("packets_lost_share", "packets lost by the machine", "%", 100),
+    ("swapped_pages", "memory swapped", "pages", 1),
+    ("clock_step_us", "step of the wall clock", "ms", 1e-3),
     ("rss_bytes", "memory", "MB", 1e-6),
 )
 

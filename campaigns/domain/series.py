@@ -115,6 +115,10 @@ VITALS = (
     "open_files",
     "open_files_share",
     "ports_share",
+    "swapped_pages",
+    "clock_step_us",
+    "link_share",
+    "packets_lost_share",
     "rss_bytes",
 )
 _WINDOW = 5

@@ -17,7 +17,8 @@ from campaigns.domain.histogram import Histogram
 # of the end. `queued` were due while all of `max_in_flight` were under way, and waited; they are in
 # other counts as well. `carried` ended after the warm-up but began in it: in no other count than
 # `started`, in no timing.
-# `wire_…` is what TCP carried, counted where a connection ends and at the end of the run.
+# `wire_…` and `segments_…` are what TCP carried, counted where a connection ends and at the end of
+# the run.
 # started = ok + failed + dropped + carried + (in flight at the end).
 COUNTERS = (
     "started",
@@ -30,6 +31,8 @@ COUNTERS = (
     "bytes_received",
     "wire_sent",
     "wire_received",
+    "segments_sent",
+    "segments_resent",
     "connections_opened",
     "tls_full",
     "tls_resumed",

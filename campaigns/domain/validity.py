@@ -38,6 +38,11 @@ LIMITS: dict[str, Limits] = {
     "gc_share": Limits(0.01, 0.05),
     "open_files": Limits(0.70, 0.95),
     "ports": Limits(0.70, None),
+    "swapped": Limits(0, 100),
+    "clock_step": Limits(50_000, 500_000),
+    "link": Limits(0.80, None),
+    "packets_lost": Limits(0.01, None),
+    "resent": Limits(0.01, 0.05),
     "slot_wait": Limits(0.001, None),
     "injector_exhausted": Limits(None, 0),
     "little": Limits(0.05, 0.20),
@@ -101,6 +106,17 @@ _SENTENCES: dict[str, str] = {
     "(ulimit -n).",
     "ports": "{value} of the local ports of {whose} machine were taken (limit {limit}): more "
     "connections may fail there.",
+    "swapped": "{whose_} machine moved {value} pages to or from its swap space within a second "
+    "(limit {limit}): whatever was swapped out had to be waited for.",
+    "clock_step": "The wall clock of {whose} machine jumped by {value} (limit {limit}): the "
+    "machine stood still, or somebody set its clock. Durations come from another clock, but the "
+    "run's times of day may not match other logs.",
+    "link": "A network link of {whose} machine was {value} full (limit {limit}): what was measured "
+    "is the link.",
+    "packets_lost": "{whose_} machine lost {value} of its network packets within a second (limit "
+    "{limit}): the target is not to blame for the waiting that follows.",
+    "resent": "{value} of the TCP segments were sent again (limit {limit}): packets were lost on "
+    "the way, and the waiting for them is in the response times.",
     "slot_wait": "{value} of the requests waited because all connections were busy (limit "
     "{limit}): the target did not keep up, and the waiting is in the response times.",
     "injector_exhausted": "The injector's machine ran out of descriptors or ports ({value} "
@@ -114,8 +130,8 @@ _SENTENCES: dict[str, str] = {
     "co_located": "The target runs on the injector's own machine: they share its CPU, and the "
     "network is left out.",
 }
-_TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause"}
-_COUNTS = {"too_few_requests", "injector_exhausted"}
+_TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step"}
+_COUNTS = {"too_few_requests", "injector_exhausted", "swapped"}
 _LESS_IS_WORSE = {"too_few_requests", "sent_share"}
 
 
@@ -174,11 +190,13 @@ def _is_beyond(code: str, value: float, limit: float) -> bool:
 
 
 def _reason(code: str, validity: Validity, seen: Observed, limit: float | None) -> dict[str, Any]:
+    who = f"Injector {seen.injector}" if seen.injector else "The injector"
     text = _SENTENCES[code].format(
         value=_shown(code, seen.value),
         limit="" if limit is None else _shown(code, limit),
-        who=f"Injector {seen.injector}" if seen.injector else "The injector",
-        whose=f"injector {seen.injector}'s" if seen.injector else "the injector's",
+        who=who,
+        whose=f"{who[0].lower()}{who[1:]}'s",
+        whose_=f"{who}'s",
         measure=seen.measure,
     )
     return {

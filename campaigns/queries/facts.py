@@ -19,6 +19,7 @@ def run_facts(run: Run, total: Total) -> Facts:
         ("Handshakes", _handshakes(total)),
         ("Bytes", _bytes(total)),
         ("Environment", _environment(run, ends)),
+        ("Said before the start", _warnings(run)),
     ]
     return [(title, pairs) for title, pairs in groups if pairs]
 
@@ -67,6 +68,15 @@ def _bytes(total: Total) -> list[list[str]]:
             ("Received", "HTTP", "bytes_received"),
             ("Received", "TCP", "wire_received"),
         )
+    ]
+
+
+def _warnings(run: Run) -> list[list[str]]:
+    """What might have run short, as each injector said it."""
+    return [
+        [f"Injector {shard.number + 1}", text]
+        for shard in run.shards.all()
+        for text in (shard.end or {}).get("warnings", [])
     ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from campaigns.domain.plan import Plan
 from campaigns.domain.snapshot import Second, Timing, total_of
 from campaigns.domain.tool_reports import REPORTS, Measurement, styles_for
+from campaigns.domain.tool_reports.measurement import warnings_of
 from campaigns.models import Run
 from campaigns.queries.reports import Measured, measured_of
 
@@ -42,6 +43,7 @@ def measurement_of(run: Run) -> Measurement:
         tls=[entry for end in ends for entry in (end or {}).get("tls", [])],
         cpu_us=_cpu_us(ends),
         thresholds=seen.thresholds,
+        warnings=warnings_of(ends),
     )
 
 

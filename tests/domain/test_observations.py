@@ -1,5 +1,7 @@
 """What is looked at before a run is judged, and whom it blames."""
 
+import pytest
+
 from campaigns.domain.observations import Seen, observe
 from campaigns.domain.plan import Plan
 from campaigns.domain.series import points_of, vitals_of
@@ -9,13 +11,15 @@ from tests.factories import make_second, plan_spec
 VITALS = {
     "cpu_share": 0.3, "other_cpu_share": 0.4, "steal_share": 0.05, "run_delay_share": 0.1,
     "hub_lag_max_us": 900, "own_delay_p99_us": 70, "gc_pause_max_us": 12_000, "gc_share": 0.02,
-    "open_files_share": 0.8, "ports_share": 0.9,
+    "open_files_share": 0.8, "ports_share": 0.9, "swapped_pages": 7, "clock_step_us": 60_000,
+    "link_share": 0.85, "packets_lost_share": 0.02,
 }  # fmt: skip
 
 
-def seen(*, timings=None, is_co_located=False, vitals=VITALS):
+def seen(*, timings=None, is_co_located=False, vitals=VITALS, counters=None):
     second = make_second(0, [5000] * 1000, vitals=vitals)
     second.timings |= timings or {}
+    second.counters |= counters or {}
     return Seen(
         plan=Plan.from_json(plan_spec(model="open", rate_per_s=1000, duration_s=1)),
         total=total_of([second]),
@@ -35,6 +39,20 @@ def test_every_vital_is_a_criterion():
     assert values["hub_lag"] == 900
     assert (values["gc_pause"], values["gc_share"]) == (12_000, 0.02)
     assert (values["open_files"], values["ports"]) == (0.8, 0.9)
+    assert (values["swapped"], values["clock_step"]) == (7, 60_000)
+    assert (values["link"], values["packets_lost"]) == (0.85, 0.02)
+
+
+@pytest.mark.parametrize(("sent", "resent", "share"), [(10_000, 500, 0.05), (10, 5, 0.005)])
+def test_segments_sent_again_are_a_share_of_all_and_of_no_fewer_than_a_thousand(
+    sent, resent, share
+):
+    counters = {"segments_sent": sent, "segments_resent": resent}
+    assert observe(seen(counters=counters))["resent"].value == share
+
+
+def test_a_kernel_that_does_not_count_segments_is_not_judged_by_them():
+    assert "resent" not in observe(seen())
 
 
 def test_beside_the_target_its_cpu_and_its_ports_say_nothing():

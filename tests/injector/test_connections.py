@@ -8,10 +8,10 @@ import pytest
 
 from campaigns.domain.outcomes import Kind
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
-from workers.injector.engine import raise_descriptor_limit
 from workers.injector.guard import resolve
 from workers.injector.local_run import run_here
 from workers.injector.order import Refusal
+from workers.injector.preflight import raise_descriptor_limit
 
 
 def test_a_kept_connection_is_connected_once_and_its_later_requests_have_no_connect_part():
@@ -193,14 +193,14 @@ def test_a_name_of_two_addresses_uses_the_one_that_answers(monkeypatch):
 
 
 def test_more_connections_than_open_files_are_refused_in_words(monkeypatch):
-    monkeypatch.setattr("workers.injector.engine.raise_descriptor_limit", lambda: 100)
+    monkeypatch.setattr("workers.injector.preflight.raise_descriptor_limit", lambda: 100)
     with pytest.raises(Refusal, match=r"37 connections need 101 .*ulimit -n") as refusal:
         measure(9, load=closed(100, 37))
     assert refusal.value.kind == Kind.CLIENT_FD_EXHAUSTED
 
 
 def test_an_open_load_makes_do_with_the_connections_that_it_can_have(monkeypatch):
-    monkeypatch.setattr("workers.injector.engine.raise_descriptor_limit", lambda: 66)
+    monkeypatch.setattr("workers.injector.preflight.raise_descriptor_limit", lambda: 66)
     with scripted(always(OK_REPLY)) as server:
         total = measure(server.port, load={"model": "over", "requests": 50, "over_s": 0.1}).total
     assert total.count("ok") == 50

@@ -77,7 +77,8 @@ def test_seconds_add_up_to_the_end(program):
     assert (end["outcome"], end["totals"]) == ("complete", total.counters)
     assert total.count("ok") == server.n_requests == 120
     assert total.timing("response").histogram.n == 120
-    assert set(seconds[0]["vitals"]) == set(VITALS)
+    # Most virtual machines do not know how fast their link is.
+    assert set(VITALS) - {"link_share"} <= set(seconds[0]["vitals"]) <= set(VITALS)
 
 
 def test_two_shards_send_the_schedule_of_one(program):

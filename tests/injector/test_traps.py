@@ -73,6 +73,8 @@ def test_plain_http_carries_what_http_says(mode):
         total = measure(server.port, mode=mode, load=closed(10)).total
     assert total.count("wire_sent") == total.count("bytes_sent") == sum(map(len, server.requests))
     assert total.count("wire_received") == total.count("bytes_received") == 10 * len(OK_REPLY)
+    assert total.count("segments_sent") >= 10
+    assert total.count("segments_resent") <= total.count("segments_sent") / 10
 
 
 @pytest.mark.parametrize("mode", ["new", "keep-alive"])

@@ -12,12 +12,13 @@ import pytest
 from campaigns.domain.lifecycle import Validity
 from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
 from tests.injector.test_loads import Arrivals
+from workers.injector import machine
 from workers.injector.vitals import HubLag, Vitals
 
 MS = 1_000_000
 QUIET = {
     "at_ns": 0, "cpu_s": 0.0, "machine_s": 0.0, "busy_s": 0.0, "steal_s": 0.0, "run_delay_ns": 0,
-    "ports_taken": 0, "rss_bytes": 1000,
+    "ports_taken": 0, "rss_bytes": 1000, "swapped_pages": 5, "wall_offset_ns": 10**18,
 }  # fmt: skip
 
 
@@ -39,6 +40,8 @@ def second_of(**after):
         ({"run_delay_ns": 300 * MS}, "run_delay_share", 0.3),
         ({"at_ns": 100 * MS, "cpu_s": 0.05}, "cpu_share", 0.05),
         ({"rss_bytes": 5}, "rss_bytes", 5),
+        ({"swapped_pages": 25}, "swapped_pages", 20),
+        ({"wall_offset_ns": 10**18 - 3600 * 10**9}, "clock_step_us", 3_600_000_000),
     ],
 )
 def test_a_vital_is_what_changed_in_the_second(after, vital, value):
@@ -147,13 +150,34 @@ def test_the_command_line_refuses_it_too():
 
 
 def test_too_few_ports_are_a_refusal(monkeypatch):
-    from workers.injector import machine
     from workers.injector.order import Refusal
 
     monkeypatch.setattr(machine, "count_ephemeral_ports", lambda: 20)
     with pytest.raises(Refusal, match="has 20") as refusal:
         measure(9, load={"model": "closed", "connections": 21, "requests": 21})
     assert refusal.value.kind == "client_ports"
+
+
+def test_a_clock_that_is_stepped_in_the_middle_of_a_run_is_seen(monkeypatch):
+    really = time.time_ns
+    stepped_at = time.monotonic() + 1.5
+
+    def stepped():
+        return really() - (3600 * 10**9 if time.monotonic() > stepped_at else 0)
+
+    monkeypatch.setattr(time, "time_ns", stepped)
+    load = {"model": "open", "rate_per_s": 100, "duration_s": 3}
+    with scripted(always(OK_REPLY)) as server:
+        result = measure(server.port, load=load)
+    reason = next(each for each in result.verdict[1] if each["code"] == "clock_step")
+    assert (reason["validity"], reason["second"]) == (Validity.INVALID, 1)
+    assert reason["value"] == pytest.approx(3600e6, rel=0.001)
+    assert result.total.timing("response").max_us < 1_000_000
+
+
+def test_clocks_that_run_alike_are_no_step():
+    offsets = [machine.wall_offset_ns() for _ in range(20)]
+    assert max(offsets) - min(offsets) < 50 * MS
 
 
 def test_a_wall_clock_that_steps_back_changes_no_duration(monkeypatch):

@@ -200,7 +200,7 @@ def test_connections_over_tls_can_be_held(server_tls):
 
 
 def test_more_than_the_process_may_have_open_is_refused(monkeypatch):
-    monkeypatch.setattr("workers.injector.engine.raise_descriptor_limit", lambda: 164)
+    monkeypatch.setattr("workers.injector.preflight.raise_descriptor_limit", lambda: 164)
     load = window_of(5, 10, 101, hold="keep_until_all")
     with pytest.raises(Refusal, match="101 connections need"):
         Engine(Order.from_json(make_order(1, load=load)), Kept()).prepare()

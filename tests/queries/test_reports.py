@@ -6,6 +6,7 @@ from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.domain.sentences import plain_text
 from campaigns.models import Run
 from campaigns.queries.answers import run_report
+from campaigns.queries.tool_reports import tool_report
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -156,6 +157,18 @@ def test_tls_facts_are_counted_not_assumed(project):
     assert ["TLSv1.3, TLS_AES_256_GCM_SHA384, 256 bits, full", "9"] in facts["TLS"]
     assert ["TLS handshakes", "9 full, 0 resumed"] in facts["Handshakes"]
     assert ["Address 10.0.0.9:443", "9 connections"] in facts["Environment"]
+
+
+def test_every_peer_that_was_hit_is_listed_and_what_the_injectors_said_before(project):
+    run = new_run(project)
+    store_second(run, make_second(0, [1000]))
+    end_shards(run, end={"peers": {"10.0.0.9:80": 7, "10.0.0.8:80": 5}, "warnings": ["Mind."]})
+    end(run, Outcome.COMPLETE)
+    facts = dict(run_report(run).facts)
+    assert ["Address 10.0.0.9:80", "7 connections"] in facts["Environment"]
+    assert ["Address 10.0.0.8:80", "5 connections"] in facts["Environment"]
+    assert facts["Said before the start"] == [["Injector 1", "Mind."]]
+    assert "Mind." in tool_report(run)
 
 
 RULES = [

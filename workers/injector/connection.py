@@ -17,7 +17,7 @@ from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name
 from workers.injector.order import Endpoint
 from workers.injector.tls import make_tls_context
-from workers.injector.wire import wire_bytes
+from workers.injector.wire import carried_by
 
 READ, WRITE = 1, 2
 NS = 1_000_000_000
@@ -178,9 +178,11 @@ class Dialler:
         connection.close()
 
     def _count_wire(self, connection: Connection) -> None:
-        sent, received = wire_bytes(connection.sock)
-        self._wire["wire_sent"] += sent
-        self._wire["wire_received"] += received
+        wire, carried = self._wire, carried_by(connection.sock)
+        wire["wire_sent"] += carried.wire_sent
+        wire["wire_received"] += carried.wire_received
+        wire["segments_sent"] += carried.segments_sent
+        wire["segments_resent"] += carried.segments_resent
 
     def count_open(self, connections: Iterable[Connection]) -> None:
         """At the end: what the connections carried that nobody has given up yet."""
@@ -189,7 +191,7 @@ class Dialler:
 
     def take_wire(self) -> Counter[str]:
         """What was counted since it was last taken."""
-        taken, self._wire = self._wire, Counter()
+        taken, self._wire = +self._wire, Counter()
         return taken
 
     def linger(self, connection: Connection, note_ragged: Callable[[int], None]) -> None:

@@ -2,7 +2,6 @@
 
 import base64
 import gc
-import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -13,14 +12,15 @@ from gevent.event import Event
 from campaigns.domain import arrivals
 from campaigns.domain.plan import ConnectionMode, Step
 from campaigns.domain.snapshot import Second, Timing, Total
-from workers.injector import drivers, http1, machine
+from workers.injector import drivers, http1
 from workers.injector.attempt import Request, Worker, interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.credentials import signed_steps
 from workers.injector.guard import Guard, resolve
 from workers.injector.loads import OpenLoad
-from workers.injector.order import Order, Refusal
+from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
+from workers.injector.preflight import find_room
 from workers.injector.recorder import StepRecorder
 from workers.injector.script import in_order
 from workers.injector.session import Script, is_plain
@@ -31,8 +31,6 @@ from workers.injector.websocket.worker import Speaker
 SWEEP_S = 0.05
 LAG_S = 0.01
 DRAIN_ON_STOP_S = 0.7
-_SPARE_DESCRIPTORS = 64
-_MANY_DESCRIPTORS = 1 << 30
 # Conversations may be long: each of their waits has a limit of its own.
 _NO_LIMIT_NS = 1 << 62
 _EARLY_S = 0.02
@@ -64,6 +62,7 @@ class Engine:
         self._talk: Talk | None = None
         self._zero_ns = 0
         self._next_second = 0
+        self._warnings: tuple[str, ...] = ()
         self._stop_reason: str | None = None
         self._abort_at_ns: int | None = None
 
@@ -71,13 +70,13 @@ class Engine:
         """Everything that can fail before a packet is sent. Facts for `ready`; raises Refusal."""
         order = self._order
         self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
-        descriptors = raise_descriptor_limit()
-        n_connections = self._most_connections(descriptors - _SPARE_DESCRIPTORS)
+        room = find_room(order, self._guard.addresses)
+        self._warnings = room.warnings
         self._dialler = Dialler(order.endpoint, self._guard, order.mode, order.plan.timeouts)
         requests = self._make_requests()
         ordered = in_order(requests, order.plan.order, order.seed)
         self._load = drivers.make_driver(
-            order, ordered, self._dialler, self._make_worker, n_connections
+            order, ordered, self._dialler, self._make_worker, room.connections
         )
         for recorder in self._recorders:
             recorder.queued_at = self._load.queued_at
@@ -85,18 +84,11 @@ class Engine:
         gc.collect()
         return {
             "resolved": self._guard.addresses,
-            "connections": n_connections,
-            "descriptors": descriptors,
+            "connections": room.connections,
+            "descriptors": room.descriptors,
             "planned_requests": drivers.requests_of(order.plan.load, order.shard),
+            "warnings": list(room.warnings),
         }
-
-    def _most_connections(self, possible: int) -> int:
-        """How many connections may be open at once. Raises Refusal where that cannot be."""
-        ports = machine.count_ephemeral_ports() or _MANY_DESCRIPTORS
-        needed, useful = drivers.connections_of(self._order.plan.load, self._order.shard)
-        _refuse_more_than(possible, ports, needed)
-        most = min(possible, ports)
-        return most if useful is None else min(most, useful)
 
     def _make_requests(self) -> list[Request]:
         order = self._order
@@ -270,26 +262,9 @@ class Engine:
                 for (version, cipher, bits, resumed), n in dialler.handshakes.items()
             ],
             "peers": dict(dialler.peers),
+            "warnings": list(self._warnings),
             "certificate_der_b64": certificate and base64.b64encode(certificate).decode(),
         }
-
-
-def _refuse_more_than(descriptors: int, ports: int, wanted: int) -> None:
-    """Before the first packet: a run that must fail here would only look like a bad target."""
-    advice = "Ask for fewer connections, share them among more injectors, or"
-    if wanted > descriptors:
-        raise Refusal(
-            "client_fd_exhausted",
-            f"{wanted} connections need {wanted + _SPARE_DESCRIPTORS} open files, but this "
-            f"process may have {descriptors + _SPARE_DESCRIPTORS}. {advice} raise the limit "
-            "(ulimit -n).",
-        )
-    if wanted > ports:
-        raise Refusal(
-            "client_ports",
-            f"{wanted} connections to one address need as many local ports, but this machine has "
-            f"{ports}. {advice} widen net.ipv4.ip_local_port_range.",
-        )
 
 
 def _p99_us(rows: list[Second], name: str) -> float:
@@ -297,14 +272,6 @@ def _p99_us(rows: list[Second], name: str) -> float:
     for row in rows:
         merged = merged.merged(row.timings.get(name) or Timing())
     return merged.percentile_us(99_000) or 0.0
-
-
-def raise_descriptor_limit() -> int:
-    """Raise the soft limit of open files to the hard one; how many this process may have."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return _MANY_DESCRIPTORS if hard == resource.RLIM_INFINITY else hard
 
 
 @contextmanager

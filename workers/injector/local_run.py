@@ -38,7 +38,7 @@ def run_here(order: dict[str, Any], show: Show) -> Result:
     parsed = Order.from_json(order)
     gathering = Gathering(parsed.plan, show)
     engine = Engine(parsed, gathering)
-    engine.prepare()
+    _warn(engine.prepare())
     handlers = [
         gevent.signal_handler(number, engine.stop, "user")
         for number in (signal.SIGINT, signal.SIGTERM)
@@ -72,6 +72,11 @@ def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
     return gathering.result
 
 
+def _warn(facts: dict[str, Any]) -> None:
+    for text in facts.get("warnings", ()):
+        print(f"Warning: {text}", file=sys.stderr)
+
+
 def _wall_clock_s(start_ns: int, plan: Plan) -> float:
     """When measuring begins. Asked once: durations never come from this clock."""
     return time.time() + (start_ns - now()) / NS + plan.warm_up_s
@@ -97,6 +102,7 @@ class _Child:
         message = json.loads(line) if line else {"type": "", "reason": "It ended without a word."}
         if message["type"] != "ready":
             raise Refusal(message.get("kind", "client_other"), message["reason"])
+        _warn(message["facts"])
 
     def follow(self, start_ns: int, gathering: Gathering) -> None:
         self._say({"start_at_ns": start_ns})

@@ -2,7 +2,10 @@
 
 import os
 import resource
+import time
 
+_QUICK_NS = 100_000
+_TRIES = 5
 _PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
 
 
@@ -29,10 +32,39 @@ def count_open_files() -> int:
         return 0
 
 
+def count_swapped_pages() -> int:
+    """Pages moved to and from the swap space since boot."""
+    try:
+        with open("/proc/vmstat") as file:
+            lines = [line.split() for line in file if line.startswith("pswp")]
+    except OSError:
+        return 0
+    return sum(int(count) for _, count in lines)
+
+
+def wall_offset_ns() -> int:
+    """How far the wall clock is ahead of the monotonic one, which counts no step of the other.
+
+    Whoever is interrupted between the two readings reads again.
+    """
+    for _ in range(_TRIES):
+        before = time.monotonic_ns()
+        wall = time.time_ns()
+        took = time.monotonic_ns() - before
+        if took < _QUICK_NS:
+            break
+    return wall - before - took // 2
+
+
 def count_ephemeral_ports() -> int:
     """How many local ports there are for connections to one address; 0 where unknown."""
     low, high = _numbers(_PORT_RANGE, 2)
     return high - low + 1 if high else 0
+
+
+def time_wait_reuse() -> int:
+    """Whether a port in TIME_WAIT may be used again soon: 0 no, 1 yes, 2 on the loopback."""
+    return _numbers("/proc/sys/net/ipv4/tcp_tw_reuse", 1)[0]
 
 
 def count_ports_taken() -> int:

@@ -15,6 +15,7 @@ from campaigns.domain.series import Point, points_of, vitals_of
 from campaigns.domain.snapshot import TIMINGS, Second, Timing, Total, total_of
 from campaigns.domain.thresholds import Verdict, judge_seconds
 from campaigns.domain.tool_reports import Measurement
+from campaigns.domain.tool_reports.measurement import warnings_of
 from campaigns.domain.validity import LIMITS, Limits, judge
 from workers.own_addresses import own_addresses
 
@@ -60,6 +61,11 @@ class Result:
     @property
     def is_stopped(self) -> bool:
         return any(end["outcome"] != "complete" for end in self.ends)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was said before the start, each once."""
+        return warnings_of(self.ends)
 
     @property
     def cpu_us(self) -> int:
@@ -126,6 +132,7 @@ class Result:
             tls=[entry for end in self.ends for entry in end["tls"]],
             cpu_us=self.cpu_us,
             thresholds=self.thresholds,
+            warnings=self.warnings,
         )
 
     def _is_co_located(self) -> bool:
@@ -141,6 +148,7 @@ class Result:
         return {
             "validity": str(validity),
             "reasons": reasons,
+            "warnings": self.warnings,
             "thresholds": [each.to_json() for each in self.thresholds],
             "outcome": "stopped" if self.is_stopped else "complete",
             "metrics": self._metrics(),

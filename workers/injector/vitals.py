@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from workers.injector import machine
+from workers.injector.links import Links
 
 _NS = 1_000_000_000
 
@@ -66,8 +67,11 @@ class GarbageClock:
 class Vitals:
     """Reads process and machine once a second; shares are of a second, or of what was longer."""
 
-    def __init__(self, read: Callable[[], dict[str, float]] | None = None):
+    def __init__(
+        self, read: Callable[[], dict[str, float]] | None = None, links: Links | None = None
+    ):
         self._read = read or _read
+        self._links = links or Links()
         self._before = self._read()
         self._garbage = GarbageClock()
         self._files_before = machine.count_open_files()
@@ -97,6 +101,9 @@ class Vitals:
             "open_connections": open_connections,
             **self._files(open_connections),
             "ports_share": _share(now["ports_taken"], self._n_ports),
+            "swapped_pages": now["swapped_pages"] - before["swapped_pages"],
+            "clock_step_us": abs(now["wall_offset_ns"] - before["wall_offset_ns"]) // 1000,
+            **self._links.take(elapsed_ns),
             "rss_bytes": now["rss_bytes"],
         }
 
@@ -142,5 +149,7 @@ def _read() -> dict[str, float]:
         "steal_s": steal_s,
         "run_delay_ns": machine.run_delay_ns(),
         "ports_taken": machine.count_ports_taken(),
+        "swapped_pages": machine.count_swapped_pages(),
+        "wall_offset_ns": machine.wall_offset_ns(),
         "rss_bytes": machine.resident_bytes(),
     }

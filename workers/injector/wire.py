@@ -1,22 +1,33 @@
-"""Bytes on the wire: what TCP carried for a connection, TLS and retransmissions included.
+"""What TCP carried for a connection: bytes, TLS and retransmissions included, and segments.
 
 Asked of the kernel once, when a connection is given up; the hot path counts nothing.
 """
 
 import socket
 import struct
+from typing import NamedTuple
 
 _UP_TO_SENT = 208
-_RECEIVED = struct.Struct("=128xQ64xQ")  # tcp_info: tcpi_bytes_received, tcpi_bytes_sent
+# tcp_info: tcpi_total_retrans, tcpi_bytes_received, tcpi_segs_out, tcpi_bytes_sent
+_CARRIED = struct.Struct("=100xI24xQI60xQ")
 
 
-def wire_bytes(sock: socket.socket) -> tuple[int, int]:
-    """(sent, received) so far; zeros where the kernel is too old to tell (before Linux 4.19)."""
+class Wire(NamedTuple):
+    """So far. Segments are the sent ones, those without data and those sent again included."""
+
+    wire_sent: int = 0
+    wire_received: int = 0
+    segments_sent: int = 0
+    segments_resent: int = 0
+
+
+def carried_by(sock: socket.socket) -> Wire:
+    """Zeros where the kernel is too old to tell (before Linux 4.19)."""
     try:
         info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_SENT)
     except OSError:
-        return 0, 0
+        return Wire()
     if len(info) < _UP_TO_SENT:
-        return 0, 0
-    received, sent = _RECEIVED.unpack(info)
-    return sent, received
+        return Wire()
+    resent, received, segments, sent = _CARRIED.unpack(info)
+    return Wire(sent, received, segments, resent)

@@ -78,6 +78,7 @@ def host_facts() -> dict:
         "open_files": resource.getrlimit(resource.RLIMIT_NOFILE)[1],
         "addresses": " ".join(own_addresses()),
         "local_ports": _first_line("/proc/sys/net/ipv4/ip_local_port_range"),
+        "time_wait_reuse": _first_line("/proc/sys/net/ipv4/tcp_tw_reuse"),
         "pid": os.getpid(),
     }
 

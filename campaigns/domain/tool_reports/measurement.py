@@ -1,6 +1,6 @@
 """What a report is made of, whether a person measured at the terminal or a campaign did."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,8 @@ class Measurement:
     """One run. `steps` has a total for each of the plan's steps, `total` is of all of them; the
     warm-up is apart. `replies` counts the replies of each measured second. `tls` are the entries
     of the injectors' end lines, `cpu_us` their CPU time (None where not all said it). `verdict`
-    is the validity, or what is said in its place, with its reasons."""
+    is the validity, or what is said in its place, with its reasons.
+    `warnings` are what the injectors said before the start."""
 
     plan: Plan
     host: str
@@ -29,3 +30,10 @@ class Measurement:
     tls: Sequence[Mapping[str, Any]] = ()
     cpu_us: int | None = None
     thresholds: Sequence[Verdict] = ()
+    warnings: Sequence[str] = ()
+
+
+def warnings_of(ends: Iterable[Mapping[str, Any] | None]) -> list[str]:
+    """What the injectors said before the start, by their end lines; each sentence once."""
+    said = (text for end in ends for text in (end or {}).get("warnings", ()))
+    return list(dict.fromkeys(said))

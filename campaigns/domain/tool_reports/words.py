@@ -75,7 +75,7 @@ def warm_up_lines(result: Measurement) -> list[str]:
 def closing_lines(result: Measurement) -> list[str]:
     """The rules and the verdict, at the end of every report."""
     validity, reasons = result.verdict
-    lines = ["", *warm_up_lines(result), *_threshold_lines(result)]
+    lines = ["", *warm_up_lines(result), *result.warnings, *_threshold_lines(result)]
     return [*lines, f"Validity: {validity}", *(f"  {reason['text']}" for reason in reasons)]
 
 

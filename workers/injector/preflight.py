@@ -1,0 +1,122 @@
+"""Before the first packet: what this machine can hold, what it cannot, and what may run short.
+
+What must fail is refused, for such a run would only look like a bad target. What may run short,
+depending on what the target does, is a warning with its numbers.
+"""
+
+import resource
+from dataclasses import dataclass
+from ipaddress import ip_address
+from math import ceil
+
+from campaigns.domain.arrivals import is_scheduled
+from campaigns.domain.plan import (
+    ArrivalUnit,
+    ConnectionMode,
+    peak_rate_per_s,
+    planned_duration_s,
+    planned_requests,
+)
+from workers.injector import drivers, machine
+from workers.injector.order import Order, Refusal
+
+SPARE_DESCRIPTORS = 64
+_MANY = 1 << 30
+_TIME_WAIT_S = 60
+# net.ipv4.tcp_tw_reuse lets a port be used again after a second: 1 for all, 2 on the loopback.
+_REUSE_S = 1
+_ADVICE = "Ask for fewer connections, share them among more injectors, or"
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """`connections`: how many may be open at once."""
+
+    connections: int
+    descriptors: int
+    warnings: tuple[str, ...]
+
+
+def find_room(order: Order, addresses: list[str]) -> Room:
+    """Raises Refusal where the load cannot be sent from here."""
+    descriptors = raise_descriptor_limit()
+    possible = descriptors - SPARE_DESCRIPTORS
+    ports = machine.count_ephemeral_ports() or _MANY
+    needed, useful = drivers.connections_of(order.plan.load, order.shard)
+    _refuse_more_than(possible, ports, needed)
+    most = min(possible, ports)
+    warnings = (
+        _descriptor_warning(order, possible),
+        _port_warning(order, ports, _wait_s(addresses)),
+    )
+    return Room(
+        connections=most if useful is None else min(most, useful),
+        descriptors=descriptors,
+        warnings=tuple(filter(None, warnings)),
+    )
+
+
+def _refuse_more_than(descriptors: int, ports: int, wanted: int) -> None:
+    if wanted > descriptors:
+        raise Refusal(
+            "client_fd_exhausted",
+            f"{wanted} connections need {wanted + SPARE_DESCRIPTORS} open files, but this "
+            f"process may have {descriptors + SPARE_DESCRIPTORS}. {_ADVICE} raise the limit "
+            "(ulimit -n).",
+        )
+    if wanted > ports:
+        raise Refusal(
+            "client_ports",
+            f"{wanted} connections to one address need as many local ports, but this machine has "
+            f"{ports}. {_ADVICE} widen net.ipv4.ip_local_port_range.",
+        )
+
+
+def _descriptor_warning(order: Order, possible: int) -> str:
+    """A scheduled load against a target that answers nothing within the limit."""
+    load = order.plan.load
+    rate_per_s = peak_rate_per_s(load)
+    if not is_scheduled(load) or rate_per_s is None:
+        return ""
+    waiting = ceil(rate_per_s / order.shard.count * order.plan.timeouts.total_s)
+    in_flight = min(load.max_in_flight, waiting, planned_requests(load) or waiting)
+    if in_flight <= possible:
+        return ""
+    return (
+        f"Up to {in_flight:,} requests in flight need {in_flight + SPARE_DESCRIPTORS:,} open "
+        f"files, but this process may have {possible + SPARE_DESCRIPTORS:,}: what is due beyond "
+        f"{possible:,} waits. {_ADVICE} raise the limit (ulimit -n)."
+    )
+
+
+def _port_warning(order: Order, ports: int, wait_s: int) -> str:
+    load, mode = order.plan.load, order.mode
+    rate_per_s = peak_rate_per_s(load)
+    is_kept = mode == ConnectionMode.KEEP_ALIVE and load.arrival_unit == ArrivalUnit.REQUEST
+    if is_kept or rate_per_s is None:
+        return ""
+    own_per_s = rate_per_s / order.shard.count
+    wanted = ceil(own_per_s * min(wait_s, planned_duration_s(load) or wait_s))
+    if wanted <= ports:
+        return ""
+    return (
+        f"{own_per_s:,.0f} new connections a second are {wanted:,} local ports at a time if this "
+        f"side closes first and each is kept for {wait_s} s; this machine has {ports:,} for one "
+        f"address, enough for {ports / wait_s:,.0f} a second. {_ADVICE} lower the rate, keep "
+        "connections, or widen net.ipv4.ip_local_port_range."
+    )
+
+
+def _wait_s(addresses: list[str]) -> int:
+    """How long a port that was closed from here cannot be used again."""
+    reuse = machine.time_wait_reuse()
+    is_loopback = bool(addresses) and all(ip_address(each).is_loopback for each in addresses)
+    return _REUSE_S if reuse == 1 or (reuse == 2 and is_loopback) else _TIME_WAIT_S
+
+
+def raise_descriptor_limit() -> int:
+    """Raise the soft limit of open files to the hard one; how many this process may have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return _MANY if hard == resource.RLIM_INFINITY else hard
