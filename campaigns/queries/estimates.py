@@ -50,6 +50,7 @@ class TestEstimate:
     duration_s: float | None  # warm-up included
     ports: int | None
     descriptors: int | None
+    rows: int  # stored: a second of an injector at a step each
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +69,11 @@ class Estimate:
     highest_pooled: HighestPercentile | None
     ports: int | None
     descriptors: int | None
+    rows: int
 
     @property
     def n_runs(self) -> int:
         return self.n_tests * self.repeats
-
-    @property
-    def lacks_ports(self) -> bool:
-        return self.ports is not None and self.ports > LOCAL_PORTS
 
 
 def highest_percentile(n: int) -> HighestPercentile:
@@ -110,6 +108,7 @@ def estimate_campaign(
         highest_pooled=highest_percentile(min(counts) * repeats) if counts else None,
         ports=_most(test.ports for test in each),
         descriptors=_most(test.descriptors for test in each),
+        rows=sum(test.rows for test in each) * repeats,
     )
 
 
@@ -124,6 +123,7 @@ def estimate_test(plan: Plan, mode: ConnectionMode, pause_s: float, injectors: i
         duration_s=duration_s,
         ports=_ports(plan, mode, requests, duration_s, pause_s, injectors, in_flight),
         descriptors=in_flight + OWN_DESCRIPTORS,
+        rows=ceil(duration_s or 0) * len(plan.labels) * injectors,
     )
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns.domain.target import SCHEMES
 from campaigns.models import Campaign, Run
-from campaigns.queries.estimates import LOCAL_PORTS, HighestPercentile
+from campaigns.queries.estimates import HighestPercentile
 
 register = template.Library()
 _MODES = {"new": "new connection", "resumed": "resumed session", "keep-alive": "keep-alive"}
@@ -48,11 +48,6 @@ def percentile_words(highest: HighestPercentile | None) -> str:
     if not highest.label:
         return f"none: {highest.n} requests are too few"
     return f"{highest.label} ({highest.beyond:,} beyond it)"
-
-
-@register.filter
-def injectors_for_ports(ports: int) -> int:
-    return ceil(ports / LOCAL_PORTS)
 
 
 @register.filter

@@ -25,7 +25,9 @@ from campaigns.queries.campaigns import (
     ticks_for,
 )
 from campaigns.queries.checks import checks_before_start
-from campaigns.queries.estimates import LOCAL_PORTS, estimate_campaign
+from campaigns.queries.estimates import estimate_campaign
+from campaigns.queries.injectors import hosts
+from campaigns.queries.room import room_checks, room_of
 from campaigns.services import campaigns as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_page import campaign_context, progress_of
@@ -123,21 +125,26 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         is_random=known["order"] == Campaign.Order.BLOCKS,
         seed=known["seed"] or 0,
     )
+    estimate = estimate_campaign(
+        [(plan.plan, arm.mode) for plan, arm in cells],
+        repeats=known["repeats"],
+        pause_s=known["pause_s"],
+        injectors=known["injectors"],
+    )
+    room = room_of(hosts())
     return {
         "project": project,
         "form": form,
         "grid": form.grid,
         "ticked": form.ticked(),
-        "estimate": estimate_campaign(
-            [(plan.plan, arm.mode) for plan, arm in cells],
-            repeats=known["repeats"],
-            pause_s=known["pause_s"],
-            injectors=known["injectors"],
-        ),
-        "local_ports": LOCAL_PORTS,
+        "estimate": estimate,
+        "room": room,
         "preview": preview,
         "seed": known["seed"],
-        "checks": checks_before_start([arm.endpoint for _, arm in cells], known["injectors"])
+        "checks": [
+            *checks_before_start([arm.endpoint for _, arm in cells], known["injectors"]),
+            *room_checks(estimate, room),
+        ]
         if cells
         else [],
     }

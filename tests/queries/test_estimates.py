@@ -75,13 +75,18 @@ def test_pooling_the_repeats_allows_a_higher_percentile():
 def test_new_connections_hold_their_ports_for_a_minute():
     found = estimate((plan(model="open", rate_per_s=1000, duration_s=120), NEW))
     assert found.ports == 60_000
-    assert found.lacks_ports
 
 
 def test_injectors_share_the_ports():
     found = estimate((plan(model="open", rate_per_s=1000, duration_s=120), NEW), injectors=3)
     assert found.ports == 20_000
-    assert not found.lacks_ports
+
+
+def test_every_second_of_every_injector_at_every_step_is_a_row():
+    found = estimate((plan(5, model="open", rate_per_s=10, duration_s=60), NEW), repeats=4)
+    assert found.rows == 65 * 4
+    twice = estimate((plan(model="open", rate_per_s=10, duration_s=60), NEW), injectors=2)
+    assert twice.rows == 120
 
 
 def test_kept_connections_need_one_port_each():

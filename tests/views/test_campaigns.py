@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from campaigns.models import Campaign, Run
 from campaigns.permissions import Role
+from campaigns.services.hosts import announce_host
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -240,6 +241,17 @@ def test_the_checks_say_when_no_injector_answers(editor, project, target, versio
     page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
     assert "No injector answers" in page
     assert "127.0.0.1 may be tested" in page
+
+
+def test_the_checks_say_what_the_injectors_would_run_short_of(editor, project, target):
+    facts = {"local_ports": "32768 33767", "open_files": 256, "time_wait_reuse": "2"}
+    announce_host(name="small", slots=2, facts=facts)
+    version = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=60))
+    ticked = cells(version, target, ("http", "new"))
+    page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
+    assert "6,000 local ports within a minute" in page
+    assert "one injector has 1,000" in page
+    assert "3,064 open files and may have 256" in page
 
 
 def test_the_checks_name_an_address_that_is_not_allowed(editor, project, version, settings):

@@ -1,0 +1,66 @@
+"""What a campaign may run short of: local ports and open files of the injectors, and storage."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from campaigns.models import InjectorHost
+from campaigns.queries.checks import Check
+from campaigns.queries.estimates import LOCAL_PORTS, Estimate
+
+# A row holds one second of one injector at one step, some 3 kB. Beyond this pages become slow.
+ROW_BUDGET = 1_000_000
+_ROW_KB = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Of the injector host that has the least. `reuses_ports`: none of them lets a closed port
+    rest for a minute. `open_files` is None where no host said it."""
+
+    ports: int
+    open_files: int | None
+    reuses_ports: bool
+
+
+def room_of(hosts: Sequence[InjectorHost]) -> Room:
+    """Of the hosts that answer; Linux's usual ports where none does."""
+    alive = [host.facts for host in hosts if host.is_alive]
+    ports = [n for facts in alive if (n := _ports(facts.get("local_ports")))]
+    files = [facts["open_files"] for facts in alive if isinstance(facts.get("open_files"), int)]
+    return Room(
+        ports=min(ports, default=LOCAL_PORTS),
+        open_files=min((n for n in files if n > 0), default=None),
+        reuses_ports=bool(alive) and all(each.get("time_wait_reuse") == "1" for each in alive),
+    )
+
+
+def _ports(text: str | None) -> int:
+    """How many are in a range such as "32768 60999"; 0 where it cannot be read."""
+    first, _, last = " ".join(str(text or "").split()).partition(" ")
+    return int(last) - int(first) + 1 if first.isdecimal() and last.isdecimal() else 0
+
+
+def room_checks(estimate: Estimate, room: Room) -> Iterator[Check]:
+    ports, files, rows = estimate.ports, estimate.descriptors, estimate.rows
+    if ports is not None and ports > room.ports and not room.reuses_ports:
+        yield Check(
+            "warn",
+            f"New connections may need {ports:,} local ports within a minute, if the injector "
+            f"closes them first; one injector has {room.ports:,}. Lower the rate, or share it "
+            f"among {ceil(ports / room.ports)} times as many injectors.",
+        )
+    if files is not None and room.open_files is not None and files > room.open_files:
+        yield Check(
+            "warn",
+            f"One injector may need {files:,} open files and may have {room.open_files:,}: a "
+            "closed load of this size is refused, requests of an open one wait. Raise its limit "
+            "(ulimit -n), or share the load among more injectors.",
+        )
+    if rows > ROW_BUDGET:
+        yield Check(
+            "warn",
+            f"This stores up to {rows:,} rows, about {rows * _ROW_KB / 1e6:,.0f} GB: a row for "
+            "each second, step and injector of each run. Make the runs shorter, or measure fewer "
+            "steps at a time.",
+        )
