@@ -155,8 +155,9 @@ _ALL = (
     Metric("since", "since", "s", "The second from which on the rule was broken until the end."),
     Metric("kept", "kept by", "", "How many of the finished runs keep the rule."),
     Metric("worst", "worst", "", "The figure of the run that comes nearest to the limit, or over."),
+    Metric("share_of_opened", "share", "% of opened", "Count / all WebSockets that were opened."),
     Metric("share_of_requests", "share of requests", "%", "Count / all requests that ended."),
-    Metric("words", "what it means", "", "The kind of error in words."),
+    Metric("words", "what it means", "", "The kind of error, or the code, in words."),
     Metric("first", "first seen", "s", "The second of the run in which it was first seen."),
     Metric("last", "last seen", "s", "The second of the run in which it was last seen."),
 )

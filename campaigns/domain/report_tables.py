@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from campaigns.domain.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.exchange_tables import percentile_figure
 from campaigns.domain.latency_table import Line, plain_table
 from campaigns.domain.metrics import METRICS
 from campaigns.domain.outcomes import CLIENT_KINDS, WORDS
-from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown, why_not_shown
-from campaigns.domain.repeats import Figures, figures_of, percentiles_us
+from campaigns.domain.percentiles import P50, P95, name
+from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.series import Point
-from campaigns.domain.snapshot import PARTS, Timing, Total
+from campaigns.domain.snapshot import PARTS, Total
 from campaigns.domain.tables import Column, Row, Table
 from campaigns.domain.units import MAX_DECIMALS, decimals_for
 
@@ -54,7 +55,7 @@ def parts_table(total: Total) -> Table:
     present = [(part, timing) for part, timing in timings if timing.n]
     figures = [
         [Figure(timing.mean_us / 1000) for _, timing in present],
-        *([_percentile(timing, q) for _, timing in present] for q in (P50, P95)),
+        *([percentile_figure(timing, q) for _, timing in present] for q in (P50, P95)),
         [Figure(timing.max_us / 1000) for _, timing in present],
     ]
     # Parts are small beside the whole: one decimal more than the response time needs.
@@ -80,52 +81,6 @@ def _sum_of(total: Total) -> str:
     parts = ("dns", "connect", "tls")
     parts += ("handshake", "exchange", "close") if is_exchange else ("send", "wait", "receive")
     return " + ".join(parts)
-
-
-def exchange_table(total: Total, duration_s: float) -> Table:
-    """Handshakes and messages of a WebSocket run; no rows for another."""
-    names = [part for part in ("handshake", "message", "close") if total.timing(part).n]
-    if not total.timing("handshake").n:
-        names = []
-    timings = [total.timing(part) for part in names]
-    figures = [
-        [Figure(timing.n / duration_s if duration_s else None) for timing in timings],
-        [Figure(timing.mean_us / 1000) for timing in timings],
-        *([_percentile(timing, q) for timing in timings] for q in (P50, P90, P95, P99)),
-        [Figure(timing.max_us / 1000) for timing in timings],
-    ]
-    columns = [column_cells(column) for column in figures]
-    columns.append([count_cell(timing.n) for timing in timings])
-    keys = ("per_second", "mean", *(name(q) for q in (P50, P90, P95, P99)), "max", "n")
-    return Table(
-        "exchange",
-        "Handshakes and messages",
-        tuple(METRICS[key].column() for key in keys),
-        tuple(
-            Row(METRICS[part].title, tuple(column[index] for column in columns), part)
-            for index, part in enumerate(names)
-        ),
-        label_title="part",
-        note=_exchange_note(total),
-    )
-
-
-def _exchange_note(total: Total) -> str:
-    """Messages each way and the codes of the close frames."""
-    said = [f"{total.count('messages_sent'):,} messages sent"]
-    said.append(f"{total.count('messages_received'):,} received")
-    prefix = "close_code_"
-    codes = {key.removeprefix(prefix): n for key, n in total.counters.items() if prefix in key}
-    said += [f"closed with {code}: {codes[code]:,}" for code in sorted(codes)]
-    return "; ".join(said) + "."
-
-
-def _percentile(timing: Timing, q: int) -> Figure:
-    verdict = shown(timing.n, q)
-    why = why_not_shown(timing.n, q)
-    if verdict is Shown.NO:
-        return Figure(None, why)
-    return Figure(percentiles_us(timing, (q,))[q] / 1000, why, weak=verdict is Shown.WEAK)
 
 
 def errors_table(total: Total, series: Sequence[Point]) -> Table:

@@ -119,13 +119,9 @@ def run_tiles(run: RunState) -> list[dict[str, Any]]:
             "",
             _rate_lines(run),
         ),
-        *(_percentile_tile(figures, q) for q in (P50, P95, P99)),
-        _error_tile(figures),
+        *(_percentile_tile(figures, q, run.noun) for q in (P50, P95, P99)),
+        _error_tile(figures, run.noun),
     ]
-
-
-def _rate_title(run: RunState) -> str:
-    return "Handshakes/s achieved" if run.is_exchange else "Requests/s achieved"
 
 
 def _tile(key: str, title: str, value: str, unit: str, lines: list[str]) -> dict[str, Any]:
@@ -144,20 +140,20 @@ def _rate_lines(run: RunState) -> list[str]:
     return lines
 
 
-def _percentile_tile(figures: Figures, q: int) -> dict[str, Any]:
+def _percentile_tile(figures: Figures, q: int, noun: str) -> dict[str, Any]:
     verdict = shown(figures.n, q)
     if verdict is Shown.NO:
         return _tile(name(q), name(q), units.DASH, "", [why_not_shown(figures.n, q)])
     value = units.figure(figures.percentiles[q] / 1000)
-    lines = [f"of {units.count(figures.n)} ok requests"]
+    lines = [f"of {units.count(figures.n)} ok {noun}"]
     if verdict is Shown.WEAK:
         value, lines = f"~{value}", [why_not_shown(figures.n, q)]
     return _tile(name(q), name(q), value, "ms", lines)
 
 
-def _error_tile(figures: Figures) -> dict[str, Any]:
+def _error_tile(figures: Figures, noun: str) -> dict[str, Any]:
     if figures.error_share is None:
         return _tile("errors", "Errors", units.DASH, "", ["Nothing was measured."])
     value = units.percent(figures.error_share).removesuffix(f"{units.THIN}%")
-    of = f"{units.count(figures.errors)} of {units.count(figures.attempts)} requests"
+    of = f"{units.count(figures.errors)} of {units.count(figures.attempts)} {noun}"
     return _tile("errors", "Errors", value, "%", [of])

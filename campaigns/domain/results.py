@@ -112,11 +112,12 @@ class RunReport:
     reasons: list[dict[str, Any]]
     thresholds: Table
     exchange: Table
+    closes: Table
 
     @property
     def tables(self) -> list[Table]:
         thresholds = [self.thresholds] if self.thresholds.rows else []
-        exchange = [self.exchange] if self.exchange.rows else []
+        exchange = [table for table in (self.exchange, self.closes) if table.rows]
         return [self.table, *thresholds, *exchange, self.parts, self.errors, self.vitals]
 
 

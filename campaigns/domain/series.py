@@ -14,7 +14,8 @@ class Point(TypedDict):
     """One second of a run, merged over its shards and steps. JSON as it stands.
 
     `missing`: shards that should have delivered this second and did not. Percentiles are of this
-    second alone, however few requests it had.
+    second alone, however few requests it had. `open_connections` is counted at its end. Points
+    that were stored earlier may lack the last two.
     """
 
     second: int
@@ -33,6 +34,8 @@ class Point(TypedDict):
     cpu_share: float | None
     shards: int
     missing: int
+    open_connections: int | None
+    messages: int
 
 
 def points_of(
@@ -73,6 +76,8 @@ def point_of(
         cpu_share=_worst_vital(parts, "cpu_share"),
         shards=len(delivered),
         missing=len(due - delivered),
+        open_connections=_added_vital(parts, "open_connections"),
+        messages=_messages(parts),
     )
 
 
@@ -95,6 +100,20 @@ def _added(counts: Iterable[dict[str, int]]) -> dict[str, int]:
 def _worst_vital(parts: list[tuple[int, Second]], name: str) -> float | None:
     values = [part.vitals[name] for _, part in parts if part.vitals and name in part.vitals]
     return max((value for value in values if value is not None), default=None)
+
+
+def _added_vital(parts: list[tuple[int, Second]], name: str) -> int | None:
+    """Over the shards; None where none of them told."""
+    values = [part.vitals[name] for _, part in parts if part.vitals and name in part.vitals]
+    return int(sum(values)) if values else None
+
+
+def _messages(parts: list[tuple[int, Second]]) -> int:
+    """Of WebSockets, in the busier direction: an echo is not counted twice."""
+    return max(
+        sum(part.counters.get(name, 0) for _, part in parts)
+        for name in ("messages_sent", "messages_received")
+    )
 
 
 def _ms(value_us: float | None) -> float | None:

@@ -22,6 +22,8 @@ _COLUMNS = (
     ("cpu_share", "CPU of the busiest injector (share of a core)"),
     ("shards", "shards"),
     ("missing", "shards missing"),
+    ("open_connections", "open connections at the end"),
+    ("messages", "messages"),
 )
 
 
@@ -37,5 +39,5 @@ def csv_of_seconds(points: Iterable[Point]) -> str:
     writer.writerow([*(title for _, title in _COLUMNS), *(f"error {kind}" for kind in kinds)])
     for point in points:
         errors = (point["errors"].get(kind, 0) for kind in kinds)
-        writer.writerow([*(point[key] for key, _ in _COLUMNS), *errors])
+        writer.writerow([*(point.get(key) for key, _ in _COLUMNS), *errors])
     return out.getvalue()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain import report_tables as tables
+from campaigns.domain.exchange_tables import closes_table, exchange_table
 from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.percentiles import curve
 from campaigns.domain.plan import Plan, mean_rate_per_s, planned_requests
@@ -42,7 +43,8 @@ def run_report(run: Run) -> RunReport:
         grounds=run_grounds(state),
         tiles=run_tiles(state),
         table=tables.steps_table(figures, plan.labels, seen.steps, seen.duration_s),
-        exchange=tables.exchange_table(seen.total, seen.duration_s),
+        exchange=exchange_table(seen.total, seen.duration_s),
+        closes=closes_table(seen.total),
         parts=tables.parts_table(seen.total),
         errors=tables.errors_table(seen.total, seen.series),
         vitals=tables.vitals_table(seen.vitals),

@@ -61,6 +61,7 @@ def chart_plan(run: Run) -> dict[str, Any]:
         "requests": planned.requests,
         "intended": planned.intended_per_s,
         "scheme": run.snapshot["endpoint"]["scheme"],
+        "isExchange": bool(run.snapshot["plan"].get("exchange")),
         "words": ERROR_WORDS,
     }
 

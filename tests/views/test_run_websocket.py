@@ -8,6 +8,8 @@ from campaigns.domain.snapshot import Second, Timing
 from campaigns.models import Run
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
+from campaigns.queries.runs import chart_plan
+from campaigns.queries.series import run_points
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -44,6 +46,7 @@ def second_of(number: int, n: int = 100) -> Second:
             "handshake": each(1500), "exchange": each(3000), "close": each(1000),
             "message": each(300, 10 * n),
         },
+        vitals={"open_connections": 7},
     )  # fmt: skip
 
 
@@ -65,9 +68,26 @@ def test_its_report_has_handshakes_messages_and_codes(run):
     table = run_report(run).exchange
     labels = [row.label for row in table.rows]
     assert labels == ["handshake", "message", "close"]
-    assert "closed with 1000" in table.note
+    assert table.note == "5,000 messages sent, 5,000 received."
     assert run_report(run).tiles[0]["title"] == "Handshakes/s achieved"
     assert table in run_report(run).tables
+
+
+def test_each_close_code_has_a_row_with_its_words_and_share(run):
+    table = run_report(run).closes
+    assert [(row.label, [cell.text for cell in row.cells]) for row in table.rows] == [
+        ("1000", ["normal closure", "500", "100.00"])
+    ]
+    assert table in run_report(run).tables
+
+
+def test_its_seconds_tell_open_connections_and_messages(client, bob, run):
+    client.force_login(bob)
+    point = run_points(run)[0]
+    assert (point["open_connections"], point["messages"]) == (7, 1000)
+    page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
+    assert "Open connections" in page
+    assert chart_plan(run)["isExchange"]
 
 
 def test_its_page_and_its_tables_can_be_had(client, bob, run):

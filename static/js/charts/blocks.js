@@ -1,6 +1,6 @@
 // Every run a mark, connected along the blocks: how far repeats of one test lie apart.
 
-import { endLabels, fixWidth, framed } from "./marks.js";
+import { PLAIN, endLabels, fixWidth, framed } from "./marks.js";
 import { figure, roundUp, tickText } from "./numbers.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
@@ -70,7 +70,7 @@ function options(repeats, isNarrow, endWidth) {
 }
 
 function datasetOf(line) {
-  const isPlain = line.scheme === "http";
+  const isPlain = PLAIN.has(line.scheme);
   return {
     data: line.means.map((ms, i) => ({ x: i + 1, y: ms })),
     label: line.label,

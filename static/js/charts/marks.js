@@ -4,6 +4,9 @@
 import { cssToken } from "./theme.js";
 import { pushApart } from "./numbers.js";
 
+// Schemes without TLS: their marks are hollow.
+export const PLAIN = new Set(["http", "ws"]);
+
 export const AXIS_WIDTH = 48;
 export const END_WIDTH = 64;
 const LABEL_GAP = 14;

@@ -1,6 +1,6 @@
 // The percentile plot: how slow is the slowest half, tenth, hundredth. x = 1/(1−q), logarithmic.
 
-import { END_WIDTH, endLabels, fixWidth, framed } from "./marks.js";
+import { END_WIDTH, PLAIN, endLabels, fixWidth, framed } from "./marks.js";
 import { figure, logRange, logTicks, percentileLabel, roundUp, tickText } from "./numbers.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
@@ -96,7 +96,7 @@ function datasetOf(line) {
   const token = line.token || line.scheme;
   const data = line.curve.filter((point) => point.x >= LOWEST).map((point) => ({ x: point.x, y: point.ms, beyond: point.beyond }));
   const isMark = (i) => TICKS.some((tick) => Math.abs(data[i].x - tick) < tick * 1e-6);
-  const isPlain = line.scheme === "http";
+  const isPlain = PLAIN.has(line.scheme);
   return {
     data,
     label: line.label,

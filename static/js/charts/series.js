@@ -20,6 +20,8 @@ export function overTime(frame, firstPlan) {
   const panels = {
     requests: panel(frame, "requests", requestsConfig()),
     response: panel(frame, "response", responseConfig()),
+    open: panel(frame, "open", countConfig((point) => `${point.open_connections ?? "–"} at the end`)),
+    messages: panel(frame, "messages", countConfig((point) => `${point.messages ?? 0}`)),
     errors: panel(frame, "errors", errorsConfig(true)),
   };
   const all = Object.values(panels);
@@ -33,6 +35,7 @@ export function overTime(frame, firstPlan) {
     const range = rangeOf(points, plan, isLive);
     setRequests(panels.requests, points, plan, range);
     setResponse(panels.response, points, plan);
+    setExchange(panels, points, plan);
     setErrors(panels.errors, points, plan);
     for (const each of all) {
       Object.assign(each.chart.options.scales.x, { min: range.min, max: range.max });
@@ -105,6 +108,10 @@ function requestsConfig() {
   return { options: baseOptions(false, fromZero), words };
 }
 
+function countConfig(words) {
+  return { options: baseOptions(false, fromZero), words };
+}
+
 function responseConfig() {
   const options = baseOptions(false, {
     type: "logarithmic",
@@ -174,6 +181,21 @@ function setResponse({ chart }, points, plan) {
   });
   const values = points.flatMap((point) => [point.p50_ms, point.p99_ms]).filter((each) => each > 0);
   Object.assign(chart.options.scales.y, logRange(values));
+}
+
+// What only WebSockets have; runs of HTTP do without these panels.
+function setExchange({ requests, open, messages }, points, plan) {
+  requests.element.querySelector("[data-noun]").textContent = plan.isExchange ? "Connections" : "Requests";
+  open.element.hidden = !plan.isExchange;
+  messages.element.hidden = !plan.isExchange || !points.some((point) => point.messages);
+  setCount(open, points, (point) => point.open_connections);
+  setCount(messages, points, (point) => point.messages);
+}
+
+function setCount({ chart }, points, value) {
+  const data = lineOf(points, value);
+  chart.data.datasets = [line(data, "ink", { borderWidth: 1.6 })];
+  chart.options.scales.y.max = roundUp(Math.max(...data.map((each) => each.y || 0), 1) * 1.08);
 }
 
 function setErrors({ chart, element }, points, plan) {

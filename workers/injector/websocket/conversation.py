@@ -22,11 +22,14 @@ _SENDS_PER_TURN = 16
 
 
 class Conversation:
-    """One connection from its opening handshake on; `take` gives it what was read with that."""
+    """One connection from its opening handshake on; `take` gives it what was read with that.
+
+    `close_code` is that of the server's close frame, once it has come.
+    """
 
     __slots__ = (
-        "_channel", "_close_code", "_control", "_dues", "_echoed", "_has_sent_close", "_last_sent",
-        "_n_sent", "_opened", "_reader", "_speaker", "_talk",
+        "_channel", "_control", "_dues", "_echoed", "_has_sent_close", "_last_sent", "_n_sent",
+        "_opened", "_reader", "_speaker", "_talk", "close_code",
     )  # fmt: skip
 
     def __init__(self, speaker: "Speaker", talk: Talk, channel: Channel, opened: int):
@@ -39,7 +42,7 @@ class Conversation:
         self._n_sent = 0
         self._echoed = 0
         self._last_sent = opened
-        self._close_code: int | None = None
+        self.close_code: int | None = None
         self._has_sent_close = False
         self._control = (0, 0)
 
@@ -51,9 +54,9 @@ class Conversation:
             is_over = self._n_sent >= count or now() >= until
             if is_over and not self._dues and self._channel.is_flushed:
                 return
-            if self._close_code is not None:
+            if self.close_code is not None:
                 raise BadReply(
-                    Kind.EOF_MID_BODY, f"closed with {self._close_code}: {self._n_sent} messages"
+                    Kind.EOF_MID_BODY, f"closed with {self.close_code}: {self._n_sent} messages"
                 )
             self._read(until, is_over=is_over, may_go_on=may_go_on)
 
@@ -156,7 +159,7 @@ class Conversation:
             self._channel.write(self._talk.masked(frames.PONG, payload))
 
     def _note_close(self, code: int) -> None:
-        self._close_code = code
+        self.close_code = code
         self._talk.recorder.note_close(code, now())
 
     def stay_open(self, stay: Stay) -> None:
@@ -172,9 +175,9 @@ class Conversation:
                     data = channel.read()
                 if data is not None:
                     self._hear(data)
-                if self._close_code is not None:
+                if self.close_code is not None:
                     raise BadReply(
-                        Kind.EOF_MID_BODY, f"closed with {self._close_code} while kept open"
+                        Kind.EOF_MID_BODY, f"closed with {self.close_code} while kept open"
                     )
         finally:
             stay.wake_with(None)
@@ -185,7 +188,7 @@ class Conversation:
         self._speaker.limit = now() + talk.close_ns
         self._has_sent_close = True
         channel.write(talk.masked(frames.CLOSE, talk.close_payload))
-        while self._close_code is None:
+        while self.close_code is None:
             data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
             if data == talk.expected_close and self._reader.is_idle:
                 self._note_close(talk.exchange.close_code)

@@ -31,12 +31,12 @@ class Speaker(Worker):
     Every wait has its own `limit`, so an attempt as a whole has none.
     """
 
-    __slots__ = ("_channel", "_is_open", "note_opened", "stay")
+    __slots__ = ("_channel", "_conversation", "note_opened", "stay")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=False)
         self._channel: Channel | None = None
-        self._is_open = False
+        self._conversation: Conversation | None = None
         self.note_opened: Callable[[], None] | None = None
         self.stay: Stay | None = None
 
@@ -44,16 +44,16 @@ class Speaker(Worker):
         """Make one attempt and record it; after a failure, the seconds to wait before the next."""
         self.request = request
         self.began = start
-        self._channel, self._is_open = None, False
+        self._channel = self._conversation = None
         try:
             connection = self.dialler.dial(self)
             channel = self._channel = Channel(self, connection)
             early = self._open(request, channel, start)
             opened = exchanged = now()
-            self._is_open = True
+            conversation = Conversation(self, request, channel, opened)
+            self._conversation = conversation
             if self.note_opened is not None:
                 self.note_opened()
-            conversation = Conversation(self, request, channel, opened)
             conversation.take(early)
             if request.exchange.messages:
                 conversation.run(start)
@@ -111,10 +111,11 @@ class Speaker(Worker):
         sent = channel.sent_bytes if channel else 0
         received = channel.received_bytes if channel else 0
         kind = kind_of(error, sent, received)
-        if self._is_open and kind in {Kind.EOF_MID_BODY, Kind.RESET}:
-            talk.recorder.note_close(ABNORMAL, end)
         status = error.status if isinstance(error, UpgradeRejected) else 0
-        status = _SWITCHING if self._is_open else status
+        if self._conversation is not None:
+            status = _SWITCHING
+            if self._conversation.close_code is None:
+                talk.recorder.note_close(ABNORMAL, end)
         talk.failures.append(Failure(intended, start, end, kind, status, sent, received))
         self.limit = self.began = 0
         self.drop_connection()

@@ -1,0 +1,57 @@
+"""The tables of WebSocket measurements."""
+
+import numpy as np
+
+from campaigns.domain.exchange_tables import (
+    close_codes,
+    close_words,
+    closes_table,
+    exchange_table,
+    exchanges_table,
+)
+from campaigns.domain.snapshot import Timing, Total
+
+
+def measured(**counters):
+    timings = {
+        name: Timing.of(np.full(200, us)) for name, us in (("handshake", 900), ("close", 400))
+    }
+    return Total(counters=counters, timings=timings)
+
+
+def texts(table):
+    return {row.label: [cell.text for cell in row.cells] for row in table.rows}
+
+
+def test_handshakes_have_their_rate_and_percentiles():
+    table = exchange_table(measured(), duration_s=2)
+    assert table.note == "No messages: connections were opened and closed."
+    keys = [column.key for column in table.columns]
+    row = dict(zip(keys, texts(table)["handshake"], strict=True))
+    assert (row["per_second"], row["p95"], row["p99"], row["n"]) == ("100", "0.900", "–", "200")
+
+
+def test_several_measurements_stand_below_each_other_and_one_of_http_has_no_row():
+    table = exchanges_table(
+        "x", "X", [("WS", measured(), 1.0), ("HTTP", Total(), 1.0), ("WSS", measured(), 1.0)]
+    )
+    assert list(texts(table)) == ["WS: handshake", "WS: close", "WSS: handshake", "WSS: close"]
+
+
+def test_codes_add_up_to_what_was_opened():
+    total = measured(close_code_1000=3, close_code_1006=1, close_code_4001=0, ok=9)
+    assert close_codes(total) == {1000: 3, 1006: 1}
+    assert texts(closes_table(total)) == {
+        "1000": ["normal closure", "3", "75.00"],
+        "1006": ["no close frame at all", "1", "25.00"],
+    }
+
+
+def test_a_run_without_websockets_has_no_rows():
+    assert not closes_table(Total()).rows
+    assert not exchange_table(Total(), 1.0).rows
+
+
+def test_every_code_has_words():
+    assert close_words(3001) == "a registered code of a protocol"
+    assert close_words(4999) == "the application's own code"
