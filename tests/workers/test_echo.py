@@ -179,3 +179,22 @@ def test_the_log_of_a_drawn_wait_says_how_long_the_request_took(echo):
         time.sleep(0.01)
     (line,) = seen
     assert 5_000 <= line["service_us"] < 500_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives")
+def test_the_log_counts_from_the_arrival_although_the_target_looks_late(echo):
+    with socket.create_connection(("127.0.0.1", echo.port()), 5) as client:
+        client.sendall(b"GET /late?delay_ms=1&timed=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert client.recv(4096)
+        echo.process.send_signal(signal.SIGSTOP)
+        sent_ns = time.monotonic_ns()
+        client.sendall(b"GET /late?delay_ms=0&timed=1 HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(0.3)
+        echo.process.send_signal(signal.SIGCONT)
+        assert client.recv(4096)
+    deadline = time.monotonic() + 5
+    while len(seen := [each for each in echo.arrivals() if "/late" in each["path"]]) < 2:
+        assert time.monotonic() < deadline, "the line is written after the reply"
+        time.sleep(0.01)
+    assert seen[1]["service_us"] >= 290_000
+    assert abs(seen[1]["monotonic_ns"] - sent_ns) < 100_000_000

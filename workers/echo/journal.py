@@ -13,10 +13,17 @@ class Journal:
         if path:
             self._file = open(path, "a", buffering=1)  # noqa: SIM115 (open as long as the server)
 
+    @property
+    def is_kept(self) -> bool:
+        return self._file is not None
+
     def note(
         self, scheme: str, connection: int, method: str, path: str, arrived_ns: int, **more: int
     ) -> None:
-        """`arrived_ns` is CLOCK_MONOTONIC when the request's first bytes were read."""
+        """`arrived_ns` is CLOCK_MONOTONIC when the request's first bytes had reached this machine.
+
+        `service_us`, where given, runs from then until the reply was handed to the kernel.
+        """
         if self._file is None:
             return
         wall_ns = time.time_ns() - (time.monotonic_ns() - arrived_ns)

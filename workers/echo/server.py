@@ -14,6 +14,7 @@ from gevent.server import StreamServer
 from gevent.ssl import SSLContext
 
 from workers.echo import websocket
+from workers.echo.arrival import ask_for_stamps, receive
 from workers.echo.faults import FAULTS
 from workers.echo.journal import Journal
 from workers.echo.replies import Asked, reply_parts
@@ -50,6 +51,11 @@ class EchoServer(StreamServer):
         self._numbers = itertools.count(1)
         self._dice = Random(1)  # noqa: S311 (waits are no secrets)
         self._known: dict[bytes, tuple[Asked, list[bytes]]] = {}
+
+    def init_socket(self) -> None:
+        super().init_socket()
+        if self._journal.is_kept:
+            ask_for_stamps(self.socket)
 
     @property
     def port(self) -> int:
@@ -96,8 +102,7 @@ class EchoServer(StreamServer):
 
     def _read_request(self, sock: Any, data: bytes) -> tuple[bytes, bytes, int] | None:
         """(head, what came after the request, when it arrived); None when there is none."""
-        data = data or sock.recv(65536)
-        arrived_ns = time.monotonic_ns()
+        data, arrived_ns = (data, time.monotonic_ns()) if data else receive(sock)
         while (end := data.find(_BLANK_LINE)) < 0:
             more = sock.recv(65536) if len(data) < _MAX_HEAD_BYTES else b""
             if not more:
