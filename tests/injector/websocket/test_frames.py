@@ -21,7 +21,7 @@ from workers.injector.websocket.frames import (
     close_payload,
     encode_frame,
 )  # fmt: skip
-from workers.injector.websocket.masking import MaskingKeys, apply_mask
+from workers.injector.websocket.masking import RandomKeys, apply_mask
 
 SIZES = (0, 1, 2, 3, 4, 5, 125, 126, 127, 511, 512, 513, 4095, 65535, 65536, 100_001)
 KEY = b"\x01\x80\xff\x7e"
@@ -45,10 +45,11 @@ def test_masking_is_the_definition_and_its_own_inverse(size):
     assert apply_mask(masked, KEY) == data
 
 
-def test_masking_keys_are_fresh_for_every_frame():
-    keys = MaskingKeys()
+@pytest.mark.parametrize("size", [4, 16, 1000])
+def test_keys_are_fresh_each_time(size):
+    keys = RandomKeys(size)
     taken = [keys.take() for _ in range(3000)]
-    assert {len(key) for key in taken} == {4}
+    assert {len(key) for key in taken} == {size}
     assert len(set(taken)) > 2990
 
 

@@ -7,7 +7,7 @@ from wsproto.events import AcceptConnection, Request
 from campaigns.domain.exchange import Exchange
 from campaigns.domain.outcomes import Kind
 from workers.injector.http1 import BadReply
-from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, make_key
+from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, key_of
 
 # The example of RFC 6455, section 1.3.
 KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
@@ -27,14 +27,14 @@ def test_the_accept_is_that_of_the_standard():
     assert accept_of(KEY) == ACCEPT
 
 
-def test_keys_are_fresh():
-    assert len({make_key() for _ in range(100)}) == 100
+def test_a_key_is_sixteen_bytes_in_base64():
+    assert key_of(b"the sample nonce") == KEY
 
 
 @pytest.mark.parametrize("chosen", [None, "chat", "superchat"])
 def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection(chosen):
     exchange = Exchange("/feed?x=1", (("X-A", "b"),), ("chat", "superchat"))
-    key = make_key()
+    key = key_of(bytes(range(16)))
     server = WSConnection(ConnectionType.SERVER)
     server.receive_data(UpgradeRequest.of(exchange, "shop.test").bytes_with(key))
     (event,) = server.events()
@@ -81,6 +81,35 @@ def test_it_does_not_open(name):
         with pytest.raises(BadReply) as caught:
             check.opens(head_of(BAD[name]), ACCEPT)
         assert caught.value.kind == Kind.WS_PROTOCOL
+
+
+def test_a_head_that_was_good_is_known_by_all_but_its_accept():
+    check, other = UpgradeCheck(()), accept_of(b"another key")
+    assert not check.knows(head_of(USUAL), ACCEPT)
+    check.opens(head_of(USUAL), ACCEPT)
+    assert check.knows(head_of(USUAL), ACCEPT)
+    assert check.knows(head_of(USUAL | {"Sec-WebSocket-Accept": other.decode()}), other)
+    assert not check.knows(head_of(USUAL), other)
+    assert not check.knows(head_of(USUAL) + b"x", ACCEPT)
+    assert not check.knows(head_of(USUAL)[:-1], ACCEPT)
+
+
+def test_the_accept_counts_only_where_it_belongs():
+    """A server that repeats it elsewhere is not known: there it might be right, and wrong here."""
+    check, other = UpgradeCheck(()), accept_of(b"another key")
+    check.opens(head_of({"X-Accept": ACCEPT.decode()} | USUAL), ACCEPT)
+    wrong = head_of({"X-Accept": other.decode()} | USUAL)
+    assert not check.knows(wrong, other)
+    with pytest.raises(BadReply):
+        check.opens(wrong, other)
+
+
+def test_heads_with_a_date_are_known_each_second_anew():
+    check = UpgradeCheck(())
+    for second in range(200):
+        head = head_of(USUAL | {"Date": f"{second}"})
+        check.opens(head, ACCEPT)
+        assert check.knows(head, ACCEPT)
 
 
 def test_the_accept_of_an_earlier_key_does_not_open():

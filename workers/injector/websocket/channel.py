@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workers.injector.websocket.worker import Speaker
 
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-_RECV_BYTES = 64 * 1024
+_RECV_BYTES = 16 * 1024
 _READS_PER_TURN = 32
 
 
@@ -45,7 +45,7 @@ class Channel:
         except _NOT_NOW:
             return
         self.sent_bytes += written
-        self._out = self._out[written:]
+        self._out = b"" if written == len(self._out) else self._out[written:]
 
     def read(self, kind: Kind = Kind.BODY_TIMEOUT) -> bytes | None:
         """What is there: None for nothing yet, nothing at all for the end."""

@@ -1,6 +1,5 @@
 """What is said on one open connection: the messages, their echoes, pings, and the close."""
 
-import ssl
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ from workers.injector.connection import NS, now
 from workers.injector.http1 import BadReply
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
+from workers.injector.websocket.closing import await_end, send_close
 from workers.injector.websocket.frames import FrameReader
 from workers.injector.websocket.recorder import MESSAGES_RECEIVED, MESSAGES_SENT
 from workers.injector.websocket.stay import Stay
@@ -22,14 +22,11 @@ _SENDS_PER_TURN = 16
 
 
 class Conversation:
-    """One connection from its opening handshake on; `take` gives it what was read with that.
-
-    `close_code` is that of the server's close frame, once it has come.
-    """
+    """One connection from its opening handshake on; `take` gives it what was read with that."""
 
     __slots__ = (
-        "_channel", "_control", "_dues", "_echoed", "_has_sent_close", "_last_sent", "_n_sent",
-        "_opened", "_reader", "_speaker", "_talk", "close_code",
+        "_channel", "_close_code", "_control", "_dues", "_echoed", "_has_sent_close", "_last_sent",
+        "_n_sent", "_opened", "_reader", "_speaker", "_talk",
     )  # fmt: skip
 
     def __init__(self, speaker: "Speaker", talk: Talk, channel: Channel, opened: int):
@@ -42,7 +39,7 @@ class Conversation:
         self._n_sent = 0
         self._echoed = 0
         self._last_sent = opened
-        self.close_code: int | None = None
+        self._close_code: int | None = None
         self._has_sent_close = False
         self._control = (0, 0)
 
@@ -54,9 +51,9 @@ class Conversation:
             is_over = self._n_sent >= count or now() >= until
             if is_over and not self._dues and self._channel.is_flushed:
                 return
-            if self.close_code is not None:
+            if self._close_code is not None:
                 raise BadReply(
-                    Kind.EOF_MID_BODY, f"closed with {self.close_code}: {self._n_sent} messages"
+                    Kind.EOF_MID_BODY, f"closed with {self._close_code}: {self._n_sent} messages"
                 )
             self._read(until, is_over=is_over, may_go_on=may_go_on)
 
@@ -159,8 +156,9 @@ class Conversation:
             self._channel.write(self._talk.masked(frames.PONG, payload))
 
     def _note_close(self, code: int) -> None:
-        self.close_code = code
-        self._talk.recorder.note_close(code, now())
+        self._close_code = code
+        self._speaker.has_close_code = True
+        self._talk.recorder.closes_with(code).append(now())
 
     def stay_open(self, stay: Stay) -> None:
         """Say nothing until the window lets go; pings are answered. Raises BadReply."""
@@ -175,33 +173,23 @@ class Conversation:
                     data = channel.read()
                 if data is not None:
                     self._hear(data)
-                if self.close_code is not None:
+                if self._close_code is not None:
                     raise BadReply(
-                        Kind.EOF_MID_BODY, f"closed with {self.close_code} while kept open"
+                        Kind.EOF_MID_BODY, f"closed with {self._close_code} while kept open"
                     )
         finally:
             stay.wake_with(None)
 
     def close(self) -> None:
         """Shake hands for the end. Raises BadReply, AttemptFailed."""
-        talk, channel = self._talk, self._channel
-        self._speaker.limit = now() + talk.close_ns
-        self._has_sent_close = True
-        channel.write(talk.masked(frames.CLOSE, talk.close_payload))
-        while self.close_code is None:
-            data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
-            if data == talk.expected_close and self._reader.is_idle:
-                self._note_close(talk.exchange.close_code)
-                break
-            self._hear(data)
-        self._await_end()
+        send_close(self._speaker, self._talk, self._channel)
+        self.hear_close()
 
-    def _await_end(self) -> None:
-        """The server ends the connection; by a reset too, for all has been said."""
-        try:
-            while self._channel.receive(Kind.WS_CLOSE_TIMEOUT):
-                pass
-        except ssl.SSLEOFError:
-            self._talk.events["tls_ragged_eof"].append(now())
-        except OSError:
-            return
+    def hear_close(self, data: bytes | None = None) -> None:
+        """After our close frame: the server's, and the end. `data` was read already."""
+        self._has_sent_close = True
+        if data is not None:
+            self._hear(data)
+        while self._close_code is None:
+            self._hear(self._channel.receive(Kind.WS_CLOSE_TIMEOUT))
+        await_end(self._talk, self._channel)

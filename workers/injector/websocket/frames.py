@@ -69,11 +69,6 @@ class FrameReader:
         self._decoder: codecs.IncrementalDecoder | None = None
         self.is_closed = False
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing has come of a frame or message that is not complete."""
-        return not (self._buffer or self._opcode)
-
     def feed(self, data: bytes) -> list[Event]:
         """The events that these bytes complete. Raises BadReply."""
         self._buffer = self._buffer + data if self._buffer else data

@@ -4,24 +4,29 @@ import os
 
 import numpy as np
 
+KEY_BYTES = 4
 _POOL_BYTES = 4096
 _NUMPY_PAYS_FROM_BYTES = 512
 
 
-class MaskingKeys:
-    """Fresh random keys of four bytes; the system is asked for many at a time."""
+class RandomKeys:
+    """Fresh random keys of `size_bytes`; the system is asked for many at a time."""
 
-    __slots__ = ("_at", "_pool")
+    __slots__ = ("_at", "_pool", "_size_bytes")
 
-    def __init__(self) -> None:
+    def __init__(self, size_bytes: int) -> None:
+        self._size_bytes = size_bytes
         self._pool = b""
         self._at = 0
 
     def take(self) -> bytes:
-        if self._at >= len(self._pool):
-            self._pool, self._at = os.urandom(_POOL_BYTES), 0
-        self._at += 4
-        return self._pool[self._at - 4 : self._at]
+        begin = self._at
+        end = self._at = begin + self._size_bytes
+        if end > len(self._pool):
+            self._pool = os.urandom(_POOL_BYTES)
+            begin, end = 0, self._size_bytes
+            self._at = end
+        return self._pool[begin:end]
 
 
 def apply_mask(data: bytes, key: bytes) -> bytes:

@@ -31,9 +31,12 @@ class ExchangeRecorder(StepRecorder):
         """The connection that ended then said nothing between its messages and `closing`."""
         self._stays[end] = closing
 
-    def note_close(self, code: int, instant: int) -> None:
-        """The server's close frame had this code; 1005: none, 1006: there was no close frame."""
-        self.events.setdefault(f"close_code_{code}", []).append(instant)
+    def closes_with(self, code: int) -> list[int]:
+        """Where to note the instants of close frames with this code.
+
+        1005: the frame had none, 1006: there was no close frame.
+        """
+        return self.events.setdefault(f"close_code_{code}", [])
 
     def compact_if_long(self) -> None:
         super().compact_if_long()

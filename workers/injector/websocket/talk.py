@@ -11,10 +11,10 @@ from workers.injector.http1 import authority
 from workers.injector.order import Order
 from workers.injector.websocket import frames
 from workers.injector.websocket.alarm import Alarm
-from workers.injector.websocket.masking import MaskingKeys
+from workers.injector.websocket.masking import KEY_BYTES, RandomKeys
 from workers.injector.websocket.opening import VaryingUpgrade, make_upgrade
 from workers.injector.websocket.recorder import ExchangeRecorder
-from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest
+from workers.injector.websocket.upgrade import NONCE_BYTES, UpgradeCheck, UpgradeRequest
 
 _NEVER = sys.maxsize
 _NUMBER_BYTES = 8
@@ -33,11 +33,13 @@ class Talk:
         self.events = recorder.events
         self.upgrade = upgrade
         self.check = UpgradeCheck(self.exchange.subprotocols)
-        self.keys = MaskingKeys()
+        self.nonces = RandomKeys(NONCE_BYTES)
+        self._keys = RandomKeys(KEY_BYTES)
         self.total_ns = int(plan.timeouts.total_s * NS)
         self.close_ns = int(self.exchange.close_timeout_s * NS)
         self.close_payload = frames.close_payload(self.exchange.close_code)
         self.expected_close = frames.encode_frame(frames.CLOSE, self.close_payload)
+        self.note_expected_close = recorder.closes_with(self.exchange.close_code).append
         self.opcode = frames.BINARY if self.exchange.binary else frames.TEXT
         self.is_sync = self.exchange.mode == ExchangeMode.ECHO_SYNC
         self.is_echoed = self.exchange.mode != ExchangeMode.SEND_ONLY
@@ -83,4 +85,4 @@ class Talk:
         return not self.verifies_bytes or payload == self.payload(number)
 
     def masked(self, opcode: int, payload: bytes) -> bytes:
-        return frames.encode_frame(opcode, payload, self.keys.take())
+        return frames.encode_frame(opcode, payload, self._keys.take())

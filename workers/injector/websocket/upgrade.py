@@ -1,26 +1,27 @@
 """The opening handshake: the request, and whether a reply opens the connection."""
 
-import base64
 import hashlib
-import os
+from binascii import b2a_base64
 from dataclasses import dataclass
 
 from campaigns.domain.exchange import Exchange
 from campaigns.domain.outcomes import Kind
 from workers.injector.http1 import BadReply, Head, parse_head
 
+NONCE_BYTES = 16
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _KNOWN_CAP = 64
 
 
-def make_key() -> bytes:
-    """A fresh Sec-WebSocket-Key."""
-    return base64.b64encode(os.urandom(16))
+def key_of(nonce: bytes) -> bytes:
+    """The Sec-WebSocket-Key that is made of sixteen random bytes."""
+    return b2a_base64(nonce, newline=False)
 
 
 def accept_of(key: bytes) -> bytes:
     """The Sec-WebSocket-Accept that answers a key."""
-    return base64.b64encode(hashlib.sha1(key + _GUID, usedforsecurity=False).digest())
+    digest = hashlib.sha1(key + _GUID, usedforsecurity=False).digest()
+    return b2a_base64(digest, newline=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +57,34 @@ class UpgradeCheck:
         self._subprotocols = subprotocols
         self._known: set[tuple[bytes, bytes]] = set()
 
+    def knows(self, data: bytes, accept: bytes) -> bool:
+        """Whether this is a whole head, and nothing else, that `opens` has found good before."""
+        before, _, after = data.partition(accept)
+        return (before, after) in self._known
+
     def opens(self, head: bytes, accept: bytes) -> bool:
         """True for a 101 that answers our request in every point, False for an interim reply.
 
         Raises BadReply for anything else.
         """
-        before, _, after = head.partition(accept)
-        if (before, after) in self._known and after:
-            return True
         parsed = parse_head(head, "GET")
         if parsed.is_interim:
             return False
         if parsed.status != 101:
             raise UpgradeRejected(parsed)
         self._check_headers(parsed, accept.decode())
-        if len(self._known) < _KNOWN_CAP:
-            self._known.add((before, after))
+        self._remember(head, accept)
         return True
+
+    def _remember(self, head: bytes, accept: bytes) -> None:
+        """Know the head by what is before and after its accept, if that stands in one place."""
+        before, _, after = head.partition(accept)
+        if accept in after:
+            return
+        # Heads with a date are others every second.
+        if len(self._known) >= _KNOWN_CAP:
+            self._known.clear()
+        self._known.add((before, after))
 
     def _check_headers(self, head: Head, accept: str) -> None:
         if _tokens(head, "upgrade") != ["websocket"]:

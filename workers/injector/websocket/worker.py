@@ -13,11 +13,12 @@ from workers.injector.connection import Connection, Dialler, now
 from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply
 from workers.injector.recorder import Failure
 from workers.injector.websocket.channel import Channel
+from workers.injector.websocket.closing import await_end, send_close
 from workers.injector.websocket.conversation import Conversation
 from workers.injector.websocket.recorder import ABNORMAL
 from workers.injector.websocket.stay import Stay
 from workers.injector.websocket.talk import Talk
-from workers.injector.websocket.upgrade import UpgradeRejected, accept_of, make_key
+from workers.injector.websocket.upgrade import UpgradeRejected, accept_of, key_of
 
 _BLANK_LINE = b"\r\n\r\n"
 _PAUSE_S = 0.01
@@ -28,15 +29,16 @@ _SWITCHING = 101
 class Speaker(Worker):
     """A greenlet that opens and closes connections one after the other.
 
-    Every wait has its own `limit`, so an attempt as a whole has none.
+    Every wait has its own `limit`, so an attempt as a whole has none. `has_close_code`: whether the
+    server's close frame has come.
     """
 
-    __slots__ = ("_channel", "_conversation", "note_opened", "stay")
+    __slots__ = ("_channel", "_is_open", "has_close_code", "note_opened", "stay")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=False)
         self._channel: Channel | None = None
-        self._conversation: Conversation | None = None
+        self._is_open = self.has_close_code = False
         self.note_opened: Callable[[], None] | None = None
         self.stay: Stay | None = None
 
@@ -44,28 +46,21 @@ class Speaker(Worker):
         """Make one attempt and record it; after a failure, the seconds to wait before the next."""
         self.request = request
         self.began = start
-        self._channel = self._conversation = None
+        self._channel = None
+        self._is_open = self.has_close_code = False
         try:
             connection = self.dialler.dial(self)
             channel = self._channel = Channel(self, connection)
             early = self._open(request, channel, start)
             opened = exchanged = now()
-            conversation = Conversation(self, request, channel, opened)
-            self._conversation = conversation
+            self._is_open = True
             if self.note_opened is not None:
                 self.note_opened()
-            conversation.take(early)
-            if request.exchange.messages:
-                conversation.run(start)
-                exchanged = now()
-            closing = exchanged
-            if self.stay is not None:
-                conversation.stay_open(self.stay)
-                closing = now()
-            conversation.close()
-            end = now()
-            if closing > exchanged:
-                request.recorder.note_stay(end, closing)
+            if early or request.exchange.messages or self.stay is not None:
+                exchanged, end = self._converse(channel, early, start, opened)
+            else:
+                self._close_silent(channel, opened)
+                end = now()
             self._record(request, channel, (intended, start, opened, exchanged, end))
             self._part(connection)
             return None
@@ -75,9 +70,18 @@ class Speaker(Worker):
     def _open(self, talk: Talk, channel: Channel, start: int) -> bytes:
         """Shake hands; what came after the server's head. Raises BadReply, AttemptFailed."""
         self.limit = start + talk.total_ns
-        key = make_key()
+        key = key_of(talk.nonces.take())
         channel.write(talk.upgrade.bytes_with(key))
-        accept, data = accept_of(key), b""
+        accept = accept_of(key)
+        data = channel.receive(Kind.FIRST_BYTE_TIMEOUT)
+        if talk.check.knows(data, accept):
+            return b""
+        return self._open_slowly(talk, channel, data, accept)
+
+    def _open_slowly(self, talk: Talk, channel: Channel, data: bytes, accept: bytes) -> bytes:
+        """As `_open`, with a head that was not seen before or has not all come."""
+        if not data:
+            raise channel.ended()
         for _ in range(_INTERIM_CAP):
             head, data = self._receive_head(channel, data)
             if talk.check.opens(head, accept):
@@ -93,6 +97,36 @@ class Speaker(Worker):
                 raise channel.ended()
             data += more
         return data[: end + 4], data[end + 4 :]
+
+    def _converse(self, channel: Channel, early: bytes, start: int, opened: int) -> tuple[int, int]:
+        """Say and hear what there is, and close: when the messages were over, and all of it."""
+        talk, exchanged = self.request, opened
+        conversation = Conversation(self, talk, channel, opened)
+        conversation.take(early)
+        if talk.exchange.messages:
+            conversation.run(start)
+            exchanged = now()
+        closing = exchanged
+        if self.stay is not None:
+            conversation.stay_open(self.stay)
+            closing = now()
+        conversation.close()
+        end = now()
+        if closing > exchanged:
+            talk.recorder.note_stay(end, closing)
+        return exchanged, end
+
+    def _close_silent(self, channel: Channel, opened: int) -> None:
+        """Nothing was said: the usual answer is known by its bytes, another is heard as ever."""
+        talk = self.request
+        send_close(self, talk, channel)
+        data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
+        if data == talk.expected_close:
+            self.has_close_code = True
+            talk.note_expected_close(now())
+            await_end(talk, channel)
+        else:
+            Conversation(self, talk, channel, opened).hear_close(data)
 
     def _record(self, talk: Talk, channel: Channel, marks: tuple[int, ...]) -> None:
         intended, start, opened, exchanged, end = marks
@@ -112,10 +146,10 @@ class Speaker(Worker):
         received = channel.received_bytes if channel else 0
         kind = kind_of(error, sent, received)
         status = error.status if isinstance(error, UpgradeRejected) else 0
-        if self._conversation is not None:
+        if self._is_open:
             status = _SWITCHING
-            if self._conversation.close_code is None:
-                talk.recorder.note_close(ABNORMAL, end)
+            if not self.has_close_code:
+                talk.recorder.closes_with(ABNORMAL).append(end)
         talk.failures.append(Failure(intended, start, end, kind, status, sent, received))
         self.limit = self.began = 0
         self.drop_connection()
