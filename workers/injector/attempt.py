@@ -216,7 +216,7 @@ class Worker(Holder):
     def _retire(self, connection: Connection) -> None:
         """Done with a connection whose reply was complete."""
         self.connection = None
-        if connection.is_tls:
+        if connection.tls is not None:
             self.dialler.keep_session(connection)
             self.dialler.linger(connection, self.request.events["tls_ragged_eof"].append)
         else:

@@ -16,10 +16,11 @@ from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name
 from workers.injector.order import Endpoint
-from workers.injector.tls import make_tls_context
-from workers.injector.wire import carried_by
+from workers.injector.tls_client import TlsClient
+from workers.injector.wire import WireCount
 
 READ, WRITE = 1, 2
+_NON_BLOCKING = socket.SOCK_STREAM | socket.SOCK_NONBLOCK
 NS = 1_000_000_000
 _UNDER_WAY = {errno.EINPROGRESS, errno.EALREADY, errno.EINTR}
 _CONNECTED = {0, errno.EISCONN}
@@ -27,20 +28,31 @@ _LINGER_NS = NS // 5
 now = time.monotonic_ns
 
 
+class Socket(socket.SocketType):
+    """The kernel's socket without the layer of `socket.socket`, which costs µs a connection.
+
+    OpenSSL's object refers to it weakly.
+    """
+
+    __slots__ = ("__weakref__",)
+
+
 class Connection:
     """An open connection. `watcher` runs from dialling to closing, so that waiting costs a switch.
 
-    `connected` and `secured` are the instants at which TCP and TLS were ready; 0 without TLS.
+    `connected` and `secured` are the instants at which TCP and TLS were ready. Without TLS the
+    latter is 0, and `tls`, OpenSSL's object, None. `offered` is the session to be resumed, if any.
     """
 
-    __slots__ = ("connected", "is_tls", "recv", "secured", "send", "sock", "watcher")
+    __slots__ = ("connected", "offered", "recv", "secured", "send", "sock", "tls", "watcher")
 
-    def __init__(self, sock: socket.socket, watcher: Any, connected: int):
+    def __init__(self, sock: Socket, watcher: Any, connected: int):
         self.sock = sock
+        self.tls: Any = None
+        self.offered: Any = None
         self.watcher = watcher
         self.connected = connected
         self.secured = 0
-        self.is_tls = False
         self.send: Callable[[bytes], int] = sock.send
         self.recv: Callable[[int], bytes] = sock.recv
 
@@ -56,19 +68,15 @@ class Dialler:
     def __init__(self, endpoint: Endpoint, guard: Guard, mode: ConnectionMode, timeouts: Timeouts):
         self._endpoint = endpoint
         self._guard = guard
-        self._resumes = mode == ConnectionMode.RESUMED
         self._connect_ns = int(timeouts.connect_s * NS)
         self._tls_ns = int(timeouts.tls_s * NS)
         self._loop = gevent.get_hub().loop
-        self._context = make_tls_context(endpoint) if endpoint.is_tls else None
-        self._server_name = endpoint.tls.sni or endpoint.host
-        self._session: ssl.SSLSession | None = None
+        resumes = mode == ConnectionMode.RESUMED
+        self.tls = TlsClient(endpoint, resumes=resumes) if endpoint.is_tls else None
         self._lingering: dict[Connection, int] = {}
         self.n_open = 0
-        self._wire: Counter[str] = Counter()
-        self.peers: Counter[str] = Counter()
-        self.handshakes: Counter[tuple[str, str, int, bool]] = Counter()
-        self.certificate: bytes | None = None
+        self._wire = WireCount()
+        self._dialled: Counter[str] = Counter()
 
     def dial(self, worker: Any) -> Connection:
         """A connection for `worker`, which waits for it. Raises AttemptFailed."""
@@ -76,7 +84,7 @@ class Dialler:
         self.n_open += 1
         worker.connection = connection
         worker.request.events["connections_opened"].append(connection.connected)
-        if self._context is not None:
+        if self.tls is not None:
             self._secure(worker, connection)
         worker.limit = 0
         return connection
@@ -92,7 +100,7 @@ class Dialler:
                 continue
             if nth > 1:
                 self._guard.prefer(address)
-            self.peers[peer_name(address, self._guard.port)] += 1
+            self._dialled[address] += 1
             return connection
         raise AttemptFailed(Kind.DNS_FAILED, "no address")
 
@@ -102,11 +110,10 @@ class Dialler:
             raise AttemptFailed(Kind.ADDRESS_REFUSED, refusal)
         worker.limit = now() + self._connect_ns
         try:
-            sock = socket.socket(family_of(address), socket.SOCK_STREAM)
+            sock = Socket(family_of(address), _NON_BLOCKING)
         except OSError as error:
             raise AttemptFailed(faults.of_connect(error.errno), str(error)) from None
         try:
-            sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connected = self._finish_connect(worker, sock, (address, self._guard.port))
             watcher = self._loop.io(sock.fileno(), READ)
@@ -116,7 +123,7 @@ class Dialler:
         watcher.start(worker.switch)
         return Connection(sock, watcher, connected)
 
-    def _finish_connect(self, worker: Any, sock: socket.socket, peer: tuple[str, int]) -> int:
+    def _finish_connect(self, worker: Any, sock: Socket, peer: tuple[str, int]) -> int:
         code = sock.connect_ex(peer)
         if code == errno.EINPROGRESS:
             # On one machine the handshake is over by now: asking again saves a turn of the hub.
@@ -130,69 +137,35 @@ class Dialler:
 
     def _secure(self, worker: Any, connection: Connection) -> None:
         worker.limit = connection.connected + self._tls_ns
-        try:
-            tls = self._context.wrap_socket(
-                connection.sock,
-                do_handshake_on_connect=False,
-                suppress_ragged_eofs=False,
-                server_hostname=self._server_name,
-                session=self._session if self._resumes else None,
-            )
-            connection.sock, connection.is_tls = tls, True
-            self._shake_hands(worker, connection, tls)
-        except (OSError, ValueError) as error:
-            kind = faults.of_handshake(error) if isinstance(error, OSError) else Kind.TLS_HANDSHAKE
-            raise AttemptFailed(kind, str(error)) from None
+        self.tls.secure(worker, connection)
         connection.secured = now()
-        connection.send, connection.recv = tls.write, tls.read
-        self._note_handshake(worker, tls, connection.secured)
+        resumed = self.tls.note(connection)
+        events = worker.request.events["tls_resumed" if resumed else "tls_full"]
+        events.append(connection.secured)
 
-    def _shake_hands(self, worker: Any, connection: Connection, tls: ssl.SSLSocket) -> None:
-        while True:
-            try:
-                tls.do_handshake()
-                return
-            except ssl.SSLWantReadError:
-                worker.park(Kind.TLS_TIMEOUT)
-            except ssl.SSLWantWriteError:
-                worker.wait_writable(tls.fileno(), Kind.TLS_TIMEOUT)
-
-    def _note_handshake(self, worker: Any, tls: ssl.SSLSocket, instant: int) -> None:
-        resumed = bool(tls.session_reused)
-        name, _, bits = tls.cipher()
-        self.handshakes[(tls.version(), name, bits, resumed)] += 1
-        worker.request.events["tls_resumed" if resumed else "tls_full"].append(instant)
-        if self.certificate is None:
-            self.certificate = tls.getpeercert(binary_form=True)
+    @property
+    def peers(self) -> dict[str, int]:
+        """How many connections were opened to each address and port."""
+        return {peer_name(each, self._guard.port): n for each, n in self._dialled.items()}
 
     def keep_session(self, connection: Connection) -> None:
-        """After a reply: a TLS 1.3 session can be resumed only once its ticket has been read."""
-        if self._resumes and connection.is_tls:
-            session = connection.sock.session
-            if session is not None and session.has_ticket:
-                self._session = session
+        """After a reply, for the connections that resume."""
+        if self.tls is not None:
+            self.tls.keep_session(connection)
 
     def hang_up(self, connection: Connection) -> None:
         self.n_open -= 1
-        self._count_wire(connection)
+        self._wire.add(connection.sock)
         connection.close()
-
-    def _count_wire(self, connection: Connection) -> None:
-        wire, carried = self._wire, carried_by(connection.sock)
-        wire["wire_sent"] += carried.wire_sent
-        wire["wire_received"] += carried.wire_received
-        wire["segments_sent"] += carried.segments_sent
-        wire["segments_resent"] += carried.segments_resent
 
     def count_open(self, connections: Iterable[Connection]) -> None:
         """At the end: what the connections carried that nobody has given up yet."""
         for connection in (*connections, *self._lingering):
-            self._count_wire(connection)
+            self._wire.add(connection.sock)
 
-    def take_wire(self) -> Counter[str]:
+    def take_wire(self) -> dict[str, int]:
         """What was counted since it was last taken."""
-        taken, self._wire = +self._wire, Counter()
-        return taken
+        return self._wire.take()
 
     def linger(self, connection: Connection, note_ragged: Callable[[int], None]) -> None:
         """Wait a moment for the server to close a TLS connection; note if it does so raggedly."""

@@ -247,7 +247,8 @@ class Engine:
 
     def _end(self, used_cpu_s: float) -> dict[str, Any]:
         dialler = self._dialler
-        certificate = dialler.certificate
+        certificate = dialler.tls and dialler.tls.certificate
+        handshakes = dialler.tls.handshakes if dialler.tls else {}
         last_end_ns = max(recorder.last_end_ns for recorder in self._recorders)
         return {
             "outcome": "complete" if self._stop_reason is None else "stopped",
@@ -259,9 +260,9 @@ class Engine:
             "cpu_us": round(used_cpu_s * 1e6),
             "tls": [
                 {"version": version, "cipher": cipher, "bits": bits, "resumed": resumed, "count": n}
-                for (version, cipher, bits, resumed), n in dialler.handshakes.items()
+                for (version, cipher, bits, resumed), n in handshakes.items()
             ],
-            "peers": dict(dialler.peers),
+            "peers": dialler.peers,
             "warnings": list(self._warnings),
             "certificate_der_b64": certificate and base64.b64encode(certificate).decode(),
         }

@@ -1,7 +1,6 @@
 """One request, shown in full: status, headers, parts of the time, certificates."""
 
 import base64
-import ssl
 from ipaddress import ip_address
 from typing import Any
 
@@ -16,6 +15,7 @@ from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
+from workers.injector.tls_client import certificate_chain
 
 _SNIPPET_BYTES = 2048
 _SWEEP_S = 0.05
@@ -37,7 +37,7 @@ class _Prober(Worker):
         self.began = now()
         connection = self.dialler.dial(self)
         self.instants["connect"] = connection.connected
-        if connection.is_tls:
+        if connection.tls is not None:
             self.instants["tls"] = connection.secured
             self._look_at_tls(connection)
         self._send_rest(connection, self.request.data, 0)
@@ -58,7 +58,7 @@ class _Prober(Worker):
         self.instants["receive"] = now()
 
     def _look_at_tls(self, connection: Connection) -> None:
-        tls = connection.sock
+        tls = connection.tls
         name, _, bits = tls.cipher()
         self.tls = {
             "version": tls.version(),
@@ -158,11 +158,3 @@ def _is_literal(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def certificate_chain(tls: ssl.SSLSocket) -> list[bytes]:
-    """What the server sent, leaf first, DER; only the leaf before Python 3.13."""
-    if hasattr(tls, "get_unverified_chain"):
-        return list(tls.get_unverified_chain())
-    leaf = tls.getpeercert(binary_form=True)
-    return [leaf] if leaf else []

@@ -62,7 +62,7 @@ class Channel:
     def receive(self, kind: Kind) -> bytes:
         """Wait for bytes, or for the end. At the limit AttemptFailed of `kind`."""
         # TLS may hold bytes that it has read already; for others the hub says when there are any.
-        data = self.read(kind) if self.connection.is_tls else None
+        data = self.read(kind) if self.connection.tls else None
         while data is None:
             self.wait(kind)
             data = self.read(kind)

@@ -84,7 +84,7 @@ class Conversation:
         """Take what has come; unless there is more to send, wait for it."""
         channel = self._channel
         self._speaker.limit = self._limit()
-        data = channel.read() if channel.connection.is_tls and not may_go_on else None
+        data = channel.read() if channel.connection.tls is not None and not may_go_on else None
         if data is None:
             if may_go_on:
                 channel.give_way()
@@ -167,7 +167,7 @@ class Conversation:
         stay.wake_with(speaker.switch)
         try:
             while not stay.is_over:
-                data = channel.read() if channel.connection.is_tls else None
+                data = channel.read() if channel.connection.tls is not None else None
                 if data is None:
                     channel.wait(Kind.BODY_TIMEOUT)
                     data = channel.read()

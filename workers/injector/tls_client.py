@@ -1,0 +1,117 @@
+"""TLS over the connections of one endpoint: handshakes, sessions to resume, what was agreed."""
+
+import _ssl
+import ssl
+from collections import Counter
+from typing import Any
+
+from campaigns.domain.outcomes import Kind
+from workers.injector import faults
+from workers.injector.faults import AttemptFailed
+from workers.injector.order import Endpoint, Refusal
+from workers.injector.tls import make_tls_context
+
+
+class TlsClient:
+    """`handshakes`: how many ended in each (version, cipher, bits, resumed)."""
+
+    def __init__(self, endpoint: Endpoint, *, resumes: bool):
+        self._context = make_tls_context(endpoint)
+        self._name = _encoded(endpoint.tls.sni or endpoint.host)
+        self._sessions = Sessions() if resumes else None
+        self.handshakes: Counter[tuple[str, str, int, bool]] = Counter()
+        self.certificate: bytes | None = None
+
+    def secure(self, worker: Any, connection: Any) -> None:
+        """Shake hands over an open connection. Raises AttemptFailed."""
+        connection.offered = self._sessions.offer() if self._sessions else None
+        try:
+            # Not `wrap_socket`: its SSLSocket costs some 30 µs a connection and does nothing here
+            # but pass calls on. gevent's own TLS sockets are built on this method, too.
+            tls = self._context._wrap_socket(
+                connection.sock, False, self._name, session=connection.offered
+            )
+            connection.tls = tls
+            _shake_hands(worker, connection, tls)
+        except (OSError, ValueError) as error:
+            kind = faults.of_handshake(error) if isinstance(error, OSError) else Kind.TLS_HANDSHAKE
+            raise AttemptFailed(kind, str(error)) from None
+        connection.send, connection.recv = tls.write, tls.read
+
+    def note(self, connection: Any) -> bool:
+        """Remember what a handshake agreed on; whether a session was resumed."""
+        tls = connection.tls
+        resumed = bool(tls.session_reused)
+        if connection.offered is not None:
+            self._sessions.learn(connection.offered, was_taken=resumed)
+            connection.offered = None
+        name, _, bits = tls.cipher()
+        self.handshakes[(tls.version(), name, bits, resumed)] += 1
+        if self.certificate is None:
+            self.certificate = tls.getpeercert(True)
+        return resumed
+
+    def keep_session(self, connection: Any) -> None:
+        """After a reply: a TLS 1.3 session can be resumed only once its ticket has been read."""
+        if self._sessions is not None and connection.tls is not None:
+            self._sessions.keep(connection.tls)
+
+
+class Sessions:
+    """Which session the next handshake offers.
+
+    Python copies a session whenever it is read from a connection, certificate and all, which costs
+    a third of a handshake (docs/performance.md). So one is offered again and again, as long as the
+    server takes it. A server that takes each only once is given a new one each time.
+    """
+
+    def __init__(self) -> None:
+        self._session: Any = None
+        self._was_taken = False
+        self._are_single_use = False
+
+    def offer(self) -> Any:
+        return self._session
+
+    def learn(self, session: Any, *, was_taken: bool) -> None:
+        """What a server made of the session that was offered."""
+        if session is not self._session:
+            return
+        if was_taken:
+            self._was_taken = True
+            return
+        self._are_single_use = self._are_single_use or self._was_taken
+        self._session = None
+
+    def keep(self, tls: Any) -> None:
+        """Take a connection's session, if one is wanted and it can be resumed."""
+        if self._session is not None and not self._are_single_use:
+            return
+        session = tls.session
+        if session is not None and session.has_ticket:
+            self._session, self._was_taken = session, False
+
+
+def _shake_hands(worker: Any, connection: Any, tls: Any) -> None:
+    while True:
+        try:
+            tls.do_handshake()
+            return
+        except ssl.SSLWantReadError:
+            worker.park(Kind.TLS_TIMEOUT)
+        except ssl.SSLWantWriteError:
+            worker.wait_writable(connection.sock.fileno(), Kind.TLS_TIMEOUT)
+
+
+def certificate_chain(tls: Any) -> list[bytes]:
+    """What the server sent over a secured connection's `tls`, leaf first, DER."""
+    chain = tls.get_unverified_chain() or []
+    return [certificate.public_bytes(_ssl.ENCODING_DER) for certificate in chain]
+
+
+def _encoded(name: str) -> str:
+    """A server's name as it goes over the wire. Raises Refusal."""
+    try:
+        return name.encode("idna").decode("ascii")
+    except UnicodeError as error:
+        raise Refusal("bad_order", f"{name!r} cannot be a server's name in TLS: {error}.") from None
