@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from campaigns.domain.comparison import Word
 from campaigns.domain.lifecycle import Outcome, RunState, Validity
-from campaigns.domain.plan import ConnectionMode, HttpVersion
+from campaigns.domain.plan import ConnectionMode, HttpVersion, Resolve
 from campaigns.domain.tls_options import VERSIONS
 from campaigns.domain.variables import RowOrder
 from campaigns.permissions import Role
@@ -23,4 +23,5 @@ ROLES = _pairs(Role)
 ROW_ORDERS = _pairs(RowOrder)
 WORDS = _pairs(Word)
 HTTP_VERSIONS = _pairs(HttpVersion)
+RESOLVES = _pairs(Resolve)
 TLS_VERSIONS = _pairs(VERSIONS)

@@ -5,7 +5,7 @@ Names, choices and defaults come from there; a test compares the fields.
 
 from rest_framework import serializers
 
-from campaigns.api.choices import CONNECTION_MODES, HTTP_VERSIONS, ROW_ORDERS
+from campaigns.api.choices import CONNECTION_MODES, HTTP_VERSIONS, RESOLVES, ROW_ORDERS
 from campaigns.domain.exchange import ExchangeMode, Verify
 from campaigns.domain.plan import (
     METHODS,
@@ -17,6 +17,7 @@ from campaigns.domain.plan import (
     HttpVersion,
     Model,
     OrderKind,
+    Resolve,
     RowOrder,
     ThinkKind,
     Timeouts,
@@ -239,3 +240,8 @@ class SpecSerializer(serializers.Serializer):
     exchange = ExchangeSerializer(required=False, allow_null=True)
     variables = VariablesSerializer(required=False)
     http_version = serializers.ChoiceField(choices=HTTP_VERSIONS, default=HttpVersion.HTTP_1_1)
+    resolve = serializers.ChoiceField(
+        choices=RESOLVES,
+        default=Resolve.ONCE,
+        help_text="Look the endpoint's name up once before the run, or for each connection.",
+    )

@@ -85,6 +85,7 @@ __all__ = [
     "Model",
     "OrderKind",
     "Plan",
+    "Resolve",
     "RowOrder",
     "Session",
     "Step",
@@ -122,6 +123,13 @@ class HttpVersion(StrEnum):
     HTTP_1_0 = "1.0"
 
 
+class Resolve(StrEnum):
+    """When the endpoint's name is looked up."""
+
+    ONCE = "once"
+    PER_CONNECTION = "per_connection"
+
+
 @dataclass(frozen=True, slots=True)
 class Timeouts:
     connect_s: float = 5.0
@@ -144,6 +152,7 @@ class Plan:
     auth: Auth = NO_AUTH
     variables: Variables = NO_VARIABLES
     http_version: HttpVersion = HttpVersion.HTTP_1_1
+    resolve: Resolve = Resolve.ONCE
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -159,6 +168,7 @@ class Plan:
         data["load"] = self.load.to_json()
         data["connection_mode"] = str(self.connection_mode)
         data["http_version"] = str(self.http_version)
+        data["resolve"] = str(self.resolve)
         data["expected_status"] = list(self.expected_status)
         data["thresholds"] = list(data["thresholds"])
         data["exchange"] = self.exchange and self.exchange.to_json()
@@ -190,6 +200,7 @@ class Plan:
             auth=read_auth(reader.child("auth"), requests),
             variables=read_variables(reader.child("variables"), requests),
             http_version=reader.choice("http_version", HttpVersion, HttpVersion.HTTP_1_1),
+            resolve=reader.choice("resolve", Resolve, Resolve.ONCE),
         )
         reader.refuse_unknown(*cls.__dataclass_fields__)
         if exchange is not None:

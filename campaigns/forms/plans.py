@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan import MAX_BODY_BYTES, ConnectionMode, HttpVersion
+from campaigns.domain.plan import MAX_BODY_BYTES, ConnectionMode, HttpVersion, Resolve
 from campaigns.forms.numbers import number, number_field, typed
 from campaigns.forms.plan_load import LoadFields, initial_load
 from campaigns.forms.plan_session import SessionFields, initial_session
@@ -20,6 +20,7 @@ CONNECTIONS = [
     (ConnectionMode.RESUMED, "New, TLS resumed"),
 ]
 HTTP_VERSIONS = [(version, f"HTTP/{version}") for version in HttpVersion]
+RESOLVES = [(Resolve.ONCE, "Once, before the run"), (Resolve.PER_CONNECTION, "For each connection")]
 _NUMBERS = {
     "connect_s": "5",
     "tls_s": "5",
@@ -51,6 +52,15 @@ class PlanForm(
         label="HTTP version",
         widget=forms.RadioSelect,
         help_text="1.0 keeps a connection only where the server says keep-alive, too.",
+    )
+    resolve = forms.ChoiceField(
+        choices=RESOLVES,
+        initial=Resolve.ONCE,
+        required=False,
+        label="Look the name up",
+        widget=forms.RadioSelect,
+        help_text="For each connection it is a part of the response time, dns. An endpoint that is "
+        "an address needs none.",
     )
     warm_up_s = number_field(
         "Warm-up", _NUMBERS["warm_up_s"], "Load before the measurement, kept out of every number."
@@ -109,6 +119,7 @@ class PlanForm(
             "variables": self.variables(),
             "connection_mode": data["connection_mode"],
             "http_version": data["http_version"] or HttpVersion.HTTP_1_1,
+            "resolve": data["resolve"] or Resolve.ONCE,
             "timeouts": {name: number(data[name]) for name in ("connect_s", "tls_s", "total_s")},
             "expected_status": data["expected_status"],
             "warm_up_s": number(data["warm_up_s"]),
@@ -130,6 +141,7 @@ def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
         **initial_variables(spec),
         "connection_mode": spec["connection_mode"],
         "http_version": spec["http_version"],
+        "resolve": spec["resolve"],
         "expected_status": " ".join(spec["expected_status"]),
         "thresholds": write_thresholds(spec),
         **typed(numbers, _NUMBERS),

@@ -49,9 +49,14 @@ class Scripted:
 
 
 @contextlib.contextmanager
-def scripted(script: Script, tls: ssl.SSLContext | None = None) -> Iterator[Scripted]:
-    """A server on a free port of 127.0.0.1 for the length of a `with` block."""
-    listener = socket.create_server(("127.0.0.1", 0), backlog=512)
+def scripted(
+    script: Script,
+    tls: ssl.SSLContext | None = None,
+    address: str = "127.0.0.1",
+    port: int = 0,
+) -> Iterator[Scripted]:
+    """A server on a port of this machine, a free one if none is named, for a `with` block."""
+    listener = socket.create_server((address, port), backlog=512)
     server = Scripted(listener.getsockname()[1])
 
     def serve(sock: socket.socket) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import METHODS, ConnectionMode, HttpVersion
+from campaigns.domain.plan import METHODS, ConnectionMode, HttpVersion, Resolve
 from campaigns.domain.snapshot import Second, Total
 from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.thresholds import parse_rule
@@ -43,6 +43,10 @@ exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage, 3 i
 
 
 _HTTP = "version of HTTP; 1.0 keeps connections by Connection: keep-alive (1.1)"
+_RESOLVE = (
+    "look the name up once, before the first request, or for each connection, as a part of its "
+    "own, dns (once)"
+)
 _THRESHOLD = (
     "a rule that the run must keep, such as 'p95<300ms', 'errors<1%%' or 'rate>100'; may be "
     "repeated (none)"
@@ -74,6 +78,7 @@ def make_parser() -> argparse.ArgumentParser:
         modes.add_argument(flag, dest="mode", action="store_const", const=mode, help=words)
     add("--timeout", type=float, metavar="S", default=30.0, help="limit of one request, s (30)")
     add("--http", choices=list(HttpVersion), default=HttpVersion.HTTP_1_1, help=_HTTP)
+    add("--resolve", choices=list(Resolve), default=Resolve.ONCE, help=_RESOLVE)
     add("--method", choices=METHODS, help="of the request (GET; POST where there is a body)")
     add("--body", metavar="TEXT|@FILE", default="", help="body of the request, or its file (none)")
     add("--header", action="append", default=[], metavar="'N: v'", help="one more header (none)")
@@ -151,6 +156,7 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
             },
             "warm_up_s": options.warm_up,
             "http_version": options.http,
+            "resolve": options.resolve,
             "thresholds": [parse_rule(text) for text in options.threshold],
             **session_of(options),
         },

@@ -15,6 +15,7 @@ from campaigns.domain.plan import ConnectionMode, Timeouts
 from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name
+from workers.injector.lookup import Lookups
 from workers.injector.order import Endpoint
 from workers.injector.tls_client import TlsClient
 from workers.injector.wire import WireCount
@@ -65,9 +66,17 @@ class Connection:
 class Dialler:
     """Opens connections to one endpoint, and remembers what they had in common."""
 
-    def __init__(self, endpoint: Endpoint, guard: Guard, mode: ConnectionMode, timeouts: Timeouts):
-        self._endpoint = endpoint
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        guard: Guard,
+        mode: ConnectionMode,
+        timeouts: Timeouts,
+        lookups: Lookups | None = None,
+    ):
+        """`lookups`: ask for the name's addresses for every connection, not once before the run."""
         self._guard = guard
+        self._lookups = lookups
         self._connect_ns = int(timeouts.connect_s * NS)
         self._tls_ns = int(timeouts.tls_s * NS)
         self._loop = gevent.get_hub().loop
@@ -90,7 +99,7 @@ class Dialler:
         return connection
 
     def _dial_first_that_answers(self, worker: Any) -> Connection:
-        addresses = self._guard.addresses
+        addresses = self._guard.addresses if self._lookups is None else self._look_up(worker)
         for nth, address in enumerate(addresses, 1):
             try:
                 connection = self._connect(worker, address)
@@ -98,11 +107,22 @@ class Dialler:
                 if nth == len(addresses) or failure.kind not in faults.TRY_NEXT_ADDRESS:
                     raise
                 continue
-            if nth > 1:
+            if nth > 1 and self._lookups is None:
                 self._guard.prefer(address)
             self._dialled[address] += 1
             return connection
         raise AttemptFailed(Kind.DNS_FAILED, "no address")
+
+    def _look_up(self, worker: Any) -> list[str]:
+        """By now the name may lead elsewhere: one address that is not allowed spoils it."""
+        asked = now()
+        worker.limit = asked + int(self._lookups.limit_s * NS)
+        addresses = self._lookups.ask(worker)
+        for address in addresses:
+            if refusal := self._guard.refusal(address):
+                raise AttemptFailed(Kind.ADDRESS_REFUSED, refusal)
+        worker.request.recorder.lookups_us[worker.began] = now() // 1000 - asked // 1000
+        return addresses
 
     def _connect(self, worker: Any, address: str) -> Connection:
         refusal = self._guard.refusal(address)
@@ -187,6 +207,11 @@ class Dialler:
         self._lingering[connection] = now() + _LINGER_NS
         connection.watcher.stop()
         connection.watcher.start(look)
+
+    def close(self) -> None:
+        """At the end, when nobody dials any more."""
+        if self._lookups is not None:
+            self._lookups.close()
 
     def sweep(self, instant: int) -> None:
         """Hang up what lingered long enough."""

@@ -10,14 +10,15 @@ import gevent
 from gevent.event import Event
 
 from campaigns.domain import arrivals
-from campaigns.domain.plan import ConnectionMode, Step
+from campaigns.domain.plan import ConnectionMode, Resolve, Step
 from campaigns.domain.snapshot import Second, Timing, Total
 from workers.injector import drivers, http1
 from workers.injector.attempt import Request, Worker, interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.credentials import signed_steps
-from workers.injector.guard import Guard, resolve
+from workers.injector.guard import Guard, is_literal, resolve
 from workers.injector.loads import OpenLoad
+from workers.injector.lookup import Lookups
 from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
 from workers.injector.preflight import find_room
@@ -72,7 +73,9 @@ class Engine:
         self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
         room = find_room(order, self._guard.addresses)
         self._warnings = room.warnings
-        self._dialler = Dialler(order.endpoint, self._guard, order.mode, order.plan.timeouts)
+        self._dialler = Dialler(
+            order.endpoint, self._guard, order.mode, order.plan.timeouts, _lookups_of(order)
+        )
         requests = self._make_requests()
         ordered = in_order(requests, order.plan.order, order.seed)
         self._load = drivers.make_driver(
@@ -147,6 +150,7 @@ class Engine:
         self._finish_seconds(now())
         self._finish_last_seconds()
         self._vitals.close()
+        self._dialler.close()
         return self._end(cpu_s() - began_cpu_s)
 
     def _start_load(self, start_ns: int) -> None:
@@ -266,6 +270,12 @@ class Engine:
             "warnings": list(self._warnings),
             "certificate_der_b64": certificate and base64.b64encode(certificate).decode(),
         }
+
+
+def _lookups_of(order: Order) -> Lookups | None:
+    host, port = order.endpoint.host, order.endpoint.port
+    each_time = order.plan.resolve == Resolve.PER_CONNECTION and not is_literal(host)
+    return Lookups(host, port) if each_time else None
 
 
 def _p99_us(rows: list[Second], name: str) -> float:

@@ -1,13 +1,33 @@
-"""Where a connection may go: names are resolved once, and every address is vetted when dialled."""
+"""Where a connection may go: every address is vetted right before it is dialled."""
 
 import socket
 import threading
+from ipaddress import ip_address
 
 from campaigns.domain.addresses import Network, vet
 from workers.injector.order import Endpoint, Refusal
 
 RESOLVE_LIMIT_S = 5.0
 _MAX_ADDRESSES = 64
+
+
+# A name server that has a new address each time must not fill the memory.
+MAX_VERDICTS = 10_000
+
+
+def look_up(host: str, port: int) -> list[str]:
+    """The literal addresses of a host, in the resolver's order. Blocks; raises OSError,
+    UnicodeError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(each[4][0]) for each in found))[:_MAX_ADDRESSES]
+
+
+def is_literal(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def resolve(host: str, port: int, limit_s: float = RESOLVE_LIMIT_S) -> list[str]:
@@ -20,8 +40,7 @@ def resolve(host: str, port: int, limit_s: float = RESOLVE_LIMIT_S) -> list[str]
 
     def ask() -> None:
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            answer.extend(dict.fromkeys(str(each[4][0]) for each in found))
+            answer.extend(look_up(host, port))
         except (OSError, UnicodeError) as error:
             failure.append(str(error))
 
@@ -31,7 +50,7 @@ def resolve(host: str, port: int, limit_s: float = RESOLVE_LIMIT_S) -> list[str]
     if not answer:
         why = failure[0] if failure else f"no answer within {limit_s:g} s"
         raise Refusal("dns_failed", f"The name {host} could not be resolved: {why}.")
-    return answer[:_MAX_ADDRESSES]
+    return answer
 
 
 class Guard:
@@ -54,8 +73,14 @@ class Guard:
     def refusal(self, address: str) -> str | None:
         """Why this literal address may not be dialled, or None; asked before every connect."""
         if address not in self._verdicts:
+            if len(self._verdicts) >= MAX_VERDICTS:
+                self._verdicts.clear()
             self._verdicts[address] = vet(address, self._allowed)
         return self._verdicts[address]
+
+    @property
+    def n_verdicts(self) -> int:
+        return len(self._verdicts)
 
     def prefer(self, address: str) -> None:
         """Dial this one first from now on: the ones before it did not answer."""

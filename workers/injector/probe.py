@@ -1,7 +1,6 @@
 """One request, shown in full: status, headers, parts of the time, certificates."""
 
 import base64
-from ipaddress import ip_address
 from typing import Any
 
 import gevent
@@ -11,7 +10,7 @@ from campaigns.domain.plan import ConnectionMode
 from workers.injector import http1
 from workers.injector.attempt import Request, Worker, interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
-from workers.injector.guard import Guard, resolve
+from workers.injector.guard import Guard, is_literal, resolve
 from workers.injector.order import Order, Refusal
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
@@ -80,7 +79,7 @@ def run(order: Order) -> dict[str, Any]:
     except Refusal as refusal:
         return _answer(None, began, {}, refusal.kind, str(refusal))
     resolved = now()
-    if _is_literal(order.endpoint.host):
+    if is_literal(order.endpoint.host):
         began, instants = resolved, {}
     else:
         instants = {"dns": resolved}
@@ -150,11 +149,3 @@ def _parts_us(began: int, instants: dict[str, int]) -> dict[str, int]:
         parts[name] = instant // 1000 - before // 1000
         before = instant
     return parts
-
-
-def _is_literal(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

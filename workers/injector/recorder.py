@@ -78,6 +78,8 @@ class StepRecorder:
         self.extra_sent_bytes = 0
         # Of arrivals that found all connections busy: intended start → when they were handed over.
         self.queued_at: dict[int, int] = {}
+        # Of attempts that looked the name up: start → how long that took.
+        self.lookups_us: dict[int, int] = {}
 
     def compact_if_long(self) -> None:
         if len(self._rows) > _COMPACT_AT:
@@ -130,12 +132,27 @@ class StepRecorder:
             key = str(status)
             second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
         durations = self.durations_us(rows)
+        if self.lookups_us:
+            self._split_lookups(rows, durations)
         lateness = durations.pop("lateness")
         if self._is_scheduled:
             durations |= {"lateness": lateness, **self._split(rows, lateness)}
         for name, values_us in durations.items():
             if len(values_us):
                 second.time(name, values_us)
+
+    def _split_lookups(self, rows: np.ndarray, durations: dict[str, np.ndarray]) -> None:
+        """Take the lookup of the name out of the connecting, as a part of its own."""
+        is_new = rows[:, _CONNECTED] > 0
+        if not is_new.any():
+            return
+        take = self.lookups_us.pop
+        looked = [take(start, 0) for start in rows[is_new, _START].tolist()]
+        durations["dns"] = np.array(looked, dtype=np.int64)
+        durations["connect"] = durations["connect"] - durations["dns"]
+        if "connect_tls" in durations:
+            is_tls = rows[is_new, _SECURED] > 0
+            durations["connect_tls"] = durations["connect_tls"] - durations["dns"][is_tls]
 
     def _split(self, rows: np.ndarray, lateness_us: np.ndarray) -> dict[str, np.ndarray]:
         """The lateness as the injector's own delay, and as waiting for a connection to be free."""
@@ -155,6 +172,7 @@ class StepRecorder:
     def _add_failure(self, failure: Failure) -> None:
         self.last_end_ns = max(self.last_end_ns, failure.end)
         self.queued_at.pop(failure.intended, None)
+        self.lookups_us.pop(failure.start, None)
         second = self._at(self._second_of(failure.end))
         start = self._second_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1
