@@ -61,7 +61,7 @@ class TestTableSerializer(serializers.Serializer):
 
 
 class OverheadTableSerializer(serializers.Serializer):
-    """HTTPS against HTTP, both as increase and as share of the HTTPS time."""
+    """HTTPS against HTTP, or wss against ws: as increase and as share of the time with TLS."""
 
     plan = serializers.CharField()
     connection_mode = serializers.CharField()
@@ -81,6 +81,9 @@ class CampaignTablesSerializer(serializers.Serializer):
     has_word = serializers.BooleanField(help_text="From three finished repeats on.")
     tests = TestTableSerializer(many=True)
     overheads = OverheadTableSerializer(many=True)
+    exchanges = TableSerializer(
+        many=True, help_text="Of WebSocket tests: handshakes, messages, connections, close codes."
+    )
 
 
 class RunTablesSerializer(serializers.Serializer):
@@ -174,6 +177,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
             }
             for each in answer.overheads
         ],
+        "exchanges": [table.to_json() for table in answer.exchanges],
     }
 
 

@@ -1,13 +1,14 @@
 """The tables of WebSocket measurements: handshakes and messages, and the codes of close frames."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from campaigns.domain.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.metrics import METRICS
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.repeats import percentiles_us
 from campaigns.domain.snapshot import Timing, Total
-from campaigns.domain.tables import Row, Table
+from campaigns.domain.tables import Column, Row, Table
 
 EXCHANGE_TIMINGS = ("handshake", "message", "close")
 _PERCENTILES = (P50, P90, P95, P99)
@@ -118,3 +119,69 @@ def closes_table(total: Total) -> Table:
         label_title="code",
         note="Of the server's close frame; each opened connection has one." if codes else "",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """What the counted runs of a WebSocket test measured. `most_open`: connections at once."""
+
+    label: str
+    total: Total
+    duration_s: float
+    most_open: int | None
+
+
+def campaign_exchange_tables(tests: Sequence[Exchanged]) -> tuple[Table, ...]:
+    """Timings, and what was counted, of each WebSocket test; none where there is no such test."""
+    timings = exchanges_table(
+        "exchanges",
+        "Handshakes and messages",
+        [(each.label, each.total, each.duration_s) for each in tests],
+    )
+    return (timings, _connections_table(tests)) if timings.rows else ()
+
+
+def _connections_table(tests: Sequence[Exchanged]) -> Table:
+    """A row for each test: connections, messages, and a column for each close code that came."""
+    codes = [close_codes(each.total) for each in tests]
+    columns = {
+        "opened": [count_cell(sum(each.values())) for each in codes],
+        "most_open": [
+            count_cell(each.most_open, "No injector told how many were open.") for each in tests
+        ],
+        "messages_per_s": column_cells([_messages_per_s(each) for each in tests]),
+    }
+    came = sorted({code for each in codes for code in each})
+    by_code = [[count_cell(each.get(code, 0)) for each in codes] for code in came]
+    cells = zip(*columns.values(), *by_code, strict=True)
+    return Table(
+        "connections",
+        "Connections and close codes",
+        (
+            *(METRICS[key].column() for key in columns),
+            *(Column(f"close_{code}", f"closed {code}", help=close_words(code)) for code in came),
+        ),
+        tuple(Row(each.label, row, "test") for each, row in zip(tests, cells, strict=True)),
+        label_title="test",
+        note="Of the runs that count. Each opened connection has one close code.",
+    )
+
+
+def _messages_per_s(each: Exchanged) -> Figure:
+    number = max(each.total.count(name) for name in ("messages_sent", "messages_received"))
+    return Figure(number / each.duration_s if each.duration_s else None, "Nothing was measured.")
+
+
+def exchange_figures(total: Total | None, duration_s: float) -> dict[str, Figure]:
+    """What two runs are compared by, in words: handshake p95, ms; messages/s."""
+    if total is None or not total.timing("handshake").n:
+        return {}
+    figures = {
+        f"{part} {name(q)}, ms": percentile_figure(total.timing(part), q)
+        for part in EXCHANGE_TIMINGS
+        if total.timing(part).n
+        for q in (P50, P95, P99)
+    }
+    if total.timing("message").n:
+        figures["messages/s"] = _messages_per_s(Exchanged("", total, duration_s, None))
+    return figures

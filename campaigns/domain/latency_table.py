@@ -4,7 +4,7 @@ Minimum and maximum are single requests: they stand in the pooled row and are ne
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import Any
 
@@ -18,7 +18,7 @@ from campaigns.domain.repeats import (
     one_request_explains,
     outlier_flags,
 )
-from campaigns.domain.tables import Cell, Row, Table
+from campaigns.domain.tables import Cell, Column, Row, Table
 from campaigns.domain.units import figure, ms, percent
 
 _KEYS = (
@@ -54,11 +54,18 @@ class Line:
 
 
 def latency_table(
-    key: str, title: str, lines: Sequence[Line], pooled: Figures | None, *, is_sound: bool = True
+    key: str,
+    title: str,
+    lines: Sequence[Line],
+    pooled: Figures | None,
+    *,
+    is_sound: bool = True,
+    noun: str = "requests",
 ) -> Table:
     """Run rows, then the mean row over the counted ones, then the pooled row.
 
     Not sound: no run can be trusted, and mean and pooled say that they are of doubtful ones.
+    `noun`: what is counted.
     """
     counted = [line.figures for line in lines if line.is_counted and line.figures]
     notes = _outlier_notes(lines)
@@ -69,29 +76,39 @@ def latency_table(
         for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
     ]
     rows.append(Row(_mean_label(counted, is_sound), columns[-2], "mean", mean_note(counted)))
-    rows.append(Row(_pooled_label(pooled, is_sound), columns[-1], "pooled"))
+    rows.append(Row(_pooled_label(pooled, is_sound, noun), columns[-1], "pooled"))
     return Table(
         key,
         title,
-        tuple(METRICS[each].column() for each in _KEYS),
+        _columns(noun),
         tuple(rows),
         label_title="run",
         note=_left_out_note(lines) if is_sound else _DOUBTFUL,
     )
 
 
-def plain_table(key: str, title: str, lines: Sequence[Line], label_title: str = "") -> Table:
+def plain_table(
+    key: str, title: str, lines: Sequence[Line], label_title: str = "", noun: str = "requests"
+) -> Table:
     """The same columns for lines that are not repeats of each other: the steps of one run."""
     columns = _rounded_columns([_figures_of_line(line) for line in lines])
     return Table(
         key,
         title,
-        tuple(METRICS[each].column() for each in _KEYS),
+        _columns(noun),
         tuple(
             Row(line.label, cells, line.kind, line.note, line.link)
             for line, cells in zip(lines, columns, strict=True)
         ),
         label_title=label_title,
+    )
+
+
+def _columns(noun: str) -> tuple[Column, ...]:
+    columns = (METRICS[key].column() for key in _KEYS)
+    return tuple(
+        replace(each, title=each.title.replace("requests", noun)) if each.key == "rate" else each
+        for each in columns
     )
 
 
@@ -179,10 +196,10 @@ def _mean_label(counted: Sequence[Figures], is_sound: bool) -> str:
     return f"Mean of {len(counted)} {'' if is_sound else 'doubtful '}{runs}"
 
 
-def _pooled_label(pooled: Figures | None, is_sound: bool) -> str:
+def _pooled_label(pooled: Figures | None, is_sound: bool, noun: str) -> str:
     if pooled is None:
         return "Pooled"
-    return f"Pooled, {pooled.n:,} {'' if is_sound else 'doubtful '}requests"
+    return f"Pooled, {pooled.n:,} {'' if is_sound else 'doubtful '}{noun}"
 
 
 def mean_note(counted: Sequence[Figures]) -> str:

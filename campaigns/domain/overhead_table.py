@@ -1,6 +1,7 @@
 """The overhead of HTTPS as a table, a forest of ratios, and a split of the mean into parts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from campaigns.domain.cells import Figure, column_cells, empty, text_cell
@@ -8,9 +9,10 @@ from campaigns.domain.comparison import Word
 from campaigns.domain.metrics import METRICS
 from campaigns.domain.overhead import OverheadRow
 from campaigns.domain.results import SplitAnswer
-from campaigns.domain.tables import Row, Table
+from campaigns.domain.tables import Column, Row, Table
 from campaigns.domain.units import MAX_DECIMALS, decimals_for, rounded_to_sum
 
+HTTP_NAMES = ("HTTP", "HTTPS")
 _KEYS = ("http", "https", "difference", "ratio", "low", "high", "increase", "share")
 _RATIO_DECIMALS = 3
 _PERCENT_DECIMALS = 1
@@ -18,6 +20,10 @@ _DECIMALS = {
     **dict.fromkeys(("ratio", "low", "high"), _RATIO_DECIMALS),
     **dict.fromkeys(("increase", "share"), _PERCENT_DECIMALS),
 }
+_NOTE = (
+    "increase = (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and percentiles: "
+    "mean over runs, 95 % interval of the ratio. Min and max: of all requests."
+)
 _NO_WORD = "The word belongs to the average; this row shows whether body and tail agree."
 
 
@@ -29,10 +35,34 @@ def time_decimals(rows: Sequence[OverheadRow]) -> int:
     )
 
 
+def in_names(text: str, names: tuple[str, str]) -> str:
+    """A text about HTTP and HTTPS, said of another pair such as WS and WSS."""
+    plain, tls = names
+    return text.replace("HTTPS", "\0").replace("HTTP", plain).replace("\0", tls)
+
+
+def _column(key: str, names: tuple[str, str]) -> Column:
+    column = METRICS[key].column()
+    return replace(
+        column,
+        title=in_names(column.title, names),
+        unit=in_names(column.unit, names),
+        help=in_names(column.help, names),
+    )
+
+
 def overhead_table(
-    key: str, title: str, rows: Sequence[OverheadRow], word: Word | None, word_why: str
+    key: str,
+    title: str,
+    rows: Sequence[OverheadRow],
+    word: Word | None,
+    word_why: str,
+    names: tuple[str, str] = HTTP_NAMES,
 ) -> Table:
-    """A row per metric; the word stands in the row of the average."""
+    """A row per metric; the word stands in the row of the average.
+
+    `names`: of what is compared without and with TLS.
+    """
     decimals = dict.fromkeys(("http", "https", "difference"), time_decimals(rows)) | _DECIMALS
     signed = {"difference", "increase"}
     figures = [_figures(row) for row in rows]
@@ -46,7 +76,7 @@ def overhead_table(
     return Table(
         key,
         title,
-        tuple(METRICS[column].column() for column in (*_KEYS, "word")),
+        tuple(_column(column, names) for column in (*_KEYS, "word")),
         tuple(
             Row(
                 METRICS[row.metric].title,
@@ -56,9 +86,7 @@ def overhead_table(
             for index, row in enumerate(rows)
         ),
         label_title="metric",
-        note="increase = (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. "
-        "Average and percentiles: mean over runs, 95 % interval of the ratio. Min and max: of all "
-        "requests.",
+        note=in_names(_NOTE, names),
     )
 
 

@@ -37,7 +37,11 @@ _VITALS = (
 
 
 def steps_table(
-    whole: Figures, labels: Sequence[str], steps: Sequence[Total], duration_s: float
+    whole: Figures,
+    labels: Sequence[str],
+    steps: Sequence[Total],
+    duration_s: float,
+    noun: str = "requests",
 ) -> Table:
     """All steps first, then each step of a plan that has several."""
     lines = [Line("All steps", whole, kind="total")]
@@ -46,7 +50,7 @@ def steps_table(
             Line(label, figures_of(step, duration_s), kind="step", link={"step": index})
             for index, (label, step) in enumerate(zip(labels, steps, strict=True))
         ]
-    return plain_table("steps", "Steps", lines, label_title="step")
+    return plain_table("steps", "Steps", lines, label_title="step", noun=noun)
 
 
 def parts_table(total: Total) -> Table:

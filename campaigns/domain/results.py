@@ -50,7 +50,7 @@ class SplitAnswer:
 
 @dataclass(frozen=True, slots=True)
 class OverheadAnswer:
-    """HTTPS against HTTP, same plan and connection mode.
+    """HTTPS against HTTP, or wss against ws (`names`), same plan and connection mode.
 
     `table`: rows metric; columns http, https, difference, ratio, low, high, increase, share, word.
     `forest`: [{"metric", "ratio", "low", "high", "word", "primary"}] of the rows with an interval.
@@ -68,11 +68,15 @@ class OverheadAnswer:
     word: str
     word_reason: str
     like_for_like: dict[str, list[list[str]]]
+    names: tuple[str, str] = ("HTTP", "HTTPS")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A campaign's answer: the sentence first, then its grounds, tables and overheads."""
+    """A campaign's answer: the sentence first, then its grounds, tables and overheads.
+
+    `exchanges`: what its WebSocket tests have beside, none without any.
+    """
 
     sentence: Sentence
     grounds: list[str]
@@ -82,13 +86,15 @@ class Answer:
     n_runs: int
     has_word: bool
     thresholds: Table
+    exchanges: tuple[Table, ...] = ()
 
     @property
     def tables(self) -> list[Table]:
         """Every table in the order of the page."""
         thresholds = [self.thresholds] if self.thresholds.rows else []
         tests = [test.table for test in self.tests]
-        return tests + thresholds + [each.table for each in self.overheads]
+        overheads = [each.table for each in self.overheads]
+        return [*tests, *self.exchanges, *thresholds, *overheads]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from campaigns.domain.comparison import Verdict, Word
 from campaigns.domain.overhead import OverheadRow
-from campaigns.domain.overhead_table import time_decimals
+from campaigns.domain.overhead_table import HTTP_NAMES, time_decimals
 from campaigns.domain.repeats import MIN_REPEATS
 from campaigns.domain.results import Sentence
 from campaigns.domain.units import number, percent, with_unit
@@ -32,10 +32,11 @@ class Pair:
     mean: OverheadRow
     verdict: Verdict
     has_word: bool
+    names: tuple[str, str] = HTTP_NAMES
 
 
 def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
-    """HTTPS against HTTP in words; "so far" while runs are still to come."""
+    """TLS against the same without, in words; "so far" while runs are still to come."""
     sentence: Sentence = []
     for index, pair in enumerate(pairs[:_MOST]):
         lead = _lead(pair, so_far=not is_final and index == 0)
@@ -55,26 +56,27 @@ def _lead(pair: Pair, *, so_far: bool) -> str:
 
 def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
     mean, word = pair.mean, pair.verdict.word
+    plain, tls = pair.names
     if mean.ratio is None:
         return [(f"{lead} nothing can be compared yet.", False)]
     change, times = percent(mean.increase, decimals=1, signed=True), _times(mean)
     if not pair.has_word and not is_final:
-        return [(f"{lead} HTTPS takes ", False), (times, True), (f" ({change}).", False)]
+        return [(f"{lead} {tls} takes ", False), (times, True), (f" ({change}).", False)]
     if word is Word.SAME:
         return [
             (f"{lead} there is ", False),
             ("no practical difference", True),
-            (f" between HTTP and HTTPS ({change}).", False),
+            (f" between {plain} and {tls} ({change}).", False),
         ]
     if word is Word.INCONCLUSIVE:
         return [
-            (f"{lead} HTTPS against HTTP is ", False),
+            (f"{lead} {tls} against {plain} is ", False),
             ("inconclusive", True),
             (f": {change} ({times}). {_first_sentence(pair.verdict.text)}", False),
         ]
     return [
-        (f"{lead} HTTPS is ", False),
-        (f"{word} than HTTP: {change}", True),
+        (f"{lead} {tls} is ", False),
+        (f"{word} than {plain}: {change}", True),
         (f" ({times}).", False),
     ]
 

@@ -6,6 +6,7 @@ No permission is checked in here: callers pass rows that they found with visible
 from collections.abc import Sequence
 
 from campaigns.domain.comparison import holm
+from campaigns.domain.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.latency_table import latency_table
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.percentiles import curve
@@ -18,6 +19,7 @@ from campaigns.domain.results import (
 )
 from campaigns.domain.sentences import MODES, Pair, overhead_sentence
 from campaigns.domain.tables import Table
+from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import count, ms, percent, rate
 from campaigns.models import Campaign
@@ -46,7 +48,29 @@ def campaign_answer(campaign: Campaign) -> Answer:
         n_runs=len(runs) or len(arms) * campaign.repeats,
         has_word=any(each.has_word for each in overheads),
         thresholds=_thresholds(arms),
+        exchanges=campaign_exchange_tables(_exchanged(arms)),
     )
+
+
+def _exchanged(arms: Sequence[Arm]) -> list[Exchanged]:
+    """The WebSocket tests of which something was measured."""
+    names_plan = len({arm.plan_label for arm in arms}) > 1
+    return [
+        Exchanged(
+            f"{arm.plan_label}, {arm.label}" if names_plan else arm.label,
+            total,
+            figures.duration_s,
+            _most_open(arm),
+        )
+        for arm in arms
+        if arm.scheme in WEBSOCKET_SCHEMES
+        for total, figures in [pooled_of(arm.runs)]
+        if figures
+    ]
+
+
+def _most_open(arm: Arm) -> int | None:
+    return max((each.most_open for each in arm.counted if each.most_open is not None), default=None)
 
 
 def _thresholds(arms: Sequence[Arm]) -> Table:
@@ -102,6 +126,7 @@ def _test_answer(campaign: Campaign, arm: Arm) -> TestAnswer:
             [each.line(is_counted=each in arm.counted) for each in arm.runs],
             pooled,
             is_sound=arm.is_sound,
+            noun=arm.noun,
         ),
         pooled=total,
         means_ms=_means_ms(campaign, arm),
@@ -138,6 +163,7 @@ def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: boo
             each.mean,
             each.verdict,
             each.has_word,
+            each.names,
         )
         for each in overheads
     ]
@@ -159,12 +185,12 @@ def _plain_sentence(arms: Sequence[Arm], runs: Sequence[MeasuredRun], is_final: 
     if len(pooled) == 1:
         arm, figures = pooled[0]
         name = f"{arm.plan_label} over {arm.label}"
-        errors = _errors(figures.errors, figures.attempts)
+        errors = _errors(figures.errors, figures.attempts, arm.noun)
         text = f"{so_far}{name} takes "
         return [
             (text, False),
             (f"{ms(figures.mean_us)} on average", True),
-            (f" at {rate(figures.rate_per_s)} requests/s, {errors}.", False),
+            (f" at {rate(figures.rate_per_s)} {arm.noun}/s, {errors}.", False),
         ]
     pooled.sort(key=lambda pair: pair[1].mean_us)
     (fast, least), (slow, most) = pooled[0], pooled[-1]
@@ -177,8 +203,8 @@ def _plain_sentence(arms: Sequence[Arm], runs: Sequence[MeasuredRun], is_final: 
     ]
 
 
-def _errors(errors: int, attempts: int) -> str:
-    return f"{count(errors) if errors else 'no'} errors in {count(attempts)} requests"
+def _errors(errors: int, attempts: int, noun: str) -> str:
+    return f"{count(errors) if errors else 'no'} errors in {count(attempts)} {noun}"
 
 
 def _grounds(
@@ -194,7 +220,8 @@ def _grounds(
     if overheads:
         grounds.append(f"practical threshold {percent(campaign.practical_threshold, decimals=0)}")
     errors, attempts = (sum(getattr(each, name) for each in pooled) for name in _COUNTED)
-    grounds.append(_errors(errors, attempts))
+    nouns = {arm.noun for arm in arms}
+    grounds.append(_errors(errors, attempts, nouns.pop() if len(nouns) == 1 else "requests"))
     if overheads:
         grounds.append("primary metric: average, the one whose parts add up")
     grounds += _holm_ground(overheads)

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from campaigns.domain.cells import Figure, count_cell, figure_cell
+from campaigns.domain.exchange_tables import exchange_figures
 from campaigns.domain.latency_table import figures_by_key
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.metrics import METRICS
@@ -19,6 +20,7 @@ __all__ = ["Comparison", "compare_runs"]
 
 _ROWS = ("mean", "min", "p50", "p90", "p95", "p99", "max", "rate", "duration", "errors", "n")
 _RATIO_DECIMALS = 3
+_ABSENT = Figure(None, "This run has none.")
 _WHY_NO_WORD = (
     "These are two single runs, so no word is given: how much a run differs from its own repeat is "
     "not known. Faster or slower needs three repeats of both in one campaign."
@@ -66,10 +68,27 @@ def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
             METRICS["candidate"].column(unit=candidate.run.label),
             *(METRICS[key].column(unit="") for key in keys[2:]),
         ),
-        tuple(_row(key, pairs[0][key], pairs[1][key]) for key in _ROWS),
+        (
+            *(_row(key, pairs[0][key], pairs[1][key]) for key in _ROWS),
+            *_exchange_rows(baseline, candidate),
+        ),
         label_title="metric",
         note="difference = candidate − baseline; ratio = candidate / baseline.",
     )
+
+
+def _exchange_rows(baseline: MeasuredRun, candidate: MeasuredRun) -> list[Row]:
+    """Handshakes and messages, where one of the two runs is of WebSocket."""
+    both = [exchange_figures(each.total, _duration_s(each)) for each in (baseline, candidate)]
+    labels = list(dict.fromkeys(label for figures in both for label in figures))
+    return [
+        Row(label, _cells(label, *(figures.get(label, _ABSENT) for figures in both)), "exchange")
+        for label in labels
+    ]
+
+
+def _duration_s(each: MeasuredRun) -> float:
+    return each.figures.duration_s if each.figures else 0.0
 
 
 def _figures(each: MeasuredRun) -> dict[str, Figure]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from campaigns.domain.exchange_tables import close_codes
 from campaigns.domain.snapshot import Total
 from campaigns.domain.target import TLS_SCHEMES
 from campaigns.domain.tls_options import TlsOptions
@@ -45,7 +46,10 @@ def _handshakes(total: Total) -> list[list[str]]:
     connections = total.count("connections_opened")
     pairs = [["Connections opened", count(connections)]]
     requests = total.count("ok") + total.count("failed")
-    if connections:
+    opened = sum(close_codes(total).values())
+    if opened:
+        pairs.append(["WebSockets opened", count(opened)])
+    elif connections:
         pairs.append(["Requests per connection", f"{requests / connections:,.1f}"])
     full, resumed = total.count("tls_full"), total.count("tls_resumed")
     if full or resumed:
@@ -60,12 +64,13 @@ def _bytes(total: Total) -> list[list[str]]:
     """Of the application beside what TCP carried, where the injector's kernel could tell."""
     if not total.count("wire_received"):
         return []
+    protocol = "WebSocket" if close_codes(total) else "HTTP"
     return [
         [f"{word}, {layer}", f"{count(total.count(name))} B"]
         for word, layer, name in (
-            ("Sent", "HTTP", "bytes_sent"),
+            ("Sent", protocol, "bytes_sent"),
             ("Sent", "TCP", "wire_sent"),
-            ("Received", "HTTP", "bytes_received"),
+            ("Received", protocol, "bytes_received"),
             ("Received", "TCP", "wire_received"),
         )
     ]

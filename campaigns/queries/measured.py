@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.domain.exchange_tables import EXCHANGE_TIMINGS
 from campaigns.domain.latency_table import Line
 from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.repeats import Figures, figures_of
@@ -14,7 +15,7 @@ from campaigns.domain.thresholds import Verdict
 from campaigns.models import Run, RunSummary
 
 # Of the others only the moments are read: a mean needs no histogram, and decoding is what costs.
-_DECODED = frozenset({"response", "lateness"})
+_DECODED = frozenset({"response", "lateness", *EXCHANGE_TIMINGS})
 _LEFT_OUT = "target_saturated"  # a correct measurement of overload, not of the response time
 
 
@@ -26,6 +27,7 @@ class MeasuredRun:
     total: Total | None = None
     figures: Figures | None = None
     thresholds: tuple[Verdict, ...] = ()
+    most_open: int | None = None
 
     @property
     def is_usable(self) -> bool:
@@ -95,7 +97,7 @@ def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
         RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
         .order_by("run_id", "-revision")
         .distinct("run_id")
-        .defer("series", "steps", "vitals")
+        .defer("series", "steps")
     )
     by_run = {summary.run_id: summary for summary in summaries}
     return [_measured(run, by_run.get(run.pk)) for run in runs]
@@ -106,11 +108,18 @@ def _measured(run: Run, summary: RunSummary | None) -> MeasuredRun:
         return MeasuredRun(run)
     total = total_for_tables(summary.total)
     verdicts = tuple(Verdict.from_json(each) for each in summary.thresholds)
-    return MeasuredRun(run, total, figures_of(total, summary.duration_s), verdicts)
+    figures = figures_of(total, summary.duration_s)
+    return MeasuredRun(run, total, figures, verdicts, _most_open(summary.vitals))
+
+
+def _most_open(vitals: list[dict[str, Any]]) -> int | None:
+    """The most open connections of each injector, together."""
+    worst = [each["worst"].get("open_connections") for each in vitals]
+    return int(sum(worst)) if worst and None not in worst else None
 
 
 def total_for_tables(data: dict[str, Any]) -> Total:
-    """A stored total with the histograms of response and lateness only."""
+    """A stored total with the histograms of response, lateness and exchanges only."""
     return Total(
         counters=data["counters"],
         errors=data["errors"],

@@ -20,7 +20,7 @@ from campaigns.domain.overhead_table import (
 from campaigns.domain.percentiles import P50
 from campaigns.domain.repeats import MIN_REPEATS
 from campaigns.domain.results import OverheadAnswer
-from campaigns.domain.target import TLS_TWINS
+from campaigns.domain.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.units import percent
 from campaigns.models import Campaign, Test
 from campaigns.queries.likeness import like_for_like
@@ -58,6 +58,11 @@ class Arm:
     def scheme(self) -> str:
         return self.test.endpoint.scheme
 
+    @property
+    def noun(self) -> str:
+        """What is counted: a WebSocket attempt is a connection, opened and closed."""
+        return "connections" if self.scheme in WEBSOCKET_SCHEMES else "requests"
+
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
@@ -74,6 +79,10 @@ class Overhead:
     @property
     def mean(self) -> OverheadRow:
         return self.rows[0]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.http.scheme.upper(), self.https.scheme.upper()
 
 
 def find_pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
@@ -204,6 +213,7 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
             overhead.rows,
             word,
             found.text,
+            overhead.names,
         ),
         forest=forest(overhead.rows, word),
         split=split_answer(
@@ -216,4 +226,5 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
         word=str(word or ""),
         word_reason=found.text,
         like_for_like=overhead.likeness,
+        names=overhead.names,
     )

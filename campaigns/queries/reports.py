@@ -42,7 +42,7 @@ def run_report(run: Run) -> RunReport:
         sentence=run_sentence(state),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        table=tables.steps_table(figures, plan.labels, seen.steps, seen.duration_s),
+        table=tables.steps_table(figures, plan.labels, seen.steps, seen.duration_s, state.noun),
         exchange=exchange_table(seen.total, seen.duration_s),
         closes=closes_table(seen.total),
         parts=tables.parts_table(seen.total),

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns.domain.results import Answer, OverheadAnswer, TestAnswer
+from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.units import DASH, number
 from campaigns.live.events import BEFORE_ALL, Cursor
 from campaigns.live.feed import FEED
@@ -90,6 +91,7 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "plots": plots_of(answer),
         "plot_data": plot_data(answer, campaign.repeats),
         "run_rows": run_rows(runs, answer),
+        "twins": twin_names(answer.overheads),
         "like": like_rows(answer.overheads),
         "has_differences": any(o.like_for_like.get("different") for o in answer.overheads),
         "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
@@ -127,13 +129,14 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
     row = overhead.table.rows[0]
     cells = dict(zip([c.key for c in overhead.table.columns], row.cells, strict=True))
     interval = next((each for each in overhead.forest if each["primary"]), None)
+    plain, tls = overhead.names
     lines = []
     if interval:
         low, high = (number((interval[end] - 1) * 100, 1, signed=True) for end in ("low", "high"))
         lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
     if cells["difference"].value is not None:
         lines.append(
-            f"{cells['difference'].text}\u202fms, {cells['share'].text}\u202f% of HTTPS time"
+            f"{cells['difference'].text}\u202fms, {cells['share'].text}\u202f% of {tls} time"
         )
     increase = cells["increase"].value
     return {
@@ -141,7 +144,7 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
         "note": overhead.plan_label,
         "word": overhead.word,
         "value": DASH if increase is None else number(increase, 1, signed=True),
-        "unit": "" if increase is None else "% vs HTTP",
+        "unit": "" if increase is None else f"% vs {plain}",
         "lines": lines or [overhead.word_reason],
     }
 
@@ -151,9 +154,10 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
     shown = next((key for key in ("p95", "p50", "mean") if _has(cells, key)), "mean")
+    noun = "connections" if test.scheme in WEBSOCKET_SCHEMES else "requests"
     lines = [
         f"{cells[key].text} {words}"
-        for key, words in (("rate", "requests/s"), ("n", "requests"), ("errors", "errors"))
+        for key, words in (("rate", f"{noun}/s"), ("n", noun), ("errors", "errors"))
         if _has(cells, key)
     ]
     return {
@@ -164,6 +168,13 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
         "unit": f"ms, {shown}" if _has(cells, shown) else "",
         "lines": lines or ["no finished run yet"],
     }
+
+
+def twin_names(overheads: list[OverheadAnswer]) -> dict[str, str]:
+    """What is compared, for titles above all pairs: HTTP and HTTPS, WS and WSS, or both kinds."""
+    names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
+    plain, tls = names.pop() if len(names) == 1 else ("plain", "TLS")
+    return {"plain": plain, "tls": tls}
 
 
 def _first_cells(overheads: list[OverheadAnswer]):

@@ -3,9 +3,12 @@
 import numpy as np
 
 from campaigns.domain.exchange_tables import (
+    Exchanged,
+    campaign_exchange_tables,
     close_codes,
     close_words,
     closes_table,
+    exchange_figures,
     exchange_table,
     exchanges_table,
 )
@@ -55,3 +58,28 @@ def test_a_run_without_websockets_has_no_rows():
 def test_every_code_has_words():
     assert close_words(3001) == "a registered code of a protocol"
     assert close_words(4999) == "the application's own code"
+
+
+def test_a_campaign_has_timings_and_counts_of_each_test():
+    tests = [
+        Exchanged("WS", measured(close_code_1000=5, messages_sent=30), 2.0, 12),
+        Exchanged("WSS", measured(close_code_1006=1), 2.0, None),
+    ]
+    timings, counts = campaign_exchange_tables(tests)
+    assert list(texts(timings)) == ["WS: handshake", "WS: close", "WSS: handshake", "WSS: close"]
+    assert [column.title for column in counts.columns] == [
+        "opened", "open at once", "messages/s", "closed 1000", "closed 1006",
+    ]  # fmt: skip
+    assert texts(counts) == {
+        "WS": ["5", "12", "15.0", "5", "0"],
+        "WSS": ["1", "–", "0.0", "0", "1"],
+    }
+    assert campaign_exchange_tables([]) == ()
+
+
+def test_two_runs_are_compared_by_percentiles_of_each_timing():
+    figures = exchange_figures(measured(), 2.0)
+    assert figures["handshake p95, ms"].value == 0.9
+    assert figures["close p99, ms"].value is None
+    assert "messages/s" not in figures
+    assert exchange_figures(None, 1.0) == exchange_figures(Total(), 1.0) == {}

@@ -13,6 +13,7 @@ from campaigns.domain.overhead import (
     share,
     share_of_increase,
 )
+from campaigns.domain.overhead_table import overhead_table
 from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.snapshot import PARTS, Timing, Total
 from campaigns.domain.units import rounded
@@ -115,3 +116,13 @@ def test_the_parts_add_up_to_the_mean(runs):
     whole = sum(figures_of(each, 1.0).mean_us for each in totals) / len(totals)
     assert sum(value for value in found.values() if value is not None) == pytest.approx(whole)
     assert found["lateness"] == pytest.approx(7, abs=1e-3)
+
+
+def test_a_table_of_ws_and_wss_names_them():
+    table = overhead_table("k", "T", overhead_rows([], [], paired=False), None, "", ("WS", "WSS"))
+    assert [column.title for column in table.columns[:2]] == ["WS", "WSS"]
+    assert [column.unit for column in table.columns if column.key in {"increase", "share"}] == [
+        "% of WS",
+        "% of WSS",
+    ]
+    assert "HTTP" not in table.note + "".join(column.help for column in table.columns)

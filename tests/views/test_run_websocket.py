@@ -5,11 +5,15 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.snapshot import Second, Timing
-from campaigns.models import Run
+from campaigns.models import Campaign, Run
+from campaigns.models.dbtime import db_now
 from campaigns.queries.answers import campaign_answer
+from campaigns.queries.comparisons import compare_runs
 from campaigns.queries.reports import run_report
 from campaigns.queries.runs import chart_plan
 from campaigns.queries.series import run_points
+from campaigns.services.summaries import summarise_run
+from tests.api.conftest import client_of
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -99,10 +103,42 @@ def test_its_page_and_its_tables_can_be_had(client, bob, run):
     assert "handshake" in tables
 
 
-def test_the_page_of_its_campaign_can_be_had(client, bob, run):
+@pytest.fixture
+def finished(run):
+    """The run with its summary, as its campaign has it when all is over."""
+    for state in ("finalizing", "done"):
+        outcome = {"outcome": "complete"} if state == "done" else {}
+        Run.objects.filter(pk=run.pk).update(state=state, **outcome)
+    Campaign.objects.filter(pk=run.campaign_id).update(started_at=db_now(-60), finished_at=db_now())
+    run = Run.objects.get(pk=run.pk)
+    summarise_run(run)
+    return run
+
+
+def test_the_page_of_its_campaign_has_handshakes_messages_and_codes(client, bob, finished):
     client.force_login(bob)
-    assert campaign_answer(run.campaign).tests
-    assert client.get(reverse("campaign-detail", args=[run.campaign_id])).status_code == 200
+    timings, counts = campaign_answer(finished.campaign).exchanges
+    assert [row.label for row in timings.rows] == [
+        f"WS new connection: {part}" for part in ("handshake", "message", "close")
+    ]
+    (row,) = counts.rows
+    keys = [column.key for column in counts.columns]
+    cells = dict(zip(keys, (cell.text for cell in row.cells), strict=True))
+    assert (cells["opened"], cells["close_1000"], cells["most_open"]) == ("500", "500", "7")
+    page = client.get(reverse("campaign-detail", args=[finished.campaign_id])).content.decode()
+    assert "Connections and close codes" in page
+    assert "connections/s" in page
+
+
+def test_two_runs_are_compared_by_their_handshakes_and_messages(finished):
+    table = compare_runs(finished, finished).table
+    labels = [row.label for row in table.rows]
+    assert {"handshake p95, ms", "message p99, ms", "messages/s"} <= set(labels)
+
+
+def test_the_api_has_the_tables_of_its_campaign(client, bob, finished):
+    tables = client_of(bob).get(f"/api/v1/campaigns/{finished.campaign_id}/tables/").json()
+    assert [each["key"] for each in tables["exchanges"]] == ["exchanges", "connections"]
 
 
 def test_a_run_of_http_has_no_such_table(project):
