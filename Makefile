@@ -4,10 +4,10 @@ ONCE ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check demo-target benchmark pictures setup
+.PHONY: help run test check demo-target benchmark benchmark-peers pictures setup
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: ## set up, start everything, run the sample once, serve until Ctrl-C (ONCE=1: end after the sample)
 	@exec $(PYTHON) -m local run $(if $(filter-out 0,$(ONCE)),--once)
@@ -21,8 +21,11 @@ check: ## style, the settings of a server, missing migrations, the compose file
 demo-target: ## only the bundled HTTP and HTTPS target, until Ctrl-C
 	@exec $(PYTHON) -m local demo-target
 
-benchmark: setup ## what the injector costs, beside wrk and ab where they are installed
-	@exec .venv/bin/python -m benchmarks
+benchmark: setup ## what the injector costs, beside its peers where they are installed (ARGS=accuracy: only that)
+	@exec .venv/bin/python -m benchmarks $(ARGS)
+
+benchmark-peers: setup ## get Locust and k6 for the benchmark, into var/peers (k6 needs Go, and minutes)
+	@exec .venv/bin/python -m benchmarks.peers
 
 pictures: ## take the README's pictures of the real pages anew (about two minutes)
 	@exec $(PYTHON) -m local pictures

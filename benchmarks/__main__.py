@@ -1,27 +1,52 @@
-"""The whole table, with one command: cost, punctuality, memory, accuracy."""
+"""The whole table, with one command: cost, punctuality, memory, accuracy; or parts of it."""
 
+import argparse
 import os
 import sys
 
 from benchmarks import accuracy, injector_cost, open_loop, websocket
 from benchmarks.figures import show
-from benchmarks.servers import pin, serving
+from benchmarks.selection import ACCURACY, NAMES, ON_TIME, WEBSOCKET, Selection
+from benchmarks.servers import Server, pin, serving
 
 
 def main() -> int:
+    selection = _read_selection()
     cores = os.sched_getaffinity(0)
-    load = " ".join(f"{each:.1f}" for each in os.getloadavg())
-    print(f"{len(cores)} cores, load average {load} before the first case")
+    print(f"{len(cores)} cores, load average {_load()} before the first case")
     with serving(core=1) as server:
         pin(0)
-        title = f"CPU time a request against {server.name}, {injector_cost.CONNECTIONS} connections"
-        show(title, injector_cost.measure(server))
-        show(websocket.TITLE, websocket.measure())
-        show(f"On time, against {server.name}", open_loop.measure(server))
+        _measure_pinned(selection, server)
     os.sched_setaffinity(0, cores)
-    show("Accuracy, against the demo target's own log", accuracy.measure())
-    print(f"\nload average {' '.join(f'{each:.1f}' for each in os.getloadavg())} after the last")
+    if selection.wants(ACCURACY):
+        show("Accuracy, against the demo target's own log", accuracy.measure())
+    print(f"\nload average {_load()} after the last")
     return 0
 
 
-sys.exit(main())
+def _read_selection() -> Selection:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    words = f"{', '.join(NAMES)} (everything)"
+    parser.add_argument("names", nargs="*", metavar="PART", help=words)
+    names = parser.parse_args().names
+    if unknown := [name for name in names if name not in NAMES]:
+        parser.error(f"there is no {unknown[0]}; choose from {', '.join(NAMES)}")
+    return Selection(frozenset(names))
+
+
+def _measure_pinned(selection: Selection, server: Server) -> None:
+    if selection.wants_some_cost:
+        title = f"CPU time a request against {server.name}, {injector_cost.CONNECTIONS} connections"
+        show(title, injector_cost.measure(server, selection.wants))
+    if selection.wants(WEBSOCKET):
+        show(websocket.TITLE, websocket.measure())
+    if selection.wants(ON_TIME):
+        show(f"On time, against {server.name}", open_loop.measure(server))
+
+
+def _load() -> str:
+    return " ".join(f"{each:.1f}" for each in os.getloadavg())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

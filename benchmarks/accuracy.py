@@ -34,7 +34,7 @@ def _of_one(name: str, dial: str) -> list[Line]:
         took_us = (json.loads(line)["service_us"] for line in log.read_text().splitlines())
         truth_ms = sorted(us / 1000 for us in took_us)
     lines = [
-        _compared(f"{name}, {key}", seen[key], _rank(truth_ms, q))
+        compared(f"{name}, {key}", seen[key], nearest_rank(truth_ms, q))
         for key, q in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
     ]
     mean_ms = sum(truth_ms) / len(truth_ms)
@@ -58,11 +58,11 @@ def _seen(dial: str, log: Path) -> dict[str, float]:
     return json.loads(done.stdout)["timings_ms"]["response"]
 
 
-def _rank(ordered: list[float], q: float) -> float:
+def nearest_rank(ordered: list[float], q: float) -> float:
     return ordered[ceil(q * len(ordered)) - 1]
 
 
-def _compared(name: str, seen_ms: float, true_ms: float) -> Line:
+def compared(name: str, seen_ms: float, true_ms: float) -> Line:
     return _line(name, seen_ms, true_ms, max(SHARE * true_ms, ABSOLUTE_MS), "1 % or 0.2 ms")
 
 

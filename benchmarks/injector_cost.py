@@ -1,28 +1,30 @@
-"""What a request costs the injector: CPU time, user and system, beside wrk and ab.
+"""What a request costs the injector: CPU time, user and system, beside its peers.
 
 Each tool runs alone, pinned to one core, against the same server on the other, with 32 connections.
-The CPU time is that of the whole process, start-up included. `engine` is what our injector says of
-itself: the same without the start of Python; the goals are for that.
+For wrk and ab that is the CPU time of the whole process, start-up included, which is next to
+nothing there. Starting is left out for those to which it matters: our injector and Locust say
+what they used since the load began, and of k6's a run of one request each is taken off.
 """
 
+import functools
 import json
 import re
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from benchmarks import peers
 from benchmarks.figures import Line
 from benchmarks.servers import Server
 
 CONNECTIONS = 32
 DURATION_S = 3
 REPEATS = 3
-# wrk and ab are measured where they are installed; these would need scripts of their own.
-OTHERS = ("k6", "locust")
+_HERE = Path(__file__).parent
 _OURS = [sys.executable, "-m", "workers.injector"]
 
 
@@ -31,6 +33,7 @@ class Case:
     """`ab_requests`: ab has no duration that does not also cap the number of requests.
 
     `goals`: at most so many times the tool's CPU time. `skips`: tools that do another thing here.
+    k6 and Locust are run only where there is a goal for them.
     """
 
     name: str
@@ -40,6 +43,9 @@ class Case:
     goals: dict[str, float]
     skips: tuple[str, ...] = ()
 
+    def takes(self, tool: str) -> bool:
+        return tool in self.goals if tool in PEERS else tool not in self.skips
+
     @property
     def is_new(self) -> bool:
         return bool(self.flags)
@@ -47,7 +53,7 @@ class Case:
 
 NEW, RESUMED = ("--new-connection",), ("--resume",)
 CASES = (
-    Case("keep-alive", "http", (), 300_000, {"wrk": 2.0}),
+    Case("keep-alive", "http", (), 300_000, {"wrk": 2.0, "locust": 1 / 10, "k6": 1 / 4}),
     Case("keep-alive, TLS 1.3", "https", (), 200_000, {"wrk": 2.0}),
     Case("new connection", "http", NEW, 40_000, {"ab": 1.5}),
     Case("full TLS handshake", "https", NEW, 4_000, {"ab": 1.2}, ("wrk",)),
@@ -55,70 +61,131 @@ CASES = (
 )
 
 
-def ours(case: Case, server: Server) -> tuple[list[str], Callable[[str], int]]:
+# Of what it printed and of the CPU time of the whole process in µs: the cost of one request, µs.
+Cost = Callable[[str, float], float]
+
+
+def _counted(count: Callable[[str], int]) -> Cost:
+    return lambda output, cpu_us: cpu_us / count(output)
+
+
+def ours(case: Case, server: Server) -> tuple[list[str], Cost]:
     command = [*_OURS, server.url(case.scheme), "--json", "--insecure", *case.flags]
     command += ["--connections", str(CONNECTIONS), "--duration", str(DURATION_S)]
-    return command, lambda output: json.loads(output)["counters"]["ok"]
+    return command, lambda output, _: json.loads(output)["cpu_us_per_request"]
 
 
-def wrk(case: Case, server: Server) -> tuple[list[str], Callable[[str], int]]:
+def wrk(case: Case, server: Server) -> tuple[list[str], Cost]:
     command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{DURATION_S}s", server.url(case.scheme)]
     command += ["-H", "Connection: close"] if case.is_new else []
-    return command, lambda output: int(re.search(r"(\d+) requests in", output)[1])
+    return command, _counted(lambda output: int(re.search(r"(\d+) requests in", output)[1]))
 
 
-def ab(case: Case, server: Server) -> tuple[list[str], Callable[[str], int]]:
+def ab(case: Case, server: Server) -> tuple[list[str], Cost]:
     command = ["ab", "-q", "-c", str(CONNECTIONS), "-n", str(case.ab_requests)]
     command += [] if case.is_new else ["-k"]
     command.append(server.url(case.scheme))
-    return command, lambda output: int(re.search(r"Complete requests:\s+(\d+)", output)[1])
+    return command, _counted(lambda out: int(re.search(r"Complete requests:\s+(\d+)", out)[1]))
 
 
-TOOLS = {"ours": ours, "wrk": wrk, "ab": ab}
+def locust(case: Case, server: Server) -> tuple[list[str], Cost]:
+    """All users in one process, as ours has all connections in one."""
+    load = ["--users", str(CONNECTIONS), "--spawn-rate", str(CONNECTIONS)]
+    command = [peers.find("locust"), "--locustfile", str(_HERE / "locustfile.py"), "--headless"]
+    command += [*load, "--run-time", f"{DURATION_S}s", "--only-summary", "--host"]
+    return [*command, server.url(case.scheme).rstrip("/")], locust_cost_us
 
 
-def measure(server: Server) -> Iterator[Line]:
-    """A line for each case, then what could not be measured."""
-    names = [name for name in TOOLS if name == "ours" or shutil.which(name)]
-    full_us = None
-    for case in CASES:
-        costs, engine_us = _costs(case, server, [name for name in names if name not in case.skips])
-        yield _line(case, costs, engine_us)
-        if case.flags == NEW and case.scheme == "https":
-            full_us = engine_us
-        if case.flags == RESUMED:
-            yield Line("resumed / full handshake", f"{engine_us / full_us:.2f}", "well below 1")
-    for name in (*TOOLS, *OTHERS):
-        if name not in names:
-            there = "installed, but has no case here" if shutil.which(name) else "not installed"
-            yield Line(name, f"not measured: {there}")
+def locust_cost_us(output: str, _: float) -> float:
+    said = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
+    return said["cpu_us"] / _all_ok(said)
 
 
-def _line(case: Case, costs: dict[str, float], engine_us: float) -> Line:
-    parts = [f"{engine_us:.1f} µs"]
-    parts += [
-        f"{name} {cost:.1f} ({engine_us / cost:.2f} ×)"
-        for name, cost in costs.items()
-        if name != "ours"
-    ]
-    met = [engine_us <= goal * costs[name] for name, goal in case.goals.items() if name in costs]
-    words = ", ".join(f"≤ {goal:g} × {name}" for name, goal in case.goals.items())
-    return Line(case.name, ", ".join(parts), words, all(met) if met else None)
+def k6(case: Case, server: Server) -> tuple[list[str], Cost]:
+    start_us = _k6_start_us(server.url(case.scheme))
+    command = _k6(server.url(case.scheme), "--duration", f"{DURATION_S}s")
+    return command, lambda output, cpu_us: k6_cost_us(output, cpu_us, start_us)
 
 
-def _costs(case: Case, server: Server, names: list[str]) -> tuple[dict[str, float], float]:
-    """(median cost by tool, median cost of our engine without start-up), µs."""
+def k6_cost_us(output: str, cpu_us: float, start_us: float) -> float:
+    return (cpu_us - start_us) / (_all_ok(json.loads(output)) - CONNECTIONS)
+
+
+def _k6(address: str, *load: str) -> list[str]:
+    command = [peers.find("k6"), "run", "--quiet", "--no-usage-report", "--env"]
+    return [*command, f"ADDRESS={address}", "--vus", str(CONNECTIONS), *load, str(_HERE / "k6.js")]
+
+
+@functools.cache
+def _k6_start_us(address: str) -> float:
+    """Reading the script and making the users, with one request each."""
+    runs = [run(_k6(address, "--iterations", str(CONNECTIONS)))[1] for _ in range(REPEATS)]
+    return statistics.median(runs)
+
+
+def _all_ok(said: dict[str, int]) -> int:
+    """How many requests there were. RuntimeError if some failed, which is cheaper than a reply."""
+    if said["failures"]:
+        raise RuntimeError(f"{said['failures']} of {said['requests']} requests failed")
+    return said["requests"]
+
+
+TOOLS = {"ours": ours, "wrk": wrk, "ab": ab, "locust": locust, "k6": k6}
+PEERS = ("locust", "k6")
+
+
+def slug(case: Case) -> str:
+    """The case's name as it is given on the command line."""
+    return re.sub(r"[^a-z0-9.]+", "-", case.name.lower())
+
+
+def measure(server: Server, wanted: Callable[[str], bool]) -> Iterator[Line]:
+    """The lines of each case whose slug is wanted, then what could not be measured."""
+    names = [name for name in TOOLS if name == "ours" or peers.find(name)]
+    medians: dict[str, float] = {}
+    for case in filter(lambda each: wanted(slug(each)), CASES):
+        costs = _costs(case, server, [name for name in names if case.takes(name)])
+        medians[case.name] = costs["ours"]
+        yield from lines_of(case, costs)
+        if case.flags == RESUMED and "full TLS handshake" in medians:
+            share = costs["ours"] / medians["full TLS handshake"]
+            yield Line("resumed / full handshake", f"{share:.2f}", "well below 1")
+    for name in TOOLS:
+        if name not in names and name not in PEERS:
+            yield Line(name, "not measured: not installed")
+
+
+def lines_of(case: Case, costs: dict[str, float]) -> Iterator[Line]:
+    """What each tool costs, beside the goals for wrk and ab; then one line for each other peer."""
+    own_us = costs["ours"]
+    others = {name: cost for name, cost in costs.items() if name not in {"ours", *PEERS}}
+    parts = [f"{name} {cost:.1f} ({own_us / cost:.2f} ×)" for name, cost in others.items()]
+    goals = {name: goal for name, goal in case.goals.items() if name not in PEERS}
+    met = [own_us <= goal * costs[name] for name, goal in goals.items() if name in costs]
+    words = ", ".join(f"≤ {goal:g} × {name}" for name, goal in goals.items())
+    measured = ", ".join([f"{own_us:.1f} µs", *parts])
+    yield Line(case.name, measured, words, all(met) if met else None)
+    for name in filter(case.takes, PEERS):
+        yield _beside_peer(case, name, own_us, costs.get(name))
+
+
+def _beside_peer(case: Case, name: str, own_us: float, cost_us: float | None) -> Line:
+    goal = case.goals[name]
+    words = f"≤ 1/{1 / goal:g} of {name}'s"
+    if cost_us is None:
+        return Line(f"{case.name}, {name}", peers.HOW, words)
+    measured = f"{name} {cost_us:.1f} µs; ours is 1/{cost_us / own_us:.1f} of it"
+    return Line(f"{case.name}, {name}", measured, words, own_us <= goal * cost_us)
+
+
+def _costs(case: Case, server: Server, names: list[str]) -> dict[str, float]:
+    """The median cost of a request by tool, µs."""
     seen: dict[str, list[float]] = {name: [] for name in names}
-    engine_us = []
     for _ in range(REPEATS):
         for name in names:
-            command, count = TOOLS[name](case, server)
-            output, cpu_us = run(command)
-            seen[name].append(cpu_us / count(output))
-            if name == "ours":
-                engine_us.append(json.loads(output)["cpu_us_per_request"])
-    medians = {name: statistics.median(costs) for name, costs in seen.items()}
-    return medians, statistics.median(engine_us)
+            command, cost = TOOLS[name](case, server)
+            seen[name].append(cost(*run(command)))
+    return {name: statistics.median(costs) for name, costs in seen.items()}
 
 
 def run(command: list[str]) -> tuple[str, float]:

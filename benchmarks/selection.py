@@ -1,0 +1,25 @@
+"""Which parts of the table are asked for."""
+
+from dataclasses import dataclass
+
+from benchmarks.injector_cost import CASES, slug
+
+COST, ON_TIME, ACCURACY, WEBSOCKET = "cost", "open-loop", "accuracy", "websocket"
+CASE_NAMES = tuple(slug(case) for case in CASES)
+NAMES = (COST, WEBSOCKET, ON_TIME, ACCURACY, *CASE_NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Of `NAMES`; without any, everything."""
+
+    names: frozenset[str]
+
+    def wants(self, name: str) -> bool:
+        if not self.names or name in self.names:
+            return True
+        return name in CASE_NAMES and COST in self.names
+
+    @property
+    def wants_some_cost(self) -> bool:
+        return any(map(self.wants, CASE_NAMES))
