@@ -122,6 +122,10 @@ class LoadSerializer(serializers.Serializer):
         default=0.0, help_text="closed, window: injector i begins i · start_offset_s later."
     )
     hold_s = serializers.FloatField(required=False, allow_null=True, help_text="Of keep_s.")
+    per_injector = serializers.BooleanField(
+        default=False,
+        help_text="closed, sequential, window: connections and requests are of each injector.",
+    )
 
 
 class TimeoutsSerializer(serializers.Serializer):

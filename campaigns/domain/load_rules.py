@@ -17,14 +17,17 @@ from campaigns.domain.stage_rules import read_stages
 
 # The fields of a load that each model uses.
 USES = {
-    Model.CLOSED: {"connections", "ramp_up_s", "requests", "duration_s", "start_offset_s"},
+    Model.CLOSED: {"connections", "ramp_up_s", "requests", "duration_s", "start_offset_s",
+        "per_injector"},
     Model.OPEN: {
         "rate_per_s", "requests", "duration_s", "distribution", "uniform_min_s", "uniform_max_s",
         "when_saturated", "max_in_flight", "stages", "arrival_unit",
     },
     Model.OVER: {"requests", "over_s", "when_saturated", "max_in_flight", "arrival_unit"},
-    Model.SEQUENTIAL: {"requests", "duration_s"},
-    Model.WINDOW: {"low", "high", "hold", "hold_s", "requests", "duration_s", "start_offset_s"},
+    Model.SEQUENTIAL: {"requests", "duration_s", "per_injector"},
+    Model.WINDOW: {
+        "low", "high", "hold", "hold_s", "requests", "duration_s", "start_offset_s", "per_injector",
+    },
 }  # fmt: skip
 _WORDS = {
     "connections": "connections",
@@ -44,6 +47,7 @@ _WORDS = {
     "stages": "stages",
     "arrival_unit": "a unit of arrivals",
     "start_offset_s": "a start offset",
+    "per_injector": "numbers of each injector",
 }
 _NEEDED = {"connections", "over_s", "low", "high"}
 
@@ -71,6 +75,7 @@ def read_load(reader: Fields) -> Load:
         stages=read_stages(reader),
         arrival_unit=reader.choice("arrival_unit", ArrivalUnit, ArrivalUnit.REQUEST),
         start_offset_s=reader.number("start_offset_s", 0.0, low=0, high=3600),
+        per_injector=reader.boolean("per_injector", False),
     )
     _check_use(reader, load)
     _check_stop(reader, load)

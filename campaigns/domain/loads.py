@@ -63,6 +63,8 @@ class Load:
     over `over_s`, the i-th at i·T/N. sequential: closed with one connection. window: each injector
     opens connections, at most `high` at a time; when fewer than `low` are being opened, up to
     `high` again. Of a closed load or a window injector i begins i·`start_offset_s` later.
+    `per_injector`: connections and requests are those of each injector, not of all together; what
+    an injector is ordered is always the whole (domain.injectors).
     """
 
     model: Model
@@ -84,6 +86,7 @@ class Load:
     stages: tuple[Stage, ...] = ()
     arrival_unit: ArrivalUnit = ArrivalUnit.REQUEST
     start_offset_s: float = 0.0
+    per_injector: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Every field as JSON has it; `stored_load` reads it back."""

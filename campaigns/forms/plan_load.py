@@ -142,6 +142,12 @@ class LoadFields(forms.Form):
     )
     requests = number_field("Requests", NUMBERS["requests"])
     duration_s = number_field("Duration", NUMBERS["duration_s"])
+    per_injector = forms.BooleanField(
+        required=False,
+        label="Numbers of each injector",
+        help_text="Each injector has so many connections and sends so many requests. Else they "
+        "are of all injectors together, which share them.",
+    )
     max_in_flight = number_field(
         "At most in flight",
         NUMBERS["max_in_flight"],
@@ -190,6 +196,8 @@ class LoadFields(forms.Form):
 
 
 def _value(name: str, text: str) -> Any:
+    if name == "per_injector":
+        return bool(text)
     if name == "stages":
         return stages_of_text(text) or [""]
     return (text or _CHOICES[name]) if name in _CHOICES else number(text)
@@ -200,6 +208,7 @@ def initial_load(load: dict[str, Any]) -> dict[str, Any]:
     chosen = {name: load.get(name, standard) for name, standard in _CHOICES.items()}
     stop = "duration" if load.get("duration_s") else "requests"
     values = {"model": load["model"], "stop": stop, **chosen, **typed(load, NUMBERS)}
+    values["per_injector"] = load.get("per_injector", False)
     if load.get("stages"):
         values |= {"rate_shape": "stages", "stages": text_of_stages(load["stages"])}
     return values

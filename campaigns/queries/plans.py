@@ -99,6 +99,11 @@ def field_name(path: str) -> str:
 
 def load_words(load: Load) -> str:
     """The load in words, as lists and plan pages say it: 100 requests over 10 s."""
+    words = _whole_words(load)
+    return f"each injector: {words}" if load.per_injector else words
+
+
+def _whole_words(load: Load) -> str:
     until = f"{load.requests:,} requests" if load.requests else f"{load.duration_s or 0:g} s"
     match load.model:
         case Model.OVER:

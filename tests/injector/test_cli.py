@@ -99,7 +99,8 @@ def test_json_is_one_object_with_every_figure():
     assert response["n"] == 50
     assert {"mean", "min", "p50", "p90", "p95", "p99", "max"} <= set(response)
     parts = {"connect", "send", "wait", "receive"}
-    assert set(summary["timings_ms"]) - {"hub_lag"} == {"response", "service", *parts}
+    sums = {"response", "service", "processing"}
+    assert set(summary["timings_ms"]) - {"hub_lag"} == {*sums, *parts}
     assert summary["cpu_us_per_request"] > 0
     assert server.requests[0].startswith(b"GET /a?b=c HTTP/1.1\r\n")
 
@@ -221,3 +222,10 @@ def test_a_broken_threshold_is_exit_status_1(rule, status, words):
 def test_what_is_no_threshold_is_wrong_usage():
     done = run("http://127.0.0.1:9/", "--threshold", "p95>300ms")
     assert (done.returncode, "must stay below" in done.stderr) == (2, True)
+
+
+def test_numbers_of_each_process_are_multiplied():
+    with scripted(always(OK_REPLY)) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        done = run(url, "--requests", 20, "--processes", 2, "--per-process", "--json")
+    assert json.loads(done.stdout)["counters"]["ok"] == 40, done.stderr

@@ -15,6 +15,11 @@ test("gaps take the place of the rate and of the duration", () => {
   assert.ok(!used.includes("rate_per_s") && !used.includes("duration_s") && !used.includes("stop"));
 });
 
+test("numbers of each injector are for loads without a schedule", () => {
+  const has = (model) => usedFields({ model, stop: "requests" }).includes("per_injector");
+  assert.deepEqual(["closed", "sequential", "window", "open", "over"].map(has), [true, true, true, false, false]);
+});
+
 test("what is spread over a time has no other end", () => {
   assert.deepEqual(usedFields({ model: "over", stop: "duration" }).includes("stop"), false);
 });

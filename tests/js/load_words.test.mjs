@@ -31,3 +31,8 @@ test("a window is told by its marks", () => {
   const words = curveSentence({ model: "window", low: 250, high: 500, requests: 9 });
   assert.match(words, /500 connections at a time, .* fewer than 250 are being opened, until 9/);
 });
+
+test("numbers of each injector are said to be so", () => {
+  const sequential = { model: "sequential", requests: 5000, per_injector: true };
+  assert.match(curveSentence(sequential), /^Each injector: one connection sends, .* until 5,000 requests are done/);
+});

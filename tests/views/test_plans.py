@@ -296,3 +296,12 @@ def test_a_plan_says_what_other_tools_would_be_told(as_editor, project):
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
     assert "ab -n 1000 -c 50 -s 30 http://TARGET/" in page
     assert "None. wrk ends after a time" in page
+
+
+def test_numbers_of_each_injector_are_kept_and_said(as_editor, project):
+    data = form("l1", per_injector="on")
+    as_editor.post(reverse("plan-new", args=[project.pk]), data)
+    version = PlanVersion.objects.get()
+    assert version.spec["load"]["per_injector"] is True
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    assert "each injector: one after another, 1,000 requests" in page

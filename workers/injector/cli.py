@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from campaigns.domain.injectors import plan_for
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import METHODS, ConnectionMode, HttpVersion, Resolve
+from campaigns.domain.plan import METHODS, ConnectionMode, HttpVersion, Plan, Resolve
 from campaigns.domain.snapshot import Second, Total
 from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.thresholds import parse_rule
@@ -143,7 +144,7 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         raise ValueError("--processes must be at least 1.")
     endpoint, path = _read_url(options.url)
     total_s = options.timeout
-    return {
+    order = {
         "protocol": PROTOCOL,
         "run": "command line",
         "plan": {
@@ -166,6 +167,9 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         "secrets": read_secrets(options) | read_client_key(options),
         "seed": options.seed,
     }
+    if options.per_process:
+        order["plan"] = plan_for(Plan.from_json(order["plan"]), options.processes).to_json()
+    return order
 
 
 def _mode(options: argparse.Namespace, scheme: str) -> ConnectionMode:

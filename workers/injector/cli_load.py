@@ -89,6 +89,11 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
         help="open, over: requests arrive, or new connections with one request each (request)",
     )
     add("--start-offset", type=float, metavar="S", help="process i begins i·S s later (0)")
+    add(
+        "--per-process",
+        action="store_true",
+        help="connections and requests are of each process, not of all together (off)",
+    )
     add("--seed", type=int, metavar="N", default=0, help="of whatever is random (0)")
 
 
@@ -106,7 +111,7 @@ def make_load(options: argparse.Namespace) -> dict[str, Any]:
         load.setdefault("connections", 1)
         if "duration_s" not in load:
             load.setdefault("requests", 1)
-    return load
+    return load | ({"per_injector": True} if options.per_process else {})
 
 
 def _model_of(options: argparse.Namespace) -> str:

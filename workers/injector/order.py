@@ -7,6 +7,7 @@ from campaigns.domain.addresses import Network, parse_networks
 from campaigns.domain.arrivals import Shard
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.fields import Fields
+from campaigns.domain.injectors import plan_for
 from campaigns.domain.plan import ConnectionMode, Plan
 from campaigns.domain.tls_options import TlsOptions, read_tls_options
 
@@ -81,14 +82,15 @@ class Order:
         secrets = data.get("secrets") or {}
         plan = Plan.from_json(_probe_plan(data) if is_probe else data["plan"])
         endpoint = _read_endpoint(data["endpoint"], secrets)
+        shard = _read_shard(data.get("shard") or {"index": 0, "count": 1})
         if endpoint.is_websocket != (plan.exchange is not None):
             raise ValueError("an exchange needs ws or wss, and steps need http or https")
         return cls(
             run=str(data.get("run", "")),
-            plan=plan,
+            plan=plan_for(plan, shard.count),
             endpoint=endpoint,
             mode=ConnectionMode(data.get("connection_mode") or plan.connection_mode),
-            shard=_read_shard(data.get("shard") or {"index": 0, "count": 1}),
+            shard=shard,
             allowed=parse_networks(data["policy"]["allow"]),
             seed=int(data.get("seed") or 0),
             is_probe=is_probe,

@@ -27,7 +27,7 @@ function randomSentence(load, count, length) {
 }
 
 function windowSentence(load) {
-  const until = load.requests ? `until ${plain(load.requests)} were opened` : `for ${duration(load.duration_s)}`;
+  const until = load.requests ? `until ${plain(load.requests)} were opened${load.per_injector ? " by each" : ""}` : `for ${duration(load.duration_s)}`;
   return (
     `Each injector opens ${plain(load.high)} connections at a time, and again up to ${plain(load.high)} ` +
     `when fewer than ${plain(load.low)} are being opened, ${until}.`
@@ -35,6 +35,12 @@ function windowSentence(load) {
 }
 
 export function curveSentence(load) {
+  const sentence = wholeSentence(load);
+  if (!load.per_injector || load.model === "window") return sentence;
+  return `Each injector: ${sentence[0].toLowerCase()}${sentence.slice(1)}`;
+}
+
+function wholeSentence(load) {
   if (load.model === "over" || load.model === "open") {
     const [count, length] = [plannedRequests(load), plannedDuration(load)];
     if (hasStages(load)) return stagedSentence(load, count, length);

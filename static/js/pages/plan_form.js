@@ -2,7 +2,7 @@
 
 import { drawLoadCurves } from "../charts/load_curve.js";
 import { isComplete, loadCurve, readNumber } from "../lib/load.js";
-import { CHOICES, ONLY_SHOWN, usedFields } from "../lib/load_fields.js";
+import { CHOICES, ONLY_SHOWN, TICKS, usedFields } from "../lib/load_fields.js";
 import { readStages } from "../lib/stages.js";
 import { curveSentence, estimate } from "../lib/load_words.js";
 import { initShownBy } from "../lib/shown_by.js";
@@ -28,6 +28,7 @@ function readLoad() {
   const load = { model: choices.model };
   for (const name of usedFields(choices)) {
     if (name === "stages") load.stages = readStages(form.elements.stages.value);
+    else if (TICKS.has(name)) load[name] = form.elements[name].checked;
     else if (!ONLY_SHOWN.has(name)) load[name] = CHOICES.has(name) ? chosen(name) : number(name);
   }
   return load;

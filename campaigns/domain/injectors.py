@@ -1,0 +1,52 @@
+"""The load that a number of injectors makes of a plan, or why they cannot share it."""
+
+from dataclasses import replace
+
+from campaigns.domain.loads import (
+    MAX_CONNECTIONS,
+    MAX_REQUESTS,
+    Load,
+    Model,
+    late_start_fault,
+)
+from campaigns.domain.plan import Plan
+
+
+def plan_for(plan: Plan, injectors: int) -> Plan:
+    """The plan with the load of all injectors together, which is what a run is given."""
+    return replace(plan, load=load_for(plan.load, injectors))
+
+
+def load_for(load: Load, injectors: int) -> Load:
+    """A load that is each injector's, times their number; any other as it is.
+
+    Several that each send one request after another are as many connections of one closed load.
+    """
+    if not load.per_injector:
+        return load
+    whole = replace(load, per_injector=False, requests=load.requests and load.requests * injectors)
+    if load.model == Model.CLOSED:
+        return replace(whole, connections=load.connections * injectors)
+    if load.model == Model.SEQUENTIAL and injectors > 1:
+        return replace(whole, model=Model.CLOSED, connections=injectors)
+    return whole
+
+
+def share_fault(load: Load, injectors: int) -> str | None:
+    """Why this load cannot be shared by so many injectors, or None. It begins after a name."""
+    whole = load_for(load, injectors)
+    for count, most, noun in (
+        (whole.connections, MAX_CONNECTIONS, "connections"),
+        (whole.requests, MAX_REQUESTS, "requests"),
+    ):
+        if count is not None and count > most:
+            return f"has {count:,} {noun} with {injectors} injectors, at most {most:,} are possible"
+    if injectors == 1:
+        return None
+    if whole.model == Model.SEQUENTIAL:
+        return "sends one request after the other: use one injector"
+    for count, noun in ((whole.connections, "connections"), (whole.requests, "requests")):
+        if count is not None and count < injectors:
+            return f"has {count} {noun}, too few to share among {injectors}"
+    late = late_start_fault(whole, injectors)
+    return late and f"cannot be shared so: {late}"
