@@ -156,7 +156,7 @@ CELERY_BEAT_SCHEDULE = {
 # Networks that injectors may connect to. A server allows nothing until its settings list networks.
 LOCAL_NETWORKS = "127.0.0.0/8 ::1/128 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"
 ALLOWED_NETWORKS = env_networks("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
-INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 2)
+INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12)
 INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
 SPOOL_DIR = Path(env_str("BENCHSITE_SPOOL", str(VAR_DIR / "spool")))
 START_DELAY_ONE_HOST_S = 0.4

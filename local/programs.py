@@ -10,7 +10,8 @@ from local.ports import Ports
 
 # Celery finishes its task at SIGTERM, which may be a run of hours, and drops it at SIGQUIT.
 CELERY_STOP = ((signal.SIGTERM, 4.0), (signal.SIGQUIT, 4.0))
-DEFAULT_SLOTS = "2"
+# The sweep of the Uniserve study goes up to 12. How many runs are made at once is another matter.
+DEFAULT_SLOTS = "12"
 
 
 def programs(env: dict[str, str]) -> list[Program]:

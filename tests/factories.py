@@ -83,6 +83,7 @@ def make_test(campaign: Campaign, version: PlanVersion | None = None, **fields) 
         plan_version=version,
         endpoint=endpoint,
         connection_mode=fields.pop("connection_mode", "new"),
+        injectors=fields.pop("injectors", 1),
     )
 
 

@@ -45,6 +45,7 @@ class TestSerializer(serializers.ModelSerializer):
             "endpoint",
             "origin",
             "connection_mode",
+            "injectors",
         )
         read_only_fields = fields
 
@@ -91,6 +92,12 @@ class NewCampaign(StrictSerializer):
     order = serializers.ChoiceField(choices=Campaign.Order.choices, default=Campaign.Order.BLOCKS)
     pause_s = serializers.FloatField(default=2.0, min_value=0, max_value=3600)
     injectors = serializers.IntegerField(default=1, min_value=1, max_value=64)
+    sweep = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=64),
+        required=False,
+        max_length=64,
+        help_text="Numbers of injectors: every cell is a test for each, in place of `injectors`.",
+    )
     practical_threshold = serializers.FloatField(default=0.05, min_value=0, max_value=1)
     seed = serializers.IntegerField(
         required=False,

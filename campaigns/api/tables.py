@@ -84,6 +84,7 @@ class CampaignTablesSerializer(serializers.Serializer):
     exchanges = TableSerializer(
         many=True, help_text="Of WebSocket tests: handshakes, messages, connections, close codes."
     )
+    sweeps = TableSerializer(many=True, help_text="A row for each number of injectors.")
 
 
 class RunTablesSerializer(serializers.Serializer):
@@ -178,6 +179,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
             for each in answer.overheads
         ],
         "exchanges": [table.to_json() for table in answer.exchanges],
+        "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
     }
 
 

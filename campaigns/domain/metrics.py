@@ -88,6 +88,16 @@ _ALL = (
         "Requests that failed or were dropped; each has one kind.",
         {"ab": "Failed requests", "httperf": "Errors: total", "JMeter": "Error %"},
     ),
+    Metric(
+        "interval",
+        "between ends",
+        "ms",
+        "Measured seconds / ok requests: the mean time from one end to the next. With k clients it "
+        "is about a k-th of the response time.",
+        {"ab": "Time per request, across all", "Uniserve": "Temps moy.", "httperf": "ms/req"},
+    ),
+    Metric("speed_up", "speed-up", "", "Requests/s / requests/s of the fewest injectors."),
+    Metric("validity", "validity", "", "The worst of the runs: valid, suspicious or invalid."),
     Metric("error_share", "errors", "%", "Errors / (ok + errors)."),
     Metric("n", "n", "", "Ok requests: the ones that have a response time."),
     Metric("http", "HTTP", "ms", "The figure over HTTP."),

@@ -72,6 +72,17 @@ class OverheadAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class SweepAnswer:
+    """One plan on one arm by several numbers of injectors: `table` has a row for each, `points` is
+    the curve: [{"injectors", "rate": requests/s|None, "mean_ms", "p95_ms"}]."""
+
+    title: str
+    plan_label: str
+    table: Table
+    points: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A campaign's answer: the sentence first, then its grounds, tables and overheads.
 
@@ -87,6 +98,7 @@ class Answer:
     has_word: bool
     thresholds: Table
     exchanges: tuple[Table, ...] = ()
+    sweeps: tuple[SweepAnswer, ...] = ()
 
     @property
     def tables(self) -> list[Table]:
@@ -94,7 +106,8 @@ class Answer:
         thresholds = [self.thresholds] if self.thresholds.rows else []
         tests = [test.table for test in self.tests]
         overheads = [each.table for each in self.overheads]
-        return [*tests, *self.exchanges, *thresholds, *overheads]
+        sweeps = [each.table for each in self.sweeps]
+        return [*sweeps, *tests, *self.exchanges, *thresholds, *overheads]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,16 @@
 """The form of a new campaign, and the filters of the list. A field's error says what to write."""
 
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
 from django import forms
 from django.utils import timezone
 
-from campaigns.domain.plan import Model, late_start_fault
+from campaigns.domain.injectors import share_fault
 from campaigns.models import Campaign, Project
-from campaigns.queries.campaigns import STATES, CampaignFilter, Grid, GridPlan
+from campaigns.queries.campaigns import STATES, CampaignFilter, Grid
 from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S, MAX_REPEATS, MAX_RUNS, Cell
 
 SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
@@ -34,6 +35,26 @@ def _number(field: type[forms.IntegerField], low: int, high: int, **more: Any):
     )
 
 
+class InjectorsField(forms.CharField):
+    """One number of injectors, or several: a sweep, with a test for each. Cleans to a tuple."""
+
+    _WRONG = f"Write a whole number from 1 to {MAX_INJECTORS}, or several: 1, 2, 4, 8."
+
+    def __init__(self, **more: Any):
+        widget = forms.TextInput(attrs={"class": "input-medium", "inputmode": "numeric"})
+        wrong = {"required": self._WRONG}
+        super().__init__(widget=widget, max_length=200, error_messages=wrong, **more)
+
+    def clean(self, value: Any) -> tuple[int, ...]:
+        words = super().clean(value).replace(",", " ").split()
+        counts = [int(word) for word in words if word.isdecimal() and len(word) < 4]
+        if len(counts) < len(words) or not all(1 <= n <= MAX_INJECTORS for n in counts):
+            raise forms.ValidationError(self._WRONG)
+        if len(set(counts)) < len(counts):
+            raise forms.ValidationError("A number of injectors stands here twice.")
+        return tuple(counts)
+
+
 class CampaignForm(forms.Form):
     """Takes a `grid`; `cells` are its ticked keys, `seed` fixes the order that the page shows."""
 
@@ -54,7 +75,7 @@ class CampaignForm(forms.Form):
         choices=Campaign.Order.choices, initial=Campaign.Order.BLOCKS, widget=forms.RadioSelect
     )
     pause_s = _number(forms.FloatField, 0, MAX_PAUSE_S, initial=2, label="Pause between runs")
-    injectors = _number(forms.IntegerField, 1, MAX_INJECTORS, initial=1, label="Injectors per run")
+    injectors = InjectorsField(initial="1", label="Injectors per run")
     practical_threshold = _number(forms.FloatField, 0, 99, initial=5, label="Practical threshold")
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)
 
@@ -66,23 +87,28 @@ class CampaignForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         keys, repeats = cleaned.get("cells"), cleaned.get("repeats")
-        if keys and repeats and len(keys) * repeats > MAX_RUNS:
+        counts = cleaned.get("injectors") or (1,)
+        n_tests = len(keys or ()) * len(counts)
+        if n_tests and repeats and n_tests * repeats > MAX_RUNS:
             self.add_error(
                 "repeats",
-                f"{len(keys)} tests × {repeats} are {len(keys) * repeats:,} runs; at most "
+                f"{n_tests} tests × {repeats} are {n_tests * repeats:,} runs; at most "
                 f"{MAX_RUNS:,}. Repeat less often or make two campaigns.",
             )
-        if keys and cleaned.get("injectors"):
-            self._check_injectors(keys, cleaned["injectors"])
+        if keys:
+            self._check_injectors(keys, counts)
         return cleaned
 
-    def _check_injectors(self, keys: list[str], injectors: int) -> None:
+    def _check_injectors(self, keys: list[str], counts: Sequence[int]) -> None:
         plans = {self.grid.cells[key][0] for key in keys}
-        for plan in plans:
-            sentence = _too_few_for(plan, injectors)
-            if sentence:
-                self.add_error("injectors", sentence)
-                return
+        faults = (
+            f"{plan.version} {fault}."
+            for plan in plans
+            for count in counts
+            if (fault := share_fault(plan.plan.load, count))
+        )
+        if sentence := next(faults, None):
+            self.add_error("injectors", sentence)
 
     def ticked(self) -> set[str]:
         """The ticks to draw: what was sent, else what was given as initial."""
@@ -95,6 +121,8 @@ class CampaignForm(forms.Form):
         self.is_valid()
         defaults = {name: field.initial for name, field in self.fields.items()}
         usable = {**defaults, **self.initial, **getattr(self, "cleaned_data", {})}
+        if isinstance(usable["injectors"], str):
+            usable["injectors"] = self.fields["injectors"].clean(usable["injectors"])
         cells = [key for key in self.grid.cells if key in self.ticked()]
         return {**usable, "cells": cells}
 
@@ -102,24 +130,13 @@ class CampaignForm(forms.Form):
         """The arguments of services.campaigns.create_campaign."""
         values = dict(self.cleaned_data)
         ticked = [self.grid.cells[key] for key in self.grid.cells if key in values["cells"]]
+        counts = values.pop("injectors")
         return {
             **values,
+            "sweep": counts,
             "cells": [Cell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked],
             "practical_threshold": values["practical_threshold"] / 100,
         }
-
-
-def _too_few_for(plan: GridPlan, injectors: int) -> str | None:
-    load = plan.plan.load
-    if injectors == 1:
-        return None
-    if load.model == Model.SEQUENTIAL:
-        return f"{plan.version} sends one request after the other: use one injector."
-    for count, noun in ((load.connections, "connections"), (load.requests, "requests")):
-        if count is not None and count < injectors:
-            return f"{plan.version} has {count} {noun}, too few to share among {injectors}."
-    fault = late_start_fault(load, injectors)
-    return fault and f"{plan.version}: {fault}."
 
 
 class CampaignFilterForm(forms.Form):

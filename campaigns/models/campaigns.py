@@ -22,7 +22,8 @@ class Campaign(models.Model):
     order = models.CharField(max_length=10, choices=Order, default=Order.BLOCKS)
     repeats = models.PositiveIntegerField(default=5)
     pause_s = models.FloatField(default=2.0)
-    injectors = models.PositiveIntegerField(default=1)  # shards of each run
+    # The most that a run has; each test has its own number.
+    injectors = models.PositiveIntegerField(default=1)
     seed = models.BigIntegerField()
     # From which difference on a word is given: 0.05 is 5 %.
     practical_threshold = models.FloatField(default=0.05)
@@ -79,6 +80,7 @@ class Test(models.Model):
     connection_mode = models.CharField(
         max_length=10, choices=[(mode, mode) for mode in ConnectionMode]
     )
+    injectors = models.PositiveIntegerField(default=1)  # shards of each run
 
     objects = SharedQuerySet.as_manager()
 
@@ -87,8 +89,12 @@ class Test(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["campaign", "position"], name="one_test_per_position"),
             models.UniqueConstraint(
-                fields=["campaign", "plan_version", "endpoint", "connection_mode"],
+                fields=["campaign", "plan_version", "endpoint", "connection_mode", "injectors"],
                 name="one_test_per_plan_and_arm",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(injectors__gte=1, injectors__lte=64),
+                name="test_injectors_range",
             ),
         ]
 

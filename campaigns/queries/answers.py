@@ -17,20 +17,21 @@ from campaigns.domain.results import (
     SplitAnswer,
     TestAnswer,
 )
-from campaigns.domain.sentences import MODES, Pair, overhead_sentence
+from campaigns.domain.sentences import Pair, overhead_sentence
+from campaigns.domain.sweep_table import injector_words
 from campaigns.domain.tables import Table
 from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import count, ms, percent, rate
 from campaigns.models import Campaign
-from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of
+from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of, worst_validity
 from campaigns.queries.overheads import Arm, Overhead, compare, find_pairs, overhead_answer
 from campaigns.queries.reports import run_report
+from campaigns.queries.sweeps import arm_words, sweep_answers
 
 __all__ = ["Answer", "OverheadAnswer", "SplitAnswer", "TestAnswer", "campaign_answer", "run_report"]
 
 _COUNTED = ("errors", "attempts")
-_WORST_FIRST = (Validity.INVALID, Validity.SUSPICIOUS, Validity.VALID)
 
 
 def campaign_answer(campaign: Campaign) -> Answer:
@@ -49,6 +50,7 @@ def campaign_answer(campaign: Campaign) -> Answer:
         has_word=any(each.has_word for each in overheads),
         thresholds=_thresholds(arms),
         exchanges=campaign_exchange_tables(_exchanged(arms)),
+        sweeps=tuple(sweep_answers(arms)),
     )
 
 
@@ -92,10 +94,11 @@ def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[Arm]:
     for test in tests:
         numbers[test.plan_version.plan_id].add(test.plan_version.number)
     targets = {test.endpoint.target_id for test in tests}
+    counts = {test.injectors for test in tests}
     return [
         Arm(
             test,
-            _arm_label(test, names_target=len(targets) > 1),
+            _arm_label(test, names_target=len(targets) > 1, names_injectors=len(counts) > 1),
             _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
             tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
         )
@@ -103,9 +106,10 @@ def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[Arm]:
     ]
 
 
-def _arm_label(test, *, names_target: bool) -> str:
-    label = f"{test.endpoint.scheme.upper()} {MODES[test.connection_mode]}"
-    return f"{label}, {test.endpoint.target.name}" if names_target else label
+def _arm_label(test, *, names_target: bool, names_injectors: bool) -> str:
+    label = arm_words(test)
+    label = f"{label}, {test.endpoint.target.name}" if names_target else label
+    return f"{label}, {injector_words(test.injectors)}" if names_injectors else label
 
 
 def _plan_label(test, *, names_version: bool) -> str:
@@ -130,7 +134,7 @@ def _test_answer(campaign: Campaign, arm: Arm) -> TestAnswer:
         ),
         pooled=total,
         means_ms=_means_ms(campaign, arm),
-        validity=_worst_validity(arm.runs),
+        validity=worst_validity(arm.runs),
         curve=curve(total.timing("response")),
     )
 
@@ -138,11 +142,6 @@ def _test_answer(campaign: Campaign, arm: Arm) -> TestAnswer:
 def _means_ms(campaign: Campaign, arm: Arm) -> list[float | None]:
     by_repeat = {each.run.repeat: each.figures.mean_us / 1000 for each in arm.counted}
     return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]
-
-
-def _worst_validity(runs: Sequence[MeasuredRun]) -> str:
-    found = {each.run.validity for each in runs}
-    return next((str(each) for each in _WORST_FIRST if each in found), "")
 
 
 def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: bool) -> Sentence:

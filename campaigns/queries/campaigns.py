@@ -1,5 +1,6 @@
 """What the pages of campaigns read: the grid of a new one, the list, the runs of one."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -204,31 +205,43 @@ def runs_of(campaign: Campaign) -> list[Run]:
 
 @dataclass(frozen=True, slots=True)
 class PreviewTurn:
-    """One run in the preview of the order; `shade` tells plans apart."""
+    """One run in the preview of the order; `shade` tells plans apart. `injectors` 0: they are the
+    same in all."""
 
     scheme: str
     mode: str
     plan: str
     shade: int
+    injectors: int = 0
 
 
 _MOST_BLOCKS, _MOST_TURNS = 10, 24
 
 
 def order_preview(
-    grid: Grid, keys: list[str], *, repeats: int, is_random: bool, seed: int
+    grid: Grid,
+    keys: list[str],
+    *,
+    repeats: int,
+    is_random: bool,
+    seed: int,
+    sweep: Sequence[int] = (1,),
 ) -> list[list[PreviewTurn]]:
     """The first blocks in the order in which they will really run; [] where there are too many."""
-    if not keys or len(keys) > _MOST_TURNS:
+    tests = [(*grid.cells[key], count) for key in keys for count in sweep]
+    if not tests or len(tests) > _MOST_TURNS:
         return []
-    cells = [grid.cells[key] for key in keys]
-    shades = {plan: n for n, plan in enumerate(dict.fromkeys(plan for plan, _ in cells))}
-    turns = order_of_runs(len(keys), min(repeats, _MOST_BLOCKS), is_random=is_random, seed=seed)
+    shades = {plan: n for n, plan in enumerate(dict.fromkeys(plan for plan, _, _ in tests))}
+    turns = order_of_runs(len(tests), min(repeats, _MOST_BLOCKS), is_random=is_random, seed=seed)
     blocks: dict[int, list[PreviewTurn]] = {}
     for turn in turns:
-        plan, arm = cells[turn.test]
+        plan, arm, count = tests[turn.test]
         seen = PreviewTurn(
-            arm.endpoint.scheme, str(arm.mode), plan.version.plan.name, shades[plan] % 4
+            arm.endpoint.scheme,
+            str(arm.mode),
+            plan.version.plan.name,
+            shades[plan] % 4,
+            count if len(sweep) > 1 else 0,
         )
         blocks.setdefault(turn.repeat, []).append(seen)
     return list(blocks.values())

@@ -52,6 +52,17 @@ def taken_slots() -> int:
     ).count()
 
 
+def room_for_runs() -> int:
+    """How many more runs may be under way: as many in all as the live hosts have cores.
+
+    A run may have more injectors than cores (its validity says what came of it), but two runs that
+    share a core would disturb each other. A host that does not know its cores counts its slots.
+    """
+    hosts = live_hosts().values_list("slots", "facts")
+    most = sum(min(slots, facts.get("usable_cores") or slots) for slots, facts in hosts)
+    return max(0, most - Run.objects.filter(state__in=ACTIVE_STATES).count())
+
+
 def free_slots() -> int:
     return max(0, total_slots() - taken_slots())
 
@@ -174,6 +185,8 @@ def reason_to_wait(head: Run) -> str:
         return f"Run {busy.label} is measuring this target; one run at a time keeps it undisturbed."
     if free_slots() < head.n_shards:
         return f"All injectors are busy ({taken_slots()} of {slots})."
+    if not room_for_runs():
+        return "As many runs are under way as there are cores; more would disturb each other."
     return ""
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from campaigns.domain.injectors import plan_for
 from campaigns.domain.plan import (
     ArrivalUnit,
     ConnectionMode,
@@ -87,10 +88,14 @@ def highest_percentile(n: int) -> HighestPercentile:
 
 
 def estimate_campaign(
-    tests: Sequence[tuple[Plan, ConnectionMode]], *, repeats: int, pause_s: float, injectors: int
+    tests: Sequence[tuple[Plan, ConnectionMode, int]], *, repeats: int, pause_s: float
 ) -> Estimate:
-    """The estimate for these tests (plan and connection mode each), `repeats` runs of each."""
-    each = [estimate_test(plan, mode, pause_s, injectors) for plan, mode in tests]
+    """The estimate for these tests (plan, connection mode and injectors each), `repeats` runs of
+    each."""
+    each = [
+        estimate_test(plan_for(plan, injectors), mode, pause_s, injectors)
+        for plan, mode, injectors in tests
+    ]
     known_s = sum(test.duration_s or 0.0 for test in each)
     counts = [test.requests for test in each if test.requests is not None]
     n_runs = len(each) * repeats

@@ -16,6 +16,7 @@ from campaigns.models import Run, RunSummary
 
 # Of the others only the moments are read: a mean needs no histogram, and decoding is what costs.
 _DECODED = frozenset({"response", "lateness", *EXCHANGE_TIMINGS})
+_WORST_FIRST = (Validity.INVALID, Validity.SUSPICIOUS, Validity.VALID)
 _LEFT_OUT = "target_saturated"  # a correct measurement of overload, not of the response time
 
 
@@ -151,3 +152,8 @@ def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
     if not counted:
         return total, None
     return total, figures_of(total, sum(each.figures.duration_s for each in counted))
+
+
+def worst_validity(runs: Iterable[MeasuredRun]) -> str:
+    found = {each.run.validity for each in runs}
+    return next((str(each) for each in _WORST_FIRST if each in found), "")

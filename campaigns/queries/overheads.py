@@ -107,6 +107,7 @@ def _partner(https: Arm, candidates: Sequence[Arm]) -> Arm | None:
             arm
             for arm in candidates
             if arm.test.plan_version_id == https.test.plan_version_id
+            and arm.test.injectors == https.test.injectors
             and arm.test.connection_mode == wanted
         ]
         twins = [

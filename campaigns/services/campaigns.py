@@ -1,7 +1,8 @@
 """Making, starting, stopping and repeating campaigns."""
 
 import secrets
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.db import transaction
@@ -9,12 +10,14 @@ from django.db.models.functions import Now
 
 from campaigns.domain.blocks import order_of_runs
 from campaigns.domain.errors import Refused
+from campaigns.domain.injectors import plan_for, share_fault
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.plan import ConnectionMode, Model, late_start_fault
+from campaigns.domain.plan import ConnectionMode
 from campaigns.domain.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.engine import total_slots
 from campaigns.services.plan_secrets import require_secret
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 
@@ -27,11 +30,12 @@ MAX_RUNS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One plan on one arm: what becomes a test of a campaign."""
+    """One plan on one arm, by so many injectors: what becomes a test of a campaign."""
 
     plan_version: PlanVersion
     endpoint: Endpoint
     connection_mode: str
+    injectors: int = 1
 
 
 @transaction.atomic
@@ -45,20 +49,45 @@ def create_campaign(
     order: str,
     pause_s: float,
     injectors: int = 1,
+    sweep: Sequence[int] = (),
     practical_threshold: float = 0.05,
     seed: int | None = None,
 ) -> Campaign:
-    """A draft with its tests. Raises Forbidden, or Refused with what would be right."""
+    """A draft with its tests. Raises Forbidden, or Refused with what would be right.
+
+    With a `sweep` every cell becomes a test for each of its numbers of injectors.
+    """
     require(by, Action.EDIT, project)
-    _check_numbers(name, repeats, order, pause_s, injectors, practical_threshold)
-    _check_cells(project, cells, repeats, injectors)
+    counts = tuple(sweep) or (injectors,)
+    cells = [replace(cell, injectors=count) for cell in cells for count in counts]
+    values = {"repeats": repeats, "order": order, "pause_s": pause_s}
+    return _create(
+        by, project, cells, name=name, practical_threshold=practical_threshold, seed=seed, **values
+    )
+
+
+def _create(
+    by: Actor,
+    project: Project,
+    cells: list[Cell],
+    *,
+    name: str,
+    repeats: int,
+    order: str,
+    pause_s: float,
+    practical_threshold: float,
+    seed: int | None = None,
+) -> Campaign:
+    counts = [cell.injectors for cell in cells] or [1]
+    _check_numbers(name, repeats, order, pause_s, counts, practical_threshold)
+    _check_cells(project, cells, repeats)
     campaign = Campaign.objects.create(
         project=project,
         name=name.strip(),
         order=order,
         repeats=repeats,
         pause_s=pause_s,
-        injectors=injectors,
+        injectors=max(counts),
         practical_threshold=practical_threshold,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         created_by=by.user,
@@ -70,19 +99,23 @@ def create_campaign(
             plan_version=cell.plan_version,
             endpoint=cell.endpoint,
             connection_mode=cell.connection_mode,
+            injectors=cell.injectors,
         )
         for position, cell in enumerate(cells)
     )
     return campaign
 
 
-def _check_numbers(name, repeats, order, pause_s, injectors, practical_threshold) -> None:
+def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -> None:
     rules = [
         (0 < len(name.strip()) <= 150, "Give the campaign a name of at most 150 characters."),
         (1 <= repeats <= MAX_REPEATS, f"Repeat 1 to {MAX_REPEATS} times."),
         (order in Campaign.Order.values, f"Choose an order: {', '.join(Campaign.Order.values)}."),
         (0 <= pause_s <= MAX_PAUSE_S, f"Pause 0 to {MAX_PAUSE_S} s between two runs."),
-        (1 <= injectors <= MAX_INJECTORS, f"Use 1 to {MAX_INJECTORS} injectors for each run."),
+        (
+            all(1 <= count <= MAX_INJECTORS for count in counts),
+            f"Use 1 to {MAX_INJECTORS} injectors for each run.",
+        ),
         (0 <= practical_threshold < 1, "Write the practical threshold as 0 up to below 1 (5 %)."),
     ]
     for is_right, sentence in rules:
@@ -90,7 +123,7 @@ def _check_numbers(name, repeats, order, pause_s, injectors, practical_threshold
             raise Refused(sentence)
 
 
-def _check_cells(project: Project, cells: list[Cell], repeats: int, injectors: int) -> None:
+def _check_cells(project: Project, cells: list[Cell], repeats: int) -> None:
     if not cells:
         raise Refused("Choose at least one plan and one endpoint.")
     if len(cells) * repeats > MAX_RUNS:
@@ -98,12 +131,15 @@ def _check_cells(project: Project, cells: list[Cell], repeats: int, injectors: i
             f"{len(cells)} tests × {repeats} repeats are {len(cells) * repeats} runs; "
             f"at most {MAX_RUNS}. Make two campaigns."
         )
-    keys = {(cell.plan_version.pk, cell.endpoint.pk, cell.connection_mode) for cell in cells}
+    keys = {
+        (cell.plan_version.pk, cell.endpoint.pk, cell.connection_mode, cell.injectors)
+        for cell in cells
+    }
     if len(keys) < len(cells):
         raise Refused("The same plan on the same endpoint and connection mode is listed twice.")
     for cell in cells:
         _check_cell(project, cell)
-        _check_share(cell, injectors)
+        _check_share(cell)
 
 
 def _check_cell(project: Project, cell: Cell) -> None:
@@ -131,17 +167,21 @@ def _check_protocol(cell: Cell) -> None:
         raise Refused("A WebSocket is opened anew each time. Choose new connections, or resumed.")
 
 
-def _check_share(cell: Cell, injectors: int) -> None:
+def _check_share(cell: Cell) -> None:
     """Each injector gets a part of the connections and requests, so there must be enough."""
-    load = cell.plan_version.value().load
-    if load.model == Model.SEQUENTIAL and injectors > 1:
-        raise Refused(f"{cell.plan_version} sends one request after the other: use one injector.")
-    for count, noun in ((load.connections, "connections"), (load.requests, "requests")):
-        if count is not None and count < injectors:
-            raise Refused(f"{cell.plan_version} has {count} {noun}: too few for {injectors}.")
-    fault = late_start_fault(load, injectors)
+    fault = share_fault(cell.plan_version.value().load, cell.injectors)
     if fault:
-        raise Refused(f"{cell.plan_version}: {fault}. Use fewer injectors or a longer load.")
+        raise Refused(f"{cell.plan_version} {fault}.")
+
+
+def _check_slots(cells: list[Cell]) -> None:
+    """A run that fits no host would wait for an hour and end unmade. No host at all may come."""
+    most, slots = max(cell.injectors for cell in cells), total_slots()
+    if 0 < slots < most:
+        raise Refused(
+            f"A run of this campaign wants {most} injectors at once, and there are {slots}. "
+            "Give a host more slots (BENCHSITE_INJECTOR_SLOTS), start another, or use fewer."
+        )
 
 
 @transaction.atomic
@@ -152,8 +192,9 @@ def start_campaign(*, by: Actor, campaign: Campaign) -> None:
         raise Refused("This campaign was started before. Repeat it to measure again.")
     related = ("plan_version__plan__project", "endpoint__target__project")
     tests = list(campaign.tests.select_related(*related).order_by("position"))
-    cells = [Cell(test.plan_version, test.endpoint, test.connection_mode) for test in tests]
-    _check_cells(campaign.project, cells, campaign.repeats, campaign.injectors)
+    cells = [_cell_of(test) for test in tests]
+    _check_cells(campaign.project, cells, campaign.repeats)
+    _check_slots(cells)
     for cell in cells:
         require_secret(cell.plan_version)
     turns = order_of_runs(
@@ -163,8 +204,9 @@ def start_campaign(*, by: Actor, campaign: Campaign) -> None:
         seed=campaign.seed,
     )
     runs = Run.objects.bulk_create(_queued(campaign, tests[turn.test], turn) for turn in turns)
-    numbers = range(campaign.injectors)
-    Shard.objects.bulk_create(Shard(run=run, number=number) for run in runs for number in numbers)
+    Shard.objects.bulk_create(
+        Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
+    )
     campaign.refresh_from_db(fields=["started_at"])
     poke(campaign_id=campaign.pk)
 
@@ -176,7 +218,7 @@ def _queued(campaign: Campaign, test: Test, turn) -> Run:
         target=test.endpoint.target,
         position=turn.position,
         repeat=turn.repeat,
-        n_shards=campaign.injectors,
+        n_shards=test.injectors,
         snapshot=_snapshot(test, campaign.seed),
     )
 
@@ -185,7 +227,7 @@ def _snapshot(test: Test, seed: int) -> dict:
     """All that decides what is sent, copied: later edits change no run."""
     version, endpoint = test.plan_version, test.endpoint
     return {
-        "plan": version.value().to_json(),
+        "plan": plan_for(version.value(), test.injectors).to_json(),
         "plan_name": version.plan.name,
         "plan_number": version.number,
         "endpoint": endpoint.frozen(),
@@ -195,6 +237,10 @@ def _snapshot(test: Test, seed: int) -> dict:
         "seed": seed,
         "policy": {"allow": list(settings.ALLOWED_NETWORKS)},
     }
+
+
+def _cell_of(test: Test) -> Cell:
+    return Cell(test.plan_version, test.endpoint, test.connection_mode, test.injectors)
 
 
 @transaction.atomic
@@ -214,18 +260,19 @@ def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
     poke(campaign_id=campaign.pk)
 
 
+@transaction.atomic
 def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
     """A new draft with the same tests (the same plan versions) and a new random order."""
     related = ("plan_version__plan", "endpoint__target")
     tests = campaign.tests.select_related(*related).order_by("position")
-    return create_campaign(
-        by=by,
-        project=campaign.project,
+    require(by, Action.EDIT, campaign.project)
+    return _create(
+        by,
+        campaign.project,
+        [_cell_of(test) for test in tests],
         name=campaign.name,
-        cells=[Cell(test.plan_version, test.endpoint, test.connection_mode) for test in tests],
         repeats=campaign.repeats,
         order=campaign.order,
         pause_s=campaign.pause_s,
-        injectors=campaign.injectors,
         practical_threshold=campaign.practical_threshold,
     )

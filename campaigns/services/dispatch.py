@@ -48,12 +48,14 @@ def admit_runs() -> int:
     with transaction.atomic():
         _lock_admission()
         free, slots = engine.free_slots(), engine.total_slots()
+        room = engine.room_for_runs()
         for run in _due_heads():
             if run.n_shards > slots or _target_is_busy(run):
                 continue
-            if run.n_shards > free:
+            if run.n_shards > free or not room:
                 break
             if _admit(run):
+                room -= 1
                 free -= run.n_shards
                 n_admitted += 1
     return n_admitted

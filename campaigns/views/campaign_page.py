@@ -18,6 +18,7 @@ from campaigns.queries.engine import waiting_reason
 from campaigns.queries.estimates import estimate_campaign
 from campaigns.queries.runs import chart_plan
 from campaigns.views.drawings import forest_groups, split_bars
+from campaigns.views.sweep_curve import sweep_panels
 
 _MOST_TILES = 5
 _WORST_FIRST = ("invalid", "suspicious", "valid")
@@ -57,10 +58,9 @@ def progress_of(campaign: Campaign) -> Progress:
 def _planned_s(campaign: Campaign) -> float | None:
     tests = campaign.tests.select_related("plan_version")
     estimate = estimate_campaign(
-        [(test.plan_version.value(), test.connection_mode) for test in tests],
+        [(test.plan_version.value(), test.connection_mode, test.injectors) for test in tests],
         repeats=campaign.repeats,
         pause_s=campaign.pause_s,
-        injectors=campaign.injectors,
     )
     return None if estimate.runs_of_unknown_duration else estimate.duration_s
 
@@ -88,6 +88,7 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "tiles": tiles_of(answer),
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
+        "sweeps": [(sweep, sweep_panels(sweep)) for sweep in answer.sweeps],
         "plots": plots_of(answer),
         "plot_data": plot_data(answer, campaign.repeats),
         "run_rows": run_rows(runs, answer),
@@ -95,9 +96,16 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "like": like_rows(answer.overheads),
         "has_differences": any(o.like_for_like.get("different") for o in answer.overheads),
         "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
+        "injector_words": _injector_words(campaign),
         "tests": list(campaign.tests.select_related("endpoint__target", "plan_version__plan")),
         "mode_words": MODE_WORDS,
     }
+
+
+def _injector_words(campaign: Campaign) -> str:
+    """How many injectors a run has, where that is worth saying: "3", or "1, 2, 4" of a sweep."""
+    counts = campaign.tests.order_by("injectors").values_list("injectors", flat=True).distinct()
+    return "" if set(counts) == {1} else ", ".join(map(str, counts))
 
 
 def _cursor(campaign: Campaign, current: Run | None, points: list[dict]) -> Cursor:
@@ -205,8 +213,10 @@ def _has(cells: dict, key: str) -> bool:
 
 
 def plots_of(answer: Answer) -> list[dict[str, Any]]:
-    """One pair of charts for each plan: at most six arms, so that lines can be told apart."""
-    plans = dict.fromkeys(test.plan_label for test in answer.tests)
+    """One pair of charts for each plan. A sweep has curves of its own: its many arms could not be
+    told apart here."""
+    swept = {sweep.plan_label for sweep in answer.sweeps}
+    plans = dict.fromkeys(t.plan_label for t in answer.tests if t.plan_label not in swept)
     return [
         {"plan": plan, "index": index, "tests": [t for t in answer.tests if t.plan_label == plan]}
         for index, plan in enumerate(plans)

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -95,12 +96,13 @@ def _create(request: HttpRequest, form: CampaignForm, project: Project) -> Campa
     """The new campaign, started if asked; None where the form now says why not."""
     actor = actor_of(request)
     try:
-        campaign = services.create_campaign(by=actor, project=project, **form.service_values())
+        with transaction.atomic():
+            campaign = services.create_campaign(by=actor, project=project, **form.service_values())
+            if "start" in request.POST:
+                services.start_campaign(by=actor, campaign=campaign)
     except Refused as refusal:
         form.add_error("cells", str(refusal))
         return None
-    if "start" in request.POST:
-        services.start_campaign(by=actor, campaign=campaign)
     return campaign
 
 
@@ -121,15 +123,15 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
     preview = order_preview(
         form.grid,
         known["cells"],
+        sweep=known["injectors"],
         repeats=known["repeats"],
         is_random=known["order"] == Campaign.Order.BLOCKS,
         seed=known["seed"] or 0,
     )
     estimate = estimate_campaign(
-        [(plan.plan, arm.mode) for plan, arm in cells],
+        [(plan.plan, arm.mode, n) for plan, arm in cells for n in known["injectors"]],
         repeats=known["repeats"],
         pause_s=known["pause_s"],
-        injectors=known["injectors"],
     )
     room = room_of(hosts())
     return {
@@ -142,7 +144,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "preview": preview,
         "seed": known["seed"],
         "checks": [
-            *checks_before_start([arm.endpoint for _, arm in cells], known["injectors"]),
+            *checks_before_start([arm.endpoint for _, arm in cells], max(known["injectors"])),
             *room_checks(estimate, room),
         ]
         if cells

@@ -19,7 +19,8 @@ def hundred_over_ten() -> Plan:
 
 
 def estimate(*tests, repeats=1, pause_s=0.0, injectors=1):
-    return estimate_campaign(tests, repeats=repeats, pause_s=pause_s, injectors=injectors)
+    tests = [(*test, injectors) for test in tests]
+    return estimate_campaign(tests, repeats=repeats, pause_s=pause_s)
 
 
 def test_it_sums_the_runs_and_the_pauses_between_them():

@@ -18,7 +18,7 @@ def host(is_alive=True, **facts):
 def texts(room=AMPLE, repeats=1, mode=ConnectionMode.NEW, **load):
     usual = {"model": "open", "rate_per_s": 500, "duration_s": 60}
     plan = Plan.from_json({"steps": [{"method": "GET", "path": "/"}], "load": usual | load})
-    estimate = estimate_campaign([(plan, mode)], repeats=repeats, pause_s=0, injectors=1)
+    estimate = estimate_campaign([(plan, mode, 1)], repeats=repeats, pause_s=0)
     return [check.text for check in room_checks(estimate, room)]
 
 

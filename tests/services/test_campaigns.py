@@ -198,6 +198,43 @@ def test_a_run_keeps_what_it_was_started_with_whatever_is_edited_later(project, 
     }
 
 
+def sequential_of_each(project):
+    spec = plan_spec(model="sequential", requests=5000, per_injector=True)
+    return Cell(make_plan(project, spec=spec), make_endpoint(make_target(project)), "new")
+
+
+def test_a_sweep_has_a_test_for_each_number_of_injectors(project, as_bob):
+    campaign = create(as_bob, project, cells=[sequential_of_each(project)], sweep=[1, 2, 12])
+    assert list(campaign.tests.values_list("position", "injectors")) == [(0, 1), (1, 2), (2, 12)]
+    assert campaign.injectors == 12
+
+
+def test_each_run_of_a_sweep_has_its_shards_and_the_load_of_all_of_them(project, as_bob):
+    cells = [sequential_of_each(project)]
+    campaign = create(as_bob, project, cells=cells, sweep=[1, 3], repeats=1, order="listed")
+    start_campaign(by=as_bob, campaign=campaign)
+    alone, three = campaign.runs.order_by("position")
+    loads = [run.snapshot["plan"]["load"] for run in (alone, three)]
+    assert [load["requests"] for load in loads] == [5000, 15_000]
+    assert (loads[1]["model"], loads[1]["connections"]) == ("closed", 3)
+    assert [run.shards.count() for run in (alone, three)] == [1, 3]
+
+
+def test_a_sweep_is_repeated_as_it_was(project, as_bob):
+    campaign = create(as_bob, project, cells=[sequential_of_each(project)], sweep=[2, 4])
+    again = repeat_campaign(by=as_bob, campaign=campaign)
+    assert list(again.tests.values_list("injectors", flat=True)) == [2, 4]
+
+
+def test_starting_refuses_more_injectors_than_there_are_and_says_what_to_do(project, as_bob):
+    host(slots=2)
+    campaign = create(as_bob, project, cells=[sequential_of_each(project)], sweep=[1, 12])
+    with pytest.raises(Refused, match="wants 12 injectors at once, and there are 2"):
+        start_campaign(by=as_bob, campaign=campaign)
+    campaign.refresh_from_db()
+    assert campaign.state == "draft"
+
+
 def test_starting_refuses_an_endpoint_that_was_archived_meanwhile(project, as_bob):
     campaign = draft(project)
     endpoint = campaign.tests.get().endpoint
@@ -261,10 +298,9 @@ class TestWaiting:
         assert "celery -A benchsite worker -Q inject" in waiting_reason(started(project))
 
     def test_it_says_how_many_injectors_are_missing(self, project):
+        campaign = started(project, injectors=2)
         host(slots=1)
-        assert "wants 2 injectors at once, and only 1" in waiting_reason(
-            started(project, injectors=2)
-        )
+        assert "wants 2 injectors at once, and only 1" in waiting_reason(campaign)
 
     def test_it_says_which_run_has_the_target(self, project):
         host(slots=4)

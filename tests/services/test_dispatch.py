@@ -5,9 +5,10 @@ import pytest
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
 from campaigns.models import Campaign, Run, RunEvent
 from campaigns.models.dbtime import db_now
-from campaigns.queries.engine import stuck_runs
+from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.services import dispatch, endings
 from campaigns.services.campaigns import stop_campaign
+from campaigns.services.hosts import announce_host
 from campaigns.services.shards import (
     claim_shard,
     mark_done,
@@ -60,8 +61,8 @@ class TestAdmission:
         assert states(campaign) == ["queued"]
 
     def test_all_shards_are_admitted_or_none(self, project):
-        host(slots=3)
         campaign = started(project, injectors=4)
+        host(slots=3)
         assert dispatch.admit_runs() == 0
         host(slots=1, name="host 2")
         assert dispatch.admit_runs() == 1
@@ -126,9 +127,23 @@ class TestAdmission:
         dispatch.admit_runs()
         assert (states(large), states(small)) == (["preparing"], ["queued"])
 
+    def test_no_more_runs_at_once_than_the_hosts_have_cores(self, project):
+        announce_host(name="host 1", slots=12, facts={"usable_cores": 2})
+        campaigns = [started(project) for _ in range(3)]
+        assert dispatch.admit_runs() == 2
+        assert "as there are cores" in waiting_reason(campaigns[2])
+        withdraw(Run.objects.filter(state="preparing").first())
+        assert dispatch.admit_runs() == 1
+
+    def test_one_run_may_have_more_injectors_than_cores(self, project):
+        announce_host(name="host 1", slots=12, facts={"usable_cores": 2})
+        campaign = started(project, injectors=12)
+        dispatch.admit_runs()
+        assert states(campaign) == ["preparing"]
+
     def test_a_run_that_no_host_could_hold_keeps_nobody_waiting(self, project):
-        host(slots=1)
         too_large = started(project, injectors=5)
+        host(slots=1)
         small = started(project)
         dispatch.admit_runs()
         assert (states(too_large), states(small)) == (["queued"], ["preparing"])

@@ -1,0 +1,51 @@
+"""The sweeps of a campaign: its tests that differ in nothing but the number of injectors."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.percentiles import P95, Shown, shown
+from campaigns.domain.repeats import Figures
+from campaigns.domain.results import SweepAnswer
+from campaigns.domain.sentences import MODES
+from campaigns.domain.sweep_table import SweepLine, sweep_table
+from campaigns.models import Test
+from campaigns.queries.measured import pooled_of, worst_validity
+from campaigns.queries.overheads import Arm
+
+
+def arm_words(test: Test) -> str:
+    return f"{test.endpoint.scheme.upper()} {MODES[test.connection_mode]}"
+
+
+def sweep_answers(arms: Sequence[Arm]) -> list[SweepAnswer]:
+    """One for each plan and arm that has several numbers of injectors."""
+    groups: dict[tuple, list[Arm]] = {}
+    for arm in arms:
+        test = arm.test
+        key = (test.plan_version_id, test.endpoint_id, test.connection_mode)
+        groups.setdefault(key, []).append(arm)
+    return [_answer(group) for group in groups.values() if len(group) > 1]
+
+
+def _answer(group: list[Arm]) -> SweepAnswer:
+    group = sorted(group, key=lambda arm: arm.test.injectors)
+    first = group[0]
+    title = f"{first.plan_label}: {arm_words(first.test)}, by number of injectors"
+    lines = [
+        SweepLine(arm.test.injectors, pooled_of(arm.runs)[1], worst_validity(arm.runs))
+        for arm in group
+    ]
+    table = sweep_table(f"sweep-{first.test.pk}", title, lines)
+    points = [_point(line.injectors, line.figures) for line in lines]
+    return SweepAnswer(title, first.plan_label, table, points)
+
+
+def _point(injectors: int, figures: Figures | None) -> dict:
+    if figures is None:
+        return {"injectors": injectors, "rate": None, "mean_ms": None, "p95_ms": None}
+    is_shown = shown(figures.n, P95) is not Shown.NO
+    return {
+        "injectors": injectors,
+        "rate": figures.rate_per_s,
+        "mean_ms": None if figures.mean_us is None else figures.mean_us / 1000,
+        "p95_ms": figures.percentiles[P95] / 1000 if is_shown else None,
+    }
