@@ -21,7 +21,7 @@ from workers.injector.websocket.frames import (
     close_payload,
     encode_frame,
 )  # fmt: skip
-from workers.injector.websocket.masking import RandomKeys, apply_mask
+from workers.injector.websocket.masking import MaskedCopies, RandomKeys, apply_mask
 
 SIZES = (0, 1, 2, 3, 4, 5, 125, 126, 127, 511, 512, 513, 4095, 65535, 65536, 100_001)
 KEY = b"\x01\x80\xff\x7e"
@@ -43,6 +43,15 @@ def test_masking_is_the_definition_and_its_own_inverse(size):
     masked = apply_mask(data, KEY)
     assert masked == bytes(byte ^ KEY[i % 4] for i, byte in enumerate(data))
     assert apply_mask(masked, KEY) == data
+
+
+@pytest.mark.parametrize("size", [0, 2, 4, 5, 125])
+def test_copies_of_a_frame_say_the_same_each_under_a_key_of_its_own(size):
+    payload = bytes(range(size))
+    copies = MaskedCopies(encode_frame(BINARY, payload, bytes(4)), size)
+    taken = [copies.take() for _ in range(1000)]
+    assert len({frame[2:6] for frame in taken}) > 990
+    assert all(frame == encode_frame(BINARY, payload, frame[2:6]) for frame in taken)
 
 
 @pytest.mark.parametrize("size", [4, 16, 1000])

@@ -20,11 +20,17 @@ _READS_PER_TURN = 32
 class Channel:
     """`sent_bytes` and `received_bytes` count what went over it, TLS apart."""
 
-    __slots__ = ("_n_reads", "_out", "_speaker", "connection", "received_bytes", "sent_bytes")
+    __slots__ = (
+        "_is_tls", "_n_reads", "_out", "_recv", "_send", "_speaker", "connection",
+        "received_bytes", "sent_bytes",
+    )  # fmt: skip
 
     def __init__(self, speaker: "Speaker", connection: Connection):
         self._speaker = speaker
         self.connection = connection
+        self._is_tls = connection.tls is not None
+        self._send = connection.send
+        self._recv = connection.recv
         self._out = b""
         self._n_reads = 0
         self.sent_bytes = 0
@@ -36,16 +42,14 @@ class Channel:
 
     def write(self, data: bytes) -> None:
         """Send, and keep what the system does not take at once."""
-        self._out = self._out + data if self._out else data
-        self.flush()
-
-    def flush(self) -> None:
+        if self._out:
+            data = self._out + data
         try:
-            written = self.connection.send(self._out)
+            written = self._send(data)
         except _NOT_NOW:
-            return
+            written = 0
         self.sent_bytes += written
-        self._out = b"" if written == len(self._out) else self._out[written:]
+        self._out = b"" if written == len(data) else data[written:]
 
     def read(self, kind: Kind = Kind.BODY_TIMEOUT) -> bytes | None:
         """What is there: None for nothing yet, nothing at all for the end."""
@@ -53,7 +57,7 @@ class Channel:
             self.give_way(kind)
         self._n_reads += 1
         try:
-            data = self.connection.recv(_RECV_BYTES)
+            data = self._recv(_RECV_BYTES)
         except _NOT_NOW:
             return None
         self.received_bytes += len(data)
@@ -62,7 +66,7 @@ class Channel:
     def receive(self, kind: Kind) -> bytes:
         """Wait for bytes, or for the end. At the limit AttemptFailed of `kind`."""
         # TLS may hold bytes that it has read already; for others the hub says when there are any.
-        data = self.read(kind) if self.connection.tls else None
+        data = self.read(kind) if self._is_tls else None
         while data is None:
             self.wait(kind)
             data = self.read(kind)
@@ -81,7 +85,7 @@ class Channel:
         finally:
             watcher.stop()
             watcher.close()
-        self.flush()
+        self.write(b"")
 
     def give_way(self, kind: Kind = Kind.BODY_TIMEOUT) -> None:
         """Let the hub have its turn: neither the sweep nor others may starve."""

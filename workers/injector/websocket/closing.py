@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from campaigns.domain.outcomes import Kind
 from workers.injector.connection import now
-from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.talk import Talk
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 def send_close(speaker: "Speaker", talk: Talk, channel: Channel) -> None:
     """Say goodbye; from now on the server has the plan's time for the same."""
     speaker.limit = now() + talk.close_ns
-    channel.write(talk.masked(frames.CLOSE, talk.close_payload))
+    channel.write(talk.close_frames.take())
 
 
 def await_end(talk: Talk, channel: Channel) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 KEY_BYTES = 4
 _POOL_BYTES = 4096
 _NUMPY_PAYS_FROM_BYTES = 512
+_COPIES = 256
 
 
 class RandomKeys:
@@ -27,6 +28,30 @@ class RandomKeys:
             begin, end = 0, self._size_bytes
             self._at = end
         return self._pool[begin:end]
+
+
+class MaskedCopies:
+    """A frame that is sent again and again, with a fresh key each time; many are made at once."""
+
+    __slots__ = ("_copies", "_key_at", "_template")
+
+    def __init__(self, template: bytes, payload_bytes: int) -> None:
+        """`template`: the frame masked with a key of zeros, which changes nothing."""
+        self._template = np.frombuffer(template, dtype=np.uint8)
+        self._key_at = len(template) - payload_bytes - KEY_BYTES
+        self._copies: list[bytes] = []
+
+    def take(self) -> bytes:
+        if not self._copies:
+            self._copies = self._make()
+        return self._copies.pop()
+
+    def _make(self) -> list[bytes]:
+        frames = np.tile(self._template, (_COPIES, 1))
+        masked = frames[:, self._key_at :]
+        keys = np.frombuffer(os.urandom(_COPIES * KEY_BYTES), dtype=np.uint8)
+        masked ^= keys.reshape(_COPIES, KEY_BYTES)[:, np.arange(masked.shape[1]) % KEY_BYTES]
+        return [frame.tobytes() for frame in frames]
 
 
 def apply_mask(data: bytes, key: bytes) -> bytes:

@@ -11,7 +11,7 @@ from workers.injector.http1 import authority
 from workers.injector.order import Order
 from workers.injector.websocket import frames
 from workers.injector.websocket.alarm import Alarm
-from workers.injector.websocket.masking import KEY_BYTES, RandomKeys
+from workers.injector.websocket.masking import KEY_BYTES, MaskedCopies, RandomKeys
 from workers.injector.websocket.opening import VaryingUpgrade, make_upgrade
 from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.upgrade import NONCE_BYTES, UpgradeCheck, UpgradeRequest
@@ -37,8 +37,10 @@ class Talk:
         self._keys = RandomKeys(KEY_BYTES)
         self.total_ns = int(plan.timeouts.total_s * NS)
         self.close_ns = int(self.exchange.close_timeout_s * NS)
-        self.close_payload = frames.close_payload(self.exchange.close_code)
-        self.expected_close = frames.encode_frame(frames.CLOSE, self.close_payload)
+        goodbye = frames.close_payload(self.exchange.close_code)
+        template = frames.encode_frame(frames.CLOSE, goodbye, bytes(KEY_BYTES))
+        self.close_frames = MaskedCopies(template, len(goodbye))
+        self.expected_close = frames.encode_frame(frames.CLOSE, goodbye)
         self.note_expected_close = recorder.closes_with(self.exchange.close_code).append
         self.opcode = frames.BINARY if self.exchange.binary else frames.TEXT
         self.is_sync = self.exchange.mode == ExchangeMode.ECHO_SYNC
