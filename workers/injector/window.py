@@ -127,13 +127,18 @@ class WindowLoad:
     def _run(self, worker: Worker, task: tuple[int, bool]) -> None:
         to_hub = gevent.get_hub().switch
         while True:
-            number, is_warm_up = task
-            held = self._open_one(worker, number)
-            if held is not None:
-                self._keep_or_close(held, is_warm_up)
-            self._idle.append(worker)
-            self._note_opened()
-            task = to_hub()
+            self._work(worker, *task)
+            # A switch with nothing is a late one, meant for what is over.
+            while not (task := to_hub()):
+                pass
+
+    def _work(self, worker: Worker, number: int, is_warm_up: bool) -> None:
+        """Open one, and be idle again."""
+        held = self._open_one(worker, number)
+        if held is not None:
+            self._keep_or_close(held, is_warm_up)
+        self._idle.append(worker)
+        self._note_opened()
 
     def _keep_or_close(self, held: Held, is_warm_up: bool) -> None:
         if self._hold == Hold.CLOSE or is_warm_up or self._is_stopped:

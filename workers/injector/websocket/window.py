@@ -8,50 +8,47 @@ from collections.abc import Callable
 from typing import Any
 
 import gevent
-from gevent.event import Event
 
 from campaigns.domain.plan import Hold
-from workers.injector.attempt import Worker
 from workers.injector.connection import now
 from workers.injector.websocket.stay import Stay
 from workers.injector.websocket.talk import Talk
 from workers.injector.websocket.worker import Speaker
-from workers.injector.window import Held, WindowLoad
+from workers.injector.window import WindowLoad
 
 
 class WebSocketWindow(WindowLoad):
     """A window whose connections go on by themselves once they are open."""
 
+    workers: list[Speaker]
+
     def __init__(self, talk: Talk, make_worker: Callable[[], Speaker], *settings: Any):
-        super().__init__(self._open, make_worker, *settings)
+        super().__init__(self._attempt, make_worker, *settings)
         self._talk = talk
-        self._make_speaker = make_worker
-        self._resting: list[Speaker] = []
 
-    def _open(self, _: Worker, __: int) -> Held | None:
-        """Return when number k is open, or has failed; its speaker goes on."""
-        speaker = self._resting.pop() if self._resting else self._employ()
-        is_open = Event()
-        speaker.note_opened = is_open.set
-        stay = speaker.stay = None if self._hold == Hold.CLOSE else Stay()
-        speaker.switch = gevent.spawn(self._attempt, speaker).switch
-        is_open.wait()
-        return None if stay is None or stay.is_over else stay
+    def _work(self, speaker: Speaker, number: int, is_warm_up: bool) -> None:
+        """One connection from beginning to end; it leaves the window when it is open, or failed."""
+        is_held = self._hold != Hold.CLOSE and not is_warm_up
+        speaker.stay = Stay() if is_held else None
+        speaker.note_opened = self._note_one_opened
+        self._attempt(speaker, number)
+        self._idle.append(speaker)
+        if not speaker.is_open:
+            self._note_opened()
 
-    def _employ(self) -> Speaker:
-        speaker = self._make_speaker()
-        self.workers.append(speaker)
-        return speaker
-
-    def _attempt(self, speaker: Speaker) -> None:
-        start, stay = now(), speaker.stay
+    def _attempt(self, speaker: Speaker, _: int) -> None:
+        start = now()
         pause_s = speaker.attempt(self._talk, start, start)
-        if stay is not None:
-            stay.close()
+        if speaker.stay is not None:
+            speaker.stay.close()
         if pause_s:
             gevent.sleep(pause_s)
-        speaker.note_opened()
-        self._resting.append(speaker)
+
+    def _note_one_opened(self, speaker: Speaker) -> None:
+        """In the middle of its attempt."""
+        if speaker.stay is not None:
+            self._keep_or_close(speaker.stay, is_warm_up=False)
+        self._note_opened()
 
     @property
     def is_finished(self) -> bool:

@@ -29,17 +29,17 @@ _SWITCHING = 101
 class Speaker(Worker):
     """A greenlet that opens and closes connections one after the other.
 
-    Every wait has its own `limit`, so an attempt as a whole has none. `has_close_code`: whether the
-    server's close frame has come.
+    Every wait has its own `limit`, so an attempt as a whole has none. `is_open`: whether the
+    last one opened a connection; `has_close_code`: whether the server's close frame has come.
     """
 
-    __slots__ = ("_channel", "_is_open", "has_close_code", "note_opened", "stay")
+    __slots__ = ("_channel", "has_close_code", "is_open", "note_opened", "stay")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=False)
         self._channel: Channel | None = None
-        self._is_open = self.has_close_code = False
-        self.note_opened: Callable[[], None] | None = None
+        self.is_open = self.has_close_code = False
+        self.note_opened: Callable[[Speaker], None] | None = None
         self.stay: Stay | None = None
 
     def attempt(self, request: Talk, intended: int, start: int) -> float | None:
@@ -47,15 +47,15 @@ class Speaker(Worker):
         self.request = request
         self.began = start
         self._channel = None
-        self._is_open = self.has_close_code = False
+        self.is_open = self.has_close_code = False
         try:
             connection = self.dialler.dial(self)
             channel = self._channel = Channel(self, connection)
             early = self._open(request, channel, start)
             opened = exchanged = now()
-            self._is_open = True
+            self.is_open = True
             if self.note_opened is not None:
-                self.note_opened()
+                self.note_opened(self)
             if early or request.exchange.messages or self.stay is not None:
                 exchanged, end = self._converse(channel, early, start, opened)
             else:
@@ -146,7 +146,7 @@ class Speaker(Worker):
         received = channel.received_bytes if channel else 0
         kind = kind_of(error, sent, received)
         status = error.status if isinstance(error, UpgradeRejected) else 0
-        if self._is_open:
+        if self.is_open:
             status = _SWITCHING
             if not self.has_close_code:
                 talk.recorder.closes_with(ABNORMAL).append(end)
