@@ -34,6 +34,7 @@ class Reason(StrEnum):
     INVALID_RUNS = "invalid_runs"
     RESOLUTION = "resolution"
     ERRORS = "errors"
+    UNLIKE_LOAD = "unlike_load"
 
 
 @dataclass(frozen=True, slots=True)

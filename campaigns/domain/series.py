@@ -81,6 +81,12 @@ def point_of(
     )
 
 
+def most_in_flight(series: Iterable[Point]) -> int | None:
+    """Of the ends of the measured seconds; in between there may have been more."""
+    seen = (point["in_flight"] for point in series if point["second"] >= 0)
+    return max(seen, default=None)
+
+
 def _merged(timings: Iterable[Timing | None]) -> Timing:
     whole = Timing()
     for timing in timings:

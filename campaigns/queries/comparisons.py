@@ -4,17 +4,20 @@ import hashlib
 import json
 from typing import Any
 
+from campaigns.domain.achieved import unlike
 from campaigns.domain.cells import Figure, count_cell, figure_cell
 from campaigns.domain.exchange_tables import exchange_figures
 from campaigns.domain.latency_table import figures_by_key
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.metrics import METRICS
 from campaigns.domain.percentiles import curve
+from campaigns.domain.plan import Plan
 from campaigns.domain.results import Comparison
 from campaigns.domain.tables import Cell, Row, Table
 from campaigns.domain.units import DASH, decimals_for
 from campaigns.models import Run
 from campaigns.queries.measured import MeasuredRun, measured_runs, reason_text
+from campaigns.queries.plans import load_words
 
 __all__ = ["Comparison", "compare_runs"]
 
@@ -46,7 +49,21 @@ def _curve(each: MeasuredRun) -> list[dict[str, Any]]:
 
 def _note(*runs: MeasuredRun) -> str:
     spoilt = [f"{each.run.label}: {each.why_unusable}" for each in runs if each.why_unusable]
-    return " ".join([_WHY_NO_WORD, *spoilt])
+    return " ".join(filter(None, [_WHY_NO_WORD, _unlike_loads(*runs), *spoilt]))
+
+
+def _unlike_loads(baseline: MeasuredRun, candidate: MeasuredRun) -> str:
+    """Why the times below are not of the same load; "" where they are, or nothing was measured."""
+    plans = [Plan.from_json(each.run.snapshot["plan"]) for each in (baseline, candidate)]
+    if plans[0].load != plans[1].load:
+        first, second = (load_words(plan.load) for plan in plans)
+        return (
+            f"They were asked for different loads: {first} against {second}. Their times say "
+            "nothing about each other."
+        )
+    if baseline.figures is None or candidate.figures is None:
+        return ""
+    return unlike(plans[0], *([each.achieved(plans[0])] for each in (baseline, candidate)))
 
 
 def _warning(run: Run) -> str:
@@ -148,12 +165,12 @@ def _settings(run: Run) -> dict[str, str]:
         "injectors": f"{run.n_shards}",
         "endpoint": snapshot["endpoint"],
         "environment": dict(snapshot["environment"]),
-        "plan": _plan(snapshot["plan"]),
+        "plan": _settled(snapshot["plan"]),
     }
     return dict(_flattened(chosen))
 
 
-def _plan(plan: dict[str, Any]) -> dict[str, Any]:
+def _settled(plan: dict[str, Any]) -> dict[str, Any]:
     """The plan without the secrets of its steps: bodies and header values are only told apart."""
     steps = [
         {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}

@@ -2,20 +2,26 @@
 
 from typing import Any
 
+from campaigns.domain.achieved import achieved_by
 from campaigns.domain.exchange_tables import close_codes
+from campaigns.domain.plan import Plan, mean_rate_per_s
+from campaigns.domain.series import Point, most_in_flight
 from campaigns.domain.snapshot import Total
 from campaigns.domain.target import TLS_SCHEMES
 from campaigns.domain.tls_options import TlsOptions
-from campaigns.domain.units import count, ms
+from campaigns.domain.units import count, figure, ms, rate
 from campaigns.models import Run
+from campaigns.queries.measured import sending_s_of
+from campaigns.queries.plans import load_words
 
 Facts = list[tuple[str, list[list[str]]]]
 
 
-def run_facts(run: Run, total: Total) -> Facts:
+def run_facts(run: Run, total: Total, duration_s: float, series: list[Point]) -> Facts:
     """[(group, [[name, value], …]), …]; empty groups are left out. Facts are counted."""
     ends = [shard.end for shard in run.shards.all() if shard.end]
     groups = [
+        ("Load, asked for and reached", _load(run, total, duration_s, series)),
         ("TLS", _tls(run, ends)),
         ("Handshakes", _handshakes(total)),
         ("Bytes", _bytes(total)),
@@ -39,6 +45,22 @@ def _tls(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:
         ["Certificate verified", "yes" if verified else "no"],
         *(["Chosen", words] for words in TlsOptions.of(endpoint.get("tls", {})).words()),
         *([name, count(number)] for name, number in sorted(counts.items())),
+    ]
+
+
+def _load(run: Run, total: Total, duration_s: float, series: list[Point]) -> list[list[str]]:
+    """What a plan asks for beside what was there: two runs differ here before they differ."""
+    plan = Plan.from_json(run.snapshot["plan"])
+    reached = achieved_by(plan, total, duration_s, sending_s_of(run.shards.all()))
+    most, rate_per_s = most_in_flight(series), mean_rate_per_s(plan.load)
+    if reached.sent_per_s is None:
+        return []
+    return [
+        ["Asked for", load_words(plan.load)],
+        *([["Rate asked for", f"{rate(rate_per_s)}/s"]] if rate_per_s else []),
+        ["Rate sent", f"{rate(reached.sent_per_s)}/s"],
+        ["In flight, mean", figure(reached.in_flight)],
+        *([["In flight, most at the end of a second", count(most)]] if most is not None else []),
     ]
 
 

@@ -5,14 +5,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.domain.achieved import Achieved, achieved_by
 from campaigns.domain.exchange_tables import EXCHANGE_TIMINGS
 from campaigns.domain.latency_table import Line
 from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.plan import Plan
 from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.report_words import ending_text
 from campaigns.domain.snapshot import Timing, Total, total_of
 from campaigns.domain.thresholds import Verdict
-from campaigns.models import Run, RunSummary
+from campaigns.models import Run, RunSummary, Shard
 
 # Of the others only the moments are read: a mean needs no histogram, and decoding is what costs.
 _DECODED = frozenset({"response", "lateness", *EXCHANGE_TIMINGS})
@@ -55,6 +57,12 @@ class MeasuredRun:
             return reason_text(run, _LEFT_OUT)
         return ""
 
+    def achieved(self, plan: Plan) -> Achieved:
+        """What load was really there; only of a run that has figures."""
+        return achieved_by(
+            plan, self.total, self.figures.duration_s, sending_s_of(self.run.shards.all())
+        )
+
     def line(self, *, is_counted: bool) -> Line:
         """The run's row in a table of repeats; `is_counted`: it is in mean and pooled."""
         run = self.run
@@ -75,6 +83,15 @@ class MeasuredRun:
             },
             is_counted=is_counted,
         )
+
+
+def sending_s_of(shards: Iterable[Shard]) -> float | None:
+    """From the start of measuring to the last request's start; None where an injector cannot say.
+
+    One that sent nothing had nothing to send.
+    """
+    said = [(shard.end or {}).get("sending_us") for shard in shards]
+    return None if None in said else max(said, default=0) / 1e6
 
 
 def reason_text(run: Run, code: str | None = None) -> str:

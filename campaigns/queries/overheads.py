@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from campaigns.domain.achieved import unlike
 from campaigns.domain.comparison import (
     FLOOR_US,
     Reason,
@@ -18,6 +19,7 @@ from campaigns.domain.overhead_table import (
     time_decimals,
 )
 from campaigns.domain.percentiles import P50
+from campaigns.domain.plan import Plan
 from campaigns.domain.repeats import MIN_REPEATS
 from campaigns.domain.results import OverheadAnswer
 from campaigns.domain.target import TLS_TWINS, WEBSOCKET_SCHEMES
@@ -177,6 +179,8 @@ def _blockers(http: Arm, https: Arm, likeness) -> list[tuple[Reason, str]]:
     if likeness["different"]:
         names = ", ".join(row[0] for row in likeness["different"])
         found.append((Reason.NOT_LIKE_FOR_LIKE, f"Not like for like, see what differs: {names}."))
+    if unlike_loads := _unlike_loads(http, https):
+        found.append((Reason.UNLIKE_LOAD, unlike_loads))
     if _one_after_the_other(http, https):
         found.append(
             (
@@ -190,6 +194,14 @@ def _blockers(http: Arm, https: Arm, likeness) -> list[tuple[Reason, str]]:
 
 def _too_many_errors(shares: Sequence[float]) -> bool:
     return max(shares) > _MAX_ERROR_SHARE or max(shares) - min(shares) > _MAX_ERROR_DIFFERENCE
+
+
+def _unlike_loads(http: Arm, https: Arm) -> str:
+    runs = (*http.counted, *https.counted)
+    if not runs:
+        return ""
+    plan = Plan.from_json(runs[0].run.snapshot["plan"])
+    return unlike(plan, *([each.achieved(plan) for each in arm.counted] for arm in (http, https)))
 
 
 def _one_after_the_other(http: Arm, https: Arm) -> bool:

@@ -48,7 +48,7 @@ def run_report(run: Run) -> RunReport:
         parts=tables.parts_table(seen.total),
         errors=tables.errors_table(seen.total, seen.series),
         vitals=tables.vitals_table(seen.vitals),
-        facts=run_facts(run, seen.total),
+        facts=run_facts(run, seen.total, seen.duration_s, seen.series),
         curve=curve(seen.total.timing("response")),
         validity=str(run.validity or ""),
         reasons=run.validity_reasons,

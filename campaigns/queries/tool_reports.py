@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from campaigns.domain.plan import Plan
+from campaigns.domain.series import most_in_flight
 from campaigns.domain.snapshot import Second, Timing, total_of
 from campaigns.domain.tool_reports import REPORTS, Measurement, styles_for
 from campaigns.domain.tool_reports.measurement import warnings_of
 from campaigns.models import Run
+from campaigns.queries.measured import sending_s_of
 from campaigns.queries.reports import Measured, measured_of
 
 _NOT_JUDGED = "not judged before the run has ended"
@@ -44,6 +46,8 @@ def measurement_of(run: Run) -> Measurement:
         cpu_us=_cpu_us(ends),
         thresholds=seen.thresholds,
         warnings=warnings_of(ends),
+        most_in_flight=most_in_flight(seen.series),
+        sending_s=sending_s_of(run.shards.all()),
     )
 
 

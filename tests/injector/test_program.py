@@ -76,6 +76,8 @@ def test_seconds_add_up_to_the_end(program):
     assert [message["second"] for message in seconds] == [0, 1]
     assert (end["outcome"], end["totals"]) == ("complete", total.counters)
     assert total.count("ok") == server.n_requests == 120
+    # The last of 120 over 1.2 s is due at 1.19 s.
+    assert 1_190_000 <= end["sending_us"] <= end["duration_us"]
     assert total.timing("response").histogram.n == 120
     # Most virtual machines do not know how fast their link is.
     assert set(VITALS) - {"link_share"} <= set(seconds[0]["vitals"]) <= set(VITALS)

@@ -35,6 +35,7 @@ def measure(
     peer: str = "10.1.2.3:8081",
     lateness_us: int = 50,
     tls_us: int = 0,
+    sending_s: float | None = None,
     outcome: Outcome = Outcome.COMPLETE,
     **fields,
 ) -> Run:
@@ -50,6 +51,8 @@ def measure(
             seen.timings["tls"] = Timing.of([tls_us] * len(values))
         store_second(run, seen)
     facts = {"peers": {peer: n}, "duration_us": seconds * 1_000_000}
+    if sending_s is not None:
+        facts["sending_us"] = round(sending_s * 1e6)
     end_shards(run, last_second=seconds - 1, end=facts)
     return end(run, outcome)
 

@@ -30,6 +30,32 @@ def test_single_runs_get_no_word_and_the_note_says_why(project):
     assert "two single runs" in compare_runs(*two_runs(project)).note
 
 
+def ab_and_httperf(project):
+    """Seed 000: the same page, 50 at a time by one tool, one after the other by the other."""
+    loads = [
+        {"model": "closed", "connections": 50, "requests": 2000},
+        {"model": "sequential", "requests": 2000},
+    ]
+    campaign = make_campaign(project)
+    tests = [make_test(campaign, make_plan(project, spec=plan_spec(**load))) for load in loads]
+    return [measure(make_run(test), 10_000) for test in tests]
+
+
+def test_runs_that_were_asked_for_different_loads_say_nothing_about_each_other(project):
+    note = compare_runs(*ab_and_httperf(project)).note
+    assert "asked for different loads: 50 connections, 2,000 requests against one after" in note
+
+
+def test_runs_that_were_sent_at_different_rates_are_told_apart_by_both_rates(project):
+    _, tests = https_campaign(project)
+    runs = [measure(make_run(tests[0], n), 10_000, sending_s=s) for n, s in ((1, 10), (2, 12.5))]
+    assert "200 and 160 requests/s sent" in compare_runs(*runs).note
+
+
+def test_runs_of_the_same_load_have_no_such_note(project):
+    assert "load" not in compare_runs(*two_runs(project)).note
+
+
 def test_it_says_what_differs_in_endpoint_and_plan(project):
     differs = compare_runs(*two_runs(project)).differs
     assert differs == [["endpoint.port", "8081", "8444"], ["endpoint.scheme", "http", "https"]]

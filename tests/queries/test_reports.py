@@ -159,6 +159,22 @@ def test_tls_facts_are_counted_not_assumed(project):
     assert ["Address 10.0.0.9:443", "9 connections"] in facts["Environment"]
 
 
+def test_what_the_plan_asks_for_stands_beside_what_was_there(project):
+    plan = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=10))
+    run = make_run(make_test(make_campaign(project), plan))
+    for number, in_flight in enumerate((2, 7, 0)):
+        store_second(run, make_second(number, [10_000] * 300, in_flight=in_flight))
+    end_shards(run, last_second=2, end={"duration_us": 12_000_000, "sending_us": 9_990_000})
+    end(run, Outcome.COMPLETE)
+    assert dict(run_report(run).facts)["Load, asked for and reached"] == [
+        ["Asked for", "100 requests/s, 10 s"],
+        ["Rate asked for", "100/s"],
+        ["Rate sent", "90.0/s"],
+        ["In flight, mean", "0.750"],
+        ["In flight, most at the end of a second", "7"],
+    ]
+
+
 def test_every_peer_that_was_hit_is_listed_and_what_the_injectors_said_before(project):
     run = new_run(project)
     store_second(run, make_second(0, [1000]))

@@ -254,6 +254,7 @@ class Engine:
         certificate = dialler.tls and dialler.tls.certificate
         handshakes = dialler.tls.handshakes if dialler.tls else {}
         last_end_ns = max(recorder.last_end_ns for recorder in self._recorders)
+        last_start_ns = max(recorder.last_start_ns for recorder in self._recorders)
         return {
             "outcome": "complete" if self._stop_reason is None else "stopped",
             "reason": self._stop_reason or "",
@@ -261,6 +262,7 @@ class Engine:
             "errors": self._total.errors,
             "in_flight": len(self._in_flight()),
             "duration_us": max(0, last_end_ns - self._zero_ns) // 1000,
+            "sending_us": max(0, last_start_ns - self._zero_ns) // 1000,
             "cpu_us": round(used_cpu_s * 1e6),
             "tls": [
                 {"version": version, "cipher": cipher, "bits": bits, "resumed": resumed, "count": n}

@@ -67,7 +67,7 @@ class StepRecorder:
     def __init__(self, step: int, request_size_bytes: int, is_scheduled: bool):
         self.step = step
         self.zero_ns = 0
-        self.last_end_ns = 0
+        self.last_end_ns = self.last_start_ns = 0
         self._request_size_bytes = request_size_bytes
         self._is_scheduled = is_scheduled
         self._rows: list[int] = []
@@ -105,6 +105,7 @@ class StepRecorder:
 
     def _add_rows(self, rows: np.ndarray) -> None:
         self.last_end_ns = max(self.last_end_ns, int(rows[:, _END].max()))
+        self.last_start_ns = max(self.last_start_ns, int(rows[:, _START].max()))
         ended = (rows[:, _END] - self.zero_ns) // NS
         first, last = int(ended.min()), int(ended.max())
         for second in range(first, last + 1):
@@ -171,6 +172,7 @@ class StepRecorder:
 
     def _add_failure(self, failure: Failure) -> None:
         self.last_end_ns = max(self.last_end_ns, failure.end)
+        self.last_start_ns = max(self.last_start_ns, failure.start)
         self.queued_at.pop(failure.intended, None)
         self.lookups_us.pop(failure.start, None)
         second = self._at(self._second_of(failure.end))

@@ -11,7 +11,7 @@ from campaigns.domain.metrics import METRICS
 from campaigns.domain.observations import Seen, headline_us, hosts_of, is_loopback, observe
 from campaigns.domain.plan import Plan
 from campaigns.domain.repeats import Figures, figures_of
-from campaigns.domain.series import Point, points_of, vitals_of
+from campaigns.domain.series import Point, most_in_flight, points_of, vitals_of
 from campaigns.domain.snapshot import TIMINGS, Second, Timing, Total, total_of
 from campaigns.domain.thresholds import Verdict, judge_seconds
 from campaigns.domain.tool_reports import Measurement
@@ -133,6 +133,8 @@ class Result:
             cpu_us=self.cpu_us,
             thresholds=self.thresholds,
             warnings=self.warnings,
+            most_in_flight=most_in_flight(self.series),
+            sending_s=max((end.get("sending_us", 0) for end in self.ends), default=0) / 1e6,
         )
 
     def _is_co_located(self) -> bool:

@@ -15,7 +15,8 @@ class Measurement:
     warm-up is apart. `replies` counts the replies of each measured second. `tls` are the entries
     of the injectors' end lines, `cpu_us` their CPU time (None where not all said it). `verdict`
     is the validity, or what is said in its place, with its reasons.
-    `warnings` are what the injectors said before the start."""
+    `warnings` are what the injectors said before the start. `most_in_flight`: at the end of a
+    second; `sending_s`: until the last request's start; both None where it is not known."""
 
     plan: Plan
     host: str
@@ -31,6 +32,8 @@ class Measurement:
     cpu_us: int | None = None
     thresholds: Sequence[Verdict] = ()
     warnings: Sequence[str] = ()
+    most_in_flight: int | None = None
+    sending_s: float | None = None
 
 
 def warnings_of(ends: Iterable[Mapping[str, Any] | None]) -> list[str]:

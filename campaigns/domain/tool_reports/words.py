@@ -1,9 +1,8 @@
 """What every report says: what was asked for and reached, the rules, whether to believe it."""
 
-from typing import Any
-
+from campaigns.domain import achieved
 from campaigns.domain.percentiles import Shown, shown
-from campaigns.domain.plan import Model
+from campaigns.domain.plan import Load, Model, mean_rate_per_s
 from campaigns.domain.snapshot import Timing
 from campaigns.domain.tool_reports.measurement import Measurement
 
@@ -29,11 +28,7 @@ def quantile(timing: Timing, per_100k: int, decimals: int = 3) -> str:
 
 
 def mean_in_flight(result: Measurement) -> float | None:
-    """Over time, exactly: the time spent in attempts for each second of the run."""
-    total, duration_s = result.total, result.duration_s
-    if not duration_s:
-        return None
-    return (total.timing("service").sum_us + total.timing("failed").sum_us) / 1e6 / duration_s
+    return achieved.mean_in_flight(result.total, result.duration_s)
 
 
 def is_closed(result: Measurement) -> bool:
@@ -42,25 +37,30 @@ def is_closed(result: Measurement) -> bool:
 
 def load_lines(result: Measurement) -> list[str]:
     """What was asked for beside what was reached: two tools differ here before they differ."""
-    load, total, duration_s = result.plan.load, result.total, result.duration_s
-    in_flight = mean_in_flight(result)
-    reached = DASH if in_flight is None else f"{in_flight:.1f}"
-    sent = per_s(total.count("started") - total.count("dropped"), duration_s)
+    load = result.plan.load
+    reached = achieved.achieved_by(result.plan, result.total, result.duration_s, result.sending_s)
+    sent = DASH if reached.sent_per_s is None else f"{reached.sent_per_s:,.1f}"
     if is_closed(result):
         asked = load.connections or 1
         return [
-            f"Load: closed loop, {asked} connections asked for, {reached} in flight on average, "
+            f"Load: closed loop, {asked} connections asked for, {_in_flight(result, reached)}, "
             f"{sent} requests/s sent.",
             "Times are those at this concurrency: a slow reply delays the next request.",
         ]
     words = f"Load: {load.model}, {_asked_rate(load)} asked for, {sent} requests/s sent, "
-    return [f"{words}{reached} in flight on average. Times count from the intended start."]
+    return [f"{words}{_in_flight(result, reached)}. Times count from the intended start."]
 
 
-def _asked_rate(load: Any) -> str:
-    if load.requests and load.over_s:
-        return f"{load.requests / load.over_s:,.1f} requests/s"
-    return f"{load.rate_per_s:,.1f} requests/s" if load.rate_per_s else "its own schedule"
+def _in_flight(result: Measurement, reached: achieved.Achieved) -> str:
+    mean = DASH if reached.in_flight is None else f"{reached.in_flight:.1f}"
+    most = result.most_in_flight
+    ends = "" if most is None else f" (at most {most:,} at the end of a second)"
+    return f"{mean} in flight on average{ends}"
+
+
+def _asked_rate(load: Load) -> str:
+    rate_per_s = mean_rate_per_s(load)
+    return f"{rate_per_s:,.1f} requests/s" if rate_per_s else "its own schedule"
 
 
 def warm_up_lines(result: Measurement) -> list[str]:
