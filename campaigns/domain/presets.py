@@ -30,7 +30,6 @@ _GET_STEP = {"method": "GET", "path": "/"}
 _FILES = [{"method": "GET", "path": f"/index{number}.html"} for number in range(1, 6)]
 _AT_RANDOM = {"kind": "random"}
 STUDIES, GENERAL = "Measurements of earlier studies", "Questions of every day"
-_SWEEP = (1, 2, 3, 4, 5, 6, 9, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class Preset:
     group: str = STUDIES
 
 
-_OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange"}
+_OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange", "http_version"}
 
 
 def _spec(steps: list[dict[str, Any]], connection_mode: str, **given: Any) -> dict[str, Any]:
@@ -65,26 +64,6 @@ def _soap(key: str, question: str, requests: int, over_s: int) -> Preset:
     )
 
 
-def _sweep(injectors: int) -> Preset:
-    """Each of k clients sends 5,000 requests, one after another: connections of one closed load."""
-    clients = "1 client" if injectors == 1 else f"{injectors} clients"
-    return Preset(
-        f"r99-2-{injectors}",
-        f"R99-2: what do {clients} get?",
-        f"{clients}, 5,000 requests each, at random from five files; in the campaign choose "
-        f"{injectors} injector{'s' if injectors > 1 else ''}",
-        f"R99-2, {clients}",
-        _spec(
-            _FILES,
-            "new",
-            order=_AT_RANDOM,
-            model="closed",
-            connections=injectors,
-            requests=5000 * injectors,
-        ),
-    )
-
-
 _OF_STUDIES = (
     _soap("over-100", "What does HTTPS cost when the server has time?", 100, 100),
     _soap("over-10", "And what when requests come ten times faster?", 100, 10),
@@ -96,7 +75,15 @@ _OF_STUDIES = (
         "1,000 requests on 50 connections, each waiting for its reply: ab -n 1000 -c 50; the study "
         "chose an HTTPS endpoint",
         "1,000 on 50 connections",
-        _spec([_GET_STEP], "new", model="closed", connections=50, requests=1000),
+        _spec(
+            [_GET_STEP],
+            "new",
+            http_version="1.0",
+            expected_status=["2xx"],
+            model="closed",
+            connections=50,
+            requests=1000,
+        ),
     ),
     Preset(
         "httperf-1000",
@@ -151,25 +138,40 @@ _OF_STUDIES = (
     Preset(
         "r99-1",
         "R99-1: what do three clients get that begin a second apart?",
-        "3 clients that begin 1 s apart, 5,000 requests each, at random from five files; in the "
-        "campaign choose 3 injectors",
+        "each injector is a client: 5,000 requests one after another, at random from five files; "
+        "the study had 3, which begin 1 s apart",
         "R99-1",
         _spec(
             _FILES,
             "new",
             order=_AT_RANDOM,
             model="closed",
-            connections=3,
+            connections=1,
             start_offset_s=1,
-            requests=15_000,
+            requests=5000,
+            per_injector=True,
         ),
     ),
-    *(_sweep(injectors) for injectors in _SWEEP),
+    Preset(
+        "r99-2",
+        "R99-2: what do more and more clients get?",
+        "each injector is a client: 5,000 requests one after another, at random from five files; "
+        "the study had 1, 2, 3, 4, 5, 6, 9 and 12",
+        "R99-2",
+        _spec(
+            _FILES,
+            "new",
+            order=_AT_RANDOM,
+            model="sequential",
+            requests=5000,
+            per_injector=True,
+        ),
+    ),
     Preset(
         "wsperf",
         "How many WebSockets open and close each second?",
-        "200,000 opening and closing handshakes; each injector has from 250 to 500 under way; in "
-        "the campaign choose 4 injectors and a ws or wss endpoint",
+        "each injector opens and closes 50,000 WebSockets and has from 250 to 500 under way; "
+        "wsperf's example has 4",
         "wsperf, 4 × 50,000",
         _spec(
             [],
@@ -178,7 +180,8 @@ _OF_STUDIES = (
             model="window",
             low=250,
             high=500,
-            requests=200_000,
+            requests=50_000,
+            per_injector=True,
         ),
     ),
 )

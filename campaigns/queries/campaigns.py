@@ -128,6 +128,29 @@ def ticks_for(question: str, grid: Grid) -> list[str]:
     return []
 
 
+def ticks_for_plan(grid: Grid, plan: int, schemes: Sequence[str] = ()) -> list[str]:
+    """The plan in its own connection mode on these schemes of one target, which has the most of
+    them; without schemes on the first endpoint that fits."""
+    row = next((each for each in grid.plans if each.version.plan_id == plan), None)
+    if row is None:
+        return []
+    mode = row.plan.connection_mode
+    arms = [arm for arm in grid.arms if arm.mode == mode and row.fits(arm)]
+    if not schemes:
+        return [row.cell_key(arm) for arm in arms[:1]]
+    of_targets: dict[int, list[Arm]] = {}
+    for arm in arms:
+        if arm.endpoint.scheme in schemes:
+            of_targets.setdefault(arm.endpoint.target_id, []).append(arm)
+    best = max(of_targets.values(), key=_n_schemes, default=[])
+    one_each = {arm.endpoint.scheme: arm for arm in reversed(best)}
+    return [row.cell_key(one_each[scheme]) for scheme in schemes if scheme in one_each]
+
+
+def _n_schemes(arms: Sequence[Arm]) -> int:
+    return len({arm.endpoint.scheme for arm in arms})
+
+
 @dataclass(frozen=True, slots=True)
 class CampaignFilter:
     """What the list is narrowed to; empty means any."""

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.proposals import Proposal, proposal_for
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignFilterForm, CampaignForm, new_seed
 from campaigns.live.memory import answer_of, sentence_of
@@ -24,6 +25,7 @@ from campaigns.queries.campaigns import (
     list_campaigns,
     order_preview,
     ticks_for,
+    ticks_for_plan,
 )
 from campaigns.queries.checks import checks_before_start
 from campaigns.queries.estimates import estimate_campaign
@@ -80,10 +82,37 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         if campaign:
             return redirect("campaign-detail", campaign=campaign.pk)
     status = 422 if form.errors else 200
-    return render(request, "campaigns/new.html", _form_context(form, found), status=status)
+    context = {**_form_context(form, found), "proposal": _proposal_of(request)}
+    return render(request, "campaigns/new.html", context, status=status)
+
+
+def _proposal_of(request: HttpRequest) -> Proposal | None:
+    """What the preset proposes from which the plan in the address was made."""
+    return proposal_for(request.GET.get("preset", "")) if "plan" in request.GET else None
+
+
+def _proposed(request: HttpRequest, project: Project, proposal: Proposal) -> dict[str, Any]:
+    plans = project.plans.filter(archived_at=None)
+    plan = plans.filter(pk=_whole(request.GET["plan"])).first()
+    if plan is None:
+        return {"seed": new_seed()}
+    return {
+        "seed": new_seed(),
+        "name": plan.name,
+        "cells": ticks_for_plan(grid_of(project), plan.pk, proposal.schemes),
+        "repeats": proposal.repeats,
+        "injectors": ", ".join(map(str, proposal.injectors)),
+    }
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 def _initial(request: HttpRequest, project: Project) -> dict[str, Any]:
+    proposal = _proposal_of(request)
+    if proposal:
+        return _proposed(request, project, proposal)
     question = request.GET.get("question", "")
     return {
         "seed": new_seed(),

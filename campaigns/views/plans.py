@@ -1,15 +1,19 @@
 """Plans: the list, one plan with its versions, and the form."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from campaigns.domain.equivalents import equivalents
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan import planned_duration_s, planned_requests
-from campaigns.domain.presets import PRESETS
+from campaigns.domain.presets import PRESETS, Preset
 from campaigns.forms.plan_load import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS
 from campaigns.forms.plans import PlanForm
@@ -47,9 +51,22 @@ def plan_new(request, project: int):
             form, services.create_plan, preset and preset.spec, by=actor, project=found
         )
         if version:
+            if request.POST.get("then") == "campaign":
+                return redirect(campaign_address(version.plan, preset))
             messages.success(request, f"{version.plan.name} is made. Use it in a campaign next.")
             return redirect("plan-detail", plan=version.plan_id)
     return _form_page(request, found, form, preset=preset)
+
+
+def campaign_address(plan: Plan, preset: Preset | None) -> str:
+    """The form of a new campaign, filled in for this plan as the preset proposes."""
+    query = {"plan": plan.pk, **({"preset": preset.key} if preset else {})}
+    return f"{reverse('campaign-new', args=[plan.project_id])}?{urlencode(query)}"
+
+
+def _preset_of(spec: dict[str, Any]) -> Preset | None:
+    """The preset from which a plan was made without a change."""
+    return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
 
 
 @login_required
@@ -94,6 +111,7 @@ def plan_detail(request, plan: int):
         "n_requests": planned_requests(value.load),
         "duration_s": planned_duration_s(value.load),
         "equivalents": equivalents(value),
+        "campaign_address": campaign_address(found, _preset_of(value.to_json())),
         "may": rights_in(found.project, actor),
     }
     return render(request, "plans/detail.html", context)

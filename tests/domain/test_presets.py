@@ -2,8 +2,10 @@
 
 import pytest
 
+from campaigns.domain.injectors import load_for, share_fault
 from campaigns.domain.plan import Model, Plan, planned_requests
 from campaigns.domain.presets import GENERAL, PRESETS
+from campaigns.domain.proposals import PROPOSALS, Proposal, proposal_for
 
 
 @pytest.mark.parametrize("key", PRESETS)
@@ -34,8 +36,8 @@ def test_the_ab_preset_is_1000_requests_on_50_connections():
         ("l1", "sequential", 1000, None),
         ("l2", "sequential", 5000, None),
         ("l3", "sequential", 1000, None),
-        ("r99-1", "closed", 15_000, 3),
-        *[(f"r99-2-{k}", "closed", 5000 * k, k) for k in (1, 2, 3, 4, 5, 6, 9, 12)],
+        ("r99-1", "closed", 5000, 1),
+        ("r99-2", "sequential", 5000, None),
     ],
 )
 def test_the_measurements_of_the_studies_are_there(key, kind, requests, connections):
@@ -51,13 +53,45 @@ def test_l2_takes_its_files_in_blocks_and_l3_at_random():
 
 
 def test_r99_begins_its_clients_a_second_apart():
-    load = Plan.from_json(PRESETS["r99-1"].spec).load
+    load = whole_load("r99-1")
     assert (load.start_offset_s, load.ramp_up_s) == (1, 0)
+    assert (load.connections, load.requests) == (3, 15_000)
+
+
+def test_the_sweep_of_r99_has_5000_requests_of_each_client():
+    load = Plan.from_json(PRESETS["r99-2"].spec).load
+    assert proposal_for("r99-2").injectors == (1, 2, 3, 4, 5, 6, 9, 12)
+    assert load_for(load, 12).requests == 60_000
+
+
+@pytest.mark.parametrize("key", PROPOSALS)
+def test_every_study_s_campaign_can_share_its_plan(key):
+    load = Plan.from_json(PRESETS[key].spec).load
+    assert [share_fault(load, n) for n in PROPOSALS[key].injectors if share_fault(load, n)] == []
+
+
+@pytest.mark.parametrize("key", ["over-100", "over-10"])
+def test_what_https_costs_is_measured_on_both_schemes(key):
+    assert proposal_for(key).schemes == ("http", "https")
+
+
+@pytest.mark.parametrize("key", ["l1", "l2", "l3"])
+def test_the_local_tests_are_made_five_times(key):
+    assert proposal_for(key).repeats == 5
+
+
+def test_a_question_of_every_day_is_one_run_on_whatever_is_there():
+    assert proposal_for("smoke") == Proposal()
+
+
+def whole_load(key):
+    """The load of all injectors of the proposed campaign."""
+    return load_for(Plan.from_json(PRESETS[key].spec).load, max(proposal_for(key).injectors))
 
 
 def test_wsperf_opens_and_closes_between_its_marks():
-    plan = Plan.from_json(PRESETS["wsperf"].spec)
-    assert (plan.load.low, plan.load.high, plan.load.requests) == (250, 500, 200_000)
+    plan, load = Plan.from_json(PRESETS["wsperf"].spec), whole_load("wsperf")
+    assert (load.low, load.high, load.requests) == (250, 500, 200_000)
     assert (plan.exchange.messages, plan.exchange.close_code) == (0, 1001)
 
 

@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from campaigns.domain.presets import PRESETS
 from campaigns.models import Campaign, Run
 from campaigns.permissions import Role
 from campaigns.services.hosts import announce_host
@@ -357,3 +358,61 @@ def test_thirty_runs_do_not_need_thirty_times_the_queries(
     assert Run.objects.count() == 30
     with django_assert_max_num_queries(60):
         editor.get(reverse("campaign-detail", args=[campaign.pk]))
+
+
+# --- proposed for a plan ----------------------------------------------------------------------
+
+
+def proposed(editor, project, plan, preset=""):
+    query = {"plan": plan.pk} | ({"preset": preset} if preset else {})
+    return editor.get(new_url(project), query).context["form"]
+
+
+def ticked_arms(form):
+    arms = [form.grid.cells[key][1] for key in form.ticked()]
+    return sorted((arm.endpoint.scheme, str(arm.mode)) for arm in arms)
+
+
+def test_a_preset_s_campaign_is_filled_in_completely(editor, project, target):
+    plan = make_plan(project, "L1", PRESETS["l1"].spec).plan
+    form = proposed(editor, project, plan, "l1")
+    assert ticked_arms(form) == [("http", "new")]
+    assert (form.initial["name"], form.initial["repeats"]) == ("L1", 5)
+
+
+def test_what_https_costs_ticks_both_schemes_of_one_target(editor, project, target, version):
+    form = proposed(editor, project, version.plan, "over-10")
+    assert ticked_arms(form) == [("http", "new"), ("https", "new")]
+
+
+def test_the_sweep_of_a_study_is_proposed_and_makes_a_test_for_each_number(editor, project, target):
+    plan = make_plan(project, "R99-2", PRESETS["r99-2"].spec).plan
+    form = proposed(editor, project, plan, "r99-2")
+    assert form.initial["injectors"] == "1, 2, 3, 4, 5, 6, 9, 12"
+    data = fields(list(form.ticked()), injectors=form.initial["injectors"], repeats=1)
+    editor.post(new_url(project), data)
+    counts = Campaign.objects.get().tests.values_list("injectors", flat=True)
+    assert list(counts) == [1, 2, 3, 4, 5, 6, 9, 12]
+
+
+def test_without_a_fitting_endpoint_the_proposal_says_what_is_missing(editor, project, target):
+    plan = make_plan(project, "ws", PRESETS["wsperf"].spec).plan
+    address = {"plan": plan.pk, "preset": "wsperf"}
+    assert "no endpoint that fits its plans" in text_of(editor.get(new_url(project), address))
+    make_plan(project)
+    assert "No target of this project has ws" in text_of(editor.get(new_url(project), address))
+
+
+@pytest.mark.parametrize("plan", ["9999", "x", ""])
+def test_a_plan_that_is_not_there_is_proposed_nothing(editor, project, target, plan):
+    form = editor.get(new_url(project), {"plan": plan}).context["form"]
+    assert form.ticked() == set()
+
+
+@pytest.mark.parametrize("text", ["0", "65", "1, x", "1.5", "2 2", "1,,0"])
+def test_injectors_that_are_no_numbers_are_refused_at_the_field(
+    editor, project, target, version, text
+):
+    ticked = cells(version, target, ("http", "new"))
+    response = editor.post(new_url(project), fields(ticked, injectors=text))
+    assert "injectors" in response.context["form"].errors

@@ -305,3 +305,12 @@ def test_numbers_of_each_injector_are_kept_and_said(as_editor, project):
     assert version.spec["load"]["per_injector"] is True
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
     assert "each injector: one after another, 1,000 requests" in page
+
+
+def test_a_preset_s_plan_leads_to_its_campaign(as_editor, project):
+    answer = as_editor.post(f"{new(project)}?preset=l2", form("l2", then="campaign"))
+    plan = Plan.objects.get()
+    address = f"{reverse('campaign-new', args=[project.pk])}?plan={plan.pk}&preset=l2"
+    assert answer["Location"] == address
+    page = as_editor.get(reverse("plan-detail", args=[plan.pk])).content.decode()
+    assert address.replace("&", "&amp;") in page
