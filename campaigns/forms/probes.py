@@ -1,7 +1,31 @@
-"""The form of "try one request"."""
+"""The form of "try one request": the fields of HTTP, and beside them those of a WebSocket."""
 
-from campaigns.forms.requests import RequestFields
+from typing import Any
+
+from django import forms
+
+from campaigns.forms.requests import RequestFields, area, read_headers, text_widget
 
 
 class ProbeForm(RequestFields):
-    pass
+    subprotocols = forms.CharField(
+        required=False,
+        widget=text_widget("input-medium"),
+        help_text="Of a WebSocket, separated by spaces. Often none.",
+    )
+    message = forms.CharField(
+        required=False,
+        strip=False,
+        widget=area(2),
+        help_text="Of a WebSocket: sent as text when it is open. Empty: it is opened and closed.",
+    )
+
+    def opening(self) -> dict[str, Any]:
+        """What is tried of a WebSocket."""
+        data = self.cleaned_data
+        return {
+            "path": data["path"] or "/",
+            "headers": read_headers(data["headers"]),
+            "subprotocols": data["subprotocols"].replace(",", " ").split(),
+            "message": data["message"].replace("\r\n", "\n") or None,
+        }

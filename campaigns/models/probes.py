@@ -11,7 +11,7 @@ class Probe(models.Model):
     project_path = "endpoint__target__project"
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="probes")
-    request = models.JSONField()  # a step of a plan: method, path, headers, body
+    request = models.JSONField()  # a step of a plan, or the opening of an exchange and a message
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     requested_at = models.DateTimeField(auto_now_add=True)
     # When a worker began: it is the only one, for a target is never asked twice.

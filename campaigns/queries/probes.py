@@ -5,12 +5,18 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
+from campaigns.domain.exchange_tables import close_words
 from campaigns.domain.remedies import remedy, words_of
+from campaigns.domain.snapshot import PARTS
 from campaigns.domain.units import decimals_for, number
 from campaigns.models import Probe
 
-PARTS = ("dns", "connect", "tls", "send", "wait", "receive")
 PICKED_UP_WITHIN = timedelta(seconds=10)
+_ACCEPT_WORDS = {
+    "right": "answers the key",
+    "wrong": "does not answer the key",
+    "missing": "is missing",
+}
 GIVEN_UP_AFTER = timedelta(seconds=120)
 
 
@@ -36,6 +42,7 @@ class ProbeReport:
     total_ms: str
     certificates: list[dict[str, Any]]
     certificate_days_left: int | None
+    websocket: list[tuple[str, str]]
 
 
 def is_waiting_long(probe: Probe, now: datetime) -> bool:
@@ -53,13 +60,34 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
     return ProbeReport(
         sentence=_sentence(result, error),
         is_ok=not error,
-        mend=remedy(error) if error else _redirect_hint(result),
+        mend=remedy(error) if error else _redirect_hint(result) or _silence_hint(probe),
         detail=result.get("detail") or result.get("reason_of_refusal") or "",
         parts=_parts(result.get("parts_us") or {}),
         total_ms=_total_ms(result),
         certificates=certificates,
         certificate_days_left=days_left(certificates[0], now) if certificates else None,
+        websocket=websocket_facts(result.get("websocket") or {}),
     )
+
+
+def _silence_hint(probe: Probe) -> str:
+    seen = (probe.result or {}).get("websocket")
+    if not seen or seen["message"] or not probe.request.get("message"):
+        return ""
+    return "No message came back. That is no failure: not every service answers each message."
+
+
+def websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the upgrade agreed on and how the connection ended: [(name, words)]; [] for HTTP."""
+    if not seen.get("accept"):
+        return []
+    code = seen.get("close_code")
+    return [
+        ("Sec-WebSocket-Accept", _ACCEPT_WORDS[seen["accept"]]),
+        ("Subprotocol", seen.get("subprotocol") or "none"),
+        ("Messages received", f"{seen.get('messages') or 0:,}"),
+        ("Closed with", f"{code}, {close_words(code)}" if code else "no close frame"),
+    ]
 
 
 def days_left(certificate: dict[str, Any], now: datetime) -> int:

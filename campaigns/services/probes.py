@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns import queue
 from campaigns.domain import plan as domain_plan
-from campaigns.domain.errors import Refused
+from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, Probe
 from campaigns.models.dbtime import db_now
@@ -22,6 +22,7 @@ PROTOCOL = 1
 TIMEOUTS = {"connect_s": 5, "tls_s": 5, "total_s": 15}
 MAX_SNIPPET = 4000
 MAX_HEADERS = 200
+MAX_MESSAGE = 20_000
 # A doorbell that nobody heard in this time is rung again.
 HEARD_WITHIN_S = 4
 _DIED = "The worker that had this request ended without an answer. Try again."
@@ -32,15 +33,17 @@ _UNHEARD = (
 
 
 def request_probe(*, by: Actor, endpoint: Endpoint, request: dict[str, Any]) -> Probe:
-    """Enqueues one attempt. `request` is a plan's step; raises InvalidPlan where it is wrong."""
+    """Enqueues one attempt. Raises InvalidPlan where the request is wrong.
+
+    `request` is a plan's step; on a WebSocket endpoint path, headers and subprotocols of a plan's
+    exchange, and a message or None.
+    """
     require(by, Action.RUN, endpoint.target.project)
     if endpoint.archived_at or endpoint.target.archived_at:
         raise Refused(f"{endpoint} is archived; nothing is sent there any more.")
-    if endpoint.scheme in WEBSOCKET_SCHEMES:
-        raise Refused(f"{endpoint} speaks WebSocket; try it with a plan of a few connections.")
-    probe = Probe.objects.create(
-        endpoint=endpoint, request=_clean_step(request), requested_by=by.user
-    )
+    is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
+    cleaned = _clean_opening(request) if is_websocket else _clean_step(request)
+    probe = Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
     queue.enqueue(queue.PROBE, [probe.pk])
     return probe
 
@@ -50,13 +53,21 @@ def order_of(probe: Probe) -> dict[str, Any]:
     return {
         "protocol": PROTOCOL,
         "probe": True,
-        "step": probe.request,
+        **_what_is_tried(probe),
         "endpoint": probe.endpoint.frozen(),
         "secrets": secret_of(probe.endpoint),
         "connection_mode": "new",
         "timeouts": TIMEOUTS,
         "policy": {"allow": list(settings.ALLOWED_NETWORKS)},
     }
+
+
+def _what_is_tried(probe: Probe) -> dict[str, Any]:
+    if probe.endpoint.scheme not in WEBSOCKET_SCHEMES:
+        return {"step": probe.request}
+    request = probe.request
+    names = ("path", "headers", "subprotocols")
+    return {"exchange": {name: request[name] for name in names}, "message": request["message"]}
 
 
 def claim_probe(*, probe_id: int) -> Probe | None:
@@ -101,6 +112,17 @@ def _clean_step(request: dict[str, Any]) -> dict[str, Any]:
     """The step as a plan would store it: one reader for plans and probes."""
     spec = {"steps": [request], "load": {"model": "sequential", "requests": 1}}
     return domain_plan.Plan.from_json(spec).to_json()["steps"][0]
+
+
+def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
+    """The opening as an exchange would store it, and the message; the method is always GET."""
+    message = request.get("message")
+    asked = {name: request[name] for name in ("path", "headers", "subprotocols")}
+    if len(message or "") > MAX_MESSAGE:
+        raise InvalidPlan({"message": f"At most {MAX_MESSAGE:,} characters."})
+    spec = {"exchange": asked, "load": {"model": "sequential", "requests": 1}}
+    cleaned = domain_plan.Plan.from_json(spec).to_json()["exchange"]
+    return {"method": "GET", **{name: cleaned[name] for name in asked}, "message": message or None}
 
 
 def _kept(result: dict[str, Any]) -> dict[str, Any]:

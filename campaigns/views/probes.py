@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.forms.probes import ProbeForm
 from campaigns.forms.requests import write_headers
 from campaigns.models import Endpoint, Probe
@@ -26,7 +27,8 @@ def probe_new(request, endpoint: int):
     form = ProbeForm(request.POST)
     try:
         if form.is_valid():
-            probe = services.request_probe(by=actor, endpoint=found, request=form.step())
+            asked = form.opening() if found.scheme in WEBSOCKET_SCHEMES else form.step()
+            probe = services.request_probe(by=actor, endpoint=found, request=asked)
             return redirect("probe-detail", probe=probe.pk)
     except InvalidPlan as invalid:
         form.take_errors(invalid.errors)

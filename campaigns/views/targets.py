@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidTarget
+from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.tls_options import VERSIONS
 from campaigns.forms.probes import ProbeForm
 from campaigns.forms.targets import FACT_LABELS, TargetForm
@@ -76,10 +77,14 @@ def target_archive(request, target: int):
 
 def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
     """The target's page; also what answers a wrong "try one request"."""
+    endpoints = list(target.endpoints.filter(archived_at=None))
+    is_websocket = {endpoint.scheme in WEBSOCKET_SCHEMES for endpoint in endpoints}
     context = {
         "project": target.project,
         "target": target,
-        "endpoints": target.endpoints.filter(archived_at=None),
+        "endpoints": endpoints,
+        "speaks_websocket": True in is_websocket,
+        "speaks_http": False in is_websocket,
         "old_endpoints": queries.archived_endpoints(target),
         "probes": queries.recent_probes(target),
         "form": form,

@@ -6,7 +6,6 @@ from campaigns import queue
 from campaigns.domain.errors import Forbidden, InvalidPlan, Refused
 from campaigns.models import Probe
 from campaigns.models.dbtime import db_now
-from campaigns.permissions import Actor
 from campaigns.services.probes import (
     claim_probe,
     expire_probes,
@@ -101,10 +100,31 @@ def test_what_a_target_may_send_is_stored_bounded_and_without_nul(endpoint, as_b
     assert result["headers"][0] == ["X�", "a�b"]
 
 
-def test_a_websocket_endpoint_is_not_tried_with_http(project, bob):
+def test_a_websocket_endpoint_is_opened_with_a_message(project, as_bob):
     endpoint = make_endpoint(make_target(project), "ws", 8003)
-    with pytest.raises(Refused, match="WebSocket"):
-        request_probe(by=Actor(user=bob), endpoint=endpoint, request={"path": "/"})
+    asked = {"path": "/feed", "headers": [["X-A", "1"]], "subprotocols": ["chat"], "message": "hi"}
+    probe = request_probe(by=as_bob, endpoint=endpoint, request=asked)
+    order = order_of(probe)
+    assert order["message"] == "hi"
+    assert order["exchange"] == {name: asked[name] for name in ("path", "headers", "subprotocols")}
+    assert "step" not in order
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"path": "feed"}, "exchange.path"),
+        ({"headers": [["Sec-WebSocket-Key", "x"]]}, "exchange.headers"),
+        ({"subprotocols": ["a b"]}, "exchange.subprotocols"),
+        ({"message": "x" * 20_001}, "message"),
+    ],
+)
+def test_what_is_wrong_with_an_opening_is_said_by_field(project, as_bob, wrong, field):
+    endpoint = make_endpoint(make_target(project), "wss", 8004)
+    asked = {"path": "/", "headers": [], "subprotocols": [], "message": None, **wrong}
+    with pytest.raises(InvalidPlan) as refusal:
+        request_probe(by=as_bob, endpoint=endpoint, request=asked)
+    assert set(refusal.value.errors) == {field}
 
 
 def test_the_bell_is_rung_again_for_a_probe_that_nobody_heard_of(waiting, sent):

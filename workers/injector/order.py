@@ -44,7 +44,8 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """`is_probe`: one attempt of the plan's first step, answered in full.
+    """`is_probe`: one attempt of the plan's first step, answered in full; of an exchange, with one
+    `message` unless it is None.
 
     `dead_man_s`: how long the parent may be silent before sending stops; None: as long as it likes.
     """
@@ -59,6 +60,7 @@ class Order:
     is_probe: bool = False
     secret: str = field(default="", repr=False)
     dead_man_s: float | None = None
+    message: str | None = None
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
@@ -96,6 +98,7 @@ class Order:
             is_probe=is_probe,
             secret=str(secrets.get("auth") or ""),
             dead_man_s=_read_dead_man(data.get("dead_man_s")),
+            message=_read_message(data.get("message")),
         )
 
 
@@ -107,9 +110,16 @@ def _read_dead_man(value: Any) -> float | None:
     return float(value)
 
 
+def _read_message(value: Any) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise ValueError("message must be a text or null")
+    return value
+
+
 def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:
+    what = {"steps": [data["step"]]} if "step" in data else {"exchange": data["exchange"]}
     return {
-        "steps": [data["step"]],
+        **what,
         "load": {"model": "sequential", "requests": 1},
         "timeouts": data.get("timeouts") or {},
     }

@@ -1,4 +1,4 @@
-"""One request, shown in full: status, headers, parts of the time, certificates."""
+"""One request or WebSocket, shown in full: status, headers, parts of the time, certificates."""
 
 import base64
 from typing import Any
@@ -8,37 +8,29 @@ import gevent
 from campaigns.domain.outcomes import Kind
 from campaigns.domain.plan import ConnectionMode
 from workers.injector import http1
-from workers.injector.attempt import Request, Worker, interrupt_overdue, kind_of
+from workers.injector.attempt import Request, interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
 from workers.injector.guard import Guard, is_literal, resolve
 from workers.injector.order import Order, Refusal
+from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
-from workers.injector.tls_client import certificate_chain
+from workers.injector.websocket.probe import WebSocketProber
+from workers.injector.websocket.talk import Talk
 
-_SNIPPET_BYTES = 2048
+_NOTHING = {"status": None, "reason": "", "headers": [], "body_bytes": 0, "snippet": ""}
 _SWEEP_S = 0.05
 
 
-class _Prober(Worker):
-    """A worker that keeps what it reads and remembers when each part ended."""
+class HttpProber(Prober):
+    """One request on a new connection."""
 
     def __init__(self, dialler: Dialler, request: Request):
-        super().__init__(dialler, keeps=False)
-        self.request = request
-        self.reader = ReplyReader(request.memo, keep_bytes=_SNIPPET_BYTES)
-        self.instants: dict[str, int] = {}
-        self.tls: dict[str, Any] | None = None
-        self.certificates: list[bytes] = []
+        super().__init__(dialler, request)
+        self.reader = ReplyReader(request.memo, keep_bytes=SNIPPET_BYTES)
 
     def fetch(self) -> None:
-        """Raises what ended the attempt."""
-        self.began = now()
-        connection = self.dialler.dial(self)
-        self.instants["connect"] = connection.connected
-        if connection.tls is not None:
-            self.instants["tls"] = connection.secured
-            self._look_at_tls(connection)
+        connection = self.connect()
         self._send_rest(connection, self.request.data, 0)
         self.instants["send"] = now()
         data = self._receive(connection, Kind.FIRST_BYTE_TIMEOUT)
@@ -56,16 +48,19 @@ class _Prober(Worker):
                 data = self._receive(connection, Kind.BODY_TIMEOUT)
         self.instants["receive"] = now()
 
-    def _look_at_tls(self, connection: Connection) -> None:
-        tls = connection.tls
-        name, _, bits = tls.cipher()
-        self.tls = {
-            "version": tls.version(),
-            "cipher": name,
-            "bits": bits,
-            "alpn": tls.selected_alpn_protocol(),
+    def count_bytes(self) -> tuple[int, int]:
+        is_sent = "send" in self.instants
+        return self.request.size_bytes if is_sent else 0, self.reader.received_bytes
+
+    def seen(self) -> dict[str, Any]:
+        head = self.reader.head
+        return {
+            "status": head.status if head else None,
+            "reason": head.reason if head else "",
+            "headers": [list(pair) for pair in head.headers] if head else [],
+            "body_bytes": self.reader.body_bytes,
+            "snippet": self.reader.kept.decode("utf-8", "replace"),
         }
-        self.certificates = certificate_chain(tls)
 
 
 def run(order: Order) -> dict[str, Any]:
@@ -87,15 +82,19 @@ def run(order: Order) -> dict[str, Any]:
     return _answer(prober, began, instants | prober.instants, kind, detail)
 
 
-def _make_prober(order: Order, guard: Guard) -> _Prober:
-    endpoint, step = order.endpoint, order.plan.steps[0]
+def _make_prober(order: Order, guard: Guard) -> Prober:
+    endpoint = order.endpoint
+    dialler = Dialler(endpoint, guard, ConnectionMode.NEW, order.plan.timeouts)
+    if order.plan.exchange is not None:
+        return WebSocketProber(dialler, Talk.of(order), order.message)
+    step = order.plan.steps[0]
     host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
     data = http1.request_bytes(step, host, ConnectionMode.NEW)
     request = Request(order.plan, step, data, StepRecorder(0, len(data), is_scheduled=False))
-    return _Prober(Dialler(endpoint, guard, ConnectionMode.NEW, order.plan.timeouts), request)
+    return HttpProber(dialler, request)
 
 
-def _fetch(prober: _Prober, total_ns: int) -> tuple[str | None, str]:
+def _fetch(prober: Prober, total_ns: int) -> tuple[str | None, str]:
     """(kind of the error or None, its detail)."""
     failure: list[Exception] = []
 
@@ -114,22 +113,16 @@ def _fetch(prober: _Prober, total_ns: int) -> tuple[str | None, str]:
     timer.stop()
     if not failure:
         return None, ""
-    sent = prober.instants.get("send", 0)
-    kind = kind_of(failure[0], sent, prober.reader.received_bytes)
+    kind = kind_of(failure[0], *prober.count_bytes())
     return kind.value, str(failure[0])
 
 
 def _answer(
-    prober: _Prober | None, began: int, instants: dict[str, int], error: str | None, detail: str
+    prober: Prober | None, began: int, instants: dict[str, int], error: str | None, detail: str
 ) -> dict[str, Any]:
-    head = prober.reader.head if prober else None
     return {
         "type": "probe",
-        "status": head.status if head else None,
-        "reason": head.reason if head else "",
-        "headers": [list(pair) for pair in head.headers] if head else [],
-        "body_bytes": prober.reader.body_bytes if prober else 0,
-        "snippet": prober.reader.kept.decode("utf-8", "replace") if prober else "",
+        **(prober.seen() if prober else _NOTHING),
         "parts_us": _parts_us(began, instants),
         "response_us": max(instants.values(), default=now()) // 1000 - began // 1000,
         "error": error,

@@ -1,0 +1,158 @@
+"""One WebSocket, shown in full: the upgrade's reply, one message and what comes back, the close."""
+
+from typing import Any
+
+from campaigns.domain.outcomes import Kind
+from workers.injector.connection import NS, Dialler, now
+from workers.injector.faults import AttemptFailed
+from workers.injector.http1 import HEADER_CAP_BYTES, BadReply, Head, parse_head
+from workers.injector.prober import SNIPPET_BYTES, Prober
+from workers.injector.websocket import frames
+from workers.injector.websocket.channel import Channel
+from workers.injector.websocket.closing import await_end, send_close
+from workers.injector.websocket.frames import FrameReader
+from workers.injector.websocket.talk import Talk
+from workers.injector.websocket.upgrade import accept_of, key_of
+
+# Somebody waits in front of the page: a server that does not answer messages is no failure.
+ANSWER_WITHIN_S = 3
+_BLANK_LINE = b"\r\n\r\n"
+_INTERIM_CAP = 20
+_PING_CAP = 1000
+
+
+class WebSocketProber(Prober):
+    """Opens, sends `message` unless it is None, waits for the first message, and closes."""
+
+    def __init__(self, dialler: Dialler, talk: Talk, message: str | None):
+        super().__init__(dialler, talk)
+        self._talk = talk
+        self._message = None if message is None else message.encode()
+        self._channel: Channel | None = None
+        self._reader = FrameReader()
+        self._head: Head | None = None
+        self._accept = b""
+        self._rest = b""
+        self._answer: tuple[int, bytes] | None = None
+        self._n_messages = self._n_pings = 0
+        self._close_code: int | None = None
+
+    def fetch(self) -> None:
+        channel = self._channel = Channel(self, self.connect())
+        early = self._open(channel)
+        self.instants["handshake"] = now()
+        self._hear(early)
+        if self._message is not None:
+            self._exchange(channel, self._message)
+            self.instants["exchange"] = now()
+        self._close(channel)
+        self.instants["close"] = now()
+
+    def _open(self, channel: Channel) -> bytes:
+        """Shake hands; what came after the head of the 101. Raises BadReply, AttemptFailed."""
+        key = key_of(self._talk.nonces.take())
+        self._accept = accept_of(key)
+        channel.write(self._talk.upgrade.bytes_with(key))
+        data = b""
+        for _ in range(_INTERIM_CAP):
+            head, data = self._receive_head(channel, data)
+            self._head, self._rest = parse_head(head, "GET"), data[:SNIPPET_BYTES]
+            if self._talk.check.opens(head, self._accept):
+                self._rest = b""
+                return data
+        raise BadReply(Kind.HTTP_PARSE, f"more than {_INTERIM_CAP} interim replies")
+
+    def _receive_head(self, channel: Channel, data: bytes) -> tuple[bytes, bytes]:
+        """(a head with its blank line, what came after it)."""
+        while (end := data.find(_BLANK_LINE, 0, HEADER_CAP_BYTES)) < 0:
+            if data[:5] != b"HTTP/"[: len(data)]:
+                raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {data[:80]!r}")
+            if len(data) >= HEADER_CAP_BYTES:
+                raise BadReply(Kind.HEADER_CAP, "a head without end")
+            more = channel.receive(Kind.BODY_TIMEOUT if data else Kind.FIRST_BYTE_TIMEOUT)
+            if not more:
+                raise channel.ended()
+            data += more
+        return data[: end + 4], data[end + 4 :]
+
+    def _exchange(self, channel: Channel, message: bytes) -> None:
+        """Send the message; wait for the first one that comes, if it comes in time."""
+        until = self.limit = now() + ANSWER_WITHIN_S * NS
+        channel.write(self._talk.masked(frames.TEXT, message))
+        try:
+            while self._answer is None and self._close_code is None:
+                self._hear(self._heard(channel, Kind.BODY_TIMEOUT))
+        except AttemptFailed:
+            if now() < until:
+                raise
+
+    def _close(self, channel: Channel) -> None:
+        send_close(self, self._talk, channel)
+        while self._close_code is None:
+            self._hear(self._heard(channel, Kind.WS_CLOSE_TIMEOUT))
+        await_end(self._talk, channel)
+
+    def _heard(self, channel: Channel, kind: Kind) -> bytes:
+        data = channel.receive(kind)
+        if not data:
+            raise channel.ended()
+        return data
+
+    def _hear(self, data: bytes) -> None:
+        for opcode, content in self._reader.feed(data) if data else ():
+            if opcode == frames.CLOSE:
+                self._close_code = content
+            elif opcode == frames.PING:
+                self._pong(content)
+            elif opcode in {frames.TEXT, frames.BINARY}:
+                self._n_messages += 1
+                self._answer = self._answer or (opcode, content)
+
+    def _pong(self, content: bytes) -> None:
+        self._n_pings += 1
+        if self._n_pings > _PING_CAP:
+            raise BadReply(Kind.WS_PROTOCOL, f"over {_PING_CAP} pings")
+        self._channel.write(self._talk.masked(frames.PONG, content))
+
+    def count_bytes(self) -> tuple[int, int]:
+        channel = self._channel
+        return (channel.sent_bytes, channel.received_bytes) if channel else (0, 0)
+
+    def seen(self) -> dict[str, Any]:
+        head = self._head
+        return {
+            "status": head.status if head else None,
+            "reason": head.reason if head else "",
+            "headers": [list(pair) for pair in head.headers] if head else [],
+            "body_bytes": len(self._rest),
+            "snippet": self._rest.decode("utf-8", "replace"),
+            "websocket": {
+                "accept": self._accept_words(),
+                "subprotocol": self._header("sec-websocket-protocol"),
+                "message": self._message_seen(),
+                "messages": self._n_messages,
+                "close_code": self._close_code,
+            },
+        }
+
+    def _header(self, wanted: str) -> str:
+        headers = self._head.headers if self._head else ()
+        return next((value for name, value in headers if name.lower() == wanted), "")
+
+    def _accept_words(self) -> str:
+        """right, wrong, or missing; "" where no reply came to look at."""
+        if self._head is None or self._head.status != 101:
+            return ""
+        given = self._header("sec-websocket-accept")
+        return "right" if given == self._accept.decode() else "wrong" if given else "missing"
+
+    def _message_seen(self) -> dict[str, Any] | None:
+        if self._answer is None:
+            return None
+        opcode, payload = self._answer
+        return {
+            "kind": "binary" if opcode == frames.BINARY else "text",
+            "size_bytes": len(payload),
+            "snippet": payload[:SNIPPET_BYTES].decode("utf-8", "replace"),
+            "is_echo": (opcode, payload) == (frames.TEXT, self._message),
+        }
