@@ -98,6 +98,7 @@ _ALL = (
     ),
     Metric("speed_up", "speed-up", "", "Requests/s / requests/s of the fewest injectors."),
     Metric("validity", "validity", "", "The worst of the runs: valid, suspicious or invalid."),
+    Metric("begins", "begins", "s", "Seconds after the start of the measurement."),
     Metric("error_share", "errors", "%", "Errors / (ok + errors)."),
     Metric("n", "n", "", "Ok requests: the ones that have a response time."),
     Metric("http", "HTTP", "ms", "The figure over HTTP."),

@@ -132,12 +132,14 @@ class RunReport:
     thresholds: Table
     exchange: Table
     closes: Table
+    phases: Table
 
     @property
     def tables(self) -> list[Table]:
         thresholds = [self.thresholds] if self.thresholds.rows else []
         exchange = [table for table in (self.exchange, self.closes) if table.rows]
-        return [self.table, *thresholds, *exchange, self.parts, self.errors, self.vitals]
+        phases = [self.phases] if self.phases.rows else []
+        return [self.table, *phases, *thresholds, *exchange, self.parts, self.errors, self.vitals]
 
 
 @dataclass(frozen=True, slots=True)

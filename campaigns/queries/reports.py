@@ -17,6 +17,7 @@ from campaigns.domain.threshold_tables import run_thresholds_table
 from campaigns.domain.thresholds import Judge, Verdict
 from campaigns.models import Run
 from campaigns.queries.facts import run_facts
+from campaigns.queries.phases import phases_of
 from campaigns.queries.series import latest_summary, run_points, run_seconds
 
 
@@ -45,6 +46,7 @@ def run_report(run: Run) -> RunReport:
         table=tables.steps_table(figures, plan.labels, seen.steps, seen.duration_s, state.noun),
         exchange=exchange_table(seen.total, seen.duration_s),
         closes=closes_table(seen.total),
+        phases=phases_of(run, plan),
         parts=tables.parts_table(seen.total),
         errors=tables.errors_table(seen.total, seen.series),
         vitals=tables.vitals_table(seen.vitals),

@@ -1,0 +1,46 @@
+"""The phases of a finished run: which injectors were at work when, and what was answered then."""
+
+from collections.abc import Iterator
+
+from campaigns.domain.phases import Part, Span, find_phases, phases_table
+from campaigns.domain.plan import Plan
+from campaigns.domain.tables import Table
+from campaigns.models import Run
+
+# Injectors that begin together also end together but for chance.
+_LEAST_SKEW_S = 1.0
+_TIMES = tuple(f"timings__response__{name}" for name in ("n", "sum_us", "min_us", "max_us"))
+
+
+def phases_of(run: Run, plan: Plan) -> Table:
+    """Without rows where all injectors began together and none ended much before the others."""
+    spans = _spans(run, plan) if run.is_done and run.n_shards > 1 else []
+    if not _differ(spans, plan):
+        return phases_table([])
+    return phases_table(find_phases(spans, _parts(run)))
+
+
+def _spans(run: Run, plan: Plan) -> list[Span]:
+    """[] where an injector did not say when it ended."""
+    ends = [(shard.number, (shard.end or {}).get("duration_us")) for shard in run.shards.all()]
+    if any(end is None for _, end in ends):
+        return []
+    return [
+        Span(number, max(0.0, number * plan.load.start_offset_s - plan.warm_up_s), end / 1e6)
+        for number, end in ends
+    ]
+
+
+def _differ(spans: list[Span], plan: Plan) -> bool:
+    if not spans:
+        return False
+    ends = [span.end_s for span in spans]
+    return plan.load.start_offset_s > 0 or max(ends) - min(ends) >= _LEAST_SKEW_S
+
+
+def _parts(run: Run) -> Iterator[Part]:
+    """Of all steps; the histograms stay in the database."""
+    rows = run.seconds.filter(second__gte=0).values_list("shard", "second", *_TIMES)
+    for shard, second, n, sum_us, min_us, max_us in rows.order_by("second", "shard").iterator():
+        if n:
+            yield Part(shard, second, n, sum_us, min_us, max_us)
