@@ -73,11 +73,17 @@ def read_order(reader: Fields, n_steps: int) -> StepOrder:
 
 def _read_weights(reader: Fields) -> tuple[float, ...]:
     raw = reader.data.get("weights") or []
-    fits = isinstance(raw, list | tuple) and all(
-        isinstance(each, int | float) and not isinstance(each, bool) and 0 <= each <= MAX_WEIGHT
-        for each in raw
-    )
-    if not fits or (raw and not any(raw)):
-        reader.fail("weights", f"Write numbers from 0 to {MAX_WEIGHT:,}, one of them above 0.")
+    if not isinstance(raw, list | tuple):
+        reader.fail("weights", "Write a list of numbers, one for each step.")
         return ()
-    return tuple(float(each) for each in raw)
+    wrong = [place for place, each in enumerate(raw) if not _is_weight(each)]
+    for place in wrong:
+        reader.fail(f"weights.{place}", f"Write a number from 0 to {MAX_WEIGHT:,}.")
+    if not wrong and raw and not any(raw):
+        reader.fail("weights", "Give at least one step a weight above 0.")
+    return () if wrong else tuple(float(each) for each in raw)
+
+
+def _is_weight(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value <= MAX_WEIGHT

@@ -160,14 +160,20 @@ class StepsFields(RequestFields):
         super().take_errors({self._place(path): text for path, text in errors.items()})
 
     def _place(self, path: str) -> str:
-        """steps.2.path is step3_path where no step was left out."""
-        if path.startswith("order.weights"):
-            return "order_kind"
-        parts = path.split(".")
-        if parts[0] != "steps" or len(parts) < 3:
-            return path
-        name = f"{prefix_of(self._indices[int(parts[1])])}{parts[2]}"
+        """steps.2.path is step3_path where no step was left out, order.weights.2 step3_weight."""
+        match path.split("."):
+            case ["order", "weights"]:
+                return "order_kind"
+            case ["order", "weights", index]:
+                name = f"{self._prefix(index)}weight"
+            case ["steps", index, field, *_]:
+                name = f"{self._prefix(index)}{field}"
+            case _:
+                return path
         return name if name in self.fields else path
+
+    def _prefix(self, index: str) -> str:
+        return prefix_of(self._indices[int(index)])
 
 
 class BlankStep(StepsFields):

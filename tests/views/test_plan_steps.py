@@ -70,11 +70,6 @@ def test_a_fault_stands_at_the_step_that_has_it(as_editor, project):
     assert 'id="id_step2_path_error"' in answer.content.decode()
 
 
-def test_a_wrong_weight_is_answered_at_the_order(as_editor, project):
-    answer = save(as_editor, project, n_steps="2", order_kind="weighted", weight="many", **SECOND)
-    assert set(answer.context["form"].errors) == {"order_kind"}
-
-
 def test_a_further_step_without_a_path_is_left_out_and_faults_keep_their_places(as_editor, project):
     third = {name.replace("step2", "step3"): value for name, value in SECOND.items()}
     empty = SECOND | {"step2_path": ""}
@@ -98,3 +93,17 @@ def test_the_page_of_a_plan_shows_every_step_and_the_order(as_editor, project):
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
     assert "in blocks of 1,000 requests" in page
     assert "GET /second" in page
+
+
+def test_a_wrong_weight_is_said_at_its_own_step(as_editor, project):
+    answer = save(
+        as_editor,
+        project,
+        n_steps="2",
+        **{**SECOND, "step2_weight": "heavy"},
+        order_kind="weighted",
+    )
+    form = answer.context["form"]
+    assert "Write a number from 0" in form.errors["step2_weight"][0]
+    assert set(form.errors) == {"step2_weight"}
+    assert form["step2_weight"].value() == "heavy"
