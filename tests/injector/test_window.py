@@ -34,6 +34,11 @@ class Opening:
             self.most_unanswered = max(self.most_unanswered, self._unanswered)
             self.most_open = max(self.most_open, self._open)
 
+    @property
+    def n_held(self):
+        """Connections that have their reply and are open."""
+        return self._open - self._unanswered
+
     def __call__(self, sock, server):
         self._count(1, 1)
         if server.read_request(sock) is None:
@@ -229,16 +234,24 @@ def _no_events():
 
 
 def test_a_stop_closes_what_is_held_within_a_second():
-    output = Kept()
-    with scripted(Opening(service_s=0.01)) as server:
+    opening, stopped_at = Opening(service_s=0.01), []
+    with scripted(opening) as server:
         order = make_order(server.port, load=window_of(2, 4, 20, hold="keep_s", hold_s=60))
-        engine = Engine(Order.from_json(order), output)
+        engine = Engine(Order.from_json(order), Kept())
         engine.prepare()
-        timer = engine._loop.timer(0.5)
-        timer.start(engine.stop, "user")
-        began = time.monotonic()
+
+        def stop_when_all_are_held():
+            with gevent.Timeout(10):
+                while opening.n_held < 20:
+                    gevent.sleep(0.01)
+            # The last reply is written; the injector has yet to read it.
+            gevent.sleep(0.2)
+            stopped_at.append(time.monotonic())
+            engine.stop("user")
+
+        gevent.spawn(stop_when_all_are_held)
         end = engine.run(now() + NS // 100)
-    assert time.monotonic() - began < 1.5
+    assert time.monotonic() - stopped_at[0] < 1
     assert end["outcome"] == "stopped"
     assert Kind.ABORTED_BY_STOP not in end["errors"]
     assert end["totals"]["ok"] == 20
