@@ -311,3 +311,15 @@ def test_a_stop_lets_quick_replies_come():
         end = engine.run(now() + NS // 100)
     assert end["errors"] == {}
     assert end["totals"]["ok"] == server.n_requests
+
+
+def test_what_began_before_the_end_and_ended_after_it_was_started_in_its_second():
+    # Each of the connections has a request under way when the second is over, and is then watched
+    # for strays while the second is handed out.
+    load = {"model": "closed", "connections": 4, "duration_s": 1}
+    with scripted(Arrivals(service_s=0.03)) as server:
+        result = measure(server.port, load=load)
+    assert is_conserved(result)
+    first = result.seconds[0]
+    assert first.counters["started"] == server.n_requests == first.counters["ok"] + 4
+    assert first.in_flight == 4

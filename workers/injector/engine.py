@@ -229,10 +229,16 @@ class Engine:
         for worker in self._load.workers:
             if not worker.is_parting:
                 worker.settle()
+        parting = [worker for worker in self._load.workers if worker.is_parting]
         rows = []
         for recorder in self._recorders:
             recorder.compact()
             starts = [start for w in self._in_flight() for start in w.starts_of(recorder)]
+            starts += [
+                worker.doubtful_start
+                for worker in parting
+                if worker.held is not None and worker.request.recorder is recorder
+            ]
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
         rows[0].counters.update(self._dialler.take_wire())
         lags = self._hub_lag.take()

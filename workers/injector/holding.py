@@ -41,6 +41,11 @@ class Holder:
         """When the attempt ended that is in doubt until the connection is given up."""
         return self.held[-3] if self.is_parting and self.held is not None else None
 
+    @property
+    def doubtful_start(self) -> int | None:
+        """When that attempt began: it is neither under way nor recorded yet."""
+        return self.held[1] if self.is_parting and self.held is not None else None
+
     def drop_connection(self) -> None:
         """Close whatever connection there is, at once."""
         connection, self.connection = self.connection, None
