@@ -20,7 +20,8 @@ from campaigns.services.shards import Lease
 from workers.clock import monotonic_ns_of
 from workers.database import AWAY, drop_connection, in_short, persist
 from workers.delivery import Delivery
-from workers.program import COMMAND, Program, ProgramEnded
+from workers.lines import Judge
+from workers.program import Program, ProgramEnded
 from workers.spool import Spool, SpoolFull
 from workers.watch import Watch
 
@@ -45,7 +46,7 @@ class Withdrawn(Exception):
     """The run or the lease does not want this shard any more; there is nothing to report."""
 
 
-def launch_one(*, worker: str, host: str, command=COMMAND) -> bool:
+def launch_one(*, worker: str, host: str, command=None) -> bool:
     """Claim one shard and do it to its end; False where there is none."""
     lease = shards.claim_shard(worker=worker, host=host)
     if lease is None:
@@ -67,7 +68,7 @@ def launch_one(*, worker: str, host: str, command=COMMAND) -> bool:
 class Launch:
     """One shard under way."""
 
-    def __init__(self, lease: Lease, spool: Spool, command=COMMAND, secrets=None):
+    def __init__(self, lease: Lease, spool: Spool, command=None, secrets=None):
         self._lease = lease
         self._spool = spool
         # First the child, then the threads: a fork among busy threads may never reach its exec.
@@ -76,6 +77,7 @@ class Launch:
         # Whoever freezes this process also silences it: then the injector stops by itself.
         self._watch = Watch(lease, lambda: self._program.tell({"alive": True}))
         self._delivery = Delivery(lease, spool)
+        self._judge = Judge()
         self._is_sending = False
         self._stopped_at: float | None = None
         self._cut_off = ""
@@ -145,7 +147,7 @@ class Launch:
         while True:
             message = self._next_message()
             if message["type"] == "second":
-                self._delivery.take(message)
+                self._take(message)
             elif message["type"] == "end":
                 return message
 
@@ -154,9 +156,14 @@ class Launch:
         try:
             while self._is_sending and (message := self._program.next_message(POLL_S)):
                 if message["type"] == "second":
-                    self._delivery.take(message)
-        except ProgramEnded:
+                    self._take(message)
+        except (ProgramEnded, Broken):
             return
+
+    def _take(self, second: dict[str, Any]) -> None:
+        if fault := self._judge.fault(second):
+            raise Broken(f"The injector wrote a line that the contract does not know: {fault}.")
+        self._delivery.take(second)
 
     def _next_message(self) -> dict[str, Any]:
         """The injector's next line, minding the lease while there is none."""

@@ -2,7 +2,8 @@
 
     fake_injector.py [--seconds N] [--mode MODE]
 
-MODE: good (default) · refuse · crash (dies after the first second) · deaf (never stops by itself).
+MODE: good (default) · refuse · crash (dies after the first second) · deaf (never stops by itself) ·
+babble (writes a second that nobody can read).
 """
 
 import argparse
@@ -18,10 +19,10 @@ def say(type_, **fields):
     sys.stdout.flush()
 
 
-def second(number):
+def second(number, timings=()):
     counters = {"started": 10, "ok": 10}
     say("second", second=number, step=0, counters=counters, errors={}, statuses={"200": 10},
-        in_flight=0, timings={}, vitals={"cpu_share": 0.1})  # fmt: skip
+        in_flight=0, timings=dict(timings), vitals={"cpu_share": 0.1})  # fmt: skip
 
 
 def control(timeout_s):
@@ -66,7 +67,7 @@ def send(n_seconds, mode):
         message = {} if mode == "deaf" and not time.sleep(1) else control(1)
         if message is None:
             sys.exit(0)
-        second(number)
+        second(number, {"response": {"n": 1}} if mode == "babble" else {})
         if message.get("stop"):
             end("stopped", number + 1)
             return

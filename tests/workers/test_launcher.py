@@ -124,6 +124,16 @@ def test_a_program_that_is_no_injector_ends_the_run(run, dispatcher):
     assert (run.outcome, run.reason) == ("failed", "The injector ended with status 0.")
 
 
+def test_a_line_that_nobody_could_read_later_ends_the_run_and_is_not_stored(run, dispatcher):
+    launch("--mode", "babble")
+    done(run)
+    assert (run.outcome, run.seconds.count()) == ("failed", 0)
+    assert run.reason == (
+        "The injector wrote a line that the contract does not know: timings.response: n, sum_us, "
+        "sum_squares, min_us, max_us must be whole numbers."
+    )
+
+
 def test_stop_is_felt_within_a_second(run, dispatcher):
     thread = in_background("--seconds", "30")
     when(run, lambda: run.seconds.exists())

@@ -1,0 +1,78 @@
+"""Whether what an injector writes is what docs/injector.md says, before any of it is stored.
+
+A second that cannot be read would break the run's summary and its pages, long after the injector
+that wrote it is gone. So the shape of each line is looked at, and the histogram of each timing
+until one has been good: an encoder is right or wrong, and reading them all would cost the CPU that
+the load needs.
+"""
+
+from typing import Any
+
+from campaigns.domain.errors import CorruptHistogram
+from campaigns.domain.histogram import Histogram
+from campaigns.domain.outcomes import Kind
+from campaigns.domain.snapshot import TIMINGS
+
+_KINDS = frozenset(Kind)
+_MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
+
+
+class Judge:
+    """Sees every second of one injector."""
+
+    def __init__(self) -> None:
+        self._written: set[tuple[int, int]] = set()
+        self._good_encoders: set[str] = set()
+
+    def fault(self, second: dict[str, Any]) -> str | None:
+        """What is wrong with this line, as the end of a sentence, or None."""
+        if fault := _shape_fault(second):
+            return fault
+        place = (second["second"], second["step"])
+        if place in self._written:
+            return "second {} of step {} came twice".format(*place)
+        self._written.add(place)
+        for name, timing in second["timings"].items():
+            if fault := self._timing_fault(name, timing):
+                return f"timings.{name}: {fault}"
+        return None
+
+    def _timing_fault(self, name: str, timing: Any) -> str | None:
+        if name not in TIMINGS:
+            return "no such timing"
+        if not isinstance(timing, dict) or not all(_is_whole(timing.get(m)) for m in _MOMENTS):
+            return f"{', '.join(_MOMENTS)} must be whole numbers"
+        if timing["n"] == 0 or name in self._good_encoders:
+            return None
+        try:
+            n_counted = Histogram.decode(timing.get("histogram", "")).n
+        except (CorruptHistogram, TypeError) as error:
+            return f"histogram: {error}"
+        if n_counted != timing["n"]:
+            return f"n is {timing['n']}, and the histogram has {n_counted}"
+        self._good_encoders.add(name)
+        return None
+
+
+def _shape_fault(second: dict[str, Any]) -> str | None:
+    for name in ("second", "step", "in_flight"):
+        if not _is_whole(second.get(name)):
+            return f"{name} is not a whole number"
+    for name in ("counters", "errors", "statuses"):
+        if not _is_counted(second.get(name)):
+            return f"{name} is not an object of counts"
+    if unknown := sorted(second["errors"].keys() - _KINDS):
+        return f"errors: there is no kind {unknown[0]!r}"
+    if not isinstance(second.get("timings"), dict):
+        return "timings is not an object"
+    if "vitals" not in second or not isinstance(second["vitals"], dict | None):
+        return "vitals is neither an object nor null"
+    return None
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_counted(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_whole(n) and n >= 0 for n in value.values())
