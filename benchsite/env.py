@@ -5,6 +5,7 @@ A variable that is set to nothing counts as not set: that is how compose passes 
 
 import ipaddress
 import os
+import shlex
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
@@ -48,6 +49,14 @@ def env_int(name: str, default: int) -> int:
 def env_list(name: str, default: str = "") -> list[str]:
     """A list from "a,b c": commas and spaces both separate."""
     return env_str(name, default).replace(",", " ").split()
+
+
+def env_words(name: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    """A command, its words split as a shell would split them."""
+    try:
+        return tuple(shlex.split(env_str(name))) or default
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} cannot be split into words: {error}.") from None
 
 
 def env_networks(name: str, default: str = "") -> list[str]:

@@ -1,5 +1,6 @@
 """All settings, in titled sections. What the environment may set is listed in .env.example."""
 
+import sys
 from pathlib import Path
 
 import dj_database_url
@@ -14,6 +15,7 @@ from benchsite.env import (
     env_networks,
     env_secret,
     env_str,
+    env_words,
 )
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -158,6 +160,7 @@ LOCAL_NETWORKS = "127.0.0.0/8 ::1/128 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc
 ALLOWED_NETWORKS = env_networks("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
 INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12)
 INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
+INJECTOR_COMMAND = env_words("BENCHSITE_INJECTOR", (sys.executable, "-m", "workers.injector"))
 SPOOL_DIR = Path(env_str("BENCHSITE_SPOOL", str(VAR_DIR / "spool")))
 START_DELAY_ONE_HOST_S = 0.4
 START_DELAY_HOSTS_S = 3.0

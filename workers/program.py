@@ -8,7 +8,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections import deque
 from typing import Any
@@ -17,7 +16,6 @@ from django.conf import settings
 
 logger = logging.getLogger(__name__)
 
-COMMAND = (sys.executable, "-m", "workers.injector")
 KEPT_LOG_LINES = 20
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
@@ -33,9 +31,9 @@ class ProgramEnded(Exception):
 class Program:
     """A running injector. No method waits for it, except `next_message` for its timeout."""
 
-    def __init__(self, order: dict[str, Any], command=COMMAND):
+    def __init__(self, order: dict[str, Any], command=None):
         self._process = subprocess.Popen(
-            command,
+            command or settings.INJECTOR_COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 from threading import Timer
 from typing import Any
 
@@ -14,7 +13,6 @@ from campaigns.services.probes import claim_probe, finish_probe, order_of
 
 # The injector's own limits are shorter; this one is for an injector that hangs itself.
 LIMIT_S = 40
-COMMAND = (sys.executable, "-m", "workers.injector")
 
 
 @shared_task(name="workers.probe")
@@ -24,10 +22,10 @@ def probe(probe_id: int) -> None:
         finish_probe(probe_id=probe_id, result=ask_injector(order_of(found)))
 
 
-def ask_injector(order: dict[str, Any], command=COMMAND, limit_s: float = LIMIT_S) -> dict:
+def ask_injector(order: dict[str, Any], command=None, limit_s: float = LIMIT_S) -> dict:
     """The injector's answer to a probe order; whatever fails comes back as a result, too."""
     process = subprocess.Popen(
-        command,
+        command or settings.INJECTOR_COMMAND,
         cwd=settings.BASE_DIR,
         # The program needs none of our secrets.
         env={"PATH": os.environ.get("PATH", "")},
