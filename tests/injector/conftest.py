@@ -4,6 +4,7 @@ import ssl
 
 import pytest
 
+from tests.injector.program import OURS, Program
 from workers.echo.certificate import ensure_certificate
 
 
@@ -22,3 +23,19 @@ def server_tls(certificate):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*certificate)
     return context
+
+
+@pytest.fixture
+def program():
+    programs = []
+
+    def start(order, command=OURS):
+        programs.append(Program(order, command))
+        return programs[-1]
+
+    yield start
+    for each in programs:
+        each.process.kill()
+        each.process.wait()
+        for pipe in (each.process.stdin, each.process.stdout, each.process.stderr):
+            pipe.close()

@@ -1,8 +1,5 @@
 """The program as a worker starts it: a process, lines in, lines out."""
 
-import json
-import subprocess
-import sys
 import time
 
 import pytest
@@ -11,56 +8,6 @@ from campaigns.domain.series import VITALS
 from campaigns.domain.snapshot import Second, total_of
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_loads import Arrivals
-
-
-class Program:
-    """An injector process and its pipes."""
-
-    def __init__(self, order):
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "workers.injector"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.say(order)
-
-    def say(self, message):
-        self.process.stdin.write(
-            (message if isinstance(message, str) else json.dumps(message)) + "\n"
-        )
-        self.process.stdin.flush()
-
-    def hear(self):
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else None
-
-    def start(self):
-        ready = self.hear()
-        assert ready["type"] == "ready", ready
-        self.say({"start_at_ns": time.monotonic_ns() + 50_000_000})
-        return ready
-
-    def rest(self):
-        messages = [json.loads(line) for line in self.process.stdout]
-        return messages, self.process.wait(5)
-
-
-@pytest.fixture
-def program():
-    programs = []
-
-    def start(order):
-        programs.append(Program(order))
-        return programs[-1]
-
-    yield start
-    for each in programs:
-        each.process.kill()
-        each.process.wait()
-        for pipe in (each.process.stdin, each.process.stdout, each.process.stderr):
-            pipe.close()
 
 
 def test_seconds_add_up_to_the_end(program):

@@ -1,0 +1,45 @@
+"""An injector as a launcher sees it: a process, lines in, lines out."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+OURS = (sys.executable, "-m", "workers.injector")
+# Written from docs/injector.md alone.
+OTHER = (sys.executable, str(Path(__file__).parents[1] / "workers" / "other_injector"))
+
+
+class Program:
+    """An injector process and its pipes."""
+
+    def __init__(self, order, command=OURS):
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.say(order)
+
+    def say(self, message):
+        self.process.stdin.write(
+            (message if isinstance(message, str) else json.dumps(message)) + "\n"
+        )
+        self.process.stdin.flush()
+
+    def hear(self):
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+    def start(self):
+        ready = self.hear()
+        assert ready["type"] == "ready", ready
+        self.say({"start_at_ns": time.monotonic_ns() + 50_000_000})
+        return ready
+
+    def rest(self):
+        messages = [json.loads(line) for line in self.process.stdout]
+        return messages, self.process.wait(5)

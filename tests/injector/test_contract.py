@@ -1,0 +1,220 @@
+"""Every line of an injector is one that docs/injector.schema.json describes, whoever wrote it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from campaigns.domain.outcomes import Kind
+from campaigns.domain.plan import Load, Plan
+from campaigns.domain.series import VITALS
+from campaigns.domain.snapshot import COUNTERS, TIMINGS, Second, Timing, total_of
+from tests.faults.processes import eventually
+from tests.injector.program import OTHER, OURS
+from tests.injector.servers import OK_REPLY, always, closed, make_order, reset, scripted
+from tests.injector.websocket.peers import echo
+
+DOCS = Path(__file__).parents[2] / "docs"
+SCHEMA = json.loads((DOCS / "injector.schema.json").read_text())
+BOTH = pytest.mark.parametrize("command", [OURS, OTHER], ids=["ours", "other"])
+LOADS = {
+    "closed": closed(40, 4),
+    "sequential": {"model": "sequential", "requests": 5},
+    "duration": {"model": "closed", "connections": 3, "duration_s": 1.2},
+    "open": {"model": "open", "rate_per_s": 100, "duration_s": 0.5},
+    "stages": {"model": "open", "stages": [{"duration_s": 0.5, "from_per_s": 9, "to_per_s": 90}]},
+    "over": {"model": "over", "requests": 20, "over_s": 0.4},
+    "window": {"model": "window", "low": 2, "high": 4, "requests": 20},
+}
+
+
+def fault(line, name):
+    """What the schema's definition says against a line, or None."""
+    validator = Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]})
+    return best_match(validator.iter_errors(line))
+
+
+def whole_order(port, **given):
+    """An order as a launcher gives it: the plan with every field."""
+    order = make_order(port, **given)
+    order["secrets"] = {}
+    order.setdefault("shard", {"index": 0, "count": 1})
+    order["plan"] = Plan.from_json(order["plan"]).to_json()
+    assert fault(order, "order") is None
+    return order
+
+
+def lines_of(injector):
+    ready = injector.start()
+    messages, status = injector.rest()
+    assert status == 0
+    lines = [ready, *messages]
+    assert [fault(line, "out") for line in lines] == [None] * len(lines)
+    assert [line["type"] for line in lines] == ["ready", *["second"] * (len(lines) - 2), "end"]
+    return lines
+
+
+def check_sums(lines):
+    """The end says what the seconds say, and every attempt that began has one end."""
+    total, end = total_of(Second.from_json(line) for line in lines[1:-1]), lines[-1]
+    assert {name: n for name, n in end["totals"].items() if n} == total.counters
+    assert end["errors"] == total.errors
+    ended = sum(total.count(name) for name in ("ok", "failed", "dropped", "carried"))
+    assert total.count("started") == ended + end["in_flight"]
+    assert total.timing("response").n == total.count("ok")
+    return total
+
+
+@pytest.mark.parametrize("load", LOADS)
+def test_every_load_is_told_in_documented_lines(program, load):
+    with scripted(always(OK_REPLY)) as server:
+        lines = lines_of(program(whole_order(server.port, load=LOADS[load])))
+    total = check_sums(lines)
+    assert (total.count("ok"), total.errors) == (server.n_requests, {})
+
+
+@BOTH
+@pytest.mark.parametrize("mode", ["new", "keep-alive"])
+def test_another_injector_tells_the_same_of_a_closed_load(program, command, mode):
+    steps = [{"method": "GET", "path": "/a"}, {"method": "POST", "path": "/b", "body": "é"}]
+    with scripted(always(OK_REPLY)) as server:
+        order = whole_order(server.port, load=closed(60, 3), mode=mode, steps=steps)
+        total = check_sums(lines_of(program(order, command)))
+    assert (total.count("ok"), total.statuses, total.errors) == (60, {"200": 60}, {})
+    assert server.n_requests == 60
+    assert total.timing("connect").n == (60 if mode == "new" else 3)
+    parts = ("lateness", "connect", "send", "wait", "receive")
+    assert total.timing("response").sum_us == sum(total.timing(name).sum_us for name in parts)
+
+
+@BOTH
+def test_failures_have_documented_kinds(program, command):
+    with scripted(lambda sock, server: server.read_request(sock) and reset(sock)) as server:
+        total = check_sums(lines_of(program(whole_order(server.port, load=closed(4)), command)))
+    assert total.errors == {"reset": 4}
+    assert total.timing("failed").n == 4
+
+
+@BOTH
+def test_two_shards_share_the_requests(program, command):
+    with scripted(always(OK_REPLY)) as server:
+        counts = []
+        for index in range(2):
+            given = {"load": closed(7, 3), "shard": {"index": index, "count": 2}}
+            lines = lines_of(program(whole_order(server.port, **given), command))
+            counts.append(lines[-1]["totals"]["ok"])
+    assert counts == [4, 3]
+
+
+@BOTH
+def test_the_warm_up_has_negative_seconds(program, command):
+    load = {"model": "closed", "connections": 2, "duration_s": 1}
+    with scripted(always(OK_REPLY)) as server:
+        lines = lines_of(program(whole_order(server.port, load=load, warm_up_s=1), command))
+    check_sums(lines)
+    assert lines[1]["second"] == -1
+    assert lines[1]["counters"]["ok"] > 0
+
+
+@BOTH
+def test_a_stop_ends_it_within_a_second_with_what_was_measured(program, command):
+    def slowly(sock, server):
+        while server.read_request(sock) is not None and server.n_requests < 3:
+            sock.sendall(OK_REPLY)
+        sock.recv(1)
+
+    with scripted(slowly) as server:
+        injector = program(whole_order(server.port, load=closed(9), timeouts=_LONG), command)
+        ready = injector.start()
+        eventually(lambda: server.n_requests == 3, 10, "the third request")
+        injector.say({"stop": "user"})
+        messages, status = injector.rest()
+    lines = [ready, *messages]
+    assert [fault(line, "out") for line in lines] == [None] * len(lines)
+    assert (status, lines[-1]["outcome"], lines[-1]["reason"]) == (0, "stopped", "user")
+    assert check_sums(lines).errors == {"aborted_by_stop": 1}
+
+
+_LONG = {"connect_s": 1, "tls_s": 1, "total_s": 20}
+
+
+@BOTH
+def test_what_cannot_be_done_is_refused_with_the_field(program, command):
+    order = whole_order(1, load=LOADS["open"])
+    order["plan"]["load"]["model"] = "backwards"
+    (line,), status = program(order, command).rest()
+    assert (status, line["kind"], fault(line, "refused")) == (2, "bad_order", None)
+    assert "load.model" in line["reason"]
+
+
+@BOTH
+def test_an_address_outside_the_policy_is_refused(program, command):
+    (line,), status = program(whole_order(1, allow=["10.0.0.0/8"]), command).rest()
+    assert (status, line["kind"], fault(line, "refused")) == (2, "address_refused", None)
+
+
+def test_a_websocket_run_is_told_in_documented_lines(program):
+    with scripted(echo()) as server:
+        plan = {"steps": [], "exchange": {"messages": 3}, "connection_mode": "new"}
+        order = whole_order(server.port, scheme="ws", mode="new", load=closed(4, 2), plan=plan)
+        total = check_sums(lines_of(program(order)))
+    assert (total.count("ok"), total.count("messages_received")) == (4, 12)
+    assert total.counters["close_code_1000"] == 4
+
+
+def test_a_tls_run_is_told_in_documented_lines(program, server_tls):
+    with scripted(always(OK_REPLY), server_tls) as server:
+        lines = lines_of(program(whole_order(server.port, scheme="https", load=closed(4))))
+    assert lines[-1]["tls"][0]["count"] == 1
+
+
+@pytest.mark.parametrize("port", [None, 1], ids=["answered", "refused"])
+def test_a_probe_is_answered_by_a_documented_line(program, port):
+    with scripted(always(OK_REPLY)) as server:
+        order = make_order(port or server.port, mode="new")
+        order = {**order, "probe": True, "step": order.pop("plan")["steps"][0], "secrets": {}}
+        assert fault(order, "probe_order") is None
+        (line,), status = program(order).rest()
+    assert (status, fault(line, "probe")) == (0, None)
+    assert line["error"] == ("connect_refused" if port else None)
+
+
+def test_a_websocket_s_probe_is_answered_by_a_documented_line(program):
+    with scripted(echo()) as server:
+        order = make_order(server.port, scheme="ws", mode="new")
+        del order["plan"]
+        order |= {"probe": True, "exchange": {"path": "/"}, "message": "hello", "secrets": {}}
+        assert fault(order, "probe_order") is None
+        (line,), status = program(order).rest()
+    assert (status, fault(line, "probe"), line["error"]) == (0, None, None)
+    assert line["websocket"]["message"]["is_echo"]
+
+
+def test_the_schema_names_what_the_site_knows():
+    kept = SCHEMA["$defs"]
+    assert kept["kind"]["enum"] == [*Kind]
+    assert set(kept["second"]["properties"]["timings"]["propertyNames"]["enum"]) == set(TIMINGS)
+    vitals = kept["second"]["properties"]["vitals"]["anyOf"][0]["propertyNames"]["enum"]
+    assert set(vitals) == set(VITALS)
+    assert set(kept["counters"]["propertyNames"]["anyOf"][0]["enum"]) == set(COUNTERS)
+    assert set(kept["plan"]["properties"]) == set(Plan.__dataclass_fields__)
+    assert set(kept["load"]["properties"]) == set(Load.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("document", ["injector.md", "plan.md"])
+def test_the_documents_name_every_field_of_the_schema(document):
+    text = (DOCS / "injector.md").read_text() + (DOCS / "plan.md").read_text()
+    kept = SCHEMA["$defs"]
+    names = {
+        "injector.md": [*Kind, *COUNTERS, *TIMINGS, *VITALS, *kept["end"]["properties"]],
+        "plan.md": [*kept["plan"]["properties"], *kept["load"]["properties"]],
+    }[document]
+    assert [name for name in names if f"`{name}`" not in text and f'"{name}"' not in text] == []
+
+
+def test_the_documented_example_of_a_histogram_is_right():
+    text = (DOCS / "injector.md").read_text()
+    example = json.loads(text[text.index('{"n": 5') :].partition("}")[0] + "}")
+    assert Timing.from_json(example) == Timing.of([1000, 2000, 3000, 3000, 65000])

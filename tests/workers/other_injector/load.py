@@ -1,0 +1,231 @@
+"""The load: a thread for each connection, and what they share."""
+
+import errno
+import http.client
+import resource
+import socket
+import threading
+import time
+from itertools import pairwise
+
+from order import share
+from seen import Row, say, timing
+
+NS = 1_000_000_000
+DRAIN_S = 0.7
+now = time.monotonic_ns
+
+
+class Connection(threading.Thread):
+    """Sends its next request when the reply to the last one is complete."""
+
+    def __init__(self, run):
+        super().__init__(daemon=True)
+        self.run_, self.client, self.began, self.cut = run, None, None, None
+
+    def run(self):
+        time.sleep(max(0, self.run_.start_ns - now()) / NS)
+        while (number := self.run_.next_number()) is not None:
+            kind = self.attempt(number % len(self.run_.plan["steps"]))
+            if kind and kind.startswith("connect"):
+                time.sleep(0.01)
+        self.close()
+
+    def attempt(self, place):
+        step, run, marks = self.run_.plan["steps"][place], self.run_, {}
+        with run.lock:
+            self.began, self.cut = now(), None
+            run.row(place, self.began).count("started")
+        status, size, kind = None, 0, None
+        try:
+            if self.client is None:
+                self.connect(run)
+                marks["connect"] = now()
+            headers = {
+                "User-Agent": "other",
+                "Accept-Encoding": "identity",
+                **dict(step["headers"]),
+            }
+            if not run.keeps:
+                headers["Connection"] = "close"
+            body = step["body"].encode() or None
+            self.client.request(step["method"], step["path"], body, headers)
+            marks["send"] = now()
+            if not self.client.sock.recv(1, socket.MSG_PEEK):
+                raise http.client.RemoteDisconnected
+            marks["wait"] = now()
+            reply = self.client.getresponse()
+            status, size = reply.status, len(reply.read())
+            if not run.expects(status):
+                kind = "status_unexpected"
+            if reply.will_close or not run.keeps:
+                self.close()
+        except (OSError, http.client.HTTPException) as error:
+            kind = self.cut or kind_of(error, marks, self.client)
+            self.close()
+        with run.lock:
+            run.record(place, self, marks, status, size, kind)
+        return kind
+
+    def connect(self, run):
+        address = run.addresses[0]
+        self.client = http.client.HTTPConnection(address, run.order["endpoint"]["port"])
+        self.client.timeout = run.plan["timeouts"]["connect_s"]
+        self.client.connect()
+        self.client.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.client.sock.settimeout(None)
+        # The Host header has the name, whatever address was dialled.
+        self.client.host = run.order["endpoint"]["host"]
+        with run.lock:
+            run.row(0, now()).count("connections_opened")
+
+    def close(self):
+        if self.client is not None:
+            self.client.close()
+            self.client = None
+
+    def interrupt(self, kind):
+        """From another thread: the attempt under way fails with this kind."""
+        self.cut, client = kind, self.client
+        try:
+            client.sock.shutdown(socket.SHUT_RDWR)
+        except (AttributeError, OSError):
+            return
+
+
+def kind_of(error, marks, client):
+    if isinstance(error, ConnectionRefusedError):
+        return "connect_refused"
+    if getattr(error, "errno", None) in {errno.EMFILE, errno.EADDRNOTAVAIL}:
+        return "client_fd_exhausted" if error.errno == errno.EMFILE else "client_ports"
+    if client is None or client.sock is None:
+        return "connect_timeout" if isinstance(error, TimeoutError) else "connect_unreachable"
+    if isinstance(error, http.client.RemoteDisconnected):
+        return "eof_before_reply"
+    if isinstance(error, http.client.IncompleteRead):
+        return "eof_mid_body"
+    if isinstance(error, ConnectionError):
+        return "reset" if "send" in marks else "write_error"
+    return "http_parse"
+
+
+class Run:
+    def __init__(self, order, addresses):
+        self.order, self.plan, self.addresses = order, order["plan"], addresses
+        self.lock, self.rows = threading.RLock(), {}
+        self.keeps = order["connection_mode"] == "keep-alive"
+        load, shard = self.plan["load"], order["shard"]
+        part = (shard["index"], shard["count"])
+        self.n_connections = share(load["connections"] or 1, *part)
+        self.n_left = None if load["requests"] is None else share(load["requests"], *part)
+        self.planned, self.next_, self.warmed = self.n_left, 0, 0
+        self.stopped, self.stopped_at, self.last_end = None, None, 0
+        self.totals, self.total_errors, self.peers = {}, {}, 0
+
+    def begin(self, start_ns):
+        self.start_ns, self.zero_ns = start_ns, start_ns + self.plan["warm_up_s"] * NS
+        duration_s = self.plan["load"]["duration_s"]
+        self.end_ns = None if duration_s is None else self.zero_ns + int(duration_s * NS)
+        self.next_second = -self.plan["warm_up_s"]
+        self.used_s = time.process_time()
+
+    def stop(self, why):
+        with self.lock:
+            self.stopped, self.stopped_at = self.stopped or why, self.stopped_at or now()
+
+    def next_number(self):
+        """Of the request to send now, or None for no more."""
+        with self.lock:
+            instant = now()
+            if self.stopped or (self.end_ns and instant >= self.end_ns) or self.n_left == 0:
+                return None
+            if instant >= self.zero_ns and self.n_left is not None:
+                self.n_left -= 1
+            self.next_ += 1
+            return self.next_ - 1
+
+    def expects(self, status):
+        text = str(status)
+        return any(rule in {text, text[0] + "xx"} for rule in self.plan["expected_status"])
+
+    def row(self, step, instant):
+        return self.rows.setdefault(((instant - self.zero_ns) // NS, step), Row())
+
+    def record(self, step, connection, marks, status, size, kind):
+        """Under the lock, so that a second that was written has nothing to come."""
+        began, end = connection.began, now()
+        connection.began, self.last_end = None, max(self.last_end, end)
+        row = self.row(step, end)
+        if began < self.zero_ns <= end:
+            row.count("carried")
+            return
+        if status:
+            row.count(str(status), into="statuses")
+        if kind:
+            row.count("failed")
+            row.count(kind, into="errors")
+            row.time(failed=end // 1000 - began // 1000)
+            return
+        row.count("ok")
+        row.count("bytes_received", size)
+        instants = [began // 1000, *(each // 1000 for each in marks.values()), end // 1000]
+        for name, (since, until) in zip([*marks, "receive"], pairwise(instants), strict=True):
+            row.time(**{name: until - since})
+        response_us = instants[-1] - instants[0]
+        row.time(response=response_us, service=response_us)
+
+    def write_seconds(self, until_ns):
+        """Every second that was over at this instant."""
+        with self.lock:
+            while self.zero_ns + (self.next_second + 1) * NS <= until_ns:
+                self.write_second(self.next_second)
+                self.next_second += 1
+
+    def write_second(self, second):
+        in_flight = sum(each.began is not None for each in self.connections)
+        for step in range(len(self.plan["steps"])):
+            row = self.rows.pop((second, step), None)
+            if row is None and step:
+                continue
+            row = row or Row()
+            for mine, its in ((self.totals, row.counters), (self.total_errors, row.errors)):
+                for name, number in its.items():
+                    mine[name] = mine.get(name, 0) + number
+            timings = {name: timing(values) for name, values in row.timings.items()}
+            say("second", second=second, step=step, counters=row.counters, errors=row.errors,
+                statuses=row.statuses, in_flight=0 if step else in_flight, timings=timings,
+                vitals=None if step else self.vitals())  # fmt: skip
+
+    def vitals(self):
+        used_s, self.used_s = self.used_s, time.process_time()
+        rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        n_open = sum(each.client is not None for each in self.connections)
+        return {"cpu_share": self.used_s - used_s, "rss_bytes": rss, "open_connections": n_open}
+
+    def mind(self):
+        """Limits and the end of a stop's patience."""
+        for each in self.connections:
+            with self.lock:
+                began = each.began
+            if began is None:
+                continue
+            if self.stopped and now() - self.stopped_at > DRAIN_S * NS:
+                each.interrupt("aborted_by_stop")
+            elif now() - began > self.plan["timeouts"]["total_s"] * NS:
+                each.interrupt("first_byte_timeout")
+
+    def send(self):
+        self.connections = [Connection(self) for _ in range(self.n_connections)]
+        for each in self.connections:
+            each.start()
+        while any(each.is_alive() for each in self.connections):
+            time.sleep(0.02)
+            self.mind()
+            self.write_seconds(now())
+        last = max((second for second, _ in self.rows), default=self.next_second - 1)
+        self.write_seconds(self.zero_ns + (last + 1) * NS)
+        duration_us = max(0, self.last_end - self.zero_ns) // 1000
+        say("end", outcome="stopped" if self.stopped else "complete", reason=self.stopped or "",
+            totals=self.totals, errors=self.total_errors, in_flight=0, duration_us=duration_us,
+            cpu_us=round(time.process_time() * 1e6), tls=[], peers={},
+            certificate_der_b64=None)  # fmt: skip

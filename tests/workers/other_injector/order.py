@@ -1,0 +1,67 @@
+"""What this injector can do of an order, and which addresses it may dial."""
+
+import ipaddress
+import socket
+
+
+class Cannot(Exception):
+    """(kind, sentence): what is refused."""
+
+
+USUAL = {
+    "http_version": "1.1",
+    "resolve": "once",
+    "exchange": None,
+    "auth": {"kind": "none", "user": ""},
+    "order": {"kind": "round_robin", "block_repeat": 1, "weights": []},
+    "variables": {"csv": "", "order": "sequential"},
+}
+
+
+def check(order):
+    """The addresses to dial. Raises Cannot."""
+    if order.get("protocol") != 1:
+        raise Cannot("bad_order", "This injector speaks protocol 1 only.")
+    if order.get("probe"):
+        raise Cannot("bad_order", "probe: this injector does no single requests.")
+    plan, endpoint = order["plan"], order["endpoint"]
+    if plan["load"]["model"] not in {"closed", "sequential"}:
+        raise Cannot("bad_order", "plan.load.model: this injector knows closed and sequential.")
+    if order["connection_mode"] == "resumed" or endpoint["scheme"] != "http":
+        raise Cannot("bad_order", "endpoint.scheme: this injector speaks plain HTTP only.")
+    session = {k: v for k, v in plan["session"].items() if k not in {"think_time"}}
+    if (
+        any(plan[name] != usual for name, usual in USUAL.items())
+        or plan["session"]["think_time"]["kind"] != "none"
+        or [session["calls_per_connection"], session["burst_length"]] != [0, 1]
+        or session["pipeline_depth"] != 1
+        or session["cookies"]
+        or session["calls_per_session"]
+        or any(step["extract"] for step in plan["steps"])
+        or plan["load"]["per_injector"]
+        or plan["load"]["ramp_up_s"]
+        or plan["load"]["start_offset_s"]
+    ):
+        raise Cannot("bad_order", "plan: only plain requests in turns, all connections at once.")
+    return [addr for addr in resolved(endpoint) if admit(addr, order["policy"]["allow"])]
+
+
+def resolved(endpoint):
+    try:
+        found = socket.getaddrinfo(endpoint["host"], endpoint["port"], type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise Cannot("dns_failed", f"{endpoint['host']} could not be resolved: {error}") from None
+    return list(dict.fromkeys(each[4][0] for each in found))
+
+
+def admit(address, allowed):
+    ip = ipaddress.ip_address(address)
+    bad = ip.is_link_local or ip.is_multicast or ip.is_reserved or ip.is_unspecified
+    if bad or not any(ip in ipaddress.ip_network(net) for net in allowed):
+        raise Cannot("address_refused", f"{address} is in none of the networks that are allowed.")
+    return True
+
+
+def share(total, index, count):
+    """Largest remainder: 1000 over 3 are 334, 333, 333."""
+    return total // count + (index < total % count)

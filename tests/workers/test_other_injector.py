@@ -1,0 +1,105 @@
+"""A campaign by an injector that is not ours: the contract is all that it shares with the site."""
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.urls import reverse
+
+from campaigns.domain.snapshot import Total
+from campaigns.services.campaigns import Cell, create_campaign, start_campaign
+from tests.factories import make_endpoint, make_plan, make_target, plan_spec
+from tests.injector.servers import OK_REPLY, always, scripted
+from tests.services.engine import host, owner_of
+from tests.workers.test_launcher import done, when
+from workers import launcher
+from workers.dispatching import Dispatcher
+from workers.tasks.probes import ask_injector
+
+OTHER = (sys.executable, str(Path(__file__).parent / "other_injector"))
+CLOSED = {"model": "closed", "connections": 4, "requests": 41}
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _settings(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+    settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    settings.INJECTOR_COMMAND = OTHER
+
+
+@pytest.fixture
+def dispatcher():
+    ended = threading.Event()
+    thread = threading.Thread(target=Dispatcher(ended).run)
+    thread.start()
+    yield
+    ended.set()
+    thread.join(15)
+
+
+def started_run(project, port, injectors=1, **load):
+    """The only run of a campaign, admitted."""
+    host(slots=4)
+    endpoint = make_endpoint(make_target(project), port=port)
+    cell = Cell(make_plan(project, spec=plan_spec(**load)), endpoint, "keep-alive")
+    given = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0}
+    campaign = create_campaign(
+        by=owner_of(project), project=project, cells=[cell], injectors=injectors, **given
+    )
+    start_campaign(by=owner_of(project), campaign=campaign)
+    run = campaign.runs.get()
+    return when(run, lambda: run.state == "preparing")
+
+
+def launch_each_shard(run):
+    """With the command of the settings, as the hosts of an installation do."""
+
+    def work():
+        try:
+            launcher.launch_one(worker="w", host="host 1")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(run.n_shards)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+
+
+@pytest.mark.parametrize("injectors", [1, 2])
+def test_its_numbers_stand_on_the_run_s_page(project, dispatcher, client, bob, injectors):
+    with scripted(always(OK_REPLY)) as server:
+        run = started_run(project, server.port, injectors, **CLOSED)
+        launch_each_shard(run)
+        done(run, 30)
+    assert (run.outcome, run.reason) == ("complete", "")
+    assert server.n_requests == 41
+    total = Total.from_json(run.summaries.get().total)
+    assert (total.count("ok"), total.statuses, total.errors) == (41, {"200": 41}, {})
+    assert total.timing("response").histogram.n == 41
+    client.force_login(bob)
+    page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
+    assert "no errors in 41 requests" in page
+    table = client.get(reverse("run-csv", args=[run.pk])).content.decode()
+    (line,) = [line for line in table.splitlines() if line.startswith("response,")]
+    assert float(line.split(",")[1]) == pytest.approx(
+        total.timing("response").mean_us / 1000, rel=0.01
+    )
+    assert line.endswith(",41")
+
+
+def test_what_it_refuses_is_the_run_s_reason(project, dispatcher):
+    run = started_run(project, 1, model="over", requests=5, over_s=1)
+    launch_each_shard(run)
+    done(run)
+    assert run.outcome == "failed"
+    assert run.reason == "plan.load.model: this injector knows closed and sequential."
+
+
+def test_single_requests_are_asked_of_it_too():
+    result = ask_injector({"protocol": 1, "probe": True})
+    assert result["detail"] == "probe: this injector does no single requests."
