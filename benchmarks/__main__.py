@@ -4,9 +4,9 @@ import argparse
 import os
 import sys
 
-from benchmarks import accuracy, injector_cost, open_loop, websocket
+from benchmarks import accuracy, injector_cost, open_loop, tls, websocket
 from benchmarks.figures import show
-from benchmarks.selection import ACCURACY, NAMES, ON_TIME, WEBSOCKET, Selection
+from benchmarks.selection import ACCURACY, NAMES, ON_TIME, TLS, WEBSOCKET, Selection
 from benchmarks.servers import Server, pin, serving
 
 
@@ -38,6 +38,8 @@ def _measure_pinned(selection: Selection, server: Server) -> None:
     if selection.wants_some_cost:
         title = f"CPU time a request against {server.name}, {injector_cost.CONNECTIONS} connections"
         show(title, injector_cost.measure(server, selection.wants))
+    if selection.wants(TLS):
+        show(tls.TITLE, tls.measure(server))
     if selection.wants(WEBSOCKET):
         show(websocket.TITLE, websocket.measure())
     if selection.wants(ON_TIME):

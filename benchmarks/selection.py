@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from benchmarks.injector_cost import CASES, slug
 
-COST, ON_TIME, ACCURACY, WEBSOCKET = "cost", "open-loop", "accuracy", "websocket"
+COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
 CASE_NAMES = tuple(slug(case) for case in CASES)
-NAMES = (COST, WEBSOCKET, ON_TIME, ACCURACY, *CASE_NAMES)
+NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *CASE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
