@@ -85,6 +85,7 @@ def observe(seen: Seen) -> dict[str, Observed]:
         "little": _little(seen),
         "missing_seconds": _missing(seen.series),
         "resent": _resent(total),
+        "in_doubt": _share_of_attempts(total, min(total.count("in_doubt"), _attempts(total))),
         "errors": _target_errors(seen),
         "only_redirects": Observed(float(_only_redirects(total))),
         "co_located": Observed(float(seen.is_co_located)),

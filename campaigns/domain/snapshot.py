@@ -17,6 +17,7 @@ from campaigns.domain.histogram import Histogram
 # of the end. `queued` were due while all of `max_in_flight` were under way, and waited; they are in
 # other counts as well. `carried` ended after the warm-up but began in it: in no other count than
 # `started`, in no timing.
+# `in_doubt` were counted as ok before the connection brought more replies than it was asked for.
 # `wire_…` and `segments_…` are what TCP carried, counted where a connection ends and at the end of
 # the run.
 # started = ok + failed + dropped + carried + (in flight at the end).
@@ -42,6 +43,7 @@ COUNTERS = (
     "window_throttled",
     "extract_missed",
     "window_resumed",
+    "in_doubt",
 )
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
 # An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.

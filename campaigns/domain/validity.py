@@ -47,6 +47,7 @@ LIMITS: dict[str, Limits] = {
     "injector_exhausted": Limits(None, 0),
     "little": Limits(0.05, 0.20),
     "missing_seconds": Limits(0.0, 0.01),
+    "in_doubt": Limits(0.0, 0.01),
     "errors": Limits(0.01, 0.10),
     "only_redirects": Limits(0.0, None),
     "co_located": Limits(0.0, None),
@@ -124,6 +125,8 @@ _SENTENCES: dict[str, str] = {
     "little": "Requests in flight and response times disagree by {value} (limit {limit}): part of "
     "the waiting was not timed.",
     "missing_seconds": "{value} of the seconds are missing.",
+    "in_doubt": "Up to {value} of the replies (limit {limit}) may be those to other requests: on "
+    "some connection the server sent more replies than it was asked for.",
     "errors": "{value} of the requests failed at the target (limit {limit}); the response times "
     "are those of the rest.",
     "only_redirects": "Every reply was a redirect: this measures the redirect, not the page.",

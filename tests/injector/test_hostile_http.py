@@ -5,9 +5,12 @@ import subprocess
 import sys
 import time
 
+import gevent
 import pytest
 
+from campaigns.domain.lifecycle import Validity
 from tests.injector import hostile_exchanges, hostile_heads
+from tests.injector.authority import issue, server_context
 from tests.injector.hostile import OK, fault, merged, run_all, selected
 from tests.injector.servers import closed, measure, scripted
 
@@ -69,3 +72,47 @@ def test_a_late_stray_puts_a_kept_connection_out_of_step_only_until_it_is_found(
         total = measure(server.port, load=closed(20)).total
     assert total.errors == {"http_parse": 1}
     assert total.count("ok") == 19 <= server.n_answered
+    # It is found when two replies are read at once, at the latest at the end. Which request each
+    # reply before that was for, nobody can know.
+    assert 3 <= total.count("in_doubt") <= 19
+
+
+@pytest.mark.parametrize("is_tls", [False, True])
+def test_replies_in_doubt_make_a_run_invalid_over_tls_as_well(is_tls):
+    tls = server_context(issue()) if is_tls else None
+    with scripted(_one_stray, tls) as server:
+        result = measure(server.port, scheme="https" if is_tls else "http", load=closed(200))
+    reason = next(each for each in result.verdict[1] if each["code"] == "in_doubt")
+    assert reason["validity"] == Validity.INVALID
+    assert 3 <= result.total.count("in_doubt") <= 199
+
+
+@pytest.mark.parametrize("body", ["", "x" * 100_000])
+def test_a_stray_after_the_first_reply_of_a_connection_puts_nothing_else_in_doubt(body):
+    def script(sock, server):
+        server.read_request(sock)
+        sock.sendall(OK)
+        time.sleep(0.01)
+        sock.sendall(OK)
+
+    with scripted(script) as server:
+        total = measure(server.port, method="POST", body=body).total
+    assert (total.errors, total.count("in_doubt")) == ({"http_parse": 1}, 0)
+
+
+def test_a_stray_that_came_while_the_hub_stood_still_is_no_reply_to_the_next_request():
+    def stray_later(sock, server):
+        while server.read_request(sock) is not None:
+            sock.sendall(OK)
+            if server.n_requests == 1:
+                time.sleep(0.3)
+                sock.sendall(OK)
+
+    load = {"model": "open", "rate_per_s": 2, "requests": 3}
+    with scripted(stray_later) as server:
+        # From before the stray to after the second arrival: the hub hears of both at once.
+        gevent.spawn_later(0.25, time.sleep, 0.6)
+        total = measure(server.port, load=load).total
+    assert total.errors == {"http_parse": 1}
+    assert (total.count("ok"), server.n_requests) == (2, 3)
+    assert total.count("in_doubt") == 0

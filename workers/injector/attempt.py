@@ -17,7 +17,7 @@ from workers.injector import faults
 from workers.injector.connection import NS, WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.holding import EXPIRED, NOT_YET, STOPPED, Holder
-from workers.injector.http1 import BadReply, Head, HeadMemo
+from workers.injector.http1 import BadReply, Head, HeadMemo, Surplus
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.reply import ReplyReader
 
@@ -231,6 +231,8 @@ class Worker(Holder):
         self.limit = 0
         is_kept = self.connection is not None and not is_new
         kind = kind_of(error, sent, received)
+        if isinstance(error, Surplus):
+            self.doubt_earlier_replies()
         self.drop_connection()
         if is_kept and kind in _CLOSED_BY_SERVER and not received and request.is_idempotent:
             # The server closed an idle connection just when we used it again: nobody's failure.

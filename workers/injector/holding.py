@@ -13,6 +13,7 @@ from campaigns.domain.outcomes import Kind
 from workers.injector import faults
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.recorder import Failure
+from workers.injector.wire import has_unread, sent_with_data
 
 if TYPE_CHECKING:
     from workers.injector.attempt import Request
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 NOT_YET = (BlockingIOError, ssl.SSLWantReadError)
 EXPIRED, STOPPED = "expired", "stopped"
 _PARTING_S = 0.05
+# What a client sends of a handshake: its hello, and its end.
+_TLS_FLIGHTS = 2
 
 
 class Holder:
@@ -68,6 +71,26 @@ class Holder:
         self.drop_connection()
         return True
 
+    def look_for_strays(self) -> None:
+        """Right before an idle connection is used: what came since the hub has looked last."""
+        if self.connection is not None and has_unread(self.connection.sock.fileno()):
+            self.leave_idle()
+
+    def doubt_earlier_replies(self) -> None:
+        """More came than was asked for: any reply on this connection may be another's.
+
+        The kernel has counted the requests, so that the hot path need not: no more than segments
+        with data, and no more than would make up the bytes.
+        """
+        connection, request = self.connection, self.request
+        if connection is None:
+            return
+        segments, sent_bytes = sent_with_data(connection.sock)
+        if connection.tls is not None:
+            segments -= _TLS_FLIGHTS
+        earlier = min(segments, sent_bytes // max(1, len(request.data))) - 1
+        request.recorder.note_doubt(now(), max(0, earlier))
+
     def settle(self) -> None:
         """Record the attempt that is held back, if there is one."""
         held, self.held = self.held, None
@@ -78,6 +101,7 @@ class Holder:
         """More came than the reply of the attempt held back: it belongs to nobody."""
         held, self.held = self.held, None
         if held is not None:
+            self.doubt_earlier_replies()
             intended, start, *_, end, status, received = held
             failure = (Kind.HTTP_PARSE, status, self.request.size_bytes, received)
             self.request.failures.append(Failure(intended, start, end, *failure))

@@ -29,6 +29,13 @@ class BadReply(Exception):
         super().__init__(detail)
 
 
+class Surplus(BadReply):
+    """More came than the replies that were asked for."""
+
+    def __init__(self, detail: str):
+        super().__init__(Kind.HTTP_PARSE, detail)
+
+
 @dataclass(frozen=True, slots=True)
 class Head:
     """A reply's head. `body_bytes` is None where chunks or the connection's end delimit it."""

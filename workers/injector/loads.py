@@ -199,6 +199,7 @@ class OpenLoad:
                 arrival = self._queue.popleft()
             else:
                 arrival = self._rest(worker)
+                worker.look_for_strays()
 
     def _rest(self, worker: Worker) -> tuple[int, int]:
         """Idle until an arrival is handed over."""

@@ -11,7 +11,7 @@ from campaigns.domain.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of
 from workers.injector.connection import Connection, Dialler, now
-from workers.injector.http1 import BadReply
+from workers.injector.http1 import BadReply, Surplus
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.reply import ReplyReader
 from workers.injector.session import Call, Script, SessionWorker
@@ -115,10 +115,10 @@ class PipelineWorker(SessionWorker):
         reader = self._reader = ReplyReader(this.call.memo)
         first, end = self._read_reply(reader)
         if first < this.sent:
-            raise BadReply(Kind.HTTP_PARSE, "a reply to what was not sent yet")
+            raise Surplus("a reply to what was not sent yet")
         self._unread, self._arrived = reader.rest(), end
         if self._unread and len(self._unanswered) == 1:
-            raise BadReply(Kind.HTTP_PARSE, "bytes after the last reply")
+            raise Surplus("bytes after the last reply")
         self._reader = None
         self._unanswered.popleft()
         self._note_reply(this, reader, (first, end))
@@ -167,6 +167,8 @@ class PipelineWorker(SessionWorker):
         received = self._reader.received_bytes if self._reader else 0
         kind = kind_of(error, self._unanswered[0].sent != _NOT_SENT, received)
         others = _SHARED.get(kind, Kind.EOF_BEFORE_REPLY)
+        if isinstance(error, Surplus):
+            self.doubt_earlier_replies()
         self.drop_connection()
         instant = now()
         for nth, this in enumerate(self._unanswered):

@@ -199,6 +199,10 @@ class StepRecorder:
             self._at(max(self._unfinished)).count("bytes_sent", self.extra_sent_bytes)
             self.extra_sent_bytes = 0
 
+    def note_doubt(self, instant: int, count: int) -> None:
+        """So many replies may have been those to other requests, as was seen now."""
+        self._at(self._second_of(instant)).count("in_doubt", count)
+
     def finish(self, number: int, starts_in_flight: list[int], dropped: int = 0) -> Second:
         """The second `number`, which is over; `starts_in_flight`: when attempts under way began.
 

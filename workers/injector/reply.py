@@ -10,6 +10,7 @@ from workers.injector.http1 import (
     BadReply,
     Head,
     HeadMemo,
+    Surplus,
     parse_header,
     parse_status_line,
 )
@@ -59,7 +60,7 @@ class ReplyReader:
         """Raises BadReply; also for bytes after the reply's end, for nobody asked for them."""
         self.take(data)
         if self.is_complete and self.unread_bytes:
-            raise BadReply(Kind.HTTP_PARSE, f"{self.unread_bytes} bytes after the reply's end")
+            raise Surplus(f"{self.unread_bytes} bytes after the reply's end")
 
     def take(self, data: bytes) -> None:
         """The same where the next reply may follow; it stays unread."""

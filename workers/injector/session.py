@@ -131,6 +131,7 @@ class SessionWorker(Worker):
         if self._think_until > start:
             if not self._think():
                 return None
+            self.look_for_strays()
             intended = start = now()
         # Before its call's bytes are replaced by those of the next one.
         self.settle()

@@ -3,7 +3,9 @@
 The kernel is asked once a connection, when it is given up; the hot path counts nothing.
 """
 
+import select
 import socket
+import struct
 
 import numpy as np
 
@@ -18,6 +20,20 @@ _TCP_INFO = np.dtype(
     }
 )
 _FOLD_AT = 256
+_SENT_DATA = struct.Struct("=156xI40xQ")  # tcpi_data_segs_out, tcpi_bytes_sent
+
+
+def sent_with_data(sock: socket.SocketType) -> tuple[int, int]:
+    """(segments with data, bytes) sent so far; zeros where the kernel is too old to tell."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_SENT)
+    return _SENT_DATA.unpack(info) if len(info) == _UP_TO_SENT else (0, 0)
+
+
+def has_unread(fd: int) -> bool:
+    """Whether the kernel has something to be read, be it the end; costs less than trying to."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 class WireCount:
