@@ -22,6 +22,7 @@ from campaigns.domain.plan import (
     planned_requests,
 )
 from campaigns.domain.session import AuthKind, Session
+from campaigns.domain.websocket_equivalents import commands_of
 
 URL = "http://TARGET"
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
@@ -41,7 +42,9 @@ class _NoneExists(Exception):
 
 
 def equivalents(plan: Plan) -> list[Equivalent]:
-    """One entry for each tool."""
+    """One entry for each tool that measures what the plan does."""
+    if plan.exchange is not None:
+        return [Equivalent(*each) for each in commands_of(plan)]
     return [_equivalent(tool, make, plan) for tool, make in _TOOLS.items()]
 
 

@@ -77,6 +77,8 @@ def _warning(run: Run) -> str:
 def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
     pairs = [_figures(each) for each in (baseline, candidate)]
     keys = ("baseline", "candidate", "difference", "ratio")
+    exchange_rows = _exchange_rows(baseline, candidate)
+    noun = "connections" if exchange_rows else "requests"
     return Table(
         "comparison",
         f"Runs {baseline.run.label} and {candidate.run.label}",
@@ -86,8 +88,8 @@ def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
             *(METRICS[key].column(unit="") for key in keys[2:]),
         ),
         (
-            *(_row(key, pairs[0][key], pairs[1][key]) for key in _ROWS),
-            *_exchange_rows(baseline, candidate),
+            *(_row(key, pairs[0][key], pairs[1][key], noun) for key in _ROWS),
+            *exchange_rows,
         ),
         label_title="metric",
         note="difference = candidate − baseline; ratio = candidate / baseline.",
@@ -114,9 +116,10 @@ def _figures(each: MeasuredRun) -> dict[str, Figure]:
     return figures_by_key(each.figures)
 
 
-def _row(key: str, baseline: Figure, candidate: Figure) -> Row:
+def _row(key: str, baseline: Figure, candidate: Figure, noun: str) -> Row:
     metric = METRICS[key]
     label = f"{metric.title}, {metric.unit}" if metric.unit == "ms" else metric.title
+    label = label.replace("requests", noun)
     return Row(label, _cells(key, baseline, candidate), key)
 
 

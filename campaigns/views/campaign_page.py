@@ -93,6 +93,7 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "plot_data": plot_data(answer, campaign.repeats),
         "run_rows": run_rows(runs, answer),
         "twins": twin_names(answer.overheads),
+        "noun": noun_of(answer),
         "like": like_rows(answer.overheads),
         "has_differences": any(o.like_for_like.get("different") for o in answer.overheads),
         "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
@@ -183,6 +184,12 @@ def twin_names(overheads: list[OverheadAnswer]) -> dict[str, str]:
     names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
     plain, tls = names.pop() if len(names) == 1 else ("plain", "TLS")
     return {"plain": plain, "tls": tls}
+
+
+def noun_of(answer: Answer) -> str:
+    """What is counted on the page."""
+    schemes = {test.scheme for test in answer.tests}
+    return "connections" if schemes and schemes <= WEBSOCKET_SCHEMES else "requests"
 
 
 def _first_cells(overheads: list[OverheadAnswer]):

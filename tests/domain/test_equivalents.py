@@ -77,7 +77,7 @@ def test_where_there_is_none_a_sentence_says_why(tool, key, words):
 @pytest.mark.parametrize("key", PRESETS)
 def test_every_plan_has_a_command_or_a_reason_for_each_tool(key):
     found = equivalents(Plan.from_json(PRESETS[key].spec))
-    assert [each.tool for each in found] == ["ab", "httperf", "wrk", "k6"]
+    assert [each.tool for each in found][:4] == ["ab", "httperf", "wrk", "k6"]
     assert all(each.words for each in found)
 
 
@@ -126,3 +126,36 @@ def test_a_ramp_up_is_no_tool_s():
 def test_what_no_tool_can_is_said_for_each(tool, changes, words):
     spec = get(CLOSED) | {"connection_mode": "new"} | changes
     assert words in of(tool, **spec).words
+
+
+def websocket(load, **exchange):
+    plan = Plan.from_json({"load": load, "exchange": exchange})
+    return {each.tool: each for each in equivalents(plan)}
+
+
+WINDOW = {"model": "window", "low": 250, "high": 500, "requests": 50_000}
+
+
+def test_a_window_of_websockets_is_wsperf_s():
+    found = websocket(WINDOW, path="/a?b=1&c")
+    assert found["wsperf"].command == (
+        "wsperf 'ws://TARGET/a?b=1&c' 1 50000 250 500 result_%d.json"
+    )
+    assert "opening handshake alone" in found["wsperf"].words
+    assert [tool for tool, each in found.items() if each.command] == ["wsperf"]
+    assert "from a script" in found["k6"].words
+
+
+@pytest.mark.parametrize(
+    ("load", "exchange", "words"),
+    [
+        (CLOSED, {}, "within a window"),
+        (WINDOW | {"hold": "keep_until_all"}, {}, "closes each at once"),
+        (WINDOW, {"messages": 3}, "no messages"),
+        (WINDOW, {"subprotocols": ["chat"]}, "subprotocols"),
+    ],
+)
+def test_what_wsperf_cannot_do_is_said(load, exchange, words):
+    none = websocket(load, **exchange)["wsperf"]
+    assert none.command == ""
+    assert words in none.words
