@@ -5,6 +5,7 @@ import os
 import sys
 
 from benchmarks import accuracy, injector_cost, open_loop, tls, websocket
+from benchmarks.awake import awake
 from benchmarks.figures import show
 from benchmarks.selection import ACCURACY, NAMES, ON_TIME, TLS, WEBSOCKET, Selection
 from benchmarks.servers import Server, pin, serving
@@ -20,6 +21,8 @@ def main() -> int:
     os.sched_setaffinity(0, cores)
     if selection.wants(ACCURACY):
         show("Accuracy, against the demo target's own log", accuracy.measure())
+        with awake():
+            show("Accuracy, with cores that are kept from sleeping", accuracy.measure())
     print(f"\nload average {_load()} after the last")
     return 0
 

@@ -1,18 +1,20 @@
 """Are the figures right? Against the demo target's own log, with distributions that are known.
 
-The truth of a request is the time from its first bytes read to its reply written, by the target's
-clock; what the injector sees is that and the way there and back.
+The truth of a request is the time from its arrival at the target's socket, by the kernel's stamp,
+to its reply handed to the kernel. What the injector sees is that, the way back, and its lateness.
+Target and injector have a core each.
 """
 
 import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 
 from benchmarks.figures import Line
-from benchmarks.servers import free_ports, wait_for
+from benchmarks.servers import free_ports, pin, wait_for
 
 RATE_PER_S, DURATION_S = 200, 10
 SHARE, ABSOLUTE_MS, MEAN_SHARE = 0.01, 0.2, 0.005
@@ -23,8 +25,9 @@ DIALS = {
 }
 
 
-def measure() -> list[Line]:
-    return [line for name, dial in DIALS.items() for line in _of_one(name, dial)]
+def measure() -> Iterator[Line]:
+    for name, dial in DIALS.items():
+        yield from _of_one(name, dial)
 
 
 def _of_one(name: str, dial: str) -> list[Line]:
@@ -45,13 +48,15 @@ def _of_one(name: str, dial: str) -> list[Line]:
 def _seen(dial: str, log: Path) -> dict[str, float]:
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "workers.echo", "--http-port", str(port), "--log", str(log)]
-    # Not pinned: beside other programs, a core of one's own is one that cannot be left.
-    echo = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    echo = subprocess.Popen(command, preexec_fn=lambda: pin(1), stdout=subprocess.DEVNULL)
     try:
         wait_for(port)
         load = ["--rate", str(RATE_PER_S), "--duration", str(DURATION_S), "--json"]
         injector = [sys.executable, "-m", "workers.injector", f"http://127.0.0.1:{port}/?{dial}"]
-        done = subprocess.run([*injector, *load], capture_output=True, text=True)
+        # Not left to the kernel: one that saves power puts both on one core, to take turns.
+        done = subprocess.run(
+            [*injector, *load], preexec_fn=lambda: pin(0), capture_output=True, text=True
+        )
     finally:
         echo.terminate()
         echo.wait()
