@@ -23,7 +23,7 @@ from campaigns.domain.plan import (
     Timeouts,
     WhenSaturated,
 )
-from campaigns.domain.session import MAX_PIPELINE_DEPTH
+from campaigns.domain.session import MAX_CONNECTIONS_PER_SESSION, MAX_PIPELINE_DEPTH
 from campaigns.domain.steps import Source
 from campaigns.domain.thresholds import UNITS
 
@@ -116,7 +116,9 @@ class LoadSerializer(serializers.Serializer):
     arrival_unit = serializers.ChoiceField(
         choices=list(ArrivalUnit),
         default=ArrivalUnit.REQUEST,
-        help_text="open, over: what arrives; each connection is a new one with one request.",
+        help_text="open, over: what arrives, and what requests, rate_per_s, stages and "
+        "max_in_flight count: requests, new connections of calls_per_connection calls, or "
+        "sessions of calls_per_session calls.",
     )
     start_offset_s = serializers.FloatField(
         default=0.0, help_text="closed, window: injector i begins i · start_offset_s later."
@@ -172,7 +174,10 @@ class SessionSerializer(serializers.Serializer):
     """What one connection and one simulated user do."""
 
     calls_per_connection = serializers.IntegerField(
-        default=0, min_value=0, help_text="Of a kept connection; 0: as many as the server allows."
+        default=0,
+        min_value=0,
+        help_text="Of a kept connection; 0: as many as the server allows. Of connections that "
+        "arrive, or that a window opens, each makes so many; 0: one.",
     )
     burst_length = serializers.IntegerField(default=1, min_value=1)
     first_call_alone = serializers.BooleanField(
@@ -183,10 +188,17 @@ class SessionSerializer(serializers.Serializer):
     )
     think_time = ThinkTimeSerializer(required=False)
     calls_per_session = serializers.IntegerField(
-        required=False, allow_null=True, help_text="null: a session lasts as long as the run."
+        required=False,
+        allow_null=True,
+        help_text="null: a session lasts as long as the run. Needed where sessions arrive.",
     )
     connections_per_session = serializers.IntegerField(
-        required=False, allow_null=True, help_text="Refused: a session has one connection."
+        required=False,
+        allow_null=True,
+        min_value=1,
+        max_value=MAX_CONNECTIONS_PER_SESSION,
+        help_text="Where sessions arrive: the calls of a burst share up to so many; null: one. "
+        "Refused elsewhere.",
     )
     cookies = serializers.BooleanField(default=False, help_text="A jar for each session.")
 

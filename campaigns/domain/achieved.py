@@ -32,8 +32,10 @@ def achieved_by(
     """`sending_s`: from the start of measuring to the last request's start, where it is known.
 
     A schedule's rate is what was sent over its planned time, or over the longer time that it took:
-    waiting for the last replies is no part of it.
+    waiting for the last replies is no part of it, nor is what the last sessions have still to say.
     """
+    if plan.calls_per_arrival > 1:
+        sending_s = None
     sent = total.count("started") - total.count("dropped")
     planned_s = planned_duration_s(plan.load) if plan.load.model in _SCHEDULED else None
     over_s = max(planned_s, sending_s or 0.0) if planned_s else duration_s

@@ -20,7 +20,7 @@ from campaigns.domain.draws import (
     poisson_positions,
     uniform_offsets,
 )
-from campaigns.domain.loads import Distribution, Load, Model, planned_duration_s, planned_requests
+from campaigns.domain.loads import Distribution, Load, Model, planned_arrivals, planned_duration_s
 from campaigns.domain.stages import RateCurve, Stage
 
 NS = 1_000_000_000
@@ -107,7 +107,7 @@ def schedule(load: Load, warm_up_s: int = 0, shard: Shard = Shard(), seed: int =
         return _uniform(load, warm_up_s, shard, seed)
     if load.stages or load.distribution == Distribution.EXPONENTIAL:
         return _curved(load, warm_up_s, shard, seed)
-    own = shard.own(-(warm_up_s * NS // period_ns(load)), planned_requests(load))
+    own = shard.own(-(warm_up_s * NS // period_ns(load)), planned_arrivals(load))
     return Schedule(period_ns(load), own.start, own.stop, own.step)
 
 
@@ -116,7 +116,7 @@ def _curved(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedul
 
     The warm-up has the rate with which the first stage begins.
     """
-    n_measured, duration_s = planned_requests(load), planned_duration_s(load)
+    n_measured, duration_s = planned_arrivals(load), planned_duration_s(load)
     # 3/s over 1.1 s are 4 arrivals: random ones lie within the 1.1 s.
     steady = (Stage(duration_s, n_measured / duration_s, n_measured / duration_s),)
     curve = RateCurve(load.stages or steady)

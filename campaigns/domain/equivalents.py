@@ -19,7 +19,6 @@ from campaigns.domain.plan import (
     Step,
     mean_rate_per_s,
     planned_duration_s,
-    planned_requests,
 )
 from campaigns.domain.session import AuthKind, Session
 from campaigns.domain.websocket_equivalents import commands_of
@@ -171,7 +170,7 @@ def _httperf(plan: Plan) -> tuple[str, str]:
 
 
 def _httperf_arrivals(plan: Plan) -> list[str]:
-    load, requests = plan.load, planned_requests(plan.load)
+    load, requests = plan.load, plan.planned_requests
     is_kept = _keeps_connections(plan)
     if requests is None:
         raise _NoneExists("httperf ends after a number of connections, not after a time.")

@@ -5,7 +5,8 @@ from math import ceil
 from typing import Any
 
 from campaigns.domain.exchange import longest_attempt_s
-from campaigns.domain.plan import MAX_DURATION_S, Load, Timeouts, longest_duration_s
+from campaigns.domain.plan import MAX_DURATION_S, Load, Model, Timeouts, longest_duration_s
+from campaigns.domain.session import PLAIN_SESSION, Session, longest_visit_s
 
 OVERRUN_GRACE_S = 30.0
 
@@ -16,20 +17,25 @@ def longest_run_s(
     warm_up_s: float,
     injectors: int = 1,
     exchange: Mapping[str, Any] | None = None,
+    session: Session = PLAIN_SESSION,
 ) -> float:
     """Seconds after the start at which a run is stopped as an overrun.
 
     The plan's own duration where it has one. A closed plan that ends after N requests over C
     connections has none: the slowest target that still answers within the limits keeps it busy for
-    ⌈N / C⌉ × the total timeout after its ramp-up and start offsets, at most the longest duration
-    that a plan may have. To either come the warm-up, one total timeout for what is in flight at
-    the end, and 30 s of grace. The attempts of an exchange (as stored) may be longer than that.
+    ⌈N / C⌉ × the total timeout (and a pause) after its ramp-up and start offsets, at most the
+    longest duration that a plan may have. To either come the warm-up, one total timeout for what is
+    in flight at the end, and 30 s of grace. The attempts of an exchange (as stored) may be longer
+    than that; so may an arriving session, or a connection with several calls, which is in flight
+    with all of its calls and pauses.
     """
-    attempt_s = min(longest_attempt_s(exchange, timeouts.total_s), MAX_DURATION_S)
+    visit_s = longest_visit_s(load, session, timeouts.total_s)
+    attempt_s = min(max(longest_attempt_s(exchange, timeouts.total_s), visit_s), MAX_DURATION_S)
     sending_s = longest_duration_s(load)
     if sending_s is None:
         rounds = ceil((load.requests or 1) / (load.connections or load.high or 1))
-        sending_s = load.ramp_up_s + rounds * attempt_s
+        pause_s = 0.0 if load.model == Model.WINDOW else session.think_time.longest_s
+        sending_s = load.ramp_up_s + rounds * (attempt_s + pause_s)
         sending_s += load.start_offset_s * (injectors - 1)
         sending_s = min(sending_s, MAX_DURATION_S)
     return warm_up_s + sending_s + (load.hold_s or 0) + attempt_s + OVERRUN_GRACE_S

@@ -38,10 +38,13 @@ class WhenSaturated(StrEnum):
 
 
 class ArrivalUnit(StrEnum):
-    """What arrives in an open load: a request on any free connection, or a connection with one."""
+    """What arrives in an open load: a request on any free connection, a new connection with its
+    calls, or a user who makes the calls of a session.
+    """
 
     REQUEST = "request"
     CONNECTION = "connection"
+    SESSION = "session"
 
 
 class Hold(StrEnum):
@@ -65,6 +68,9 @@ class Load:
     `high` again. Of a closed load or a window injector i begins i·`start_offset_s` later.
     `per_injector`: connections and requests are those of each injector, not of all together; what
     an injector is ordered is always the whole (domain.injectors).
+
+    Where `arrival_unit` is a connection or a session, `requests`, the rates and `max_in_flight`
+    count those, each with as many requests as `session.calls_per_arrival` says.
     """
 
     model: Model
@@ -135,8 +141,10 @@ def longest_duration_s(load: Load) -> float | None:
     return planned_duration_s(load)
 
 
-def planned_requests(load: Load) -> int | None:
-    """Measured requests that the plan asks for; None where only the target decides."""
+def planned_arrivals(load: Load) -> int | None:
+    """Measured arrivals that the plan asks for, in a closed load requests; None where only the
+    target decides.
+    """
     if load.requests is not None:
         return load.requests
     if load.stages:
@@ -152,8 +160,8 @@ def mean_rate_per_s(load: Load) -> float | None:
         return load.rate_per_s
     if load.model not in {Model.OPEN, Model.OVER}:
         return None
-    requests, duration_s = planned_requests(load), planned_duration_s(load)
-    return requests / duration_s if requests and duration_s else None
+    arrivals, duration_s = planned_arrivals(load), planned_duration_s(load)
+    return arrivals / duration_s if arrivals and duration_s else None
 
 
 def peak_rate_per_s(load: Load) -> float | None:

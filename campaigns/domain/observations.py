@@ -6,7 +6,7 @@ from typing import Any
 
 from campaigns.domain.outcomes import CLIENT_KINDS
 from campaigns.domain.percentiles import P90, P99, WHOLE, Shown, name, shown
-from campaigns.domain.plan import Model, Plan, planned_requests
+from campaigns.domain.plan import Model, Plan
 from campaigns.domain.series import Point
 from campaigns.domain.snapshot import Timing, Total
 from campaigns.domain.validity import Observed
@@ -130,8 +130,10 @@ def _sent_share(seen: Seen) -> Observed | None:
     load = seen.plan.load
     if load.model not in {Model.OPEN, Model.OVER} or not seen.is_whole:
         return None
-    intended = planned_requests(load)
-    return Observed(seen.total.count("started") / intended) if intended else None
+    intended = seen.plan.planned_requests
+    # What a session that failed had still to send was never due.
+    looked_after = seen.total.count("started") + seen.total.count("calls_skipped")
+    return Observed(looked_after / intended) if intended else None
 
 
 def _little(seen: Seen) -> Observed | None:

@@ -29,8 +29,8 @@ from campaigns.domain.loads import (
     longest_duration_s,
     mean_rate_per_s,
     peak_rate_per_s,
+    planned_arrivals,
     planned_duration_s,
-    planned_requests,
     stored_load,
 )
 from campaigns.domain.session import (
@@ -41,9 +41,10 @@ from campaigns.domain.session import (
     Session,
     ThinkKind,
     ThinkTime,
+    calls_per_arrival,
     read_auth,
-    read_session,
 )
+from campaigns.domain.session_rules import read_session
 from campaigns.domain.step_order import IN_TURNS, OrderKind, StepOrder, read_order
 from campaigns.domain.steps import (
     MAX_BODY_BYTES,
@@ -101,8 +102,8 @@ __all__ = [
     "longest_duration_s",
     "mean_rate_per_s",
     "peak_rate_per_s",
+    "planned_arrivals",
     "planned_duration_s",
-    "planned_requests",
     "read_step",
     "stored_load",
 ]
@@ -205,8 +206,6 @@ class Plan:
         reader.refuse_unknown(*cls.__dataclass_fields__)
         if exchange is not None:
             _check_exchange_load(reader.child("load"), load)
-        if load.model == Model.WINDOW and exchange is None and plan.variable_names:
-            reader.fail("variables", "A window opens connections; its requests are all the same.")
         if plan.http_version == HttpVersion.HTTP_1_0 and plan.session.pipeline_depth > 1:
             reader.fail("http_version", "HTTP/1.0 knows no pipelining; choose 1.1, or depth 1.")
         if exchange is not None:
@@ -223,6 +222,19 @@ class Plan:
             or self.session.calls_per_session is not None
             or any(step.extract for step in self.steps)
         )
+
+    @property
+    def calls_per_arrival(self) -> int:
+        """How many requests come with each arrival of an open load or with each connection of a
+        window; 1 elsewhere.
+        """
+        return calls_per_arrival(self.load, self.session)
+
+    @property
+    def planned_requests(self) -> int | None:
+        """Measured requests that the plan asks for; None where only the target decides."""
+        arrivals = planned_arrivals(self.load)
+        return None if arrivals is None else arrivals * self.calls_per_arrival
 
     @property
     def variable_names(self) -> frozenset[str]:

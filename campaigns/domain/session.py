@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from campaigns.domain.fields import Fields
 from campaigns.domain.loads import ArrivalUnit, Load, Model
@@ -12,6 +14,7 @@ from campaigns.domain.steps import Step
 MAX_CALLS = 1_000_000
 MAX_THINK_S = 3600
 MAX_PIPELINE_DEPTH = 64
+MAX_CONNECTIONS_PER_SESSION = 64
 PIPELINED_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 _USER = re.compile(r"[^\x00-\x1f\x7f:]{1,200}")
 
@@ -49,12 +52,18 @@ class ThinkTime:
                 return -self.mean_s * math.log(1.0 - share)
         return 0.0
 
+    @property
+    def longest_s(self) -> float:
+        """The longest pause to be reckoned with: one in 20,000 exponential ones is longer."""
+        return self.max_s or self.mean_s * (10 if self.kind == ThinkKind.EXPONENTIAL else 1)
+
 
 @dataclass(frozen=True, slots=True)
 class Session:
     """`calls_per_connection` 0: as many as the server allows. `calls_per_session` None: a session
     lasts as long as the run. Calls come in bursts of `burst_length`, at most `pipeline_depth` of
     them unanswered at once; `first_call_alone`: the others of a burst wait for the first reply.
+    `connections_per_session` None: one. Several share the calls of a burst.
     """
 
     calls_per_connection: int = 0
@@ -79,94 +88,50 @@ PLAIN_SESSION = Session()
 NO_AUTH = Auth()
 
 
-def read_session(reader: Fields, load: Load, steps: tuple[Step, ...]) -> Session:
-    session = Session(
-        calls_per_connection=_count(reader, "calls_per_connection", 0, low=0),
-        burst_length=_count(reader, "burst_length", 1),
-        first_call_alone=reader.boolean("first_call_alone", True),
-        pipeline_depth=_count(reader, "pipeline_depth", 1, high=MAX_PIPELINE_DEPTH),
-        think_time=_read_think_time(reader.child("think_time")),
-        calls_per_session=_count(reader, "calls_per_session", None),
-        connections_per_session=_count(reader, "connections_per_session", None),
-        cookies=reader.boolean("cookies", False),
+def calls_per_arrival(load: Load, session: Session) -> int:
+    """How many requests come with each arrival, or with each connection of a window."""
+    if load.arrival_unit == ArrivalUnit.SESSION:
+        return session.calls_per_session or 1
+    if load.arrival_unit == ArrivalUnit.CONNECTION or load.model == Model.WINDOW:
+        return max(1, session.calls_per_connection)
+    return 1
+
+
+def makes_visits(load: Load, session: Session) -> bool:
+    """Whether what arrives goes on by itself: a session, or a connection with several calls."""
+    is_session = load.arrival_unit == ArrivalUnit.SESSION
+    return is_session or calls_per_arrival(load, session) > 1
+
+
+def connections_per_arrival(load: Load, session: Session, *, is_kept: bool) -> int:
+    """The most connections that one arrival opens where all goes well; `is_kept`: for many calls.
+
+    Requests that arrive share what is kept, so it is at most one for each.
+    """
+    if load.arrival_unit != ArrivalUnit.SESSION:
+        return 1
+    calls = calls_per_arrival(load, session)
+    if not is_kept:
+        return calls
+    one_after_another = (
+        -(-calls // session.calls_per_connection) if session.calls_per_connection else 1
     )
-    _check_against_load(reader, session, load)
-    if session.pipeline_depth > 1 and (fault := _pipeline_fault(session, load, steps)):
-        reader.fail("pipeline_depth", fault)
-    reader.refuse_unknown(*Session.__dataclass_fields__)
-    return session
+    return min(calls, max(session.connections_per_session or 1, one_after_another))
 
 
-def _pipeline_fault(session: Session, load: Load, steps: tuple[Step, ...]) -> str | None:
-    if load.model != Model.CLOSED:
-        return f"The load model {load.model} has one call on a connection at a time; choose closed."
-    if any(step.method not in PIPELINED_METHODS or step.body for step in steps):
-        return f"Only {', '.join(sorted(PIPELINED_METHODS))} without a body can be pipelined."
-    if session.cookies or any(step.extract for step in steps):
-        return "Calls leave before earlier replies are there: no cookies, no values from replies."
-    if session.think_time.kind != ThinkKind.NONE and session.burst_length == 1:
-        return "With a pause after every call there is nothing to pipeline; make bursts longer."
-    return None
+def stored_session(data: Mapping[str, Any]) -> Session:
+    """The session of a plan that was checked when it was stored; fields may lack."""
+    think = dict(data.get("think_time") or {})
+    if think:
+        think["kind"] = ThinkKind(think["kind"])
+    return Session(**{**data, "think_time": ThinkTime(**think)})
 
 
-def _count(
-    reader: Fields, name: str, default: int | None, low: int = 1, high: int = MAX_CALLS
-) -> int | None:
-    return reader.number(name, default, low=low, high=high, whole=True)
-
-
-def _read_think_time(reader: Fields) -> ThinkTime:
-    kind = reader.choice("kind", ThinkKind, ThinkKind.NONE)
-    think_time = ThinkTime(
-        kind,
-        *(
-            reader.number(name, 0.0, low=0, high=MAX_THINK_S)
-            for name in ("mean_s", "min_s", "max_s")
-        ),
-    )
-    has_mean = kind in {ThinkKind.CONSTANT, ThinkKind.EXPONENTIAL}
-    if has_mean and "mean_s" not in reader.data:
-        reader.fail("mean_s", f"Say how long the {kind} think time is, in seconds.")
-    if not has_mean and think_time.mean_s:
-        reader.fail("mean_s", f"The think time {kind} has no use for a mean; leave it empty.")
-    if kind == ThinkKind.UNIFORM and think_time.min_s >= think_time.max_s:
-        reader.fail("max_s", "Write a longest think time above the shortest.")
-    if kind != ThinkKind.UNIFORM and (think_time.min_s or think_time.max_s):
-        reader.fail("min_s", f"The think time {kind} has no use for bounds; leave them empty.")
-    reader.refuse_unknown("kind", "mean_s", "min_s", "max_s")
-    return think_time
-
-
-def _check_against_load(reader: Fields, session: Session, load: Load) -> None:
-    if session.connections_per_session is not None:
-        reader.fail(
-            "connections_per_session",
-            "It means something only where whole sessions arrive; here a session has one "
-            "connection. Leave it empty, and say in the load how many connections there are.",
-        )
-    if load.model not in {Model.CLOSED, Model.SEQUENTIAL}:
-        for name, is_used in (
-            ("think_time.kind", session.think_time.kind != ThinkKind.NONE),
-            ("burst_length", session.burst_length > 1),
-            ("calls_per_session", session.calls_per_session is not None),
-        ):
-            if is_used:
-                reader.fail(
-                    name,
-                    f"With the load model {load.model} requests start when they are due, so there "
-                    "is nothing between them to arrange. Choose closed or sequential.",
-                )
-    if load.model == Model.WINDOW and (session.cookies or session.calls_per_connection):
-        name = "cookies" if session.cookies else "calls_per_connection"
-        reader.fail(name, "A window makes one call on each connection; choose another load model.")
-    if load.arrival_unit == ArrivalUnit.CONNECTION and session.calls_per_connection > 1:
-        reader.fail(
-            "calls_per_connection",
-            "Each arrival is a connection with one request; leave it at 0, or let requests arrive.",
-        )
-    per_connection = session.calls_per_connection
-    if 0 < per_connection < session.burst_length:
-        reader.fail("burst_length", f"A connection ends after {per_connection} calls already.")
+def longest_visit_s(load: Load, session: Session, total_s: float) -> float:
+    """The most seconds that one arrival may take, each of its calls at most `total_s`."""
+    calls = calls_per_arrival(load, session)
+    n_pauses = -(-calls // session.burst_length) - 1
+    return calls * total_s + n_pauses * session.think_time.longest_s
 
 
 def read_auth(reader: Fields, steps: tuple[Step, ...]) -> Auth:

@@ -20,7 +20,8 @@ from campaigns.domain.histogram import Histogram
 # `in_doubt` were counted as ok before the connection brought more replies than it was asked for.
 # `wire_…` and `segments_…` are what TCP carried, counted where a connection ends and at the end of
 # the run.
-# started = ok + failed + dropped + carried + (in flight at the end).
+# started = ok + failed + dropped + carried + (in flight at the end); so do those of sessions.
+# `calls_skipped` were never due, for the session or connection that they belong to ended before.
 COUNTERS = (
     "started",
     "ok",
@@ -44,6 +45,12 @@ COUNTERS = (
     "extract_missed",
     "window_resumed",
     "in_doubt",
+    "calls_skipped",
+    "sessions_started",
+    "sessions_ok",
+    "sessions_failed",
+    "sessions_dropped",
+    "sessions_carried",
 )
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
 # An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.
@@ -55,7 +62,11 @@ LATENESS = ("lateness", "own_delay", "slot_wait")
 # the last byte (HTTP), and TCP with TLS (where there is TLS).
 COMBINED = ("processing", "connect_tls")
 # `message`: the round trips of an exchange's messages, which lie within its attempt.
-TIMINGS = ("response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "hub_lag")
+# `session` and `session_failed`: from when a session was due to its end, pauses included.
+SESSIONS = ("session", "session_failed")
+TIMINGS = (
+    "response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "hub_lag", *SESSIONS,
+)  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -39,6 +39,7 @@ RATES = [("steady", "Steady"), ("stages", "In stages")]
 UNITS = [
     (ArrivalUnit.REQUEST, "Requests"),
     (ArrivalUnit.CONNECTION, "Connections"),
+    (ArrivalUnit.SESSION, "Sessions"),
 ]
 SATURATED = [
     (WhenSaturated.QUEUE, "Wait for a free one"),
@@ -124,7 +125,9 @@ class LoadFields(forms.Form):
         "arrival_unit",
         UNITS,
         "What arrives",
-        "A connection is a new one with one request, whatever the campaign says of connections.",
+        "A connection is a new one, whatever the campaign says of connections, and makes its calls "
+        "(one, if nothing is said below). A session is a user who makes all of its calls and goes. "
+        "Numbers, rates and the limit count what arrives.",
     )
     start_offset_s = number_field(
         "Injectors begin apart by",

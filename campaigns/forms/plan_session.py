@@ -40,12 +40,19 @@ class SessionFields(forms.Form):
     calls_per_connection = number_field(
         "Calls on a connection",
         "",
-        "With kept connections. Empty: as many as the server allows; 1: a new one each.",
+        "With kept connections. Empty: as many as the server allows; 1: a new one each. Where "
+        "connections arrive, or in a window, each makes so many; empty: one.",
     )
     calls_per_session = number_field(
         "Calls of a session",
         "",
-        "Then the user begins anew: first step, new connection, no cookies. Empty: never.",
+        "Then the user begins anew: first step, new connection, no cookies. Empty: never. Where "
+        "sessions arrive, each makes so many.",
+    )
+    connections_per_session = number_field(
+        "Connections of a session",
+        "",
+        "Where sessions arrive: the requests of a burst share up to so many. Empty: one.",
     )
     cookies = forms.BooleanField(
         required=False,
@@ -101,6 +108,7 @@ class SessionFields(forms.Form):
         return {
             "calls_per_connection": number(data["calls_per_connection"]) or 0,
             "calls_per_session": number(data["calls_per_session"]),
+            "connections_per_session": number(data["connections_per_session"]),
             "cookies": data["cookies"],
             "burst_length": burst,
             "pipeline_depth": number(data["pipeline_depth"]) or 1,
@@ -148,6 +156,7 @@ def initial_session(spec: dict[str, Any]) -> dict[str, Any]:
     return {
         "calls_per_connection": str(session["calls_per_connection"] or ""),
         "calls_per_session": str(session["calls_per_session"] or ""),
+        "connections_per_session": str(session["connections_per_session"] or ""),
         "cookies": session["cookies"],
         "burst_length": str(session["burst_length"]),
         "pipeline_depth": str(session["pipeline_depth"]),

@@ -26,6 +26,7 @@ from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.limits import longest_run_s
 from campaigns.domain.plan import Timeouts, stored_load
+from campaigns.domain.session import stored_session
 from campaigns.models import Campaign, InjectorHost, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 
@@ -121,11 +122,13 @@ def _running_ages() -> list[tuple[int, float, float]]:
         "snapshot__plan__warm_up_s",
         "n_shards",
         "snapshot__plan__exchange",
+        "snapshot__plan__session",
     )
     ages = []
-    for pk, age, load, timeouts, warm_up_s, n_shards, exchange in rows:
+    for pk, age, load, timeouts, warm_up_s, n_shards, exchange, session in rows:
         limits = Timeouts(**timeouts)
-        limit_s = longest_run_s(stored_load(load), limits, warm_up_s, n_shards, exchange)
+        user = stored_session(session or {})
+        limit_s = longest_run_s(stored_load(load), limits, warm_up_s, n_shards, exchange, user)
         ages.append((pk, limit_s, age.total_seconds() - limit_s))
     return ages
 

@@ -16,9 +16,10 @@ from campaigns.domain.plan import (
     Model,
     Plan,
     peak_rate_per_s,
+    planned_arrivals,
     planned_duration_s,
-    planned_requests,
 )
+from campaigns.domain.session import connections_per_arrival, longest_visit_s
 
 # From one run's end to the next one's first request: claim, resolve, barrier, summary.
 SET_UP_S = 2.0
@@ -121,56 +122,58 @@ def estimate_test(plan: Plan, mode: ConnectionMode, pause_s: float, injectors: i
     """One run of this plan in this connection mode, its load shared by `injectors`."""
     measured_s = planned_duration_s(plan.load)
     duration_s = None if measured_s is None else measured_s + plan.warm_up_s
-    requests = planned_requests(plan.load)
-    in_flight = _most_in_flight(plan, requests, injectors)
+    arrivals = planned_arrivals(plan.load)
+    in_flight = _most_in_flight(plan, arrivals, injectors)
     return TestEstimate(
-        requests=requests,
+        requests=plan.planned_requests,
         duration_s=duration_s,
-        ports=_ports(plan, mode, requests, duration_s, pause_s, injectors, in_flight),
+        ports=_ports(plan, mode, arrivals, duration_s, pause_s, injectors, in_flight),
         descriptors=in_flight + OWN_DESCRIPTORS,
         rows=ceil(duration_s or 0) * len(plan.labels) * injectors,
     )
 
 
-def _most_in_flight(plan: Plan, requests: int | None, injectors: int) -> int:
-    """The worst case of one injector: a target that never answers."""
+def _most_in_flight(plan: Plan, arrivals: int | None, injectors: int) -> int:
+    """Connections in the worst case of one injector: a target that never answers."""
     load = plan.load
     if load.model == Model.SEQUENTIAL:
         return 1
     if load.model == Model.CLOSED:
         return ceil((load.connections or 1) / injectors)
     if load.model == Model.WINDOW:
-        held = (requests or 0) / injectors if load.hold == Hold.KEEP_UNTIL_ALL else 0
+        held = (arrivals or 0) / injectors if load.hold == Hold.KEEP_UNTIL_ALL else 0
         return max(load.high, ceil(held))
-    waiting = ceil((peak_rate_per_s(load) or 0) * plan.timeouts.total_s)
-    most = min(load.max_in_flight, waiting, requests or waiting)
-    return max(1, ceil(most / injectors))
+    # Sessions that are answered stay for as long as they think.
+    stays_s = max(plan.timeouts.total_s, longest_visit_s(load, plan.session, 0))
+    waiting = ceil((peak_rate_per_s(load) or 0) * stays_s)
+    most = min(load.max_in_flight, waiting, arrivals or waiting)
+    return max(1, ceil(most / injectors)) * (plan.session.connections_per_session or 1)
 
 
 def _ports(
     plan: Plan,
     mode: ConnectionMode,
-    requests: int | None,
+    arrivals: int | None,
     duration_s: float | None,
     pause_s: float,
     injectors: int,
     in_flight: int,
 ) -> int | None:
     """Local ports of one injector at a time: each closed connection holds its own for a minute."""
-    is_new_each = (
-        plan.load.model == Model.WINDOW or plan.load.arrival_unit == ArrivalUnit.CONNECTION
-    )
-    if mode == ConnectionMode.KEEP_ALIVE and not is_new_each:
+    load, is_kept = plan.load, mode == ConnectionMode.KEEP_ALIVE
+    is_new_each = load.model == Model.WINDOW or load.arrival_unit != ArrivalUnit.REQUEST
+    if is_kept and not is_new_each:
         return in_flight
-    rate_per_s = peak_rate_per_s(plan.load)
+    rate_per_s = peak_rate_per_s(load)
     if rate_per_s is not None:
         in_a_minute = rate_per_s * min(TIME_WAIT_S, duration_s or TIME_WAIT_S)
-        if plan.load.stages:
-            in_a_minute = min(in_a_minute, requests)
-    elif requests is not None:
-        in_a_minute = requests
+        if load.stages:
+            in_a_minute = min(in_a_minute, arrivals)
+    elif arrivals is not None:
+        in_a_minute = arrivals
     else:
         return None
+    in_a_minute *= connections_per_arrival(load, plan.session, is_kept=is_kept)
     # Short runs follow one another within the minute.
     cycle_s = (duration_s or TIME_WAIT_S) + pause_s + SET_UP_S
     return ceil(in_a_minute * max(1, int(TIME_WAIT_S // cycle_s)) / injectors)

@@ -9,6 +9,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     facts = [
         ("Calls on a connection", session.calls_per_connection or ""),
         ("Calls of a session", session.calls_per_session or ""),
+        ("Connections of a session", _connection_words(session.connections_per_session)),
         ("Cookies", "kept by each session" if session.cookies else ""),
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", _burst_words(plan)),
@@ -31,6 +32,10 @@ def _think_words(think: ThinkTime, burst_length: int) -> str:
         case ThinkKind.EXPONENTIAL:
             return f"{think.mean_s:g} s {between} on average, exponential"
     return ""
+
+
+def _connection_words(most: int | None) -> str:
+    return f"up to {most}, shared by the requests of a burst" if most else ""
 
 
 def _pipeline_words(depth: int) -> str:

@@ -14,8 +14,8 @@ from campaigns.domain.plan import (
     OrderKind,
     WhenSaturated,
     peak_rate_per_s,
+    planned_arrivals,
     planned_duration_s,
-    planned_requests,
 )
 from campaigns.domain.plan import Plan as PlanValue
 from campaigns.domain.stages import text_of_stages
@@ -29,7 +29,8 @@ _DISTRIBUTION_WORDS = {
 }
 _UNIT_WORDS = {
     ArrivalUnit.REQUEST: "requests",
-    ArrivalUnit.CONNECTION: "connections, each new, with one request",
+    ArrivalUnit.CONNECTION: "connections, each new, with its calls",
+    ArrivalUnit.SESSION: "sessions: users who make their calls and go",
 }
 _HOLD_WORDS = {
     Hold.CLOSE: "closed at once",
@@ -104,10 +105,14 @@ def load_words(load: Load) -> str:
 
 
 def _whole_words(load: Load) -> str:
-    until = f"{load.requests:,} requests" if load.requests else f"{load.duration_s or 0:g} s"
+    until = (
+        f"{load.requests:,} {load.arrival_unit}s"
+        if load.requests
+        else f"{load.duration_s or 0:g} s"
+    )
     match load.model:
         case Model.OVER:
-            return f"{load.requests:,} requests over {load.over_s:g} s"
+            return f"{load.requests:,} {load.arrival_unit}s over {load.over_s:g} s"
         case Model.OPEN:
             if load.stages:
                 return _stage_words(load)
@@ -122,23 +127,24 @@ def _whole_words(load: Load) -> str:
 
 def _stage_words(load: Load) -> str:
     random = ", at random" if load.distribution == Distribution.EXPONENTIAL else ""
-    number, seconds = planned_requests(load), planned_duration_s(load)
+    number, seconds = planned_arrivals(load), planned_duration_s(load)
     peak = peak_rate_per_s(load)
     n_stages = f"{len(load.stages)} stages" if len(load.stages) > 1 else "one stage"
-    return f"{number:,} requests in {n_stages} of {seconds:g} s, at most {peak:g}/s{random}"
+    units = f"{load.arrival_unit}s"
+    return f"{number:,} {units} in {n_stages} of {seconds:g} s, at most {peak:g}/s{random}"
 
 
 def _arrival_words(load: Load) -> str:
     if load.distribution == Distribution.UNIFORM:
-        return f"a request every {load.uniform_min_s:g} to {load.uniform_max_s:g} s"
+        return f"a {load.arrival_unit} every {load.uniform_min_s:g} to {load.uniform_max_s:g} s"
     random = " at random" if load.distribution == Distribution.EXPONENTIAL else ""
-    return f"{load.rate_per_s:g} requests/s{random}"
+    return f"{load.rate_per_s:g} {load.arrival_unit}s/s{random}"
 
 
-def _stage_line(text: str) -> str:
+def _stage_line(text: str, unit: ArrivalUnit) -> str:
     """60: 10-50 → 60 s: 10 to 50 requests/s."""
     seconds, _, rates = text.partition(": ")
-    return f"{seconds} s: {rates.replace('-', ' to ')} requests/s"
+    return f"{seconds} s: {rates.replace('-', ' to ')} {unit}s/s"
 
 
 def load_facts(load: Load) -> list[tuple[str, str]]:
@@ -153,12 +159,16 @@ def load_facts(load: Load) -> list[tuple[str, str]]:
     if load.model not in {Model.OPEN, Model.OVER}:
         return apart + ([("Ramp-up", f"{load.ramp_up_s:g} s")] if load.ramp_up_s else [])
     rest = "is dropped" if load.when_saturated == WhenSaturated.DROP else "waits"
-    stages = text_of_stages(load.to_json()["stages"]).splitlines()
+    lines = text_of_stages(load.to_json()["stages"]).splitlines()
+    stages = [_stage_line(line, load.arrival_unit) for line in lines]
     return [
-        *((f"Stage {n}", words) for n, words in enumerate(map(_stage_line, stages), 1)),
+        *((f"Stage {n}", words) for n, words in enumerate(stages, 1)),
         ("Arrivals", _DISTRIBUTION_WORDS[load.distribution]),
         ("What arrives", _UNIT_WORDS[load.arrival_unit]),
-        ("At most in flight", f"{load.max_in_flight:,}; what is due beyond that {rest}"),
+        (
+            "At most in flight",
+            f"{load.max_in_flight:,} {load.arrival_unit}s; what is due beyond that {rest}",
+        ),
     ]
 
 

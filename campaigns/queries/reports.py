@@ -7,7 +7,7 @@ from campaigns.domain import report_tables as tables
 from campaigns.domain.exchange_tables import closes_table, exchange_table
 from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.percentiles import curve
-from campaigns.domain.plan import Plan, mean_rate_per_s, planned_requests
+from campaigns.domain.plan import Plan, mean_rate_per_s
 from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.report_words import RunState, run_grounds, run_sentence, run_tiles
 from campaigns.domain.results import RunReport
@@ -66,11 +66,16 @@ def _state(run: Run, plan: Plan, figures: Figures) -> RunState:
         why=run.reason,
         reasons=tuple(each["text"] for each in run.validity_reasons),
         figures=figures,
-        planned_requests=planned_requests(plan.load),
-        planned_rate=mean_rate_per_s(plan.load),
+        planned_requests=plan.planned_requests,
+        planned_rate=_planned_rate(plan),
         is_exchange=plan.exchange is not None,
         is_good=run.outcome == Outcome.COMPLETE and run.validity != Validity.INVALID,
     )
+
+
+def _planned_rate(plan: Plan) -> float | None:
+    """Requests a second; None where sessions with pauses make them come unevenly."""
+    return mean_rate_per_s(plan.load) if plan.calls_per_arrival == 1 else None
 
 
 def measured_of(run: Run) -> Measured:

@@ -13,7 +13,6 @@ from campaigns.domain.plan import (
     Plan,
     mean_rate_per_s,
     planned_duration_s,
-    planned_requests,
 )
 from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.snapshot import Total
@@ -46,9 +45,10 @@ def plan_of(run: Run) -> Plan:
 def planned_of(run: Run) -> Planned:
     plan = plan_of(run)
     load = plan.load
-    # A chart's level line: a load in stages has none.
-    intended = None if load.stages else mean_rate_per_s(load)
-    return Planned(planned_duration_s(load), plan.warm_up_s, planned_requests(load), intended)
+    # A chart's level line: a load in stages has none, nor have arrivals of several requests.
+    is_level = not load.stages and plan.calls_per_arrival == 1
+    intended = mean_rate_per_s(load) if is_level else None
+    return Planned(planned_duration_s(load), plan.warm_up_s, plan.planned_requests, intended)
 
 
 def chart_plan(run: Run) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """One run as text in the style of ab, httperf, JMeter or wsperf: what the command line prints."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from campaigns.domain.plan import Plan
 from campaigns.domain.series import most_in_flight
@@ -41,7 +41,8 @@ def measurement_of(run: Run) -> Measurement:
         verdict=(run.validity or _NOT_JUDGED, run.validity_reasons),
         steps=seen.steps,
         warm_up=total_of(_warm_up(run)),
-        replies=_replies(run, seen),
+        replies=_by_second(run, seen, _n_replies),
+        sessions=_by_second(run, seen, _n_sessions),
         tls=[entry for end in ends for entry in (end or {}).get("tls", [])],
         cpu_us=_cpu_us(ends),
         thresholds=seen.thresholds,
@@ -58,13 +59,23 @@ def _warm_up(run: Run) -> Iterator[Second]:
         yield Second(row.second, row.step, row.counters, timings={"response": response})
 
 
-def _replies(run: Run, seen: Measured) -> Counter[int]:
+def _by_second(
+    run: Run, seen: Measured, count: Callable[[dict[str, int], dict[str, int]], int]
+) -> Counter[int]:
     last = seen.series[-1]["second"] if seen.series else -1
     rows = run.seconds.filter(second__gte=0, second__lte=last)
-    replies: Counter[int] = Counter()
-    for second, statuses in rows.values_list("second", "statuses"):
-        replies[second] += sum(statuses.values())
-    return replies
+    found: Counter[int] = Counter()
+    for second, statuses, counters in rows.values_list("second", "statuses", "counters"):
+        found[second] += count(statuses, counters)
+    return found
+
+
+def _n_replies(statuses: dict[str, int], counters: dict[str, int]) -> int:
+    return sum(statuses.values())
+
+
+def _n_sessions(statuses: dict[str, int], counters: dict[str, int]) -> int:
+    return counters.get("sessions_ok", 0)
 
 
 def _cpu_us(ends: list[dict | None]) -> int | None:

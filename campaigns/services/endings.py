@@ -10,6 +10,7 @@ from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.limits import longest_run_s
 from campaigns.domain.plan import Timeouts, stored_load
+from campaigns.domain.session import stored_session
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
@@ -162,5 +163,5 @@ def _own_end(shard: Shard) -> str:
 def _longest_s(run: Run) -> float:
     plan = run.snapshot["plan"]
     load, timeouts = stored_load(plan["load"]), Timeouts(**plan["timeouts"])
-    exchange = plan.get("exchange")
-    return longest_run_s(load, timeouts, plan["warm_up_s"], run.n_shards, exchange)
+    exchange, session = plan.get("exchange"), stored_session(plan.get("session") or {})
+    return longest_run_s(load, timeouts, plan["warm_up_s"], run.n_shards, exchange, session)

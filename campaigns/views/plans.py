@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from campaigns.domain.equivalents import equivalents
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.plan import planned_duration_s, planned_requests
+from campaigns.domain.plan import planned_duration_s
 from campaigns.domain.presets import PRESETS, Preset
 from campaigns.forms.plan_load import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS
@@ -108,7 +108,7 @@ def plan_detail(request, plan: int):
         "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
         "exchange_facts": queries.exchange_facts(value.exchange),
         "load_facts": queries.load_facts(value.load),
-        "n_requests": planned_requests(value.load),
+        "n_requests": value.planned_requests,
         "duration_s": planned_duration_s(value.load),
         "equivalents": equivalents(value),
         "campaign_address": campaign_address(found, _preset_of(value.to_json())),

@@ -1,7 +1,16 @@
 import pytest
 
 from campaigns.domain.limits import longest_run_s
-from campaigns.domain.plan import MAX_DURATION_S, Load, Model, Timeouts
+from campaigns.domain.plan import (
+    MAX_DURATION_S,
+    ArrivalUnit,
+    Load,
+    Model,
+    Session,
+    ThinkKind,
+    ThinkTime,
+    Timeouts,
+)
 
 TIMEOUTS = Timeouts(total_s=10)
 
@@ -42,3 +51,16 @@ def test_ramp_up_hold_and_the_longest_gaps_take_their_time(load, seconds):
 )
 def test_a_run_may_take_its_plan_and_what_a_slow_target_adds(load, seconds):
     assert longest_run_s(load, TIMEOUTS, warm_up_s=5) == 5 + seconds + 10 + 30
+
+
+def test_what_is_in_flight_at_the_end_may_be_whole_sessions_with_their_pauses():
+    load = Load(Model.OPEN, rate_per_s=5, duration_s=60, arrival_unit=ArrivalUnit.SESSION)
+    think = ThinkTime(ThinkKind.CONSTANT, mean_s=7)
+    session = Session(calls_per_session=6, burst_length=2, think_time=think)
+    assert longest_run_s(load, TIMEOUTS, 0, session=session) == 60 + 6 * 10 + 2 * 7 + 30
+
+
+def test_a_closed_load_may_pause_after_every_request():
+    load = Load(Model.CLOSED, connections=4, requests=10)
+    think = ThinkTime(ThinkKind.UNIFORM, min_s=1, max_s=20)
+    assert longest_run_s(load, TIMEOUTS, 0, session=Session(think_time=think)) == 3 * 30 + 40

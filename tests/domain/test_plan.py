@@ -15,8 +15,8 @@ from campaigns.domain.plan import (
     header_fault,
     late_start_fault,
     mean_rate_per_s,
+    planned_arrivals,
     planned_duration_s,
-    planned_requests,
     stored_load,
 )
 
@@ -105,14 +105,6 @@ def test_its_stored_form_reads_back_as_the_same_plan(load):
         ({"load": OPEN | {"start_offset_s": 1}}, "load.start_offset_s", "no use for a start"),
         ({"load": OPEN | {"arrival_unit": "user"}}, "load.arrival_unit", "Choose one of"),
         ({"load": CLOSED | {"arrival_unit": "connection"}}, "load.arrival_unit", "no use for a"),
-        (
-            {
-                "load": OPEN | {"arrival_unit": "connection"},
-                "session": {"calls_per_connection": 2},
-            },
-            "session.calls_per_connection",
-            "one request",
-        ),
         ({"load": WINDOW | {"low": None}}, "load.low", "needs a low mark"),
         ({"load": WINDOW | {"low": 0}}, "load.low", "from 1"),
         ({"load": WINDOW | {"low": 5}}, "load.low", "at most 4"),
@@ -179,7 +171,7 @@ def test_no_json_crashes_it(data):
     ],
 )
 def test_what_can_be_known_before(load, duration_s, requests):
-    assert (planned_duration_s(load), planned_requests(load)) == (duration_s, requests)
+    assert (planned_duration_s(load), planned_arrivals(load)) == (duration_s, requests)
 
 
 @pytest.mark.parametrize(

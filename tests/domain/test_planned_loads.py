@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from campaigns.domain.plan import planned_duration_s, planned_requests, stored_load
+from campaigns.domain.plan import planned_arrivals, planned_duration_s, stored_load
 
 CASES = json.loads((Path(__file__).parent.parent / "golden/planned_loads.json").read_text())
 
@@ -13,5 +13,5 @@ CASES = json.loads((Path(__file__).parent.parent / "golden/planned_loads.json").
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case["load"].values())))
 def test_the_server_plans_what_the_page_plans(case):
     load = stored_load(case["load"])
-    assert planned_requests(load) == case["requests"]
+    assert planned_arrivals(load) == case["requests"]
     assert planned_duration_s(load) == case["duration_s"]

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.injectors import load_for, share_fault
-from campaigns.domain.plan import Model, Plan, planned_requests
+from campaigns.domain.plan import Model, Plan, planned_arrivals
 from campaigns.domain.presets import GENERAL, PRESETS
 from campaigns.domain.proposals import PROPOSALS, Proposal, proposal_for
 
@@ -26,7 +26,7 @@ def test_the_two_original_studies_are_there(key, over_s):
 
 def test_the_ab_preset_is_1000_requests_on_50_connections():
     load = Plan.from_json(PRESETS["ab"].spec).load
-    assert (planned_requests(load), load.connections) == (1000, 50)
+    assert (planned_arrivals(load), load.connections) == (1000, 50)
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from campaigns.domain.loads import (
     Model,
     mean_rate_per_s,
     peak_rate_per_s,
+    planned_arrivals,
     planned_duration_s,
-    planned_requests,
     stored_load,
 )
 from campaigns.domain.plan import Plan
@@ -48,7 +48,7 @@ def dues(load, **given):
 )
 def test_the_number_of_arrivals_is_the_exact_integral(stages, count):
     load = load_of(*stages)
-    assert count_staged(stages) == planned_requests(load) == count
+    assert count_staged(stages) == planned_arrivals(load) == count
     assert len(dues(load)) == len(schedule(load)) == count
 
 
@@ -97,7 +97,7 @@ def test_shards_send_the_stages_together(distribution, count):
     whole = list(schedule(load, 2, Shard(), 9))
     parts = [list(schedule(load, 2, Shard(i, count), 9)) for i in range(count)]
     assert sorted(pair for part in parts for pair in part) == whole
-    assert len(whole) == 20 + planned_requests(load)
+    assert len(whole) == 20 + planned_arrivals(load)
     assert whole[0][1] >= -2 * NS
 
 

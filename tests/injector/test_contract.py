@@ -218,3 +218,14 @@ def test_the_documented_example_of_a_histogram_is_right():
     text = (DOCS / "injector.md").read_text()
     example = json.loads(text[text.index('{"n": 5') :].partition("}")[0] + "}")
     assert Timing.from_json(example) == Timing.of([1000, 2000, 3000, 3000, 65000])
+
+
+def test_sessions_that_arrive_are_told_in_documented_lines(program):
+    load = {"model": "open", "rate_per_s": 100, "requests": 20, "arrival_unit": "session"}
+    session = {"calls_per_session": 4, "burst_length": 4, "connections_per_session": 3}
+    with scripted(always(OK_REPLY)) as server:
+        order = whole_order(server.port, load=load, plan={"session": session})
+        lines = lines_of(program(order))
+    total = check_sums(lines)
+    assert (total.count("ok"), total.count("sessions_ok")) == (80, 20)
+    assert lines[-1]["sessions_in_flight"] == 0

@@ -48,8 +48,9 @@ def second(number, times_us, *, failed=(), statuses=None):
     )  # fmt: skip
 
 
-def result_of(*seconds, load=CLOSED, duration_s=None, mode="new"):
-    order = make_order(8443, load=load, scheme="https", mode=mode, path="/login/")
+def result_of(*seconds, load=CLOSED, duration_s=None, mode="new", session=None):
+    plan = {"session": session or {}}
+    order = make_order(8443, load=load, scheme="https", mode=mode, path="/login/", plan=plan)
     end = {
         "outcome": "complete", "totals": {"ok": sum(s.counters["ok"] for s in seconds)},
         "duration_us": round((duration_s or len(seconds)) * 1e6), "cpu_us": 250_000,
@@ -249,3 +250,55 @@ def test_a_websocket_s_run_has_its_reports_too(style):
     text = REPORTS[style](result.measurement(order))
     assert "Processing" not in text
     assert style != "ab" or line(text, "Document Path").split()[-1] == "/talk"
+
+
+def seconds_with_sessions(count=6):
+    for number in range(count):
+        row = second(number, [10_000] * 20)
+        row.counters |= {
+            "sessions_started": 6, "sessions_ok": 4, "sessions_failed": 1, "sessions_dropped": 1,
+            "session_length_5": 4, "session_length_2": 1, "calls_skipped": 7,
+            "connections_opened": 10,
+        }  # fmt: skip
+        row.timings["session"] = Timing.of([2_000_000] * 4)
+        row.timings["session_failed"] = Timing.of([500_000])
+        yield row
+
+
+SESSIONS_LOAD = {"model": "open", "rate_per_s": 6, "duration_s": 6, "arrival_unit": "session"}
+
+
+def report_of_sessions(style):
+    session = {"calls_per_session": 5}
+    return report(style, *seconds_with_sessions(), load=SESSIONS_LOAD, session=session)
+
+
+def test_httperf_has_its_session_group_where_sessions_arrived():
+    text = report_of_sessions("httperf")
+    rate = line(text, "Session rate")
+    assert "min 4.00 avg 4.00 max 4.00 stddev – (24/36), whole run 4.00" in rate
+    assert line(text, "Session: avg") == "Session: avg 2.00 connections/session"
+    assert line(text, "Session lifetime") == "Session lifetime [s]: 2.000"
+    assert line(text, "Session failtime") == "Session failtime [s]: 0.500"
+    assert line(text, "Session length histogram").endswith(": 0 0 6 0 0 24")
+    assert "Session" not in report("httperf", second(0, [10_000] * 9))
+
+
+def test_the_plain_report_says_what_became_of_sessions():
+    text = report_of_sessions("plain")
+    assert "36 sessions: 24 ok, 6 failed, 6 dropped; 42 calls not made" in text
+    assert "4.0 ok sessions/s, 2.00 connections each" in text
+    assert "2 calls: 6, 5 calls: 24" in text
+    assert line(text, "session_failed").split()[1:3] == ["6", "500.000"]
+    assert "6.0 sessions/s asked for" in line(text, "Load:")
+    assert "sessions" not in report("plain", second(0, [10_000] * 9))
+
+
+def test_the_object_has_the_figures_of_sessions():
+    session = {"calls_per_session": 5}
+    _, result = result_of(*seconds_with_sessions(), load=SESSIONS_LOAD, session=session)
+    seen = result.to_json()["sessions"]
+    assert (seen["started"], seen["ok"], seen["lengths"]) == (36, 24, {"2": 6, "5": 24})
+    assert result.to_json()["timings_ms"]["session"]["mean"] == 2000
+    _, without = result_of(second(0, [10_000] * 9))
+    assert "sessions" not in without.to_json()

@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.plan import Plan
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
-from workers.injector.session import is_plain
+from workers.injector.users import is_plain
 
 TABLE = "user,page\nann,a b\nbob,c/d?e=1\n"
 

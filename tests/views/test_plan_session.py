@@ -89,8 +89,50 @@ def test_fields_of_another_think_time_are_ignored(as_editor, project):
 
 
 def test_pipelining_is_stored_and_said(as_editor, project):
-    save(as_editor, project, pipeline_depth="4")
+    save(as_editor, project, pipeline_depth="4", http_version="1.1")
     version = PlanVersion.objects.get()
     assert version.spec["session"]["pipeline_depth"] == 4
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
     assert "up to 4 requests unanswered" in page
+
+
+ARRIVING = {
+    "model": "open",
+    "rate_per_s": "5",
+    "requests": "40",
+    "arrival_unit": "session",
+    "calls_per_session": "6",
+    "connections_per_session": "4",
+    "burst_length": "3",
+    "first_call_alone": "on",
+}
+
+
+def test_sessions_that_arrive_are_stored_and_come_back_into_the_form(as_editor, project):
+    save(as_editor, project, **ARRIVING)
+    version = PlanVersion.objects.get()
+    assert version.spec["load"]["arrival_unit"] == "session"
+    assert version.spec["session"]["connections_per_session"] == 4
+    again = initial_of("again", version.value().to_json())
+    as_editor.post(reverse("plan-edit", args=[version.plan_id]), again)
+    assert PlanVersion.objects.count() == 1
+
+
+def test_the_page_counts_sessions_where_they_arrive(as_editor, project):
+    save(as_editor, project, **ARRIVING)
+    address = reverse("plan-detail", args=[PlanVersion.objects.get().plan_id])
+    page = as_editor.get(address).content.decode()
+    for words in (
+        "5 sessions/s, 40 sessions",
+        "up to 4, shared by the requests of a burst",
+        "users who make their calls and go",
+        "10,000 sessions; what is due beyond that waits",
+    ):
+        assert words in page
+
+
+def test_connections_of_a_session_need_sessions_that_arrive(as_editor, project):
+    page = save(as_editor, project, connections_per_session="4")
+    error = page.context["form"].errors["connections_per_session"]
+    assert "only where whole sessions arrive" in error[0]
+    assert not PlanVersion.objects.exists()

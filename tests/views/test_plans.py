@@ -132,7 +132,7 @@ def test_a_plan_says_how_its_requests_arrive(as_editor, project):
     url = reverse("plan-detail", args=[make_plan(project, spec=spec).plan_id])
     page = as_editor.get(url).content.decode()
     assert "5 requests/s at random, 9 requests" in page
-    assert "7; what is due beyond that is dropped" in page
+    assert "7 requests; what is due beyond that is dropped" in page
 
 
 @pytest.mark.parametrize(

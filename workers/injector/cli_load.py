@@ -86,7 +86,8 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--arrival-unit",
         choices=list(ArrivalUnit),
-        help="open, over: requests arrive, or new connections with one request each (request)",
+        help="open, over: what arrives and is counted by --requests, --rate, --stages and "
+        "--max-in-flight: requests, new connections or sessions, see below (request)",
     )
     add("--start-offset", type=float, metavar="S", help="process i begins i·S s later (0)")
     add(

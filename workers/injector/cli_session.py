@@ -13,13 +13,21 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="N",
         default=0,
-        help="close a kept connection after N requests (0: when the server does)",
+        help="close a kept connection after N requests; where connections arrive, or in a window, "
+        "each makes N (0: when the server does, and 1)",
     )
     add(
         "--calls-per-session",
         type=int,
         metavar="N",
-        help="after N requests a user begins anew: new connection, no cookies (never)",
+        help="after N requests a user begins anew: new connection, no cookies; where sessions "
+        "arrive, each makes N (never)",
+    )
+    add(
+        "--connections-per-session",
+        type=int,
+        metavar="N",
+        help="sessions that arrive: a burst's requests share up to N connections (1)",
     )
     add(
         "--think-time",
@@ -74,6 +82,7 @@ def session_of(options: argparse.Namespace) -> dict[str, Any]:
         "session": {
             "calls_per_connection": options.calls_per_connection,
             "calls_per_session": options.calls_per_session,
+            "connections_per_session": options.connections_per_session,
             "think_time": _read_think_time(options.think_time),
             "burst_length": options.burst_length,
             "first_call_alone": not options.all_at_once,

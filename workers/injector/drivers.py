@@ -4,53 +4,71 @@ from collections.abc import Callable, Sequence
 
 from campaigns.domain import arrivals
 from campaigns.domain.arrivals import Shard
-from campaigns.domain.plan import ArrivalUnit, ConnectionMode, Hold, Model, planned_requests
-from campaigns.domain.plan import Load as PlannedLoad
+from campaigns.domain.plan import (
+    ArrivalUnit,
+    ConnectionMode,
+    Hold,
+    Model,
+    Plan,
+    planned_arrivals,
+)
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Dialler
 from workers.injector.loads import ClosedLoad, OpenLoad
 from workers.injector.order import Order
+from workers.injector.users import Script
+from workers.injector.visits import VisitLoad, VisitWindow
 from workers.injector.websocket.window import WebSocketWindow
 from workers.injector.window import Marks, WindowLoad, make_http_opener
 
 Load = ClosedLoad | OpenLoad | WindowLoad
 
 
-def wire_mode(load: PlannedLoad, mode: ConnectionMode) -> ConnectionMode:
+def wire_mode(plan: Plan, mode: ConnectionMode) -> ConnectionMode:
     """What a request says of its connection.
 
     Those of a window are all new, and held ones stay open; so are those of connections that arrive.
+    Either is kept for as long as it has calls to make.
     """
+    load = plan.load
     is_connection = load.arrival_unit == ArrivalUnit.CONNECTION
     if load.model != Model.WINDOW and not is_connection:
         return mode
-    if load.hold != Hold.CLOSE:
+    if load.hold != Hold.CLOSE or plan.calls_per_arrival > 1:
         return ConnectionMode.KEEP_ALIVE
     return ConnectionMode.NEW if mode == ConnectionMode.KEEP_ALIVE else mode
 
 
-def requests_of(load: PlannedLoad, shard: Shard) -> int | None:
+def requests_of(plan: Plan, shard: Shard) -> int | None:
     """How many requests this process will send; None where only time ends it."""
+    count = _arrivals_of(plan, shard)
+    return None if count is None else count * plan.calls_per_arrival
+
+
+def _arrivals_of(plan: Plan, shard: Shard) -> int | None:
+    load = plan.load
     if arrivals.is_scheduled(load):
-        return len(shard.own(0, planned_requests(load)))
+        return len(shard.own(0, planned_arrivals(load)))
     if load.model == Model.WINDOW:
         numbers = arrivals.numbers_of(load, shard)
         return None if numbers is None else len(numbers)
     return arrivals.requests_of(load, shard)
 
 
-def connections_of(load: PlannedLoad, shard: Shard) -> tuple[int, int | None]:
+def connections_of(plan: Plan, shard: Shard) -> tuple[int, int | None]:
     """(how many connections it needs at once, how many it can make use of; None: any number).
 
-    Arrivals of an open load can wait in the queue, so there one will do.
+    Arrivals of an open load can wait in the queue, so there those of one will do.
     """
+    load = plan.load
     if arrivals.is_scheduled(load):
-        return 1, load.max_in_flight
+        of_each = plan.session.connections_per_session or 1
+        return of_each, load.max_in_flight * of_each
     if load.model != Model.WINDOW:
         wanted = arrivals.connections_of(load, shard)
         return wanted, wanted
     is_kept = load.hold == Hold.KEEP_UNTIL_ALL
-    return max(load.high, requests_of(load, shard) or 0 if is_kept else 0), None
+    return max(load.high, _arrivals_of(plan, shard) or 0 if is_kept else 0), None
 
 
 def make_driver(
@@ -59,10 +77,12 @@ def make_driver(
     dialler: Dialler,
     make_worker: Callable[[], Worker],
     n_connections: int,
+    script: Script | None,
 ) -> Load:
     """The driver, which may have `n_connections` open at once."""
     plan, shard = order.plan, order.shard
     load = plan.load
+    has_visits = script is not None and script.book is not None
     if load.model == Model.WINDOW:
         settings = (
             make_worker,
@@ -74,12 +94,16 @@ def make_driver(
         )
         if plan.exchange is not None:
             return WebSocketWindow(requests[0], *settings)
+        if has_visits:
+            return VisitWindow(requests, dialler, script, *settings)
         return WindowLoad(make_http_opener(requests, dialler), *settings)
     if arrivals.is_scheduled(load):
         schedule = arrivals.schedule(load, plan.warm_up_s, shard, order.seed)
         drain_ns = int(plan.timeouts.total_s * NS)
-        return OpenLoad(
-            requests, make_worker, schedule, n_connections, drain_ns, load.when_saturated
-        )
+        most = n_connections // (plan.session.connections_per_session or 1)
+        settings = requests, make_worker, schedule, most, drain_ns, load.when_saturated
+        if has_visits:
+            return VisitLoad(*settings, script=script)
+        return OpenLoad(*settings)
     offsets_ns, limit = arrivals.ramp_offsets_ns(load, shard), arrivals.requests_of(load, shard)
     return ClosedLoad(requests, make_worker, shard, offsets_ns, limit)

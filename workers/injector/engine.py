@@ -11,6 +11,7 @@ from gevent.event import Event
 
 from campaigns.domain import arrivals
 from campaigns.domain.plan import ConnectionMode, Resolve, Step
+from campaigns.domain.session import makes_visits
 from campaigns.domain.snapshot import Second, Timing, Total
 from workers.injector import drivers, http1
 from workers.injector.attempt import Request, Worker, interrupt_overdue
@@ -24,7 +25,8 @@ from workers.injector.pipeline import worker_class
 from workers.injector.preflight import find_room
 from workers.injector.recorder import StepRecorder
 from workers.injector.script import in_order
-from workers.injector.session import Script, is_plain
+from workers.injector.users import Script, is_plain
+from workers.injector.visit_book import VisitBook
 from workers.injector.vitals import HubLag, Vitals, cpu_s
 from workers.injector.websocket.talk import Talk
 from workers.injector.websocket.worker import Speaker
@@ -79,7 +81,7 @@ class Engine:
         requests = self._make_requests()
         ordered = in_order(requests, order.plan.order, order.seed)
         self._load = drivers.make_driver(
-            order, ordered, self._dialler, self._make_worker, room.connections
+            order, ordered, self._dialler, self._make_worker, room.connections, self._script
         )
         for recorder in self._recorders:
             recorder.queued_at = self._load.queued_at
@@ -89,7 +91,7 @@ class Engine:
             "resolved": self._guard.addresses,
             "connections": room.connections,
             "descriptors": room.descriptors,
-            "planned_requests": drivers.requests_of(order.plan.load, order.shard),
+            "planned_requests": drivers.requests_of(order.plan, order.shard),
             "warnings": list(room.warnings),
         }
 
@@ -107,7 +109,7 @@ class Engine:
 
     @property
     def _mode(self) -> ConnectionMode:
-        return drivers.wire_mode(self._order.plan.load, self._order.mode)
+        return drivers.wire_mode(self._order.plan, self._order.mode)
 
     def _request_bytes(self, step: Step, is_last: bool = False) -> bytes:
         """`is_last`: a kept connection ends with this request."""
@@ -119,7 +121,13 @@ class Engine:
     def _make_request(self, number: int, step: Step) -> Request:
         order = self._order
         data = self._request_bytes(step)
-        recorder = StepRecorder(number, len(data), arrivals.is_scheduled(order.plan.load))
+        plan = order.plan
+        recorder = StepRecorder(
+            number,
+            len(data),
+            arrivals.is_scheduled(plan.load),
+            has_calls_between=makes_visits(plan.load, plan.session),
+        )
         self._recorders.append(recorder)
         return Request(order.plan, step, data, recorder)
 
@@ -130,6 +138,10 @@ class Engine:
         if self._script is not None:
             return worker_class(self._script, keeps)(self._script, self._dialler, keeps)
         return Worker(self._dialler, keeps)
+
+    @property
+    def _book(self) -> VisitBook | None:
+        return self._script and self._script.book
 
     def run(self, start_ns: int) -> dict[str, Any]:
         """Send from `start_ns` (CLOCK_MONOTONIC) on, warm-up first; the end's facts when over."""
@@ -219,6 +231,8 @@ class Engine:
             recorder.compact()
         unfinished = [r.last_second for r in self._recorders if r.last_second is not None]
         dropped = self._load.n_dropped
+        if self._book is not None and self._book.last_second is not None:
+            unfinished.append(self._book.last_second)
         last = max(unfinished, default=self._next_second if dropped else self._next_second - 1)
         while self._next_second <= last:
             self._finish_second(dropped if self._next_second == last else 0)
@@ -241,6 +255,10 @@ class Engine:
             ]
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
         rows[0].counters.update(self._dialler.take_wire())
+        if self._book is not None:
+            counters, timings = self._book.take(number)
+            rows[0].counters.update(counters)
+            rows[0].timings.update(timings)
         lags = self._hub_lag.take()
         rows[0].vitals = self._vitals.take(
             hub_lag_max_us=max(lags, default=0),
@@ -277,6 +295,7 @@ class Engine:
             "peers": dialler.peers,
             "warnings": list(self._warnings),
             "certificate_der_b64": certificate and base64.b64encode(certificate).decode(),
+            **(self._book.facts if self._book is not None else {}),
         }
 
 

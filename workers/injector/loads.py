@@ -174,13 +174,16 @@ class OpenLoad:
 
     def _put_off(self, arrival: tuple[int, int]) -> None:
         number, due = arrival
-        events = self._requests[number % len(self._requests)].events
+        events = self._events_of(number)
         if self._drops:
             events["dropped"].append(due)
         else:
             events["queued"].append(due)
             self.queued_at[due] = now()
             self._queue.append(arrival)
+
+    def _events_of(self, number: int) -> dict[str, list[int]]:
+        return self._requests[number % len(self._requests)].events
 
     def _employ(self, arrival: tuple[int, int]) -> None:
         worker = self._make_worker()

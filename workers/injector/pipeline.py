@@ -14,7 +14,8 @@ from workers.injector.connection import Connection, Dialler, now
 from workers.injector.http1 import BadReply, Surplus
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.reply import ReplyReader
-from workers.injector.session import Call, Script, SessionWorker
+from workers.injector.session import Call, SessionWorker
+from workers.injector.users import Script
 
 _NOT_SENT = 1 << 62
 _PAUSE_S = 0.01
@@ -67,6 +68,9 @@ class PipelineWorker(SessionWorker):
         waits = not is_sent or is_last or self._is_waited_for()
         return self._read_down_to(0 if waits else self._depth - 1)
 
+    def finish_replies(self) -> float | None:
+        return self._read_down_to(0)
+
     def part(self) -> None:
         self._read_down_to(0)
         super().part()
@@ -74,6 +78,9 @@ class PipelineWorker(SessionWorker):
     def _is_waited_for(self) -> bool:
         """Whether the next call must not be sent before the reply to this one is there."""
         session, nth = self._script.session, self._in_burst + 1
+        if self._script.book is not None:
+            # A visit says by itself when replies are waited for.
+            return False
         if self._in_session + 1 == session.calls_per_session:
             return True
         if session.burst_length == 1:

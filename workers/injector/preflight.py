@@ -14,9 +14,10 @@ from campaigns.domain.plan import (
     ArrivalUnit,
     ConnectionMode,
     peak_rate_per_s,
+    planned_arrivals,
     planned_duration_s,
-    planned_requests,
 )
+from campaigns.domain.session import connections_per_arrival
 from workers.injector import drivers, machine
 from workers.injector.order import Order, Refusal
 
@@ -42,7 +43,7 @@ def find_room(order: Order, addresses: list[str]) -> Room:
     descriptors = raise_descriptor_limit()
     possible = descriptors - SPARE_DESCRIPTORS
     ports = machine.count_ephemeral_ports() or _MANY
-    needed, useful = drivers.connections_of(order.plan.load, order.shard)
+    needed, useful = drivers.connections_of(order.plan, order.shard)
     _refuse_more_than(possible, ports, needed)
     most = min(possible, ports)
     warnings = (
@@ -79,7 +80,8 @@ def _descriptor_warning(order: Order, possible: int) -> str:
     if not is_scheduled(load) or rate_per_s is None:
         return ""
     waiting = ceil(rate_per_s / order.shard.count * order.plan.timeouts.total_s)
-    in_flight = min(load.max_in_flight, waiting, planned_requests(load) or waiting)
+    of_each = order.plan.session.connections_per_session or 1
+    in_flight = of_each * min(load.max_in_flight, waiting, planned_arrivals(load) or waiting)
     if in_flight <= possible:
         return ""
     return (
@@ -95,7 +97,10 @@ def _port_warning(order: Order, ports: int, wait_s: int) -> str:
     is_kept = mode == ConnectionMode.KEEP_ALIVE and load.arrival_unit == ArrivalUnit.REQUEST
     if is_kept or rate_per_s is None:
         return ""
-    own_per_s = rate_per_s / order.shard.count
+    of_each = connections_per_arrival(
+        load, order.plan.session, is_kept=mode == ConnectionMode.KEEP_ALIVE
+    )
+    own_per_s = rate_per_s / order.shard.count * of_each
     wanted = ceil(own_per_s * min(wait_s, planned_duration_s(load) or wait_s))
     if wanted <= ports:
         return ""

@@ -64,12 +64,21 @@ class _Unfinished:
 class StepRecorder:
     """Everything about one step of the plan that is not yet written out."""
 
-    def __init__(self, step: int, request_size_bytes: int, is_scheduled: bool):
+    def __init__(
+        self,
+        step: int,
+        request_size_bytes: int,
+        is_scheduled: bool,
+        *,
+        has_calls_between: bool = False,
+    ):
+        """`has_calls_between`: only some calls are scheduled, others follow from replies."""
         self.step = step
         self.zero_ns = 0
         self.last_end_ns = self.last_start_ns = 0
         self._request_size_bytes = request_size_bytes
         self._is_scheduled = is_scheduled
+        self._has_calls_between = has_calls_between
         self._rows: list[int] = []
         self._unfinished: dict[int, _Unfinished] = {}
         self.record = self._rows.extend
@@ -137,6 +146,9 @@ class StepRecorder:
             self._split_lookups(rows, durations)
         lateness = durations.pop("lateness")
         if self._is_scheduled:
+            if self._has_calls_between:
+                is_arrival = rows[:, _INTENDED] < rows[:, _START]
+                rows, lateness = rows[is_arrival], lateness[is_arrival]
             durations |= {"lateness": lateness, **self._split(rows, lateness)}
         for name, values_us in durations.items():
             if len(values_us):

@@ -20,9 +20,12 @@ class Rows:
 
     def take(self) -> dict[str, str]:
         """The values of the next row; {} without a table."""
+        return self.at(next(self._uses) * self._shard.count + self._shard.index)
+
+    def at(self, number: int) -> dict[str, str]:
+        """The values for use `number`, counted over the whole run; {} without a table."""
         if not self._n_rows:
             return {}
-        number = next(self._uses) * self._shard.count + self._shard.index
         if self._variables.order == RowOrder.RANDOM:
             return self._variables.values(draw(self._seed ^ _STREAM, number) * self._n_rows >> 64)
         return self._variables.values(number % self._n_rows)

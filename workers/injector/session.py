@@ -3,69 +3,24 @@
 Plans without any of this have plain workers, so that their hot path knows nothing of it.
 """
 
-import itertools
 from dataclasses import replace
-from typing import Any
 
 import gevent
 
-from campaigns.domain.arrivals import Shard
 from campaigns.domain.patterns import bounded
-from campaigns.domain.plan import Plan, Step
-from campaigns.domain.session import PLAIN_SESSION, ThinkKind
-from campaigns.domain.step_order import draw
+from campaigns.domain.plan import Step
 from campaigns.domain.steps import Source
 from campaigns.domain.variables import filled_in, names_used
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Dialler, now
-from workers.injector.cookies import CookieJar
 from workers.injector.http1 import Head
-from workers.injector.order import Order
+from workers.injector.recorder import Failure
 from workers.injector.reply import ReplyReader
-from workers.injector.rows import Rows
+from workers.injector.users import Script, User
 
-_NEVER = 1 << 62
 # How much of a body is searched for values.
 EXTRACT_BYTES = 64 * 1024
 _THOUGHT = "thought"
-_THINK_STREAM = 0x7468696E6B
-
-
-class Script:
-    """What the session workers of one engine share: the plan, the requests, when to stop."""
-
-    def __init__(self, order: Order, requests: list[Request], make_bytes: Any):
-        self.plan: Plan = order.plan
-        self.session = order.plan.session
-        self.requests = requests
-        self.seed = order.seed
-        self.endpoint = order.endpoint
-        self.make_bytes = make_bytes
-        self.names = order.plan.variable_names
-        self.is_stopped = False
-        self._shard: Shard = order.shard
-        self._numbers = itertools.count()
-        self.next_row = Rows(order.plan.variables, order.shard, order.seed).take
-        self._zero_ns = self._end_ns = _NEVER
-
-    def begin(self, zero_ns: int, end_ns: int | None) -> None:
-        self._zero_ns, self._end_ns = zero_ns, end_ns or _NEVER
-
-    def stop(self) -> None:
-        self.is_stopped = True
-
-    def boundary_after(self, instant: int) -> int:
-        """The end of the stretch that `instant` lies in: of the warm-up or of the run."""
-        return self._zero_ns if instant < self._zero_ns else self._end_ns
-
-    def next_number(self) -> int:
-        """A number that no other worker of the run has, whatever shard it is in."""
-        return next(self._numbers) * self._shard.count + self._shard.index
-
-
-def is_plain(plan: Plan) -> bool:
-    """Whether plain workers do: nothing is arranged between calls, nothing kept from replies."""
-    return plan.session == PLAIN_SESSION and not plan.variable_names
 
 
 class Call(Request):
@@ -105,25 +60,35 @@ class Call(Request):
         recorder.record(marks)
 
 
+class FailureTap:
+    """Takes the failures of a user's calls, and tells the user that one has failed."""
+
+    __slots__ = ("_failures", "_user")
+
+    def __init__(self, user: User, failures: list[Failure]):
+        self._user = user
+        self._failures = failures
+
+    def append(self, failure: Failure) -> None:
+        self._user.n_failed += 1
+        self._failures.append(failure)
+
+
 class SessionWorker(Worker):
     """See the module. The driver's request is what is sent, unless sessions have own orders."""
 
     __slots__ = (
-        "_calls", "_in_burst", "_in_session", "_jar", "_n_connection", "_number", "_path",
-        "_position", "_row", "_script", "_taken", "_think_until", "_thoughts",
+        "_calls", "_in_burst", "_in_session", "_n_connection", "_path", "_script", "_think_until",
+        "user",
     )  # fmt: skip
 
     def __init__(self, script: Script, dialler: Dialler, keeps: bool):
         super().__init__(dialler, keeps)
         self._script = script
-        self._number = script.next_number()
+        self.user = User(script, script.next_number())
         self._calls: dict[int, Call] = {}
-        self._jar = _make_jar(script)
-        self._position = self._in_session = self._in_burst = self._n_connection = 0
-        self._thoughts = itertools.count()
+        self._in_session = self._in_burst = self._n_connection = 0
         self._think_until = 0
-        self._row: dict[str, str] | None = None
-        self._taken: dict[str, str] = {}
         self._path = ""
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
@@ -133,6 +98,13 @@ class SessionWorker(Worker):
                 return None
             self.look_for_strays()
             intended = start = now()
+        pause_s = self.call(request, intended, start)
+        self._end_session_if_due()
+        self._end_burst_if_due()
+        return pause_s
+
+    def call(self, request: Request, intended: int, start: int) -> float | None:
+        """The user's next call, at once."""
         # Before its call's bytes are replaced by those of the next one.
         self.settle()
         call = self._next_call(request)
@@ -151,55 +123,61 @@ class SessionWorker(Worker):
         call.send_next(self._bytes_of(call, is_last))
         return super().attempt(call, intended, start)
 
+    def finish_replies(self) -> float | None:
+        """Until nothing is unanswered: after a call nothing is, where there is no pipeline."""
+        return None
+
+    def leave(self) -> None:
+        """The user goes, and the connection with it."""
+        if self.connection is not None:
+            self._retire(self.connection)
+
     # --- what is sent ----------------------------------------------------------------------------
     def _next_call(self, request: Request) -> Call:
-        script = self._script
-        index = request.recorder.step
-        if script.plan.keeps_sessions:
-            n_steps = len(script.requests)
-            seed = script.seed + self._number
-            index = script.plan.order.step_at(self._position, n_steps, seed)
-            self._position += 1
+        index = self.user.next_step(request.recorder.step)
         call = self._calls.get(index)
         if call is None:
-            keeps_reply = self._jar is not None
-            call = Call(script.requests[index], index, script.names, keeps_reply)
-            self._calls[index] = call
+            call = self._calls[index] = self._make_call(index)
+        return call
+
+    def _make_call(self, index: int) -> Call:
+        script, user = self._script, self.user
+        shared = script.requests[index]
+        call = Call(shared, index, script.names, user.jar is not None)
+        if script.book is not None:
+            call.failures = FailureTap(user, shared.failures)
+            # What arrives is one connection: it is not replaced when the server closes it.
+            call.is_idempotent &= script.book.has_sessions
         return call
 
     def _bytes_of(self, call: Call, is_last: bool) -> bytes:
         step = call.step
         if call.is_filled_in:
-            step = filled_in(step, self._current_values())
+            step = filled_in(step, self.user.values())
         self._path = step.path
-        cookies = self._jar.header(step.path) if self._jar is not None else ""
+        jar = self.user.jar
+        cookies = jar.header(step.path) if jar is not None else ""
         if cookies:
             step = with_cookies(step, cookies)
         if step is call.step and not is_last:
             return self._script.requests[call.index].data
         return self._script.make_bytes(step, is_last)
 
-    def _current_values(self) -> dict[str, str]:
-        """A row for each request, where sessions are kept for each session; and what was taken."""
-        if self._row is None or not self._script.plan.keeps_sessions:
-            self._row = self._script.next_row()
-        return self._row | self._taken if self._taken else self._row
-
     def _is_last_on_connection(self) -> bool:
-        most = self._script.session.calls_per_connection
-        return self.keeps and 0 < most <= self._n_connection + 1
+        script = self._script
+        most = script.session.calls_per_connection
+        return self.keeps and script.says_last and 0 < most <= self._n_connection + 1
 
     # --- what follows from a reply ---------------------------------------------------------------
     def _note(self, call: Call, is_last: bool) -> None:
-        if self._jar is not None and call.reader is not None and call.reader.head is not None:
-            self._jar.take(call.reader.head.headers, self._path)
+        jar = self.user.jar
+        if jar is not None and call.reader is not None and call.reader.head is not None:
+            jar.take(call.reader.head.headers, self._path)
         if call.patterns and call.reader is not None and call.reader.is_complete:
             self._take_values(call)
         self._n_connection += 1
         if is_last and self.connection is not None:
             self._retire(self.connection)
-        self._end_session_if_due()
-        self._end_burst_if_due()
 
     def _take_values(self, call: Call) -> None:
         reader = call.reader
@@ -213,56 +191,50 @@ class SessionWorker(Worker):
             if found is None:
                 call.events["extract_missed"].append(now())
             else:
-                self._taken[extract.name] = found[1] or ""
+                self.user.taken[extract.name] = found[1] or ""
 
     def _end_session_if_due(self) -> None:
         self._in_session += 1
         if self._in_session != self._script.session.calls_per_session:
             return
-        self._in_session = self._position = 0
-        self._row = None
-        self._taken.clear()
-        if self._jar is not None:
-            self._jar.clear()
-        if self.connection is not None:
-            self._retire(self.connection)
+        self._in_session = 0
+        self.user.begin_anew()
+        self.leave()
 
     def _end_burst_if_due(self) -> None:
-        session = self._script.session
         self._in_burst += 1
-        if self._in_burst < session.burst_length:
+        if self._in_burst < self._script.session.burst_length:
             return
         self._in_burst = 0
-        if session.think_time.kind == ThinkKind.NONE:
-            return
-        stream = self._script.seed ^ _THINK_STREAM
-        share = draw(stream + self._number, next(self._thoughts)) / (1 << 64)
-        self._think_until = now() + int(session.think_time.drawn_s(min(share, 1 - 2**-53)) * NS)
+        if pause_ns := self.user.drawn_pause_ns():
+            self._think_until = now() + pause_ns
 
     # --- pauses ----------------------------------------------------------------------------------
     def _think(self) -> bool:
         """Pause; False where the warm-up or the run ended meanwhile, and nothing is to be sent."""
         boundary = self._script.boundary_after(now())
         wake = min(self._think_until, boundary)
-        timer = gevent.get_hub().loop.timer(max(0.0, (wake - now()) / NS))
-        timer.start(self.switch, _THOUGHT)
-        try:
-            while self._to_hub() != _THOUGHT:
-                if self.connection is not None:
-                    self.leave_idle()
-        finally:
-            timer.stop()
-            timer.close()
+        self.doze_until(wake)
         is_cut_short = wake < self._think_until
         if not is_cut_short:
             self._think_until = 0
         return not self._script.is_stopped and not is_cut_short
 
+    def doze_until(self, wake: int) -> None:
+        """Do nothing, but notice when the server closes the connection."""
+        timer = gevent.get_hub().loop.timer(max(0.0, (wake - now()) / NS))
+        timer.start(self.switch, _THOUGHT)
+        try:
+            self.idle_until(_THOUGHT)
+        finally:
+            timer.stop()
+            timer.close()
 
-def _make_jar(script: Script) -> CookieJar | None:
-    if not script.session.cookies:
-        return None
-    return CookieJar(script.endpoint.host, script.endpoint.is_tls)
+    def idle_until(self, word: str) -> None:
+        """Until somebody switches here with this word."""
+        while self._to_hub() != word:
+            if self.connection is not None:
+                self.leave_idle()
 
 
 def with_cookies(step: Step, cookies: str) -> Step:

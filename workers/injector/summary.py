@@ -12,6 +12,7 @@ from campaigns.domain.observations import Seen, headline_us, hosts_of, is_loopba
 from campaigns.domain.plan import Plan
 from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.series import Point, most_in_flight, points_of, vitals_of
+from campaigns.domain.sessions_seen import session_figures
 from campaigns.domain.snapshot import TIMINGS, Second, Timing, Total, total_of
 from campaigns.domain.thresholds import Verdict, judge_seconds
 from campaigns.domain.tool_reports import Measurement
@@ -112,11 +113,12 @@ class Result:
 
     def measurement(self, order: dict[str, Any]) -> Measurement:
         """What the reports draw."""
-        endpoint, replies = order["endpoint"], Counter()
+        endpoint, replies, sessions = order["endpoint"], Counter(), Counter()
         steps = [Total() for _ in self.plan.labels]
         for second in self.seconds:
             if second.second >= 0:
                 replies[second.second] += sum(second.statuses.values())
+                sessions[second.second] += second.counters.get("sessions_ok", 0)
                 steps[second.step].add(second)
         return Measurement(
             plan=self.plan,
@@ -129,6 +131,7 @@ class Result:
             steps=steps,
             warm_up=self.warm_up,
             replies=replies,
+            sessions=sessions,
             tls=[entry for end in self.ends for entry in end["tls"]],
             cpu_us=self.cpu_us,
             thresholds=self.thresholds,
@@ -164,9 +167,14 @@ class Result:
             "warm_up": self.warm_up.counters,
             "tls": [entry for end in self.ends for entry in end["tls"]],
             "peers": {peer: count for end in self.ends for peer, count in end["peers"].items()},
+            **self._sessions(),
             "cpu_us_per_request": _per(self.cpu_us, attempts),
             "vitals": self._worst_vitals(),
         }
+
+    def _sessions(self) -> dict[str, Any]:
+        figures = session_figures(self.total, self.duration_s)
+        return {} if figures is None else {"sessions": figures.to_json()}
 
     def _metrics(self) -> dict[str, float | None]:
         """Percentiles only where enough requests lie beyond them."""

@@ -101,12 +101,17 @@ class WindowLoad:
         """One burst: up to the high mark, or to what this process may have open."""
         marks, instant = self._marks, now()
         while not self._is_over(instant):
-            at_most = min(marks.high, marks.room - len(self._held))
+            at_most = min(marks.high, marks.room - self._n_open)
             if self._n_opening >= at_most:
                 self._events["window_throttled"].append(instant)
                 return
             self._n_opening += 1
             self._begin(self._take(instant), instant < self._zero_ns)
+
+    @property
+    def _n_open(self) -> int:
+        """Connections beside those that are being opened."""
+        return len(self._held)
 
     def _take(self, instant: int) -> int:
         """The next number; the warm-up uses none up."""
@@ -152,11 +157,14 @@ class WindowLoad:
         """One opened or failed: below the low mark the next burst begins."""
         self._n_opening -= 1
         self._refill()
+        self._close_if_all_open()
+
+    def _close_if_all_open(self) -> None:
         if self._hold == Hold.KEEP_UNTIL_ALL and not self._n_opening and self._is_over(now()):
             self._close_held()
 
     def _refill(self) -> None:
-        has_room = len(self._held) + self._n_opening < self._marks.room
+        has_room = self._n_open + self._n_opening < self._marks.room
         if self._n_opening < self._marks.low and has_room and not self._is_over(now()):
             self._events["window_resumed"].append(now())
             self._fill()
@@ -201,12 +209,17 @@ def make_http_opener(requests: Sequence[Request], dialler: Dialler) -> OpenOne:
         pause_s = worker.attempt(requests[number % n_requests], start, start)
         if pause_s is not None:
             gevent.sleep(pause_s)
-        connection, worker.connection = worker.connection, None
-        if connection is None:
-            return None
-        # Nobody waits for it any more: what the server says until we close is not read.
-        connection.watcher.stop()
-        dialler.keep_session(connection)
-        return _HeldConnection(dialler, connection)
+        return hold_open(worker, dialler)
 
     return open_one
+
+
+def hold_open(worker: Worker, dialler: Dialler) -> Held | None:
+    """Take the worker's connection from it, if it still has one."""
+    connection, worker.connection = worker.connection, None
+    if connection is None:
+        return None
+    # Nobody waits for it any more: what the server says until we close is not read.
+    connection.watcher.stop()
+    dialler.keep_session(connection)
+    return _HeldConnection(dialler, connection)

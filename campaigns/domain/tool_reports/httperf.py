@@ -1,11 +1,15 @@
-"""The report in httperf's six groups: total, connections, requests, replies, miscellaneous, errors.
+"""The report in httperf's groups: total, connections, requests, replies, miscellaneous, errors, and
+sessions where there are any.
 
 Names and order are httperf's. Where its definition hides something ours differs, and says so in
 the line itself: lifetimes are of all connections, rates stand beside their whole-run value.
 """
 
+from collections.abc import Mapping
+
 from campaigns.domain.outcomes import TIMEOUT_KINDS
 from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.sessions_seen import session_figures
 from campaigns.domain.snapshot import Timing, Total
 from campaigns.domain.tool_reports.measurement import Measurement
 from campaigns.domain.tool_reports.words import (
@@ -19,6 +23,8 @@ from campaigns.domain.tool_reports.words import (
 )
 
 SAMPLE_S = 5
+# Session lengths beyond are counted by their first two digits only, and are in --json.
+_MOST_LENGTHS = 99
 
 
 def httperf(result: Measurement) -> str:
@@ -30,6 +36,7 @@ def httperf(result: Measurement) -> str:
         _replies(result),
         _miscellaneous(result),
         _errors(total),
+        *_session_group(result),
     ]
     lines = ["\n".join([*group, ""]) for group in groups]
     return "\n".join([*lines, *load_lines(result), *closing_lines(result)[1:]])
@@ -121,28 +128,62 @@ def _response_us(total: Total) -> float | None:
     return None if send is None or wait is None else send + wait
 
 
-def rate_samples(result: Measurement) -> list[float]:
-    """Replies/s of every whole five seconds; what is left at the end is no sample."""
+def rate_samples(result: Measurement, counts: Mapping[int, int]) -> list[float]:
+    """Of what was counted by second: a rate for every whole five seconds; what is left at the end
+    is no sample.
+    """
     per_sample = [0] * int(result.duration_s // SAMPLE_S)
-    for second, replies in result.replies.items():
+    for second, count in counts.items():
         index = second // SAMPLE_S
         if 0 <= index < len(per_sample):
-            per_sample[index] += replies
-    return [count / SAMPLE_S for count in per_sample]
+            per_sample[index] += count
+    return [each / SAMPLE_S for each in per_sample]
+
+
+def _sampled(samples: list[float], decimals: int) -> str:
+    timing = Timing.of([round(each * 1e6) for each in samples])
+    low, mean, high, deviation = (
+        DASH if value is None else f"{value / 1e6:.{decimals}f}"
+        for value in (timing.min_us, timing.mean_us, timing.max_us, timing.sd_us)
+    )
+    return f"min {low} avg {mean} max {high} stddev {deviation}"
 
 
 def _reply_rate(result: Measurement) -> str:
-    samples = rate_samples(result)
+    samples = rate_samples(result, result.replies)
     whole = per_s(_replies_of(result.total), result.duration_s)
-    timing = Timing.of([round(each * 1e6) for each in samples])
-    low, mean, high, deviation = (
-        DASH if value is None else f"{value / 1e6:.1f}"
-        for value in (timing.min_us, timing.mean_us, timing.max_us, timing.sd_us)
-    )
     return (
-        f"Reply rate [replies/s]: min {low} avg {mean} max {high} stddev {deviation} "
+        f"Reply rate [replies/s]: {_sampled(samples, 1)} "
         f"({len(samples)} samples of {SAMPLE_S} s), whole run {whole}"
     )
+
+
+def _session_group(result: Measurement) -> list[list[str]]:
+    """httperf's group of --wsess, where sessions arrived; its histogram counts failed ones too."""
+    total = result.total
+    seen = session_figures(total, result.duration_s)
+    if seen is None:
+        return []
+    samples = rate_samples(result, result.sessions)
+    each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
+    whole = DASH if seen.rate_per_s is None else f"{seen.rate_per_s:.2f}"
+    most = min(max(seen.lengths, default=0), _MOST_LENGTHS)
+    lengths = " ".join(str(seen.lengths.get(n, 0)) for n in range(most + 1))
+    return [
+        [
+            f"Session rate [sess/s]: {_sampled(samples, 2)} ({seen.ok}/{seen.started}), "
+            f"whole run {whole}",
+            f"Session: avg {each} connections/session",
+            f"Session lifetime [s]: {_mean_s(total, 'session')}",
+            f"Session failtime [s]: {_mean_s(total, 'session_failed')}",
+            f"Session length histogram: {lengths}",
+        ]
+    ]
+
+
+def _mean_s(total: Total, name: str) -> str:
+    mean_us = total.timing(name).mean_us
+    return DASH if mean_us is None else f"{mean_us / 1e6:.3f}"
 
 
 def _miscellaneous(result: Measurement) -> list[str]:

@@ -12,7 +12,8 @@ from campaigns.domain.thresholds import Verdict
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """One run. `steps` has a total for each of the plan's steps, `total` is of all of them; the
-    warm-up is apart. `replies` counts the replies of each measured second. `tls` are the entries
+    warm-up is apart. `replies` counts the replies of each measured second, `sessions` the ok
+    sessions that ended in it. `tls` are the entries
     of the injectors' end lines, `cpu_us` their CPU time (None where not all said it). `verdict`
     is the validity, or what is said in its place, with its reasons.
     `warnings` are what the injectors said before the start. `most_in_flight`: at the end of a
@@ -28,6 +29,7 @@ class Measurement:
     steps: Sequence[Total] = ()
     warm_up: Total = field(default_factory=Total)
     replies: Mapping[int, int] = field(default_factory=dict)
+    sessions: Mapping[int, int] = field(default_factory=dict)
     tls: Sequence[Mapping[str, Any]] = ()
     cpu_us: int | None = None
     thresholds: Sequence[Verdict] = ()

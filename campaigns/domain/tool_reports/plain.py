@@ -2,9 +2,11 @@
 
 from campaigns.domain.outcomes import WORDS, Kind
 from campaigns.domain.percentiles import P50, P90, P95, P99
-from campaigns.domain.snapshot import LATENESS, PARTS, Timing, Total
+from campaigns.domain.sessions_seen import length_words, session_figures
+from campaigns.domain.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.tool_reports.measurement import Measurement
 from campaigns.domain.tool_reports.words import (
+    DASH,
     closing_lines,
     load_lines,
     merged,
@@ -13,6 +15,7 @@ from campaigns.domain.tool_reports.words import (
     quantile,
 )
 
+_NAME_WIDTH = 15
 _COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
 
 
@@ -26,9 +29,10 @@ def plain(result: Measurement) -> str:
         f"{dropped}",
         f"{per_s(n_ok, duration_s)} ok/s",
         *_message_lines(total, duration_s),
+        *_session_lines(total, duration_s),
         *load_lines(result),
         "",
-        f"{'ms':<10}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
+        f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
         *(_row(name, timing) for name, timing in _timings(total) if timing.n),
         "",
         *_error_lines(total),
@@ -45,8 +49,23 @@ def _message_lines(total: Total, duration_s: float) -> list[str]:
     return [f"{sent:,} messages sent, {received:,} received: {rates}"]
 
 
+def _session_lines(total: Total, duration_s: float) -> list[str]:
+    """What became of sessions that arrived; nothing where none did."""
+    seen = session_figures(total, duration_s)
+    if seen is None:
+        return []
+    skipped = f"; {seen.calls_skipped:,} calls not made" if seen.calls_skipped else ""
+    each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
+    return [
+        f"{seen.started:,} sessions: {seen.ok:,} ok, {seen.failed:,} failed, {seen.dropped:,} "
+        f"dropped{skipped}",
+        f"{per_s(seen.ok, duration_s)} ok sessions/s, {each} connections each",
+        f"Sessions by ok calls: {length_words(seen.lengths) or DASH}",
+    ]
+
+
 def _timings(total: Total) -> list[tuple[str, Timing]]:
-    names = ("response", "service", *LATENESS, *PARTS, "message", "failed")
+    names = ("response", "service", *LATENESS, *PARTS, "message", "failed", *SESSIONS)
     rows = [(name, total.timing(name)) for name in names]
     if total.timing("failed").n:
         rows.append(("attempts", merged(total.timing("response"), total.timing("failed"))))
@@ -57,7 +76,7 @@ def _row(name: str, timing: Timing) -> str:
     cells = [ms(timing.mean_us), ms(timing.min_us)]
     cells += [quantile(timing, q) for q in (P50, P90, P95, P99)]
     text = "".join(f"{cell:>10}" for cell in [*cells, ms(timing.max_us)])
-    return f"{name:<10}{timing.n:>10,d}{text}"
+    return f"{name:<{_NAME_WIDTH}}{timing.n:>10,d}{text}"
 
 
 def _error_lines(total: Total) -> list[str]:

@@ -48,7 +48,10 @@ def load_lines(result: Measurement) -> list[str]:
             "Times are those at this concurrency: a slow reply delays the next request.",
         ]
     words = f"Load: {load.model}, {_asked_rate(load)} asked for, {sent} requests/s sent, "
-    return [f"{words}{_in_flight(result, reached)}. Times count from the intended start."]
+    since = "Times count from the intended start"
+    if result.plan.calls_per_arrival > 1:
+        since += f"; of a {load.arrival_unit}'s later requests that is when they are sent"
+    return [f"{words}{_in_flight(result, reached)}. {since}."]
 
 
 def _in_flight(result: Measurement, reached: achieved.Achieved) -> str:
@@ -60,7 +63,7 @@ def _in_flight(result: Measurement, reached: achieved.Achieved) -> str:
 
 def _asked_rate(load: Load) -> str:
     rate_per_s = mean_rate_per_s(load)
-    return f"{rate_per_s:,.1f} requests/s" if rate_per_s else "its own schedule"
+    return f"{rate_per_s:,.1f} {load.arrival_unit}s/s" if rate_per_s else "its own schedule"
 
 
 def warm_up_lines(result: Measurement) -> list[str]:

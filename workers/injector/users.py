@@ -1,0 +1,130 @@
+"""The users that session workers play: what all of them share, and what each one knows."""
+
+import itertools
+from typing import Any
+
+from campaigns.domain.arrivals import Shard
+from campaigns.domain.loads import ArrivalUnit, Hold, Model
+from campaigns.domain.plan import Plan
+from campaigns.domain.session import PLAIN_SESSION, ThinkKind, makes_visits
+from campaigns.domain.step_order import draw
+from workers.injector.attempt import Request
+from workers.injector.connection import NS
+from workers.injector.cookies import CookieJar
+from workers.injector.order import Order
+from workers.injector.rows import Rows
+from workers.injector.visit_book import VisitBook
+
+_NEVER = 1 << 62
+_THINK_STREAM = 0x7468696E6B
+
+
+class Script:
+    """What the session workers of one engine share: the plan, the requests, when to stop.
+
+    `book` is None where workers go on by themselves, as in a closed load.
+    """
+
+    def __init__(self, order: Order, requests: list[Request], make_bytes: Any):
+        load = order.plan.load
+        self.plan: Plan = order.plan
+        self.session = order.plan.session
+        self.requests = requests
+        self.seed = order.seed
+        self.endpoint = order.endpoint
+        self.make_bytes = make_bytes
+        self.names = order.plan.variable_names
+        self.is_stopped = False
+        self.says_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE
+        has_sessions = load.arrival_unit == ArrivalUnit.SESSION
+        has_visits = makes_visits(load, self.session)
+        self.book = VisitBook(order.plan.calls_per_arrival, has_sessions) if has_visits else None
+        self._shard: Shard = order.shard
+        self._numbers = itertools.count()
+        rows = Rows(order.plan.variables, order.shard, order.seed)
+        # A row for the next use, or for the use of this number.
+        self.next_row, self.row = rows.take, rows.at
+        self._zero_ns = self._end_ns = _NEVER
+
+    def begin(self, zero_ns: int, end_ns: int | None) -> None:
+        self._zero_ns, self._end_ns = zero_ns, end_ns or _NEVER
+        if self.book is not None:
+            self.book.zero_ns = zero_ns
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+    def boundary_after(self, instant: int) -> int:
+        """The end of the stretch that `instant` lies in: of the warm-up or of the run."""
+        return self._zero_ns if instant < self._zero_ns else self._end_ns
+
+    def next_number(self) -> int:
+        """A number that no other worker of the run has, whatever shard it is in."""
+        return next(self._numbers) * self._shard.count + self._shard.index
+
+
+def is_plain(plan: Plan) -> bool:
+    """Whether plain workers do: nothing is arranged between calls, nothing kept from replies."""
+    return plan.session == PLAIN_SESSION and not plan.variable_names
+
+
+class User:
+    """One user: where in the steps, and what earlier replies said. Its connections share it."""
+
+    __slots__ = ("_script", "jar", "n_failed", "number", "position", "row", "taken", "thoughts")
+
+    def __init__(self, script: Script, number: int):
+        self._script = script
+        self.number = number
+        self.jar = _make_jar(script)
+        self.position = self.thoughts = 0
+        self.row: dict[str, str] | None = None
+        self.taken: dict[str, str] = {}
+        self.n_failed = 0
+
+    def begin_anew(self) -> None:
+        """As another visitor: at the first step, with no cookies and no values."""
+        self.position = 0
+        self.row = None
+        self.taken.clear()
+        if self.jar is not None:
+            self.jar.clear()
+
+    def arrive(self, number: int) -> None:
+        """As the visitor of arrival `number`, the same one whatever injector it comes to."""
+        self.begin_anew()
+        self.number = number
+        self.thoughts = self.n_failed = 0
+        if self._script.plan.keeps_sessions:
+            self.row = self._script.row(number)
+
+    def next_step(self, index: int) -> int:
+        """The step of the next call; `index` where users have no order of their own."""
+        script = self._script
+        if not script.plan.keeps_sessions:
+            return index
+        seed = script.seed + self.number
+        index = script.plan.order.step_at(self.position, len(script.requests), seed)
+        self.position += 1
+        return index
+
+    def values(self) -> dict[str, str]:
+        """A row for each request, where sessions are kept for each session; and what was taken."""
+        if self.row is None or not self._script.plan.keeps_sessions:
+            self.row = self._script.next_row()
+        return self.row | self.taken if self.taken else self.row
+
+    def drawn_pause_ns(self) -> int:
+        """How long this user thinks now; drawn from the seed for each user apart."""
+        think_time = self._script.session.think_time
+        if think_time.kind == ThinkKind.NONE:
+            return 0
+        nth, self.thoughts = self.thoughts, self.thoughts + 1
+        share = draw((self._script.seed ^ _THINK_STREAM) + self.number, nth) / (1 << 64)
+        return int(think_time.drawn_s(min(share, 1 - 2**-53)) * NS)
+
+
+def _make_jar(script: Script) -> CookieJar | None:
+    if not script.session.cookies:
+        return None
+    return CookieJar(script.endpoint.host, script.endpoint.is_tls)

@@ -1,0 +1,152 @@
+"""What an arrival does where it is more than one request: a session, or a connection with calls.
+
+A visitor is a place for visits, used by one after the other. It makes the calls of a visit in
+bursts, on one connection or on several at once, with pauses in between; a failure ends the visit.
+"""
+
+from collections.abc import Callable, Sequence
+
+import gevent
+
+from workers.injector.attempt import Request
+from workers.injector.connection import now
+from workers.injector.session import SessionWorker
+from workers.injector.users import Script
+
+_GO, _DONE = "go", "done"
+
+
+class Visitor:
+    """`lead` makes the first call of each burst; helpers are employed when they are needed.
+
+    `add_worker` makes a worker that the engine watches over.
+    """
+
+    def __init__(
+        self,
+        lead: SessionWorker,
+        script: Script,
+        requests: Sequence[Request],
+        add_worker: Callable[[], SessionWorker],
+        note_first: Callable[[], None] = lambda: None,
+    ):
+        """`note_first` is called when the first call of a visit has ended, well or not."""
+        self._lead = lead
+        self._note_first = note_first
+        self._user = lead.user
+        self._script = script
+        self._book = script.book
+        self._requests = requests
+        self._add_worker = add_worker
+        self._helpers: list[SessionWorker] = []
+        self._loop = gevent.get_hub().loop
+        self._n_calls = script.book.n_calls
+        self._number = self._due = 0
+        # Calls of this visit that were begun, and those of this burst that still may be.
+        self._n_made = self._n_allowed = 0
+        self._n_helping = 0
+        self._is_waiting = False
+
+    def receive(self, number: int, due: int) -> None:
+        """Make the visit of arrival `number`: all its calls, or those until one failed."""
+        self._begin(number, due)
+        intended, start = due, max(due, now())
+        self._book.begun(start)
+        while True:
+            self._make_burst(intended, start)
+            if self._is_over or not self._pause():
+                break
+            intended = start = now()
+        self._end()
+
+    def leave(self) -> None:
+        """Give up the connections that are still there."""
+        for worker in (self._lead, *self._helpers):
+            worker.leave()
+
+    def _begin(self, number: int, due: int) -> None:
+        self._user.arrive(number)
+        self._number, self._due = number, due
+        self._n_made = 0
+
+    @property
+    def _is_over(self) -> bool:
+        return self._n_made == self._n_calls or self._is_cut_short
+
+    @property
+    def _is_cut_short(self) -> bool:
+        if self._user.n_failed or self._script.is_stopped:
+            return True
+        # A connection that arrived is not replaced by another when the server ends it.
+        has_lost_its_own = not self._book.has_sessions and self._lead.connection is None
+        return has_lost_its_own and self._n_made > 0
+
+    def _pause(self) -> bool:
+        """Think; whether the visit goes on after it."""
+        if pause_ns := self._user.drawn_pause_ns():
+            self._lead.doze_until(now() + pause_ns)
+        return not self._is_over
+
+    def _end(self) -> None:
+        n_failed = self._user.n_failed
+        if self._n_made < self._n_calls and self._script.is_stopped and not n_failed:
+            # It is under way when the run ends.
+            return
+        self._book.ended(
+            self._due, now(), self._n_made - n_failed, self._n_made, has_failed=n_failed > 0
+        )
+
+    # --- bursts ----------------------------------------------------------------------------------
+    def _make_burst(self, intended: int, start: int) -> None:
+        session = self._script.session
+        self._n_allowed = min(session.burst_length, self._n_calls - self._n_made)
+        if session.first_call_alone and self._n_allowed > 1:
+            self._make_call(self._lead, intended, start)
+            self._lead.finish_replies()
+            intended = start = now()
+        self._call_helpers()
+        self._work(self._lead, intended, start)
+        if self._n_helping:
+            self._is_waiting = True
+            self._lead.idle_until(_DONE)
+            self._is_waiting = False
+
+    def _work(self, worker: SessionWorker, intended: int, start: int) -> None:
+        """Make calls on one connection until the burst has no more."""
+        while self._n_allowed and not self._is_cut_short:
+            self._make_call(worker, intended, start)
+            intended = start = now()
+        worker.finish_replies()
+
+    def _make_call(self, worker: SessionWorker, intended: int, start: int) -> None:
+        nth = self._number * self._n_calls + self._n_made
+        self._n_allowed -= 1
+        self._n_made += 1
+        worker.call(self._requests[nth % len(self._requests)], intended, start)
+        if self._n_made == 1:
+            self._note_first()
+
+    # --- several connections ---------------------------------------------------------------------
+    def _call_helpers(self) -> None:
+        most = self._script.session.connections_per_session or 1
+        wanted = 0 if self._is_cut_short else max(0, min(most, self._n_allowed) - 1)
+        while len(self._helpers) < wanted:
+            self._employ()
+        self._n_helping = wanted
+        for helper in self._helpers[:wanted]:
+            self._loop.run_callback(helper.switch, _GO)
+
+    def _employ(self) -> None:
+        helper = self._add_worker()
+        helper.user = self._user
+        helper.switch = gevent.spawn(self._help, helper).switch
+        self._helpers.append(helper)
+
+    def _help(self, helper: SessionWorker) -> None:
+        while True:
+            helper.idle_until(_GO)
+            start = now()
+            self._work(helper, start, start)
+            self._n_helping -= 1
+            if self._is_waiting and not self._n_helping:
+                self._loop.run_callback(self._lead.switch, _DONE)

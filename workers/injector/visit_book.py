@@ -1,0 +1,79 @@
+"""How visits ended: the counters and durations of sessions, by the second in which they happened.
+
+A visit is what one arrival does: a session, or a connection with several calls. Only sessions are
+counted; of either it is noted how many calls were not made because it ended early.
+"""
+
+from collections import Counter
+
+from campaigns.domain.sessions_seen import length_counter
+from campaigns.domain.snapshot import SESSIONS, Timing
+
+NS = 1_000_000_000
+
+
+class VisitBook:
+    """Times are CLOCK_MONOTONIC ns; `n_calls` is what every visit would make."""
+
+    def __init__(self, n_calls: int, has_sessions: bool):
+        self.zero_ns = 0
+        self.n_calls = n_calls
+        self._n_under_way = 0
+        self.has_sessions = has_sessions
+        self._counters: dict[int, Counter[str]] = {}
+        self._durations_us: dict[tuple[int, str], list[int]] = {}
+
+    def begun(self, instant: int) -> None:
+        self._n_under_way += 1
+        self._count_sessions(instant, "sessions_started")
+
+    def ended(self, due: int, instant: int, n_ok: int, n_made: int, *, has_failed: bool) -> None:
+        """A visit that was due at `due`, and of whose calls `n_made` were made and `n_ok` ok."""
+        self._n_under_way -= 1
+        self._count(instant, "calls_skipped", self.n_calls - n_made)
+        if due < self.zero_ns <= instant:
+            self._count_sessions(instant, "sessions_carried")
+            return
+        self._count_sessions(instant, "sessions_failed" if has_failed else "sessions_ok")
+        self._count_sessions(instant, length_counter(n_ok))
+        if self.has_sessions:
+            key = self._second_of(instant), "session_failed" if has_failed else "session"
+            self._durations_us.setdefault(key, []).append(instant // 1000 - due // 1000)
+
+    def dropped(self, instant: int, count: int = 1) -> None:
+        """Arrivals that were due and never began: one call of each is dropped, the others are
+        skipped.
+        """
+        self._count_sessions(instant, "sessions_started", count)
+        self._count_sessions(instant, "sessions_dropped", count)
+        self._count(instant, "calls_skipped", count * (self.n_calls - 1))
+
+    def take(self, second: int) -> tuple[Counter[str], dict[str, Timing]]:
+        """(counters, timings) of a second that is over."""
+        timings = {
+            name: Timing.of(self._durations_us.pop((second, name)))
+            for name in SESSIONS
+            if (second, name) in self._durations_us
+        }
+        return self._counters.pop(second, Counter()), timings
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """What the end of the run says of them."""
+        return {"sessions_in_flight": self._n_under_way} if self.has_sessions else {}
+
+    @property
+    def last_second(self) -> int | None:
+        """The latest second that something happened in and that was not taken yet."""
+        return max(self._counters, default=None)
+
+    def _second_of(self, instant: int) -> int:
+        return (instant - self.zero_ns) // NS
+
+    def _count_sessions(self, instant: int, name: str, count: int = 1) -> None:
+        if self.has_sessions:
+            self._count(instant, name, count)
+
+    def _count(self, instant: int, name: str, count: int) -> None:
+        if count:
+            self._counters.setdefault(self._second_of(instant), Counter())[name] += count
