@@ -47,6 +47,12 @@ def load_lines(result: Measurement) -> list[str]:
             f"{sent} requests/s sent.",
             "Times are those at this concurrency: a slow reply delays the next request.",
         ]
+    if load.model == Model.WINDOW:
+        return [
+            f"Load: window, {load.low:,} to {load.high:,} being opened by each injector asked for, "
+            f"{_in_flight(result, reached)}, {sent} connections/s begun.",
+            "Times count from the actual start: a slow target is given fewer connections.",
+        ]
     words = f"Load: {load.model}, {_asked_rate(load)} asked for, {sent} requests/s sent, "
     since = "Times count from the intended start"
     if result.plan.calls_per_arrival > 1:
