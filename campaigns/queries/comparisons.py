@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 from campaigns.domain.achieved import unlike
@@ -79,6 +80,7 @@ def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
     keys = ("baseline", "candidate", "difference", "ratio")
     exchange_rows = _exchange_rows(baseline, candidate)
     noun = "connections" if exchange_rows else "requests"
+    rows = (*(_row(key, pairs[0][key], pairs[1][key], noun) for key in _ROWS), *exchange_rows)
     return Table(
         "comparison",
         f"Runs {baseline.run.label} and {candidate.run.label}",
@@ -87,13 +89,21 @@ def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
             METRICS["candidate"].column(unit=candidate.run.label),
             *(METRICS[key].column(unit="") for key in keys[2:]),
         ),
-        (
-            *(_row(key, pairs[0][key], pairs[1][key], noun) for key in _ROWS),
-            *exchange_rows,
-        ),
+        _beside_each_other(rows, baseline.run, candidate.run),
         label_title="metric",
         note="difference = candidate − baseline; ratio = candidate / baseline.",
     )
+
+
+def _beside_each_other(rows: tuple[Row, ...], *runs: Run) -> tuple[Row, ...]:
+    """The rows as they are; without difference and ratio where a run is invalid."""
+    invalid = [run.label for run in runs if run.validity == Validity.INVALID]
+    if not invalid:
+        return rows
+    are = "are" if len(invalid) > 1 else "is"
+    why = f"Run {' and '.join(invalid)} {are} invalid: nothing is compared with that."
+    nothing = (Cell(None, DASH, why=why),) * 2
+    return tuple(replace(row, cells=(*row.cells[:2], *nothing)) for row in rows)
 
 
 def _exchange_rows(baseline: MeasuredRun, candidate: MeasuredRun) -> list[Row]:

@@ -1,4 +1,7 @@
-from campaigns.domain.lifecycle import Outcome
+import pytest
+
+from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.models import Run
 from campaigns.queries.comparisons import compare_runs
 from tests.factories import make_campaign, make_plan, make_run, make_test, plan_spec
 from tests.queries.measured import https_campaign, measure, run_in_blocks
@@ -94,6 +97,17 @@ def test_a_failed_run_is_named_in_the_note(project):
         make_run(make_test(make_campaign(project))), 10_000, seconds=1, outcome=Outcome.FAILED
     )
     assert f"{failed.label}: Failed" in compare_runs(first, failed).note
+
+
+@pytest.mark.parametrize("is_baseline", [True, False])
+def test_an_invalid_run_is_no_baseline_and_is_compared_with_none(project, is_baseline):
+    first, second = two_runs(project)
+    spoilt = first if is_baseline else second
+    Run.objects.filter(pk=spoilt.pk).update(validity=Validity.INVALID)
+    found = compare_runs(*Run.objects.filter(pk__in=[first.pk, second.pk]).order_by("pk"))
+    average = next(each for each in found.table.rows if each.label == "average, ms").cells
+    assert [cell.text for cell in average] == ["10.0", "15.0", "–", "–"]
+    assert average[-1].why == f"Run {spoilt.label} is invalid: nothing is compared with that."
 
 
 def test_it_warns_of_runs_that_cannot_be_believed(project):
