@@ -58,6 +58,26 @@ def test_all_stay_open_until_the_last_one_is_open_and_then_shake_hands_for_the_e
     assert_parts_add_up(total)
 
 
+def test_they_close_no_more_at_a_time_than_were_opened():
+    """Or the last would measure the crowd, and not the server."""
+    closing, most, lock = set(), [], threading.Lock()
+
+    def slow_to_close(sock):
+        sock.recv(65536)
+        with lock:
+            closing.add(sock)
+            most.append(len(closing))
+        time.sleep(0.05)
+        with lock:
+            closing.discard(sock)
+        sock.sendall(encode_frame(CLOSE, close_payload(1000)))
+
+    with scripted(after_opening(slow_to_close)) as peer:
+        total = measure(peer.port, window(20), {"close_timeout_s": 2}).total
+    assert_all_ok(total, 20)
+    assert 2 <= max(most) <= 4
+
+
 def test_each_is_kept_for_the_time_that_the_plan_says():
     heard = []
     with scripted(echo(heard)) as peer:

@@ -7,12 +7,15 @@ import gevent
 
 
 class Stay:
-    """What the window holds, and what the connection's speaker waits for."""
+    """What the window holds, and what the connection's speaker waits for.
 
-    __slots__ = ("_wake", "is_over")
+    `is_let_go`: it was among those that may close together, and is until it has.
+    """
+
+    __slots__ = ("_wake", "is_let_go", "is_over")
 
     def __init__(self) -> None:
-        self.is_over = False
+        self.is_over = self.is_let_go = False
         self._wake: Callable[[], Any] | None = None
 
     def close(self) -> None:

@@ -25,6 +25,7 @@ class WebSocketWindow(WindowLoad):
     def __init__(self, talk: Talk, make_worker: Callable[[], Speaker], *settings: Any):
         super().__init__(self._attempt, make_worker, *settings)
         self._talk = talk
+        self._n_let_go = 0
 
     def _work(self, speaker: Speaker, number: int, is_warm_up: bool) -> None:
         """One connection from beginning to end; it leaves the window when it is open, or failed."""
@@ -40,9 +41,27 @@ class WebSocketWindow(WindowLoad):
         start = now()
         pause_s = speaker.attempt(self._talk, start, start)
         if speaker.stay is not None:
-            speaker.stay.close()
+            self._note_ended(speaker.stay)
         if pause_s:
             gevent.sleep(pause_s)
+
+    def _note_ended(self, stay: Stay) -> None:
+        stay.close()
+        if stay.is_let_go:
+            self._n_let_go -= 1
+            self._close_held()
+
+    def _close_held(self) -> None:
+        """Let go of as many as may be opened at a time; each that has ended makes room for one.
+
+        All at once would measure the crowd at the end, not the server; a stop cannot wait.
+        """
+        while self._held and (self._is_stopped or self._n_let_go < self._marks.high):
+            stay = self._held.popleft()[1]
+            if not stay.is_over:
+                stay.is_let_go = True
+                self._n_let_go += 1
+                stay.close()
 
     def _note_one_opened(self, speaker: Speaker) -> None:
         """In the middle of its attempt."""
