@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from campaigns.domain.httperf_sessions import call_options, has_calls
 from campaigns.domain.loads import ArrivalUnit
 from campaigns.domain.plan import (
     ConnectionMode,
@@ -20,7 +21,7 @@ from campaigns.domain.plan import (
     mean_rate_per_s,
     planned_duration_s,
 )
-from campaigns.domain.session import AuthKind, Session
+from campaigns.domain.session import PLAIN_SESSION, AuthKind
 from campaigns.domain.websocket_equivalents import commands_of
 
 URL = "http://TARGET"
@@ -62,16 +63,19 @@ def _refuse_what_none_can(plan: Plan) -> None:
         raise _NoneExists("It has no window of connections being opened; wsperf has.")
     if plan.connection_mode == ConnectionMode.RESUMED:
         raise _NoneExists("It cannot be told to resume every TLS session on a new connection.")
-    _refuse_what_needs_a_session(plan)
+    _refuse_what_needs_a_script(plan)
 
 
-def _refuse_what_needs_a_session(plan: Plan) -> None:
-    if plan.session != Session():
-        raise _NoneExists("No single command has this plan's sessions: it would need a script.")
+def _refuse_what_needs_a_script(plan: Plan) -> None:
     if any(_has_values_to_fill_in(step) for step in plan.steps):
         raise _NoneExists("No single command fills in values: it would need a script.")
     if plan.auth.kind != AuthKind.NONE:
         raise _NoneExists("The credentials are secret, so no command is written with them.")
+
+
+def _refuse_sessions(plan: Plan) -> None:
+    if plan.session != PLAIN_SESSION:
+        raise _NoneExists("No single command has this plan's sessions: it would need a script.")
 
 
 def _has_values_to_fill_in(step: Step) -> bool:
@@ -87,6 +91,8 @@ def _steady_rate(load: Load) -> float | None:
 
 
 def _only_step(plan: Plan, tool: str) -> Step:
+    if tool != "httperf" or not has_calls(plan):
+        _refuse_sessions(plan)
     if len(plan.steps) > 1:
         raise _NoneExists(f"{tool} sends one request only, this plan has {len(plan.steps)} steps.")
     return plan.steps[0]
@@ -171,6 +177,11 @@ def _httperf(plan: Plan) -> tuple[str, str]:
 
 def _httperf_arrivals(plan: Plan) -> list[str]:
     load, requests = plan.load, plan.planned_requests
+    if has_calls(plan):
+        options = call_options(plan)
+        if isinstance(options, str):
+            raise _NoneExists(options)
+        return [*options, *_httperf_rate(load)]
     is_kept = _keeps_connections(plan)
     if requests is None:
         raise _NoneExists("httperf ends after a number of connections, not after a time.")

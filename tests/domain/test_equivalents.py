@@ -159,3 +159,87 @@ def test_what_wsperf_cannot_do_is_said(load, exchange, words):
     none = websocket(load, **exchange)["wsperf"]
     assert none.command == ""
     assert words in none.words
+
+
+SESSIONS = {"model": "open", "rate_per_s": 5, "requests": 40, "arrival_unit": "session"}
+CONNECTIONS = SESSIONS | {"arrival_unit": "connection"}
+THINK = {"kind": "constant", "mean_s": 2.5}
+
+
+def calls_of(load, session):
+    return get(load, session=session, connection_mode="keep-alive")
+
+
+@pytest.mark.parametrize(
+    ("load", "session", "options"),
+    [
+        (
+            SESSIONS,
+            {"calls_per_session": 10, "burst_length": 5, "connections_per_session": 4}
+            | {"think_time": THINK},
+            "--wsess 40,10,2.5 --burst-length 5 --max-connections 4 --max-piped-calls 1 --rate 5",
+        ),
+        (
+            SESSIONS | {"distribution": "exponential"},
+            {"calls_per_session": 4, "burst_length": 4, "pipeline_depth": 3},
+            "--wsess 40,4,0 --burst-length 4 --max-connections 1 --max-piped-calls 3 --period e0.2",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 2, "cookies": True},
+            "--wsess 40,2,0 --burst-length 1 --max-connections 1 --max-piped-calls 1 "
+            "--session-cookie --rate 5",
+        ),
+        (CONNECTIONS, {"calls_per_connection": 7}, "--num-conns 40 --num-calls 7 --rate 5"),
+        (
+            CONNECTIONS,
+            {"calls_per_connection": 6, "burst_length": 3, "pipeline_depth": 3}
+            | {"first_call_alone": False},
+            "--num-conns 40 --num-calls 6 --burst-length 3 --rate 5",
+        ),
+    ],
+)
+def test_httperf_has_sessions_and_connections_with_calls(load, session, options):
+    command = of("httperf", **calls_of(load, session)).command
+    assert f" {options} --timeout" in command
+    for tool in ("ab", "wrk", "k6"):
+        assert "need a script" in of(tool, **calls_of(load, session)).words
+
+
+@pytest.mark.parametrize(
+    ("load", "session", "words"),
+    [
+        (SESSIONS, {"calls_per_session": 5, "calls_per_connection": 2}, "until the server ends"),
+        (
+            SESSIONS,
+            {"calls_per_session": 5, "think_time": {"kind": "exponential", "mean_s": 1}},
+            "the same time",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 5, "burst_length": 5, "first_call_alone": False},
+            "burst alone",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 9, "burst_length": 9, "connections_per_session": 5},
+            "at most 4",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 40, "burst_length": 40, "pipeline_depth": 33},
+            "at most 32",
+        ),
+        (CONNECTIONS, {"calls_per_connection": 5, "think_time": THINK}, "in sessions only"),
+        (CONNECTIONS, {"calls_per_connection": 5, "cookies": True}, "in sessions only"),
+        (CONNECTIONS, {"calls_per_connection": 6, "burst_length": 3}, "whole bursts"),
+    ],
+)
+def test_what_httperfs_sessions_cannot_do_is_said(load, session, words):
+    found = of("httperf", **calls_of(load, session))
+    assert (found.command, words in found.words) == ("", True)
+
+
+def test_a_session_of_new_connections_is_not_httperfs():
+    spec = get(SESSIONS, session={"calls_per_session": 5}, connection_mode="new")
+    assert "until the server ends" in of("httperf", **spec).words
