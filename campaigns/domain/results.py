@@ -133,13 +133,15 @@ class RunReport:
     exchange: Table
     closes: Table
     phases: Table
+    sessions: tuple[Table, ...] = ()
 
     @property
     def tables(self) -> list[Table]:
         thresholds = [self.thresholds] if self.thresholds.rows else []
         exchange = [table for table in (self.exchange, self.closes) if table.rows]
         phases = [self.phases] if self.phases.rows else []
-        return [self.table, *phases, *thresholds, *exchange, self.parts, self.errors, self.vitals]
+        beside = [*phases, *self.sessions, *thresholds, *exchange]
+        return [self.table, *beside, self.parts, self.errors, self.vitals]
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,9 +84,10 @@ def session_figures(total: Total, duration_s: float) -> SessionFigures | None:
 
 def length_words(lengths: Mapping[int, int]) -> str:
     """Such as 2 calls: 10, 5 calls: 990; a length that stands for several says so."""
-    return ", ".join(f"{_length(n)}: {count:,}" for n, count in lengths.items())
+    return ", ".join(f"{length_name(n)}: {count:,}" for n, count in lengths.items())
 
 
-def _length(n_calls: int) -> str:
+def length_name(n_calls: int) -> str:
+    """Such as 5 calls, or about 120 calls where a counter stands for several lengths."""
     about = "about " if n_calls >= _EXACT_LENGTH else ""
     return f"{about}{n_calls:,} {'call' if n_calls == 1 else 'calls'}"

@@ -12,6 +12,7 @@ from campaigns.domain.repeats import Figures, figures_of
 from campaigns.domain.report_words import RunState, run_grounds, run_sentence, run_tiles
 from campaigns.domain.results import RunReport
 from campaigns.domain.series import Point, vitals_of
+from campaigns.domain.session_tables import session_tables
 from campaigns.domain.snapshot import Total
 from campaigns.domain.threshold_tables import run_thresholds_table
 from campaigns.domain.thresholds import Judge, Verdict
@@ -47,6 +48,7 @@ def run_report(run: Run) -> RunReport:
         exchange=exchange_table(seen.total, seen.duration_s),
         closes=closes_table(seen.total),
         phases=phases_of(run, plan),
+        sessions=session_tables(seen.total, seen.duration_s),
         parts=tables.parts_table(seen.total),
         errors=tables.errors_table(seen.total, seen.series),
         vitals=tables.vitals_table(seen.vitals),

@@ -1,0 +1,87 @@
+"""The page and the tables of a run to which whole sessions came."""
+
+import numpy as np
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.snapshot import Second, Timing
+from campaigns.models import Run
+from campaigns.queries.reports import run_report
+from campaigns.queries.tool_reports import tool_report
+from tests.api.conftest import client_of
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+    plan_spec,
+    store_second,
+)
+
+pytestmark = pytest.mark.django_db
+
+
+def second_of(number: int) -> Second:
+    """Ten sessions of five requests, of which one failed at its second."""
+
+    def each(us: int, count: int) -> Timing:
+        return Timing.of(np.full(count, us))
+
+    return Second(
+        second=number,
+        step=0,
+        counters={
+            "started": 47, "ok": 46, "failed": 1, "connections_opened": 20, "calls_skipped": 3,
+            "sessions_started": 10, "sessions_ok": 9, "sessions_failed": 1,
+            "session_length_5": 9, "session_length_1": 1,
+        },
+        errors={"reset": 1},
+        statuses={"200": 46},
+        timings={
+            "response": each(6000, 46), "service": each(6000, 46), "failed": each(9000, 1),
+            "session": each(1_200_000, 9), "session_failed": each(400_000, 1),
+        },
+    )  # fmt: skip
+
+
+@pytest.fixture
+def run(project):
+    spec = plan_spec(model="open", rate_per_s=10, duration_s=5, arrival_unit="session")
+    version = make_plan(project, spec={**spec, "session": {"calls_per_session": 5}})
+    endpoint = make_endpoint(make_target(project), "http", 8003)
+    run = make_run(make_test(make_campaign(project), version, endpoint=endpoint))
+    for state in ("preparing", "armed", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    for number in range(5):
+        store_second(run, second_of(number))
+    run.refresh_from_db()
+    return run
+
+
+def test_its_report_says_how_long_sessions_took_and_how_far_they_got(run):
+    durations, lengths = run_report(run).sessions
+    assert [row.label for row in durations.rows] == ["ok sessions", "failed sessions"]
+    assert durations.note.startswith("50 due, 45 ok, 5 failed; 2.00 connections each; 15 requests")
+    assert [row.label for row in lengths.rows] == ["1 call", "5 calls"]
+    assert durations in run_report(run).tables
+
+
+def test_its_page_counts_requests_against_those_of_all_sessions(client, bob, run):
+    client.force_login(bob)
+    page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
+    assert "Length of sessions" in page
+    assert "of 250 requests" in page
+    assert "10 sessions/s, 5 s" in page
+
+
+def test_httperfs_style_has_its_session_group(run):
+    text = tool_report(run, "httperf")
+    assert "Session: avg 2.00 connections/session" in text
+    assert "Session length histogram: 0 5 0 0 0 45" in text
+
+
+def test_the_interface_has_its_tables(bob, run):
+    tables = client_of(bob).get(f"/api/v1/runs/{run.pk}/tables/").json()
+    assert {"sessions", "session_lengths"} <= {table["key"] for table in tables["tables"]}
