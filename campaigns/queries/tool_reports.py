@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan import Plan
 from campaigns.domain.series import most_in_flight
 from campaigns.domain.snapshot import Second, Timing, total_of
@@ -49,6 +50,7 @@ def measurement_of(run: Run) -> Measurement:
         warnings=warnings_of(ends),
         most_in_flight=most_in_flight(seen.series),
         sending_s=sending_s_of(run.shards.all()),
+        is_stopped=run.state == RunState.DONE and run.outcome != Outcome.COMPLETE,
     )
 
 

@@ -4,7 +4,8 @@ import sys
 
 
 def main() -> int:
-    if len(sys.argv) == 1:
+    # Somebody who types no address wants to be told what to type, not to write an order.
+    if len(sys.argv) == 1 and not sys.stdin.isatty():
         from workers.injector import program
 
         return program.main()

@@ -2,20 +2,24 @@
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from campaigns.domain import units
+from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.injectors import plan_for
 from campaigns.domain.lifecycle import Validity
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.percentiles import P50, P99, Shown, shown
 from campaigns.domain.plan import METHODS, ConnectionMode, HttpVersion, Plan, Resolve
-from campaigns.domain.snapshot import Second, Total
+from campaigns.domain.snapshot import Second, Timing, Total
 from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.thresholds import parse_rule
 from campaigns.domain.tool_reports import REPORTS
 from workers.injector.cli_load import add_load_options, make_load
+from workers.injector.cli_refusals import advice, lines_of
 from workers.injector.cli_session import add_session_options, read_secrets, session_of
 from workers.injector.cli_tls import add_tls_options, read_client_key, tls_fields
 from workers.injector.cli_websocket import (
@@ -60,12 +64,13 @@ _ALLOW = "one more network to send to (loopback and private networks)"
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m workers.injector",
+        usage="%(prog)s URL [options]",
         description="Measures how fast a service answers over HTTP, HTTPS or WebSocket.",
         epilog=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("url", help="http://, https://, ws:// or wss:// address")
+    add("url", metavar="URL", help="http://, https://, ws:// or wss:// address")
     add_load_options(parser)
     add_session_options(parser)
     add_websocket_options(parser)
@@ -102,6 +107,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     try:
         order = make_order(options)
+        Plan.from_json(order["plan"])
         if options.hlog:
             Path(options.hlog).write_text("")  # or an hour of measuring ends in a wrong path
         progress = Progress()
@@ -110,13 +116,25 @@ def main(arguments: list[str]) -> int:
         else:
             result = run_processes(order, options.processes, progress.show)
         progress.finish()
-    except (Refusal, ValueError, OSError) as error:
-        print(f"{parser.prog}: {error}{_advice(error)}", file=sys.stderr)
+    except (Refusal, BenchsiteError, ValueError, OSError) as error:
+        for line in lines_of(error):
+            print(f"{parser.prog}: {line}", file=sys.stderr)
         return REFUSED
-    print(_report(options, order, result))
     if options.hlog:
         Path(options.hlog).write_text("".join(f"{line}\n" for line in hlog_lines(result)))
+    _print(_report(options, order, result))
+    for line in advice(result.total.errors):
+        print(line, file=sys.stderr)
     return _status(result)
+
+
+def _print(text: str) -> None:
+    """To a reader that may have gone, such as head: the exit status says the rest."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Python writes out at its end what is left, and would complain of the same pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _status(result: Result) -> int:
@@ -124,12 +142,6 @@ def _status(result: Result) -> int:
     if result.verdict[0] == Validity.INVALID:
         return INVALID
     return OK if all(each.passed for each in result.thresholds) else BROKEN
-
-
-def _advice(error: Exception) -> str:
-    if isinstance(error, Refusal) and error.kind == Kind.ADDRESS_REFUSED:
-        return " If you may send load there, add --allow with its network, such as 203.0.113.7/32."
-    return ""
 
 
 def _report(options: argparse.Namespace, order: dict[str, Any], result: Result) -> str:
@@ -235,8 +247,18 @@ class Progress:
         if self._second is None:
             return
         response = self._total.timing("response")
-        p50, p99 = response.percentile_us(50_000), response.percentile_us(99_000)
-        figures = f"p50 {p50 / 1000:.3g} ms  p99 {p99 / 1000:.3g} ms" if response.n else "no reply"
+        figures = _figures(response) if response.n else "no reply"
         failed = self._total.count("failed")
         words = f"{self._second:4d} s  {self._total.count('ok'):7,d} ok  {figures}"
         print(words + (f"  {failed} failed" if failed else ""), file=sys.stderr)
+
+
+def _figures(response: Timing) -> str:
+    """The median and the slow end: p99 where there are enough for one, else the slowest."""
+    has_p99 = shown(response.n, P99) is not Shown.NO
+    slow = f"p99 {_ms(response.percentile_us(P99))}" if has_p99 else f"max {_ms(response.max_us)}"
+    return f"p50 {_ms(response.percentile_us(P50))}  {slow}"
+
+
+def _ms(us: float) -> str:
+    return f"{units.figure(us / 1000):>7} ms"

@@ -7,7 +7,7 @@ from campaigns.domain.plan import ArrivalUnit, Distribution, Hold, WhenSaturated
 from campaigns.domain.stages import stages_of_text
 
 # The options that are fields of a load under another name or as they are, by option.
-_FIELDS = {
+FIELDS = {
     "requests": "requests",
     "connections": "connections",
     "duration": "duration_s",
@@ -102,7 +102,7 @@ def make_load(options: argparse.Namespace) -> dict[str, Any]:
     """The load that the options name; what does not fit its model is for the plan to refuse."""
     given = {
         name: getattr(options, option)
-        for option, name in _FIELDS.items()
+        for option, name in FIELDS.items()
         if getattr(options, option) is not None
     }
     if options.stages is not None:

@@ -138,6 +138,7 @@ class Result:
             warnings=self.warnings,
             most_in_flight=most_in_flight(self.series),
             sending_s=max((end.get("sending_us", 0) for end in self.ends), default=0) / 1e6,
+            is_stopped=self.is_stopped,
         )
 
     def _is_co_located(self) -> bool:

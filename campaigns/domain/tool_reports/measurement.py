@@ -17,7 +17,8 @@ class Measurement:
     of the injectors' end lines, `cpu_us` their CPU time (None where not all said it). `verdict`
     is the validity, or what is said in its place, with its reasons.
     `warnings` are what the injectors said before the start. `most_in_flight`: at the end of a
-    second; `sending_s`: until the last request's start; both None where it is not known."""
+    second; `sending_s`: until the last request's start; both None where it is not known.
+    `is_stopped`: it ended before its plan did."""
 
     plan: Plan
     host: str
@@ -36,6 +37,7 @@ class Measurement:
     warnings: Sequence[str] = ()
     most_in_flight: int | None = None
     sending_s: float | None = None
+    is_stopped: bool = False
 
 
 def warnings_of(ends: Iterable[Mapping[str, Any] | None]) -> list[str]:

@@ -8,6 +8,7 @@ from campaigns.domain.tool_reports.measurement import Measurement
 from campaigns.domain.tool_reports.words import (
     DASH,
     closing_lines,
+    counted,
     load_lines,
     merged,
     ms,
@@ -25,7 +26,8 @@ def plain(result: Measurement) -> str:
     n_ok, n_failed = total.count("ok"), total.count("failed")
     dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     lines = [
-        f"{n_ok + n_failed:,} requests in {duration_s:.2f} s: {n_ok:,} ok, {n_failed:,} failed"
+        f"{counted(n_ok + n_failed, 'request')} in {duration_s:.2f} s: {n_ok:,} ok, "
+        f"{n_failed:,} failed"
         f"{dropped}",
         f"{per_s(n_ok, duration_s)} ok/s",
         *_message_lines(total, duration_s),

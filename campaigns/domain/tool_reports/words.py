@@ -27,6 +27,10 @@ def quantile(timing: Timing, per_100k: int, decimals: int = 3) -> str:
     return mark + ms(timing.percentile_us(per_100k), decimals)
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
 def mean_in_flight(result: Measurement) -> float | None:
     return achieved.mean_in_flight(result.total, result.duration_s)
 
@@ -37,14 +41,22 @@ def is_closed(result: Measurement) -> bool:
 
 def load_lines(result: Measurement) -> list[str]:
     """What was asked for beside what was reached: two tools differ here before they differ."""
+    lines = _asked_and_reached(result)
+    if result.is_stopped:
+        lines.insert(0, f"Stopped after {result.duration_s:.1f} s, before the end of its plan.")
+    return lines
+
+
+def _asked_and_reached(result: Measurement) -> list[str]:
     load = result.plan.load
     reached = achieved.achieved_by(result.plan, result.total, result.duration_s, result.sending_s)
-    sent = DASH if reached.sent_per_s is None else f"{reached.sent_per_s:,.1f}"
+    sent_per_s = _sent_until_stopped(result) if result.is_stopped else reached.sent_per_s
+    sent = DASH if sent_per_s is None else f"{sent_per_s:,.1f}"
     if is_closed(result):
         asked = load.connections or 1
         return [
-            f"Load: closed loop, {asked} connections asked for, {_in_flight(result, reached)}, "
-            f"{sent} requests/s sent.",
+            f"Load: closed loop, {counted(asked, 'connection')} asked for, "
+            f"{_in_flight(result, reached)}, {sent} requests/s sent.",
             "Times are those at this concurrency: a slow reply delays the next request.",
         ]
     if load.model == Model.WINDOW:
@@ -58,6 +70,12 @@ def load_lines(result: Measurement) -> list[str]:
     if result.plan.calls_per_arrival > 1:
         since += f"; of a {load.arrival_unit}'s later requests that is when they are sent"
     return [f"{words}{_in_flight(result, reached)}. {since}."]
+
+
+def _sent_until_stopped(result: Measurement) -> float | None:
+    """The planned time is no measure for a run that did not use it."""
+    sent = result.total.count("started") - result.total.count("dropped")
+    return sent / result.duration_s if result.duration_s else None
 
 
 def _in_flight(result: Measurement, reached: achieved.Achieved) -> str:

@@ -1,0 +1,148 @@
+"""What the command line says to somebody who types: help, refusals, advice, nobody listening."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.snapshot import Second, Timing
+from tests.injector.servers import OK_REPLY, always, scripted
+from tests.injector.test_cli import run
+from tests.injector.test_loads import Arrivals
+from workers.injector import cli
+from workers.injector.cli_refusals import lines_of
+
+OPTIONS = [
+    action
+    for action in cli.make_parser()._actions
+    if action.option_strings and action.dest not in {"help", "mode"}
+]
+UNITS = {"S": r"\bs\b|seconds", "T": "seconds", "B": "bytes", "R": "second"}
+COMMAND = [sys.executable, "-m", "workers.injector"]
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.option_strings[0])
+def test_help_says_the_default_of_every_option(option):
+    said = re.search(r"\(([^()]+)\)$", option.help)
+    assert said, option.help
+    if option.default not in (None, False, [], ""):
+        default = option.default
+        expected = f"{default:g}" if isinstance(default, float) else str(default)
+        assert said[1].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "option",
+    [each for each in OPTIONS if each.metavar in UNITS],
+    ids=lambda option: option.option_strings[0],
+)
+def test_help_says_the_unit_of_every_quantity(option):
+    assert re.search(UNITS[option.metavar], option.help)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.option_strings[0])
+def test_the_document_has_every_option(option):
+    with open("docs/injector.md") as document:
+        assert option.option_strings[0] in document.read()
+
+
+def test_a_typing_error_is_answered_in_three_lines():
+    done = run("http://127.0.0.1/", "--requsts", 3)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith("unrecognized arguments: --requsts 3")
+    assert len(done.stderr.splitlines()) <= 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--requests", 9, "--duration", 2], "--duration: Stop after requests or after a time"),
+        (["--rate", 10], "--requests: Say when to stop"),
+        (["--rate", 5, "--requests", 9, "--connections", 4], "--connections: The load model open"),
+        (["--timeout", 0], "--timeout: 0 is outside"),
+        (["--warm-up", -1], "--warm-up: "),
+        (["--pipeline", 99], "--pipeline: "),
+        (["--per-process", "--rate", 5, "--requests", 4], "--per-process: The load model open"),
+        (["--stages", "30: 10", "--rate", 5], "--rate: The stages say the rate"),
+        (["--body", "@/nowhere"], "/nowhere: No such file or directory."),
+    ],
+)
+def test_a_refusal_names_the_option_and_not_a_field(arguments, words):
+    done = run("http://127.0.0.1:1/", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "empty" not in done.stderr
+    lines = done.stderr.splitlines()
+    assert len(lines) == len(set(lines))
+
+
+def test_a_path_that_cannot_be_sent_is_said_of_the_address():
+    assert lines_of(InvalidPlan({"steps.0.path": "No spaces."})) == ["URL: No spaces."]
+
+
+def test_without_an_address_a_person_is_told_what_to_type():
+    """A program that waits for an order would look as if it hung."""
+    terminal, its_end = pty.openpty()
+    done = subprocess.run(COMMAND, stdin=its_end, capture_output=True, text=True, timeout=30)
+    os.close(terminal)
+    os.close(its_end)
+    assert done.returncode == 2
+    assert "usage:" in done.stderr
+
+
+@pytest.mark.parametrize("style", [["--json"], []])
+def test_a_reader_that_has_left_causes_no_complaint(style):
+    with scripted(always(OK_REPLY)) as server:
+        process = subprocess.Popen(
+            [*COMMAND, f"http://127.0.0.1:{server.port}/", "--requests", "5", *style],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        process.stdout.close()
+        complaint = process.stderr.read()
+        status = process.wait(30)
+        process.stderr.close()
+    assert status in {cli.OK, cli.INVALID}
+    assert "Traceback" not in complaint
+    assert "Broken pipe" not in complaint
+
+
+def test_a_certificate_that_is_refused_leads_to_the_options_for_it(server_tls):
+    with scripted(always(OK_REPLY), server_tls) as server:
+        done = run(f"https://127.0.0.1:{server.port}/")
+    assert "--insecure takes any certificate" in done.stderr
+
+
+@pytest.mark.parametrize(("count", "words"), [(20, "max    2.00 ms"), (2000, "p99    1.00 ms")])
+def test_progress_shows_a_p99_only_where_there_is_one(capsys, count, words):
+    second = Second(0, 0, {"ok": count})
+    second.timings["response"] = Timing.of([1000] * (count - 1) + [2000])
+    progress = cli.Progress()
+    progress.show(second)
+    progress.finish()
+    assert words in capsys.readouterr().err
+
+
+def test_a_run_that_was_interrupted_says_so_and_its_own_rate():
+    with scripted(Arrivals()) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        process = subprocess.Popen(
+            [*COMMAND, url, "--rate", "50", "--duration", "60"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr.readline().startswith("   0 s")
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        report, _ = process.communicate(timeout=10)
+    assert re.search(r"Stopped after \d\.\d s, before the end of its plan", report)
+    sent = float(re.search(r"asked for, ([\d.]+) requests/s sent", report)[1])
+    assert sent == pytest.approx(50, rel=0.1)
