@@ -160,7 +160,7 @@ def test_a_report_of_nothing_but_failures(report):
         (["ftp://127.0.0.1/"], "not an address"),
         (["http://u:p@127.0.0.1/"], "Leave user and password out"),
         (["http://127.0.0.1:1/", "--header", "nonsense"], "write 'Name: value'"),
-        (["http://127.0.0.1:1/", "--rate", "1", "--connections", "2"], "load.connections"),
+        (["http://127.0.0.1:1/", "--rate", "1", "--connections", "2"], "--connections"),
         (["http://127.0.0.1:1/", "--rate", "1"], "when to stop"),
         (["http://127.0.0.1:1/", "--stages", "often"], "cannot be read"),
         (["http://127.0.0.1:1/", "--processes", "0"], "at least 1"),
