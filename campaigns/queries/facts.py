@@ -73,6 +73,7 @@ def _handshakes(total: Total) -> list[list[str]]:
         pairs.append(["WebSockets opened", count(opened)])
     elif connections:
         pairs.append(["Requests per connection", f"{requests / connections:,.1f}"])
+    pairs += _window(total)
     full, resumed = total.count("tls_full"), total.count("tls_resumed")
     if full or resumed:
         pairs.append(["TLS handshakes", f"{count(full)} full, {count(resumed)} resumed"])
@@ -80,6 +81,17 @@ def _handshakes(total: Total) -> list[list[str]]:
     if total.count("tls_ragged_eof"):
         pairs.append(["Closed without close_notify", count(total.count("tls_ragged_eof"))])
     return pairs
+
+
+def _window(total: Total) -> list[list[str]]:
+    """How often a window was full, and how often it began again; [] for another load."""
+    throttled, resumed = total.count("window_throttled"), total.count("window_resumed")
+    if not throttled and not resumed:
+        return []
+    return [
+        ["High mark reached", f"{count(throttled)} times"],
+        ["Refilled from below the low mark", f"{count(resumed)} times"],
+    ]
 
 
 def _bytes(total: Total) -> list[list[str]]:

@@ -42,7 +42,7 @@ def second_of(number: int, n: int = 100) -> Second:
         step=0,
         counters={
             "started": n, "ok": n, "messages_sent": 10 * n, "messages_received": 10 * n,
-            "close_code_1000": n,
+            "close_code_1000": n, "window_throttled": 2, "window_resumed": 1,
         },
         statuses={"101": n},
         timings={
@@ -92,6 +92,15 @@ def test_its_seconds_tell_open_connections_and_messages(client, bob, run):
     page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
     assert "Open connections" in page
     assert chart_plan(run)["isExchange"]
+
+
+def test_its_facts_count_websockets_and_the_bursts_of_its_window(run):
+    facts = dict(run_report(run).facts)
+    handshakes = dict(facts["Handshakes"])
+    assert handshakes["WebSockets opened"] == "500"
+    assert handshakes["High mark reached"] == "10 times"
+    assert handshakes["Refilled from below the low mark"] == "5 times"
+    assert "Requests per connection" not in handshakes
 
 
 def test_its_page_and_its_tables_can_be_had(client, bob, run):
