@@ -37,6 +37,9 @@ class Equivalent:
     words: str
 
 
+_EACH = " This is one injector's part: start it as often as the campaign has injectors."
+
+
 class _NoneExists(Exception):
     """The text says why, as a sentence."""
 
@@ -51,7 +54,8 @@ def equivalents(plan: Plan) -> list[Equivalent]:
 def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) -> Equivalent:
     try:
         _refuse_what_none_can(plan)
-        return Equivalent(tool, *make(plan))
+        command, words = make(plan)
+        return Equivalent(tool, command, words + (_EACH if plan.load.per_injector else ""))
     except _NoneExists as why:
         return Equivalent(tool, "", str(why))
 

@@ -243,3 +243,10 @@ def test_what_httperfs_sessions_cannot_do_is_said(load, session, words):
 def test_a_session_of_new_connections_is_not_httperfs():
     spec = get(SESSIONS, session={"calls_per_session": 5}, connection_mode="new")
     assert "until the server ends" in of("httperf", **spec).words
+
+
+def test_a_load_of_each_injector_is_a_command_for_each():
+    plan = Plan.from_json(plan_spec(model="sequential", requests=5000, per_injector=True))
+    found = {each.tool: each for each in equivalents(plan)}
+    assert "-n 5000" in found["ab"].command
+    assert "start it as often as" in found["ab"].words

@@ -34,5 +34,6 @@ test("a window is told by its marks", () => {
 
 test("numbers of each injector are said to be so", () => {
   const sequential = { model: "sequential", requests: 5000, per_injector: true };
+  assert.equal(estimate(sequential, 0).requests, "5,000 each");
   assert.match(curveSentence(sequential), /^Each injector: one connection sends, .* until 5,000 requests are done/);
 });

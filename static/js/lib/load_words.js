@@ -64,7 +64,7 @@ export function estimate(load, warmUp) {
   const highest = count === null ? null : highestPercentile(count);
   return {
     duration: length === null ? "–" : duration(length + (warmUp || 0)),
-    requests: count === null ? "–" : count.toLocaleString("en-US"),
+    requests: count === null ? "–" : `${count.toLocaleString("en-US")}${load.per_injector ? " each" : ""}`,
     percentile: highest === null ? "–" : `p${highest}`,
   };
 }
