@@ -11,6 +11,7 @@ from campaigns.domain.outcomes import Kind
 from tests.injector.servers import make_order, scripted
 from tests.injector.websocket.peers import after_opening, echo, head, measure, read_key
 from tests.injector.websocket.test_exchange import assert_all_ok, assert_parts_add_up
+from workers.injector import preflight
 from workers.injector.engine import Engine
 from workers.injector.local_run import run_here
 from workers.injector.order import Order
@@ -25,8 +26,8 @@ def window(requests, hold="keep_until_all", low=2, high=4, **given):
 class Counting:
     """A proper server that notes how many connections are open at once, and when each is closed."""
 
-    def __init__(self):
-        self.heard = []
+    def __init__(self, closing_s=0.0):
+        self._closing_s = closing_s
         self.most_open = self.n_open = 0
         self.when_closing_began = []
         self._lock = threading.Lock()
@@ -39,6 +40,7 @@ class Counting:
         sock.sendall(head(key))
         frame = sock.recv(65536)
         self.when_closing_began.append((time.monotonic(), self.n_open))
+        time.sleep(self._closing_s)
         if frame[:1] == b"\x88":
             sock.sendall(encode_frame(CLOSE, close_payload(1000)))
         with self._lock:
@@ -146,6 +148,16 @@ def test_those_that_never_open_do_not_keep_the_others_waiting():
         total = measure(peer.port, window(10), {}).total
     assert total.count("ok") + total.count("failed") == 10
     assert total.count("ok") >= 3
+
+
+def test_no_more_are_open_than_the_process_may_have_however_long_they_close(monkeypatch):
+    monkeypatch.setattr(preflight, "raise_descriptor_limit", lambda: 64 + 8)
+    server = Counting(closing_s=0.05)
+    with scripted(server) as peer:
+        load = window(30, "close", low=4, high=6)
+        total = measure(peer.port, load, {"close_timeout_s": 2}).total
+    assert_all_ok(total, 30)
+    assert 4 <= server.most_open <= 8
 
 
 def test_it_does_the_same_over_tls(server_tls):

@@ -26,6 +26,12 @@ class WebSocketWindow(WindowLoad):
         super().__init__(self._attempt, make_worker, *settings)
         self._talk = talk
         self._n_let_go = 0
+        self._n_talking = 0
+
+    @property
+    def _n_open(self) -> int:
+        """What talks, is held or closes: the marks do not count it, but it is open."""
+        return self._n_talking
 
     def _work(self, speaker: Speaker, number: int, is_warm_up: bool) -> None:
         """One connection from beginning to end; it leaves the window when it is open, or failed."""
@@ -34,7 +40,10 @@ class WebSocketWindow(WindowLoad):
         speaker.note_opened = self._note_one_opened
         self._attempt(speaker, number)
         self._idle.append(speaker)
-        if not speaker.is_open:
+        if speaker.is_open:
+            self._n_talking -= 1
+            self._refill()
+        else:
             self._note_opened()
 
     def _attempt(self, speaker: Speaker, _: int) -> None:
@@ -67,6 +76,7 @@ class WebSocketWindow(WindowLoad):
         """In the middle of its attempt."""
         if speaker.stay is not None:
             self._keep_or_close(speaker.stay, is_warm_up=False)
+        self._n_talking += 1
         self._note_opened()
 
     @property
