@@ -25,11 +25,11 @@ MODEL_WORDS = {
     "server gets fewer requests.",
     Model.SEQUENTIAL: "One connection, one request at a time: the plain response time without "
     "any queue.",
-    Model.WINDOW: "New connections, each with one request. Up to the high mark are opened at a "
-    "time; when fewer than the low mark are left, the next burst begins. Each injector has its "
-    "own window.",
+    Model.WINDOW: "New connections, each with one request or more. Up to the high mark are opened "
+    "at a time; when fewer than the low mark are left, the next burst begins. Each injector has "
+    "its own window.",
 }
-STOPS = [("requests", "After a number of requests"), ("duration", "After a time")]
+STOPS = [("requests", "After a number"), ("duration", "After a time")]
 SHAPES = [
     (Distribution.DETERMINISTIC, "Even"),
     (Distribution.EXPONENTIAL, "Random"),

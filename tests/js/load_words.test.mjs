@@ -37,3 +37,13 @@ test("numbers of each injector are said to be so", () => {
   assert.equal(estimate(sequential, 0).requests, "5,000 each");
   assert.match(curveSentence(sequential), /^Each injector: one connection sends, .* until 5,000 requests are done/);
 });
+
+test("sessions and connections that arrive are counted as such", () => {
+  const load = { model: "over", requests: 100, over_s: 10, arrival_unit: "session", calls: 5 };
+  assert.match(curveSentence(load), /^One session every 100 ms/);
+  assert.equal(estimate(load, 0).requests, "500");
+  const random = { ...load, model: "open", rate_per_s: 10, distribution: "exponential", arrival_unit: "connection" };
+  assert.match(curveSentence(random), /^100 connections at random instants/);
+  const closed = { model: "closed", connections: 5, requests: 10, arrival_unit: "session" };
+  assert.match(curveSentence(closed), /until 10 requests are done/);
+});

@@ -64,6 +64,17 @@ export function plannedRequests(load) {
   return count / load.rate_per_s < load.duration_s - 1e-9 ? count + 1 : count;
 }
 
+// What an open load counts: "request", or "connection" or "session", each of several requests.
+export function arrivalOf(load) {
+  return isArrivals(load) ? load.arrival_unit || "request" : "request";
+}
+
+// Requests of all arrivals; `calls`: of each. null where only the target decides.
+export function plannedCalls(load) {
+  const count = plannedRequests(load);
+  return count === null ? null : count * (load.calls ?? 1);
+}
+
 // The highest percentile with at least ten samples beyond it; null under 20 requests.
 export function highestPercentile(requests) {
   return PERCENTILES.find((q) => requests * (1 - q / 100) >= BEYOND - 1e-9) ?? null;
@@ -75,7 +86,7 @@ export function loadCurve(load, warmUp = 0) {
   const duration = plannedDuration(load);
   const end = duration ?? Math.max(10, warmUp * 4, 1.5 * ((load.ramp_up_s || 0) - warmUp));
   return {
-    unit: isArrivals(load) ? "requests/s" : unitOf(load),
+    unit: isArrivals(load) ? `${arrivalOf(load)}s/s` : unitOf(load),
     points: pointsOf(load, warmUp, end),
     level: levelOf(load),
     from: warmUp > 0 ? -warmUp : 0,

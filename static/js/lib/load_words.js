@@ -1,7 +1,7 @@
 // What the load means, in sentences for the page and for whoever cannot see the curve.
 
 import { duration, plain } from "./format.js";
-import { hasStages, highestPercentile, plannedDuration, plannedRequests } from "./load.js";
+import { arrivalOf, hasStages, highestPercentile, plannedCalls, plannedDuration, plannedRequests } from "./load.js";
 
 function distance(seconds) {
   return seconds < 1 ? `${plain(seconds * 1000)} ms` : `${plain(seconds)} s`;
@@ -14,16 +14,16 @@ function isRandom(load) {
 function stagedSentence(load, count, length) {
   const how = isRandom(load) ? " at random instants" : "";
   const stages = load.stages.length === 1 ? "one stage" : `${load.stages.length} stages`;
-  return `${count.toLocaleString("en-US")} requests${how} in ${stages}, ${duration(length)} in all.`;
+  return `${count.toLocaleString("en-US")} ${arrivalOf(load)}s${how} in ${stages}, ${duration(length)} in all.`;
 }
 
 function randomSentence(load, count, length) {
-  const [number, mean] = [count.toLocaleString("en-US"), distance(length / count)];
+  const [number, mean] = [`${count.toLocaleString("en-US")} ${arrivalOf(load)}s`, distance(length / count)];
   if (load.distribution === "exponential") {
-    return `${number} requests at random instants within ${duration(length)}, ${mean} apart on the average.`;
+    return `${number} at random instants within ${duration(length)}, ${mean} apart on the average.`;
   }
   const gaps = `${distance(load.uniform_min_s)} to ${distance(load.uniform_max_s)}`;
-  return `${number} requests, each ${gaps} after the one before; about ${duration(length)} in all.`;
+  return `${number}, each ${gaps} after the one before; about ${duration(length)} in all.`;
 }
 
 function windowSentence(load) {
@@ -47,7 +47,7 @@ function wholeSentence(load) {
     if (isRandom(load)) return randomSentence(load, count, length);
     const gap = length / count;
     const last = plain((count - 1) * gap);
-    return `One request every ${distance(gap)}; the first at 0 s, the last at ${last} s.`;
+    return `One ${arrivalOf(load)} every ${distance(gap)}; the first at 0 s, the last at ${last} s.`;
   }
   if (load.model === "window") return windowSentence(load);
   const who = load.model === "closed" ? `${plain(load.connections)} connections send` : "One connection sends";
@@ -60,7 +60,7 @@ function wholeSentence(load) {
 
 // {duration, requests, percentile}: texts of the estimate; "–" where the target decides.
 export function estimate(load, warmUp) {
-  const [length, count] = [plannedDuration(load), plannedRequests(load)];
+  const [length, count] = [plannedDuration(load), plannedCalls(load)];
   const highest = count === null ? null : highestPercentile(count);
   return {
     duration: length === null ? "–" : duration(length + (warmUp || 0)),

@@ -1,7 +1,7 @@
 // The plan's form: shows the fields that the load model uses, and draws the load while typing.
 
 import { drawLoadCurves } from "../charts/load_curve.js";
-import { isComplete, loadCurve, readNumber } from "../lib/load.js";
+import { arrivalOf, isComplete, loadCurve, readNumber } from "../lib/load.js";
 import { CHOICES, ONLY_SHOWN, TICKS, usedFields } from "../lib/load_fields.js";
 import { readStages } from "../lib/stages.js";
 import { curveSentence, estimate } from "../lib/load_words.js";
@@ -31,7 +31,23 @@ function readLoad() {
     else if (TICKS.has(name)) load[name] = form.elements[name].checked;
     else if (!ONLY_SHOWN.has(name)) load[name] = CHOICES.has(name) ? chosen(name) : number(name);
   }
+  load.calls = callsOf(load);
   return load;
+}
+
+// The server counts the same: domain.session.calls_per_arrival.
+function callsOf(load) {
+  const isConnection = load.model === "window" || arrivalOf(load) === "connection";
+  if (arrivalOf(load) === "session") return number("calls_per_session") || 1;
+  return isConnection ? number("calls_per_connection") || 1 : 1;
+}
+
+// The number, the rate and the limit count what arrives.
+function nameArrivals(load) {
+  const noun = arrivalOf(load);
+  const [label] = form.querySelectorAll("[data-load-row=requests] .form-label");
+  label.textContent = `${noun[0].toUpperCase()}${noun.slice(1)}s`;
+  form.querySelector("[data-load-row=rate_per_s] .unit").textContent = `${noun}s/s`;
 }
 
 function showFields(model) {
@@ -64,6 +80,7 @@ function update() {
   const load = readLoad();
   const warmUp = number("warm_up_s") ?? 0;
   showFields(load.model);
+  nameArrivals(load);
   showEstimate(load, warmUp);
   drawCurve(load, warmUp);
 }
