@@ -1,5 +1,7 @@
 """The opening handshake, held against wsproto, and what does not open a connection."""
 
+import base64
+
 import pytest
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, Request
@@ -7,7 +9,7 @@ from wsproto.events import AcceptConnection, Request
 from campaigns.domain.exchange import Exchange
 from campaigns.domain.outcomes import Kind
 from workers.injector.http1 import BadReply
-from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, key_of
+from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, make_keys
 
 # The example of RFC 6455, section 1.3.
 KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
@@ -27,14 +29,16 @@ def test_the_accept_is_that_of_the_standard():
     assert accept_of(KEY) == ACCEPT
 
 
-def test_a_key_is_sixteen_bytes_in_base64():
-    assert key_of(b"the sample nonce") == KEY
+def test_keys_are_sixteen_bytes_in_base64_each_another():
+    keys = make_keys(1000)
+    assert len(set(keys)) == 1000
+    assert {len(base64.b64decode(key, validate=True)) for key in keys} == {16}
 
 
 @pytest.mark.parametrize("chosen", [None, "chat", "superchat"])
 def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection(chosen):
     exchange = Exchange("/feed?x=1", (("X-A", "b"),), ("chat", "superchat"))
-    key = key_of(bytes(range(16)))
+    (key,) = make_keys(1)
     server = WSConnection(ConnectionType.SERVER)
     server.receive_data(UpgradeRequest.of(exchange, "shop.test").bytes_with(key))
     (event,) = server.events()

@@ -65,6 +65,19 @@ class Channel:
 
     def receive(self, kind: Kind) -> bytes:
         """Wait for bytes, or for the end. At the limit AttemptFailed of `kind`."""
+        if self._is_tls or self._out:
+            return self._receive_and_send(kind)
+        self._n_reads = 1
+        while True:
+            self._speaker.park(kind)
+            try:
+                data = self._recv(_RECV_BYTES)
+            except BlockingIOError:
+                continue
+            self.received_bytes += len(data)
+            return data
+
+    def _receive_and_send(self, kind: Kind) -> bytes:
         # TLS may hold bytes that it has read already; for others the hub says when there are any.
         data = self.read(kind) if self._is_tls else None
         while data is None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def send_close(speaker: "Speaker", talk: Talk, channel: Channel) -> None:
     """Say goodbye; from now on the server has the plan's time for the same."""
     speaker.limit = now() + talk.close_ns
-    channel.write(talk.close_frames.take())
+    channel.write(speaker.close_frame)
 
 
 def await_end(talk: Talk, channel: Channel) -> None:

@@ -7,51 +7,31 @@ import numpy as np
 KEY_BYTES = 4
 _POOL_BYTES = 4096
 _NUMPY_PAYS_FROM_BYTES = 512
-_COPIES = 256
 
 
-class RandomKeys:
-    """Fresh random keys of `size_bytes`; the system is asked for many at a time."""
+class MaskingKeys:
+    """Fresh random keys of four bytes; the system is asked for many at a time."""
 
-    __slots__ = ("_at", "_pool", "_size_bytes")
+    __slots__ = ("_at", "_pool")
 
-    def __init__(self, size_bytes: int) -> None:
-        self._size_bytes = size_bytes
+    def __init__(self) -> None:
         self._pool = b""
         self._at = 0
 
     def take(self) -> bytes:
-        begin = self._at
-        end = self._at = begin + self._size_bytes
-        if end > len(self._pool):
-            self._pool = os.urandom(_POOL_BYTES)
-            begin, end = 0, self._size_bytes
-            self._at = end
-        return self._pool[begin:end]
+        if self._at >= len(self._pool):
+            self._pool, self._at = os.urandom(_POOL_BYTES), 0
+        self._at += KEY_BYTES
+        return self._pool[self._at - KEY_BYTES : self._at]
 
 
-class MaskedCopies:
-    """A frame that is sent again and again, with a fresh key each time; many are made at once."""
-
-    __slots__ = ("_copies", "_key_at", "_template")
-
-    def __init__(self, template: bytes, payload_bytes: int) -> None:
-        """`template`: the frame masked with a key of zeros, which changes nothing."""
-        self._template = np.frombuffer(template, dtype=np.uint8)
-        self._key_at = len(template) - payload_bytes - KEY_BYTES
-        self._copies: list[bytes] = []
-
-    def take(self) -> bytes:
-        if not self._copies:
-            self._copies = self._make()
-        return self._copies.pop()
-
-    def _make(self) -> list[bytes]:
-        frames = np.tile(self._template, (_COPIES, 1))
-        masked = frames[:, self._key_at :]
-        keys = np.frombuffer(os.urandom(_COPIES * KEY_BYTES), dtype=np.uint8)
-        masked ^= keys.reshape(_COPIES, KEY_BYTES)[:, np.arange(masked.shape[1]) % KEY_BYTES]
-        return [frame.tobytes() for frame in frames]
+def masked_copies(frame: bytes, payload_bytes: int, count: int) -> list[bytes]:
+    """One frame many times, each under a fresh key; given under a key of zeros, that is, bare."""
+    copies = np.tile(np.frombuffer(frame, dtype=np.uint8), (count, 1))
+    masked = copies[:, len(frame) - payload_bytes - KEY_BYTES :]
+    keys = np.frombuffer(os.urandom(count * KEY_BYTES), dtype=np.uint8).reshape(count, KEY_BYTES)
+    masked ^= keys[:, np.arange(masked.shape[1]) % KEY_BYTES]
+    return [copy.tobytes() for copy in copies]
 
 
 def apply_mask(data: bytes, key: bytes) -> bytes:

@@ -12,7 +12,6 @@ from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.closing import await_end, send_close
 from workers.injector.websocket.frames import FrameReader
 from workers.injector.websocket.talk import Talk
-from workers.injector.websocket.upgrade import accept_of, key_of
 
 # Somebody waits in front of the page: a server that does not answer messages is no failure.
 ANSWER_WITHIN_S = 3
@@ -31,7 +30,7 @@ class WebSocketProber(Prober):
         self._channel: Channel | None = None
         self._reader = FrameReader()
         self._head: Head | None = None
-        self._accept = b""
+        self._accept = self.close_frame = b""
         self._rest = b""
         self._answer: tuple[int, bytes] | None = None
         self._n_messages = self._n_pings = 0
@@ -50,8 +49,7 @@ class WebSocketProber(Prober):
 
     def _open(self, channel: Channel) -> bytes:
         """Shake hands; what came after the head of the 101. Raises BadReply, AttemptFailed."""
-        key = key_of(self._talk.nonces.take())
-        self._accept = accept_of(key)
+        key, self._accept, self.close_frame = self._talk.handshakes.take()
         channel.write(self._talk.upgrade.bytes_with(key))
         data = b""
         for _ in range(_INTERIM_CAP):

@@ -11,13 +11,15 @@ from workers.injector.http1 import authority
 from workers.injector.order import Order
 from workers.injector.websocket import frames
 from workers.injector.websocket.alarm import Alarm
-from workers.injector.websocket.masking import KEY_BYTES, MaskedCopies, RandomKeys
+from workers.injector.websocket.masking import KEY_BYTES, MaskingKeys, masked_copies
 from workers.injector.websocket.opening import VaryingUpgrade, make_upgrade
 from workers.injector.websocket.recorder import ExchangeRecorder
-from workers.injector.websocket.upgrade import NONCE_BYTES, UpgradeCheck, UpgradeRequest
+from workers.injector.websocket.stock import Stock
+from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, make_keys
 
 _NEVER = sys.maxsize
 _NUMBER_BYTES = 8
+_HANDSHAKES_AT_ONCE = 64
 Upgrade = UpgradeRequest | VaryingUpgrade
 
 
@@ -33,14 +35,12 @@ class Talk:
         self.events = recorder.events
         self.upgrade = upgrade
         self.check = UpgradeCheck(self.exchange.subprotocols)
-        self.nonces = RandomKeys(NONCE_BYTES)
-        self._keys = RandomKeys(KEY_BYTES)
+        self.handshakes = Stock(self._make_handshakes)
+        self._keys = MaskingKeys()
         self.total_ns = int(plan.timeouts.total_s * NS)
         self.close_ns = int(self.exchange.close_timeout_s * NS)
-        goodbye = frames.close_payload(self.exchange.close_code)
-        template = frames.encode_frame(frames.CLOSE, goodbye, bytes(KEY_BYTES))
-        self.close_frames = MaskedCopies(template, len(goodbye))
-        self.expected_close = frames.encode_frame(frames.CLOSE, goodbye)
+        self._close_payload = frames.close_payload(self.exchange.close_code)
+        self.expected_close = frames.encode_frame(frames.CLOSE, self._close_payload)
         self.note_expected_close = recorder.closes_with(self.exchange.close_code).append
         self.opcode = frames.BINARY if self.exchange.binary else frames.TEXT
         self.is_sync = self.exchange.mode == ExchangeMode.ECHO_SYNC
@@ -59,6 +59,14 @@ class Talk:
         host = authority(endpoint.scheme, endpoint.host, endpoint.port)
         exchange = signed_exchange(order.plan, order.secret)
         return cls(order.plan, make_upgrade(exchange, host, order), recorder)
+
+    def _make_handshakes(self) -> list[tuple[bytes, bytes, bytes]]:
+        """For each connection (its key, the accept that answers it, its close frame)."""
+        count, goodbye = _HANDSHAKES_AT_ONCE, self._close_payload
+        keys = make_keys(count)
+        frame = frames.encode_frame(frames.CLOSE, goodbye, bytes(KEY_BYTES))
+        closes = masked_copies(frame, len(goodbye), count)
+        return list(zip(keys, map(accept_of, keys), closes, strict=True))
 
     def stop(self) -> None:
         """Conversations under way send nothing more, and close."""

@@ -1,6 +1,7 @@
 """The opening handshake: the request, and whether a reply opens the connection."""
 
 import hashlib
+import os
 from binascii import b2a_base64
 from dataclasses import dataclass
 
@@ -8,14 +9,16 @@ from campaigns.domain.exchange import Exchange
 from campaigns.domain.outcomes import Kind
 from workers.injector.http1 import BadReply, Head, parse_head
 
-NONCE_BYTES = 16
+_NONCE_BYTES = 16
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _KNOWN_CAP = 64
 
 
-def key_of(nonce: bytes) -> bytes:
-    """The Sec-WebSocket-Key that is made of sixteen random bytes."""
-    return b2a_base64(nonce, newline=False)
+def make_keys(count: int) -> list[bytes]:
+    """Fresh Sec-WebSocket-Keys."""
+    nonces = os.urandom(count * _NONCE_BYTES)
+    begins = range(0, len(nonces), _NONCE_BYTES)
+    return [b2a_base64(nonces[at : at + _NONCE_BYTES], newline=False) for at in begins]
 
 
 def accept_of(key: bytes) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from campaigns.domain.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of
-from workers.injector.connection import Connection, Dialler, now
+from workers.injector.connection import Dialler, now
 from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply
 from workers.injector.recorder import Failure
 from workers.injector.websocket.channel import Channel
@@ -18,7 +18,7 @@ from workers.injector.websocket.conversation import Conversation
 from workers.injector.websocket.recorder import ABNORMAL
 from workers.injector.websocket.stay import Stay
 from workers.injector.websocket.talk import Talk
-from workers.injector.websocket.upgrade import UpgradeRejected, accept_of, key_of
+from workers.injector.websocket.upgrade import UpgradeRejected
 
 _BLANK_LINE = b"\r\n\r\n"
 _PAUSE_S = 0.01
@@ -30,14 +30,16 @@ class Speaker(Worker):
     """A greenlet that opens and closes connections one after the other.
 
     Every wait has its own `limit`, so an attempt as a whole has none. `is_open`: whether the
-    last one opened a connection; `has_close_code`: whether the server's close frame has come.
+    last one opened a connection; `has_close_code`: whether the server's close frame has come;
+    `close_frame`: ours.
     """
 
-    __slots__ = ("_channel", "has_close_code", "is_open", "note_opened", "stay")
+    __slots__ = ("_channel", "close_frame", "has_close_code", "is_open", "note_opened", "stay")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=False)
         self._channel: Channel | None = None
+        self.close_frame = b""
         self.is_open = self.has_close_code = False
         self.note_opened: Callable[[Speaker], None] | None = None
         self.stay: Stay | None = None
@@ -61,8 +63,7 @@ class Speaker(Worker):
             else:
                 self._close_silent(channel, opened)
                 end = now()
-            self._record(request, channel, (intended, start, opened, exchanged, end))
-            self._part(connection)
+            self._finish(request, channel, (intended, start, opened, exchanged, end))
             return None
         except Exception as error:
             return self._give_up(error, intended, start)
@@ -70,9 +71,8 @@ class Speaker(Worker):
     def _open(self, talk: Talk, channel: Channel, start: int) -> bytes:
         """Shake hands; what came after the server's head. Raises BadReply, AttemptFailed."""
         self.limit = start + talk.total_ns
-        key = key_of(talk.nonces.take())
+        key, accept, self.close_frame = talk.handshakes.take()
         channel.write(talk.upgrade.bytes_with(key))
-        accept = accept_of(key)
         data = channel.receive(Kind.FIRST_BYTE_TIMEOUT)
         if talk.check.knows(data, accept):
             return b""
@@ -128,17 +128,19 @@ class Speaker(Worker):
         else:
             Conversation(self, talk, channel, opened).hear_close(data)
 
-    def _record(self, talk: Talk, channel: Channel, marks: tuple[int, ...]) -> None:
+    def _finish(self, talk: Talk, channel: Channel, marks: tuple[int, ...]) -> None:
         intended, start, opened, exchanged, end = marks
-        connected, secured = channel.connection.connected, channel.connection.secured
+        connection, received = channel.connection, channel.received_bytes
+        connected, secured = connection.connected, connection.secured
         talk.recorder.extra_sent_bytes += channel.sent_bytes
-        ends = (exchanged, end, _SWITCHING, channel.received_bytes)
-        talk.record((intended, start, connected, secured, opened, *ends))
-
-    def _part(self, connection: Connection) -> None:
+        talk.record(
+            (intended, start, connected, secured, opened, exchanged, end, _SWITCHING, received)
+        )
         self.limit = self.began = 0
-        self.dialler.keep_session(connection)
+        if secured:
+            self.dialler.keep_session(connection)
         self.drop_connection()
+        talk.handshakes.fill_up()
 
     def _give_up(self, error: Exception, intended: int, start: int) -> float:
         talk, channel, end = self.request, self._channel, now()
