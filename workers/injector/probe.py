@@ -111,6 +111,8 @@ def _fetch(prober: Prober, total_ns: int) -> tuple[str | None, str]:
     greenlet.start()
     greenlet.join()
     timer.stop()
+    # Left to the garbage collector its watcher would outlive its socket, and libev aborts on that.
+    prober.drop_connection()
     if not failure:
         return None, ""
     kind = kind_of(failure[0], *prober.count_bytes())

@@ -2,6 +2,7 @@
 
 import time
 
+import gevent
 import pytest
 
 from tests.injector.servers import make_order, reset, scripted
@@ -165,3 +166,13 @@ def test_what_is_wrong_has_its_kind_within_the_time(script, kind):
         answer = try_one(server.port)
     assert answer["error"] == kind, answer["detail"]
     assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize("script", [echo(), after_opening(hang)])
+def test_nothing_is_left_to_wait_for(script):
+    """A watcher that outlives its socket makes libev abort the process."""
+    loop = gevent.get_hub().loop
+    n_waiting = loop.activecnt
+    with scripted(script) as server:
+        try_one(server.port)
+    assert loop.activecnt == n_waiting
