@@ -8,10 +8,12 @@ import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import ceil
 
 from campaigns.domain.httperf_sessions import call_options, has_calls
 from campaigns.domain.loads import ArrivalUnit
 from campaigns.domain.plan import (
+    MAX_REQUESTS,
     ConnectionMode,
     Distribution,
     Load,
@@ -122,12 +124,15 @@ def _ab(plan: Plan) -> tuple[str, str]:
         raise _NoneExists("ab has no rate: it always waits for a reply before the next request.")
     if load.ramp_up_s:
         raise _NoneExists("ab has no ramp-up.")
-    words = ["ab", *_ab_stop(load), "-c", str(_n_connections(load))]
-    words += ["-s", f"{max(1, round(plan.timeouts.total_s))}"]
+    limit_s = ceil(plan.timeouts.total_s)
+    # ab refuses more connections than requests; more than that many never have anything to send.
+    n_used = min(_n_connections(load), load.requests or MAX_REQUESTS)
+    words = ["ab", *_ab_stop(load), "-c", str(n_used), "-s", str(limit_s)]
     words += ["-k"] if _keeps_connections(plan) else []
     words += _ab_request(step)
     return _joined(*words, shlex.quote(URL + step.path)), (
         "It speaks HTTP/1.0 and counts a reply of another length as failed."
+        + _rounding(plan, limit_s)
     )
 
 
@@ -135,7 +140,19 @@ def _ab_stop(load: Load) -> list[str]:
     """-t alone would mean -n 50000."""
     if load.duration_s is None:
         return ["-n", str(load.requests)]
-    return ["-t", f"{load.duration_s:g}", "-n", "100000000"]
+    return ["-t", _whole_seconds("ab", load.duration_s), "-n", "100000000"]
+
+
+def _whole_seconds(tool: str, duration_s: float) -> str:
+    if duration_s != int(duration_s):
+        raise _NoneExists(f"{tool} takes whole seconds only, this plan lasts {duration_s:g} s.")
+    return f"{duration_s:.0f}"
+
+
+def _rounding(plan: Plan, limit_s: int) -> str:
+    """What else differs, where a limit had to be rounded."""
+    exact_s = plan.timeouts.total_s
+    return "" if exact_s == limit_s else f" Its limit is {limit_s} s, the plan's {exact_s:g} s."
 
 
 def _ab_request(step: Step) -> list[str]:
@@ -224,8 +241,14 @@ def _wrk(plan: Plan) -> tuple[str, str]:
         raise _NoneExists(f"wrk needs a Lua script to send {step.method}.")
     if load.ramp_up_s:
         raise _NoneExists("wrk has no ramp-up.")
-    words = ["wrk", "-t1", f"-c{_n_connections(load)}", f"-d{load.duration_s:g}s", "--latency"]
-    words += ["--timeout", f"{plan.timeouts.total_s:g}s"]
+    words = [
+        "wrk",
+        "-t1",
+        f"-c{_n_connections(load)}",
+        f"-d{_whole_seconds('wrk', load.duration_s)}s",
+    ]
+    limit_s = ceil(plan.timeouts.total_s)
+    words += ["--latency", "--timeout", f"{limit_s}s"]
     headers = list(step.headers)
     if not _keeps_connections(plan):
         headers.append(("Connection", "close"))
@@ -233,6 +256,7 @@ def _wrk(plan: Plan) -> tuple[str, str]:
         words += ["-H", shlex.quote(f"{name}: {value}")]
     return _joined(*words, shlex.quote(URL + step.path)), (
         "It resumes TLS sessions, and fills in response times that it did not measure."
+        + _rounding(plan, limit_s)
     )
 
 

@@ -250,3 +250,17 @@ def test_a_load_of_each_injector_is_a_command_for_each():
     found = {each.tool: each for each in equivalents(plan)}
     assert "-n 5000" in found["ab"].command
     assert "start it as often as" in found["ab"].words
+
+
+@pytest.mark.parametrize("tool", ["ab", "wrk"])
+def test_a_time_that_the_tool_would_cut_off_has_no_command(tool):
+    answer = of(tool, **get({"model": "closed", "connections": 8, "duration_s": 1.5}))
+    assert answer.command == ""
+    assert answer.words == f"{tool} takes whole seconds only, this plan lasts 1.5 s."
+
+
+@pytest.mark.parametrize("tool", ["ab", "wrk"])
+def test_a_limit_that_had_to_be_rounded_is_said(tool):
+    limits = {"connect_s": 1, "tls_s": 1, "total_s": 1.5}
+    answer = of(tool, **get(CLOSED, timeouts=limits))
+    assert answer.words.endswith("Its limit is 2 s, the plan's 1.5 s.")
