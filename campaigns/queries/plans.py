@@ -122,7 +122,8 @@ def _whole_words(load: Load) -> str:
         case Model.SEQUENTIAL:
             return f"one after another, {until}"
     ramp = f" after a ramp-up of {load.ramp_up_s:g} s" if load.ramp_up_s else ""
-    return f"{load.connections:,} connections{ramp}, {until}"
+    connections = "1 connection" if load.connections == 1 else f"{load.connections:,} connections"
+    return f"{connections}{ramp}, {until}"
 
 
 def _stage_words(load: Load) -> str:
