@@ -78,8 +78,8 @@ def observe(seen: Seen) -> dict[str, Observed]:
         "too_few_requests": Observed(_attempts(total)),
         "lateness_p99": _lateness(seen),
         "sent_share": _sent_share(seen),
-        "dropped": _share_of_attempts(total, total.count("dropped")),
-        "slot_wait": _share_of_attempts(total, total.timing("slot_wait").n),
+        "dropped": _share_of_arrivals(seen, total.count("dropped")),
+        "slot_wait": _share_of_arrivals(seen, total.timing("slot_wait").n),
         "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)),
         "hub_lag_p99": _high_of(total.timing("hub_lag")),
         "little": _little(seen),
@@ -101,6 +101,13 @@ def _attempts(total: Total) -> int:
 def _share_of_attempts(total: Total, count: int, second: int | None = None) -> Observed | None:
     attempts = _attempts(total)
     return Observed(count / attempts, second) if attempts else None
+
+
+def _share_of_arrivals(seen: Seen, count: int) -> Observed | None:
+    """Of what arrived; where that makes several requests each, they are counted with it."""
+    calls = seen.plan.calls_per_arrival
+    intended = _attempts(seen.total) + seen.total.count("calls_skipped")
+    return Observed(min(1.0, count * calls / intended)) if intended else None
 
 
 def _high_of(timing: Timing) -> Observed | None:

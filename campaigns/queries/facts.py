@@ -52,16 +52,23 @@ def _load(run: Run, total: Total, duration_s: float, series: list[Point]) -> lis
     """What a plan asks for beside what was there: two runs differ here before they differ."""
     plan = Plan.from_json(run.snapshot["plan"])
     reached = achieved_by(plan, total, duration_s, sending_s_of(run.shards.all()))
-    most, rate_per_s = most_in_flight(series), mean_rate_per_s(plan.load)
+    most, arrivals_per_s = most_in_flight(series), mean_rate_per_s(plan.load)
     if reached.sent_per_s is None:
         return []
     return [
         ["Asked for", load_words(plan.load)],
-        *([["Rate asked for", f"{rate(rate_per_s)}/s"]] if rate_per_s else []),
+        *_rate_asked(arrivals_per_s, plan.calls_per_arrival),
         ["Rate sent", f"{rate(reached.sent_per_s)}/s"],
         ["In flight, mean", figure(reached.in_flight)],
         *([["In flight, most at the end of a second", count(most)]] if most is not None else []),
     ]
+
+
+def _rate_asked(arrivals_per_s: float | None, calls: int) -> list[list[str]]:
+    """Requests a second, as the rate sent beside it."""
+    if not arrivals_per_s:
+        return []
+    return [["Rate asked for", f"{rate(arrivals_per_s * calls)}/s"]]
 
 
 def _handshakes(total: Total) -> list[list[str]]:

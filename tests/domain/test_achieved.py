@@ -81,3 +81,9 @@ def test_a_closed_load_must_have_had_its_connections():
 )
 def test_where_the_target_decides_how_many_are_in_flight_it_is_not_asked(load, more):
     assert unlike(plan(load, **more), [Achieved(500, 40)], [Achieved(400, 20)]) == ""
+
+
+def test_what_the_last_sessions_still_send_is_no_part_of_the_time_of_sending():
+    load = OPEN | {"arrival_unit": "session"}
+    seen = achieved_by(plan(load, session={"calls_per_session": 4}), total(4000), 17, 16.5)
+    assert seen.sent_per_s == 400

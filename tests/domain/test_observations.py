@@ -16,12 +16,15 @@ VITALS = {
 }  # fmt: skip
 
 
-def seen(*, timings=None, is_co_located=False, vitals=VITALS, counters=None):
+OPEN = plan_spec(model="open", rate_per_s=1000, duration_s=1)
+
+
+def seen(*, timings=None, is_co_located=False, vitals=VITALS, counters=None, spec=OPEN):
     second = make_second(0, [5000] * 1000, vitals=vitals)
     second.timings |= timings or {}
     second.counters |= counters or {}
     return Seen(
-        plan=Plan.from_json(plan_spec(model="open", rate_per_s=1000, duration_s=1)),
+        plan=Plan.from_json(spec),
         total=total_of([second]),
         series=list(points_of([(0, second)], {0: 0})),
         vitals=[vitals_of([(0, vitals)], 0)],
@@ -82,3 +85,15 @@ def test_the_event_loop_is_judged_by_its_p99():
     lag = {"hub_lag": Timing.of([100] * 980 + [60_000] * 20)}
     observed = observe(seen(timings=lag))["hub_lag_p99"]
     assert (round(observed.value, -3), observed.measure) == (60_000, "p99")
+
+
+def test_sessions_are_judged_by_what_arrived_not_by_their_requests():
+    spec = plan_spec(model="open", rate_per_s=300, duration_s=1, arrival_unit="session")
+    spec["session"] = {"calls_per_session": 5}
+    counters = {"started": 1100, "dropped": 100, "calls_skipped": 400}
+    waited = {"slot_wait": Timing.of([1000] * 60)}
+    observed = observe(seen(spec=spec, counters=counters, timings=waited))
+    # 300 sessions were due: 100 were dropped with the 4 more requests of each, 60 had to wait.
+    assert observed["sent_share"].value == 1.0
+    assert observed["dropped"].value == pytest.approx(100 / 300)
+    assert observed["slot_wait"].value == pytest.approx(60 / 300)

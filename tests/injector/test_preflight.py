@@ -99,3 +99,11 @@ def test_the_warnings_are_in_the_end_line_and_in_front_of_the_verdict(machine_of
     assert result.to_json()["warnings"] == [text]
     report = REPORTS["plain"](result.measurement(order))
     assert report.index(text) < report.index("Validity:")
+
+
+def test_sessions_need_the_ports_of_all_their_connections():
+    load = short(rate_per_s=200, arrival_unit="session")
+    session = {"calls_per_session": 6, "burst_length": 3, "connections_per_session": 3}
+    (text,) = warnings(mode="keep-alive", load=load, plan={"session": session})
+    assert "600 new connections a second" in text
+    assert warnings(mode="keep-alive", load=load, plan={"session": {"calls_per_session": 6}}) == ()

@@ -123,3 +123,37 @@ def test_a_window_opens_every_connection_anew_and_holds_what_it_keeps():
 def test_descriptors_cover_a_target_that_never_answers():
     found = estimate((plan(model="open", rate_per_s=100, duration_s=600), NEW))
     assert found.descriptors == 100 * 30 + 64
+
+
+SESSIONS = {"model": "open", "rate_per_s": 10, "duration_s": 30, "arrival_unit": "session"}
+
+
+def sessions(**session) -> Plan:
+    spec = {"steps": [{"method": "GET", "path": "/"}], "load": SESSIONS, "session": session}
+    return Plan.from_json(spec)
+
+
+def test_sessions_have_all_their_requests_and_as_many_connections_as_they_may_open():
+    plan = sessions(calls_per_session=6, burst_length=3, connections_per_session=2)
+    kept, new = (estimate_test(plan, mode, 60, 1) for mode in (KEEP_ALIVE, NEW))
+    assert kept.requests == new.requests == 1800
+    assert (kept.ports, new.ports) == (600, 1800)
+    # Within 30 s none may have answered.
+    assert kept.descriptors == 300 * 2 + 64
+
+
+def test_sessions_that_think_for_long_stay_open_for_long():
+    think = {"kind": "constant", "mean_s": 20}
+    plan = sessions(calls_per_session=3, think_time=think)
+    assert estimate_test(plan, KEEP_ALIVE, 60, 1).descriptors == 300 + 64
+    slow = sessions(calls_per_session=3, think_time=think | {"mean_s": 100})
+    assert estimate_test(slow, KEEP_ALIVE, 60, 1).descriptors == 300 + 64
+
+
+def test_connections_that_arrive_or_that_a_window_opens_may_make_several_calls():
+    load = SESSIONS | {"arrival_unit": "connection"}
+    spec = {"steps": [{"method": "GET", "path": "/"}], "session": {"calls_per_connection": 4}}
+    found = estimate_test(Plan.from_json(spec | {"load": load}), KEEP_ALIVE, 60, 1)
+    assert (found.requests, found.ports) == (1200, 300)
+    window = {"model": "window", "low": 2, "high": 4, "requests": 50}
+    assert estimate_test(Plan.from_json(spec | {"load": window}), NEW, 60, 1).requests == 200

@@ -76,6 +76,12 @@ def test_its_page_counts_requests_against_those_of_all_sessions(client, bob, run
     assert "10 sessions/s, 5 s" in page
 
 
+def test_the_rate_asked_for_is_that_of_requests(run):
+    assert ["Rate asked for", "50.0/s"] in dict(run_report(run).facts)[
+        "Load, asked for and reached"
+    ]
+
+
 def test_httperfs_style_has_its_session_group(run):
     text = tool_report(run, "httperf")
     assert "Session: avg 2.00 connections/session" in text
