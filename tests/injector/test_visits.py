@@ -1,6 +1,7 @@
 """Sessions that arrive: calls, bursts, connections and pauses on the wire, and their counts."""
 
 import contextlib
+import random
 import socket
 import threading
 import time
@@ -374,3 +375,53 @@ def test_an_order_says_how_many_connections_its_sessions_may_need(of_each, most)
     plan = session(4, burst_length=4, connections_per_session=of_each)
     facts = Engine(Order.from_json(make_order(9, load=load, plan=plan)), Kept()).prepare()
     assert (facts["connections"], facts["planned_requests"]) == (most, 80)
+
+
+HALF_REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"
+LAST_REPLY = OK_REPLY.replace(b"OK\r\n", b"OK\r\nConnection: close\r\n", 1)
+FAULTS = [HALF_REPLY, LAST_REPLY, ERROR_REPLY, b"nonsense\r\n\r\n"]
+
+
+def misbehaving(sock, server):
+    """One reply in two is well; the others are faults, drawn anew for each connection."""
+    rng = random.Random(server.n_connections)
+    while server.read_request(sock) is not None:
+        match rng.randrange(12):
+            case 0:
+                servers.reset(sock)
+            case 1:
+                time.sleep(0.5)
+            case fault if fault < 6:
+                reply = FAULTS[fault - 2]
+                sock.sendall(reply)
+                if reply in {HALF_REPLY, LAST_REPLY}:
+                    return
+            case _:
+                sock.sendall(OK_REPLY)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"burst_length": 6, "connections_per_session": 3},
+        {"burst_length": 3, "connections_per_session": 2, "first_call_alone": False},
+        {"burst_length": 6, "pipeline_depth": 4},
+        {"burst_length": 3, "pipeline_depth": 2, "connections_per_session": 2,
+         "think_time": {"kind": "exponential", "mean_s": 0.01}},
+    ],
+)  # fmt: skip
+def test_whatever_the_target_does_calls_and_sessions_add_up(fields):
+    with scripted(misbehaving) as server:
+        plan = session(6, **fields)
+        load = OPEN | {"rate_per_s": 200, "requests": 60}
+        result = measure(server.port, load=load, plan=plan, timeouts={"total_s": 0.3})
+    total = result.total
+    assert total.count("started") + total.count("calls_skipped") == 360
+    assert sum(total.errors.values()) == total.count("failed") > 0
+    assert total.timing("session_failed").n == total.count("sessions_failed") > 0
+    assert total.timing("session").n == total.count("sessions_ok")
+    ended = sum(n for name, n in total.counters.items() if name.startswith("session_length_"))
+    assert ended == total.count("sessions_started") == 60
+    assert is_conserved(result)
+    assert sessions_are_conserved(result)
