@@ -15,7 +15,7 @@ from campaigns.domain.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Target, Test
 from campaigns.models import Plan as PlanRow
 from campaigns.permissions import Actor
-from campaigns.queries.plans import load_words
+from campaigns.queries.plans import plan_load_words
 
 STATES = ("draft", "running", "stopping", "done")
 _MODES = {
@@ -44,7 +44,7 @@ class GridPlan:
 
     @property
     def load_words(self) -> str:
-        return load_words(self.plan.load)
+        return plan_load_words(self.plan)
 
     def fits(self, arm: Arm) -> bool:
         """Whether the endpoint speaks what the plan needs: WebSocket or HTTP."""

@@ -18,7 +18,7 @@ from campaigns.domain.tables import Cell, Row, Table
 from campaigns.domain.units import DASH, decimals_for
 from campaigns.models import Run
 from campaigns.queries.measured import MeasuredRun, measured_runs, reason_text
-from campaigns.queries.plans import load_words
+from campaigns.queries.plans import plan_load_words
 
 __all__ = ["Comparison", "compare_runs"]
 
@@ -57,7 +57,7 @@ def _unlike_loads(baseline: MeasuredRun, candidate: MeasuredRun) -> str:
     """Why the times below are not of the same load; "" where they are, or nothing was measured."""
     plans = [Plan.from_json(each.run.snapshot["plan"]) for each in (baseline, candidate)]
     if plans[0].load != plans[1].load:
-        first, second = (load_words(plan.load) for plan in plans)
+        first, second = (plan_load_words(plan) for plan in plans)
         return (
             f"They were asked for different loads: {first} against {second}. Their times say "
             "nothing about each other."
@@ -184,7 +184,7 @@ def _settings(run: Run) -> dict[str, str]:
 
 
 def _settled(plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan without the secrets of its steps: bodies and header values are only told apart."""
+    """The plan without what may be secret or long: bodies, headers and tables are told apart."""
     steps = [
         {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
         for step in plan["steps"]
@@ -192,7 +192,11 @@ def _settled(plan: dict[str, Any]) -> dict[str, Any]:
     exchange = plan.get("exchange")
     if exchange:
         exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
-    return {**plan, "steps": steps, "exchange": exchange, "connection_mode": None}
+    variables = plan.get("variables")
+    if variables:
+        variables = {**variables, "csv": _told_apart(variables["csv"])}
+    apart = {"steps": steps, "exchange": exchange, "variables": variables}
+    return {**plan, **apart, "connection_mode": None}
 
 
 def _told_apart(value: Any) -> str:

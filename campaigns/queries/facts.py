@@ -12,7 +12,7 @@ from campaigns.domain.tls_options import TlsOptions
 from campaigns.domain.units import count, figure, ms, rate
 from campaigns.models import Run
 from campaigns.queries.measured import sending_s_of
-from campaigns.queries.plans import load_words
+from campaigns.queries.plans import plan_load_words
 
 Facts = list[tuple[str, list[list[str]]]]
 
@@ -56,7 +56,7 @@ def _load(run: Run, total: Total, duration_s: float, series: list[Point]) -> lis
     if reached.sent_per_s is None:
         return []
     return [
-        ["Asked for", load_words(plan.load)],
+        ["Asked for", plan_load_words(plan)],
         *_rate_asked(arrivals_per_s, plan.calls_per_arrival),
         ["Rate sent", f"{rate(reached.sent_per_s)}/s"],
         ["In flight, mean", figure(reached.in_flight)],

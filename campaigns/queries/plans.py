@@ -98,6 +98,12 @@ def field_name(path: str) -> str:
     return name.removesuffix(unit).replace("_", " ") + _UNITS.get(unit, "")
 
 
+def plan_load_words(plan: PlanValue) -> str:
+    """The plan's load in words; what a WebSocket plan makes are connections, each a WebSocket."""
+    words = load_words(plan.load)
+    return words if plan.exchange is None else words.replace("requests", "WebSockets")
+
+
 def load_words(load: Load) -> str:
     """The load in words, as lists and plan pages say it: 100 requests over 10 s."""
     words = _whole_words(load)

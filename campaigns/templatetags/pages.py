@@ -6,7 +6,7 @@ from django.urls import reverse
 from campaigns.domain import units
 from campaigns.domain.remedies import words_of
 from campaigns.domain.tables import Row, Table
-from campaigns.queries.plans import load_words
+from campaigns.queries.plans import plan_load_words
 
 register = template.Library()
 
@@ -35,4 +35,4 @@ def in_ms(value_us: float | None) -> str:
 
 
 register.filter("error_words", words_of)
-register.filter("load_words", load_words)
+register.filter("load_words", plan_load_words)

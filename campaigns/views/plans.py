@@ -103,7 +103,7 @@ def plan_detail(request, plan: int):
         "value": value,
         "spec": value.to_json(),
         "model": dict(MODELS)[value.load.model],
-        "load_words": queries.load_words(value.load),
+        "load_words": queries.plan_load_words(value),
         "order_words": queries.order_words(value),
         "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
         "exchange_facts": queries.exchange_facts(value.exchange),

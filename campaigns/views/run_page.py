@@ -9,7 +9,7 @@ from campaigns.live.feed import FEED
 from campaigns.live.memory import report_of
 from campaigns.models import Run
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.plans import load_words
+from campaigns.queries.plans import plan_load_words
 from campaigns.queries.runs import (
     Planned,
     chart_plan,
@@ -35,7 +35,7 @@ def run_context(run: Run) -> dict[str, Any]:
         "grounds": _grounds(report),
         "origin": origin_of(run),
         "n_steps": len(plan.labels),
-        "load_words": load_words(plan.load),
+        "load_words": plan_load_words(plan),
         "planned": planned,
         "planned_end": planned_end(run),
         "points": points,

@@ -1,6 +1,7 @@
 import pytest
 
 from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.plan import Plan
 from campaigns.models import Run
 from campaigns.queries.comparisons import compare_runs
 from tests.factories import make_campaign, make_plan, make_run, make_test, plan_spec
@@ -119,3 +120,19 @@ def test_it_warns_of_runs_that_cannot_be_believed(project):
     assert first.startswith(f"Run {spoilt.label} is invalid, its figures cannot be believed: ")
     assert second.startswith(f"Run {busy.label} is suspicious, its figures are doubtful: ")
     assert compare_runs(run, run).warnings == []
+
+
+def test_headers_of_an_exchange_and_tables_are_told_apart_without_being_shown(project):
+    campaign = make_campaign(project)
+    runs = []
+    for secret in ("alpha", "omega"):
+        spec = plan_spec() | {
+            "steps": [],
+            "exchange": {"path": "/", "headers": [["X-Key", secret]]},
+            "variables": {"csv": f"token\n{secret}\n"},
+        }
+        version = make_plan(project, spec=Plan.from_json(spec).to_json())
+        runs.append(measure(make_run(make_test(campaign, version)), 10_000))
+    differs = {name: values for name, *values in compare_runs(*runs).differs}
+    assert {"plan.exchange.headers", "plan.variables.csv"} <= set(differs)
+    assert not any(secret in str(differs) for secret in ("alpha", "omega"))

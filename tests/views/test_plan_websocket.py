@@ -97,6 +97,8 @@ def test_its_page_and_the_list_say_what_is_exchanged(as_editor, project):
     assert "WebSocket /feed" in page
     listed = as_editor.get(reverse("plan-list", args=[project.pk])).content.decode()
     assert "WebSocket /feed" in listed
+    for each in (page, listed):
+        assert "100 WebSockets over 10 s" in each
 
 
 @pytest.fixture
