@@ -103,7 +103,7 @@ def free_ports(count: int) -> list[int]:
         return [each.getsockname()[1] for each in sockets]
 
 
-def wait_for(port: int, limit_s: float = 10.0) -> None:
+def wait_for(port: int, limit_s: float = 30.0) -> None:
     until = time.monotonic() + limit_s
     while True:
         try:
