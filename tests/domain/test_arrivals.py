@@ -46,6 +46,8 @@ def test_arrivals_are_due_at_even_distances_from_zero(load, expected_ms):
 def test_rounding_never_adds_up():
     assert dues(over(3, 1)) == [0, 333_333_333, 666_666_666]
     assert dues(over(700_000, 7))[-1] == 7 * 10**9 - 10_000
+    # A period of 14,285.7 ns, cut to whole ns each time, would be 50 µs early here.
+    assert dues(over(70_000, 1))[-1] == 999_985_714
 
 
 @pytest.mark.parametrize(
