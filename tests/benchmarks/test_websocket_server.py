@@ -1,0 +1,74 @@
+"""The native server that handshakes are measured against is a proper one."""
+
+import contextlib
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+from benchmarks.servers import free_ports, wait_for
+from benchmarks.websocket import build_server
+from tests.injector.servers import closed
+from tests.injector.websocket.peers import measure
+from workers.injector.websocket.frames import CLOSE, close_payload, encode_frame
+from workers.injector.websocket.upgrade import accept_of
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler here")
+KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
+REQUEST = (
+    b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Version: 13\r\nsec-websocket-key: " + KEY + b"\r\n\r\n"
+)
+GOODBYE = encode_frame(CLOSE, close_payload(1001, "bye"), b"abcd")
+
+
+@pytest.fixture(scope="module", params=[(), ("awake",)], ids=["asleep", "awake"])
+def port(request, tmp_path_factory):
+    (port,) = free_ports(1)
+    path = build_server(tmp_path_factory.mktemp("server"))
+    process = subprocess.Popen([path, str(port), *request.param])
+    wait_for(port)
+    yield port
+    process.terminate()
+    process.wait()
+
+
+def said(port, *parts):
+    """What the server says until it ends the connection."""
+    with socket.create_connection(("127.0.0.1", port), 10) as sock:
+        for part in parts:
+            sock.sendall(part)
+        return b"".join(iter(lambda: sock.recv(65536), b""))
+
+
+def test_it_opens_and_closes_as_the_injector_wants_it(port):
+    patient = {"connect_s": 10, "tls_s": 10, "total_s": 10}
+    exchange = {"close_code": 4001, "close_timeout_s": 10}
+    total = measure(port, closed(100, 10), exchange, timeouts=patient).total
+    assert (total.errors, total.count("ok")) == ({}, 100)
+    assert total.count("close_code_4001") == 100
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_it_takes_the_bytes_as_they_come(port, size):
+    data = REQUEST + GOODBYE
+    parts = (data[at : at + size] for at in range(0, len(data), size))
+    head, _, rest = said(port, *parts).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 101 ")
+    assert head.endswith(accept_of(KEY))
+    assert rest == encode_frame(CLOSE, close_payload(1001, "bye"))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"hello\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n", b"x" * 5000, REQUEST.replace(KEY, b"short")],
+)
+def test_it_hangs_up_on_what_is_no_handshake(port, data):
+    # With bytes unread it ends in a reset.
+    with contextlib.suppress(ConnectionResetError):
+        assert said(port, data) == b""
+
+
+def test_it_hangs_up_on_frames_that_do_not_close(port):
+    assert said(port, REQUEST, encode_frame(1, b"hi", b"abcd")).endswith(b"\r\n\r\n")
