@@ -27,7 +27,7 @@ _VITALS = (
     ("own_delay_p99_us", "own delay p99", "ms", 1e-3),
     ("open_connections", "open connections", "", 1),
     ("open_files_share", "open files", "% of the limit", 100),
-    ("ports_share", "local ports taken", "%", 100),
+    ("ports_share", "TCP sockets of all programs, of the local ports", "%", 100),
     ("link_share", "network link", "% of its speed", 100),
     ("packets_lost_share", "packets lost by the machine", "%", 100),
     ("swapped_pages", "memory swapped", "pages", 1),

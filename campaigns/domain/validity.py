@@ -116,8 +116,8 @@ _SENTENCES: dict[str, str] = {
     "is the link.",
     "packets_lost": "{whose_} machine lost {value} of its network packets within a second (limit "
     "{limit}): the target is not to blame for the waiting that follows.",
-    "resent": "{value} of the TCP segments were sent again (limit {limit}): packets were lost on "
-    "the way, and the waiting for them is in the response times.",
+    "resent": "{value} of the TCP segments were sent again (limit {limit}): packets or their "
+    "acknowledgements were lost on the way or late, and the waiting is in the response times.",
     "slot_wait": "{value} of the requests waited because all connections were busy (limit "
     "{limit}): the target did not keep up, and the waiting is in the response times.",
     "injector_exhausted": "The injector's machine ran out of descriptors or ports ({value} "
