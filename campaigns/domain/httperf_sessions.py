@@ -32,6 +32,14 @@ def _why_no_session(plan: Plan) -> str:
         return f"httperf has at most {_MOST_CONNECTIONS} connections in a session."
     if session.pipeline_depth > _MOST_PIPELINED:
         return f"httperf pipelines at most {_MOST_PIPELINED} calls."
+    # Tried with 0.9.0: in either case it never ends.
+    if session.calls_per_session % session.burst_length:
+        return "httperf stands still where a session does not end with a whole burst."
+    if session.burst_length - 1 > (session.connections_per_session or 1) * session.pipeline_depth:
+        return (
+            "httperf stands still where the rest of a burst is more than its connections and "
+            "pipelines take at once."
+        )
     return ""
 
 
@@ -56,6 +64,8 @@ def _why_no_connection(plan: Plan) -> str:
     is_whole_burst = session.pipeline_depth >= session.burst_length
     if session.burst_length > 1 and (session.first_call_alone or not is_whole_burst):
         return "On a connection httperf pipelines whole bursts at once."
+    if plan.calls_per_arrival % session.burst_length:
+        return "httperf stands still where a connection does not end with a whole burst."
     return ""
 
 

@@ -230,9 +230,25 @@ def test_httperf_has_sessions_and_connections_with_calls(load, session, options)
             {"calls_per_session": 40, "burst_length": 40, "pipeline_depth": 33},
             "at most 32",
         ),
+        (
+            SESSIONS,
+            {"calls_per_session": 9, "burst_length": 5, "connections_per_session": 4},
+            "a whole burst",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 10, "burst_length": 5, "connections_per_session": 3},
+            "take at once",
+        ),
         (CONNECTIONS, {"calls_per_connection": 5, "think_time": THINK}, "in sessions only"),
         (CONNECTIONS, {"calls_per_connection": 5, "cookies": True}, "in sessions only"),
         (CONNECTIONS, {"calls_per_connection": 6, "burst_length": 3}, "whole bursts"),
+        (
+            CONNECTIONS,
+            {"calls_per_connection": 7, "burst_length": 3, "pipeline_depth": 3}
+            | {"first_call_alone": False},
+            "a whole burst",
+        ),
     ],
 )
 def test_what_httperfs_sessions_cannot_do_is_said(load, session, words):
