@@ -21,7 +21,9 @@ class PatternFault(ValueError):
 
 def bounded(pattern: str) -> re.Pattern[str]:
     """The pattern with * and + as repeats up to MAX_REPEAT. Raises PatternFault."""
-    if not pattern or len(pattern) > MAX_PATTERN_LENGTH:
+    if not pattern:
+        raise PatternFault("There is no pattern; write such as token = body: id=([0-9]+)")
+    if len(pattern) > MAX_PATTERN_LENGTH:
         raise PatternFault(f"Write a pattern of at most {MAX_PATTERN_LENGTH} characters.")
     text = _Scan(pattern).rewritten()
     try:

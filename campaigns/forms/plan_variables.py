@@ -55,7 +55,7 @@ def read_extracts(text: str) -> list[dict[str, str]]:
 def _read_line(line: str) -> dict[str, str]:
     match = _LINE.fullmatch(line)
     if match is None:
-        return {"name": line[:64], "from": Source.BODY, "pattern": "(.)"}
+        return {"name": line[:64], "from": Source.BODY, "pattern": ""}
     name, _, header, pattern = match.groups()
     if header:
         return {"name": name, "from": Source.HEADER, "header": header, "pattern": pattern}

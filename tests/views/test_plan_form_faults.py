@@ -1,0 +1,167 @@
+"""A wrong value in any field of the plan form: said beside that field, nothing typed is lost."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.presets import PRESETS
+from campaigns.forms.plans import PlanForm, initial_of
+from campaigns.models import Plan
+
+pytestmark = pytest.mark.django_db
+OPEN = {"model": "open", "rate_per_s": "5", "stop": "requests", "requests": "9"}
+UNIFORM = {**OPEN, "distribution": "uniform", "uniform_min_s": "1", "uniform_max_s": "2"}
+OVER = {"model": "over", "over_s": "5", "requests": "9"}
+WINDOW = {"model": "window", "low": "2", "high": "4", "requests": "9"}
+SOCKET = {"protocol": "websocket", "connection_mode": "new"}
+TWO = {"n_steps": "2", "step2_method": "GET", "step2_path": "/b", "step2_weight": "1"}
+# Where a field counts, beside what "ab" has: a closed load of one step.
+WHERE = {
+    "rate_per_s": OPEN,
+    "stages": {**OPEN, "rate_shape": "stages"},
+    "uniform_min_s": UNIFORM,
+    "uniform_max_s": UNIFORM,
+    "over_s": OVER,
+    "max_in_flight": OPEN,
+    "low": WINDOW,
+    "high": WINDOW,
+    "hold_s": {**WINDOW, "hold": "keep_s"},
+    "duration_s": {"stop": "duration"},
+    "block_repeat": {**TWO, "order_kind": "blocks"},
+    "weight": {**TWO, "order_kind": "weighted"},
+    "step2_weight": {**TWO, "order_kind": "weighted"},
+    "step2_path": TWO,
+    "step2_headers": TWO,
+    "step2_extract": TWO,
+    "step2_body": TWO,
+    "think_mean_s": {"think_kind": "constant"},
+    "think_min_s": {"think_kind": "uniform", "think_max_s": "9"},
+    "think_max_s": {"think_kind": "uniform", "think_min_s": "1"},
+    "connections_per_session": {**OPEN, "arrival_unit": "session"},
+    "auth_user": {"auth_kind": "basic", "secret": "s"},
+    **dict.fromkeys(
+        (
+            "ws_path", "ws_headers", "ws_subprotocols", "ws_messages", "ws_size_bytes",
+            "ws_rate_per_s", "ws_close_code", "ws_close_timeout_s",
+        ),
+        SOCKET,
+    ),
+}  # fmt: skip
+NUMBERS = (
+    "connections", "requests", "duration_s", "ramp_up_s", "start_offset_s", "rate_per_s",
+    "uniform_min_s", "uniform_max_s", "over_s", "max_in_flight", "low", "high", "hold_s",
+    "block_repeat", "weight", "step2_weight", "calls_per_connection", "calls_per_session",
+    "think_mean_s", "think_min_s", "think_max_s", "burst_length", "pipeline_depth", "warm_up_s",
+    "connections_per_session", "connect_s", "tls_s", "total_s", "ws_messages", "ws_size_bytes",
+    "ws_rate_per_s", "ws_close_code", "ws_close_timeout_s",
+)  # fmt: skip
+WRONG = [
+    *((name, text) for name in NUMBERS for text in ("many", "-1", "1e99", "0,5")),
+    ("name", ""),
+    ("path", "no slash"),
+    ("path", "/é"),
+    ("headers", "no colon"),
+    ("headers", "Host: x"),
+    ("headers", "X: \x01"),
+    ("body", "sent with GET"),
+    ("extract", "nothing"),
+    ("extract", "t = body: (a+)+"),
+    ("step2_path", "no slash"),
+    ("step2_headers", "no colon"),
+    ("step2_body", "sent with GET"),
+    ("step2_extract", "nothing"),
+    ("stages", "30 seconds"),
+    ("stages", "30: -1"),
+    ("expected_status", "fine"),
+    ("thresholds", "p95 < fast"),
+    ("thresholds", "p42 < 3 ms"),
+    ("csv", "a,b\n1\n"),
+    ("auth_user", "a:b"),
+    ("auth_user", ""),
+    ("ws_path", "no slash"),
+    ("ws_headers", "no colon"),
+    ("ws_headers", "Sec-WebSocket-Key: x"),
+    ("ws_subprotocols", "not, a token/"),
+]
+CHOICES = (
+    "model", "method", "connection_mode", "http_version", "resolve", "order_kind", "row_order",
+    "think_kind", "auth_kind", "distribution", "rate_shape", "arrival_unit", "hold", "stop",
+    "when_saturated", "protocol", "ws_kind", "ws_mode", "ws_verify",
+)  # fmt: skip
+
+
+def typed_values(**given):
+    """The form as a browser sends it."""
+    values = {**initial_of("my plan", PRESETS["ab"].spec), **given}
+    return {
+        name: "on" if value is True else value
+        for name, value in values.items()
+        if value not in (None, False)
+    }
+
+
+@pytest.fixture
+def answer_to(client, project, bob):
+    client.force_login(bob)
+
+    def post(**given):
+        data = typed_values(**given)
+        answer = client.post(reverse("plan-new", args=[project.pk]), data)
+        return data, answer
+
+    return post
+
+
+def closed_over_errors(page):
+    """Beginnings of the folded parts of the page that hide an error."""
+    parts = re.findall(r"<details([^>]*)>(.*?)</details>", page, re.DOTALL)
+    return [text[:80] for tag, text in parts if 'class="error"' in text and "open" not in tag]
+
+
+@pytest.mark.parametrize(("name", "text"), WRONG, ids=lambda value: repr(value)[:40])
+def test_a_wrong_value_is_answered_at_its_field_and_nothing_is_lost(answer_to, name, text):
+    data, answer = answer_to(**{**WHERE.get(name, {}), name: text})
+    assert answer.status_code == 422
+    form, page = answer.context["form"], answer.content.decode()
+    assert name in form.errors, dict(form.errors)
+    assert not form.non_field_errors()
+    for each, value in data.items():
+        if each in form.fields and each not in {"secret"}:
+            kept = form[each].value()
+            assert kept == value or str(kept) == str(value) or kept is True, each
+    assert closed_over_errors(page) == []
+    for sentence in form.errors[name]:
+        assert sentence.split("’")[0].split("'")[0][:25] in page.replace("&#x27;", "'")
+    assert not Plan.objects.exists()
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_that_is_none_is_refused_in_words(answer_to, name):
+    _, answer = answer_to(**{name: "nonsense"})
+    assert answer.status_code == 422
+    assert set(answer.context["form"].errors) == {name}
+    assert closed_over_errors(answer.content.decode()) == []
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_every_preset_is_a_plan_as_it_stands(answer_to, key):
+    preset = PRESETS[key]
+    _, answer = answer_to(**initial_of(preset.name, preset.spec))
+    assert answer.status_code == 302
+    assert Plan.objects.get().versions.get().spec["load"]["model"] == preset.spec["load"]["model"]
+
+
+def test_a_secret_is_never_written_into_the_page_again(answer_to):
+    _, answer = answer_to(auth_kind="bearer", secret="hunter2", requests="many")
+    assert answer.status_code == 422
+    assert "hunter2" not in answer.content.decode()
+
+
+def test_every_field_of_the_form_is_tried_here():
+    tried = {name for name, _ in WRONG} | set(CHOICES)
+    free = {
+        "n_steps", "label", "cookies", "first_call_alone", "secret", "forget_secret",
+        "per_injector", "body_file",
+    }  # fmt: skip
+    assert set(PlanForm().fields) - tried == free
