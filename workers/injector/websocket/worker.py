@@ -9,11 +9,11 @@ from collections.abc import Callable
 from campaigns.domain.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of
-from workers.injector.connection import Dialler, now
+from workers.injector.connection import Connection, Dialler, now
 from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply
 from workers.injector.recorder import Failure
 from workers.injector.websocket.channel import Channel
-from workers.injector.websocket.closing import await_end, send_close
+from workers.injector.websocket.closing import await_end
 from workers.injector.websocket.conversation import Conversation
 from workers.injector.websocket.recorder import ABNORMAL
 from workers.injector.websocket.stay import Stay
@@ -61,9 +61,13 @@ class Speaker(Worker):
             if early or request.exchange.messages or self.stay is not None:
                 exchanged, end = self._converse(channel, early, start, opened)
             else:
-                self._close_silent(channel, opened)
+                self._close_silent(request, channel, opened)
                 end = now()
-            self._finish(request, channel, (intended, start, opened, exchanged, end))
+            connected, secured = connection.connected, connection.secured
+            ends = (exchanged, end, _SWITCHING, channel.received_bytes)
+            request.record((intended, start, connected, secured, opened, *ends))
+            request.recorder.extra_sent_bytes += channel.sent_bytes
+            self._part(connection)
             return None
         except Exception as error:
             return self._give_up(error, intended, start)
@@ -116,10 +120,10 @@ class Speaker(Worker):
             talk.recorder.note_stay(end, closing)
         return exchanged, end
 
-    def _close_silent(self, channel: Channel, opened: int) -> None:
+    def _close_silent(self, talk: Talk, channel: Channel, opened: int) -> None:
         """Nothing was said: the usual answer is known by its bytes, another is heard as ever."""
-        talk = self.request
-        send_close(self, talk, channel)
+        self.limit = opened + talk.close_ns
+        channel.write(self.close_frame)
         data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
         if data == talk.expected_close:
             self.has_close_code = True
@@ -128,19 +132,14 @@ class Speaker(Worker):
         else:
             Conversation(self, talk, channel, opened).hear_close(data)
 
-    def _finish(self, talk: Talk, channel: Channel, marks: tuple[int, ...]) -> None:
-        intended, start, opened, exchanged, end = marks
-        connection, received = channel.connection, channel.received_bytes
-        connected, secured = connection.connected, connection.secured
-        talk.recorder.extra_sent_bytes += channel.sent_bytes
-        talk.record(
-            (intended, start, connected, secured, opened, exchanged, end, _SWITCHING, received)
-        )
+    def _part(self, connection: Connection) -> None:
+        """After an attempt that was ok."""
         self.limit = self.began = 0
-        if secured:
+        if connection.tls is not None:
             self.dialler.keep_session(connection)
-        self.drop_connection()
-        talk.handshakes.fill_up()
+        self.connection = None
+        self.dialler.hang_up(connection)
+        self.request.handshakes.fill_up()
 
     def _give_up(self, error: Exception, intended: int, start: int) -> float:
         talk, channel, end = self.request, self._channel, now()
