@@ -55,13 +55,13 @@ def test_steps_go_on_from_connection_to_connection():
 
 def test_a_connection_pauses_between_bursts():
     connections = Connections()
-    plan = calls(4, burst_length=2, think_time=think(0.2))
+    plan = calls(4, burst_length=2, think_time=think(0.6))
     with scripted(connections) as server:
         result = measure(server.port, load=OPEN | {"requests": 4}, plan=plan)
     for times in connections.times:
         gaps = [after - before for before, after in pairwise(times)]
-        assert [gap > 0.15 for gap in gaps] == [False, True, False]
-    assert result.total.timing("response").percentile_us(50_000) < 100_000
+        assert [gap > 0.5 for gap in gaps] == [False, True, False]
+    assert result.total.timing("response").percentile_us(50_000) < 300_000
 
 
 def test_a_connection_pipelines_its_bursts():
@@ -128,8 +128,8 @@ def test_what_follows_the_first_reply_is_no_part_of_the_window():
     plan = calls(2, think_time=think(0.3))
     with scripted(connections) as server:
         result = measure(server.port, load=window_of(2, 4, 40), plan=plan)
-    # All are opened, four at a time, long before the first of them has its second call.
-    assert result.duration_s < 1
+    # Were the second calls a part of it, ten times four of them would take 3 s.
+    assert result.duration_s < 2.5
     assert (result.total.count("ok"), len(connections.times)) == (80, 40)
     assert is_conserved(result)
 

@@ -85,9 +85,13 @@ class Visitor:
         """Think; whether the visit goes on after it."""
         if pause_ns := self._user.drawn_pause_ns():
             self._lead.doze_until(now() + pause_ns)
+        if pause_ns or self._helpers:
+            self._lead.look_for_strays()
         return not self._is_over
 
     def _end(self) -> None:
+        for worker in (self._lead, *self._helpers):
+            worker.look_for_strays()
         n_failed = self._user.n_failed
         if self._n_made < self._n_calls and self._script.is_stopped and not n_failed:
             # It is under way when the run ends.
@@ -145,6 +149,7 @@ class Visitor:
     def _help(self, helper: SessionWorker) -> None:
         while True:
             helper.idle_until(_GO)
+            helper.look_for_strays()
             start = now()
             self._work(helper, start, start)
             self._n_helping -= 1
