@@ -27,12 +27,16 @@ def ask_for_stamps(listener: Any) -> None:
         listener.setsockopt(SOL_SOCKET, _STAMP, 1)
 
 
-def receive(sock: Any) -> tuple[bytes, int]:
-    """(what came, its arrival as CLOCK_MONOTONIC ns)."""
+def receive(sock: Any, since_ns: int = 0) -> tuple[bytes, int]:
+    """(what came, its arrival as CLOCK_MONOTONIC ns), which was not before `since_ns`.
+
+    Stamps are of the wall clock: one that is set between stamp and look puts the arrival anywhere.
+    """
     if isinstance(sock, SSLSocket) or sys.platform != "linux":
         return sock.recv(_CHUNK_BYTES), time.monotonic_ns()
     data, notes, _, _ = sock.recvmsg(_CHUNK_BYTES, _NOTES_BYTES)
-    return data, time.monotonic_ns() - _waited_ns(notes, time.time_ns())
+    looked_ns = time.monotonic_ns()
+    return data, max(since_ns, looked_ns - _waited_ns(notes, time.time_ns()))
 
 
 def _waited_ns(notes: list[tuple[int, int, bytes]], wall_ns: int) -> int:
@@ -40,6 +44,5 @@ def _waited_ns(notes: list[tuple[int, int, bytes]], wall_ns: int) -> int:
     for level, kind, text in notes:
         if (level, kind) == (SOL_SOCKET, _STAMP):
             seconds, nanoseconds = _TIMESPEC.unpack_from(text)
-            # Negative: the clock was set back meanwhile.
             return max(0, wall_ns - seconds * _NS - nanoseconds)
     return 0

@@ -74,9 +74,9 @@ class EchoServer(StreamServer):
             sock.close()
 
     def _serve_requests(self, sock: Any, number: int) -> None:
-        unread = b""
+        unread, arrived_ns = b"", 0
         while True:
-            request = self._read_request(sock, unread)
+            request = self._read_request(sock, unread, arrived_ns)
             if request is None:
                 return
             head, unread, arrived_ns = request
@@ -100,9 +100,14 @@ class EchoServer(StreamServer):
             if asked.closes:
                 return
 
-    def _read_request(self, sock: Any, data: bytes) -> tuple[bytes, bytes, int] | None:
-        """(head, what came after the request, when it arrived); None when there is none."""
-        data, arrived_ns = (data, time.monotonic_ns()) if data else receive(sock)
+    def _read_request(
+        self, sock: Any, data: bytes, since_ns: int
+    ) -> tuple[bytes, bytes, int] | None:
+        """(head, what came after the request, when it arrived); None when there is none.
+
+        `since_ns` is when the request before it on this connection arrived.
+        """
+        data, arrived_ns = (data, time.monotonic_ns()) if data else receive(sock, since_ns)
         while (end := data.find(_BLANK_LINE)) < 0:
             more = sock.recv(65536) if len(data) < _MAX_HEAD_BYTES else b""
             if not more:
