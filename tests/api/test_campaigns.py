@@ -164,3 +164,15 @@ def test_a_list_of_campaigns_costs_the_same_few_queries(
         make_test(make_campaign(project))
     with django_assert_max_num_queries(8):
         assert api.get(CAMPAIGNS).json()["count"] == 6
+
+
+def test_a_sweep_makes_a_test_for_each_number_of_injectors(api, body):
+    made = api.post(CAMPAIGNS, {**body, "sweep": [1, 2, 4]}, format="json").json()
+    assert [test["injectors"] for test in made["tests"]] == [1, 2, 4]
+    assert made["injectors"] == 4
+
+
+def test_a_sweep_names_no_number_twice(api, body):
+    answer = api.post(CAMPAIGNS, {**body, "sweep": [2, 2]}, format="json")
+    assert answer.status_code == 409
+    assert "listed twice" in answer.json()["error"]["message"]

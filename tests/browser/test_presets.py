@@ -12,6 +12,8 @@ import pytest
 from tests.browser.rest import sign_in
 
 CAMPAIGN_MS = 90_000
+# A campaign just before may still be keeping both cores busy.
+ACTION_MS = 30_000
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +54,7 @@ def measure(signed_in, project):
 
     def click_through(preset: str, plan: dict | None = None, campaign: dict | None = None):
         page = signed_in
+        page.set_default_timeout(ACTION_MS)
         page.goto(f"/projects/{project}/plans/new/")
         page.locator(f".preset-links a[href='?preset={preset}']").click()
         page.locator("#id_name").fill(f"{preset}, in the browser")
