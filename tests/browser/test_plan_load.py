@@ -26,7 +26,7 @@ def test_stages_are_drawn_while_they_are_typed_and_saved_as_typed(form):
     assert form.locator("#id_rate_per_s").is_hidden()
     assert form.locator("#id_requests").is_hidden()
     form.locator("#id_stages").fill("30: 10\n60: 10-50\n5: 0")
-    assert "2,100 requests in 3 stages, 1 min 35 s in all." in form.inner_text("#curve-text")
+    assert "2,100 connections in 3 stages, 1 min 35 s in all." in form.inner_text("#curve-text")
     assert form.inner_text("[data-estimate=requests]") == "2,100"
     assert len(points_of_curve(form)) == 6
     form.locator("#id_stages").fill("30: 10\n60: soon")
@@ -35,8 +35,9 @@ def test_stages_are_drawn_while_they_are_typed_and_saved_as_typed(form):
     assert "Stage 2, '60: soon', cannot be read." in form.inner_text("main")
     form.locator("#id_stages").fill("30: 10\n60: 10-50")
     form.get_by_role("button", name="Make plan").click()
-    assert "60 s: 10 to 50 requests/s" in form.inner_text("main")
-    assert "2,100 requests in 2 stages" in form.inner_text("#curve-text")
+    assert "60 s: 10 to 50 connections/s" in form.inner_text("main")
+    drawn = form.locator("#curve-text").filter(has_text="2,100 connections in 2 stages")
+    drawn.wait_for()  # the page's script comes after its text
 
 
 def test_each_way_to_arrive_shows_its_fields(form):
