@@ -54,7 +54,7 @@ def _said(seen: SessionFigures) -> str:
     if seen.dropped:
         said.append(f"{seen.dropped:,} dropped before they began")
     if seen.open_at_end:
-        said.append(f"{seen.open_at_end:,} not at their end yet")
+        said.append(f"{seen.open_at_end:,} not at their end")
     if seen.connections_each is not None:
         said.append(f"{seen.connections_each:.2f} connections each")
     if seen.calls_skipped:

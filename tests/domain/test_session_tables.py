@@ -30,7 +30,7 @@ def test_ok_and_failed_sessions_have_a_row_each():
     assert texts(table.rows[0])[:2] == ["5.00", "2,000"]
     assert texts(table.rows[0])[-1] == "20"
     assert table.note == (
-        "30 due, 20 ok, 6 failed; 1 dropped before they began; 3 not at their end yet; "
+        "30 due, 20 ok, 6 failed; 1 dropped before they began; 3 not at their end; "
         "2.00 connections each; 12 requests not sent after a failure or a drop."
     )
 

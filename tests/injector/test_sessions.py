@@ -199,3 +199,47 @@ def test_an_order_does_not_show_its_secret():
     order = Order.from_json(make_order(9, plan=plan, secrets={"auth": "hidden-token"}))
     assert order.secret == "hidden-token"
     assert "hidden-token" not in repr(order)
+
+
+@pytest.mark.parametrize("fields", [{}, {"pipeline_depth": 2, "burst_length": 3}])
+def test_sessions_of_a_closed_load_are_counted_and_timed(fields):
+    def answering(sock, server):
+        data = b""
+        while more := sock.recv(65536):
+            data += more
+            sock.sendall(OK_REPLY * data.count(b"\r\n\r\n"))
+            data = data.rpartition(b"\r\n\r\n")[2]
+
+    with scripted(answering) as server:
+        result = measure(
+            server.port, load=closed(20, 2), plan=session(calls_per_session=3, **fields)
+        )
+    total, end = result.total, result.ends[0]
+    assert (total.count("ok"), total.errors) == (20, {})
+    assert (
+        total.count("sessions_ok") == total.count("session_length_3") == total.timing("session").n
+    )
+    # Twenty requests are six sessions of three, and what the two users had begun beyond.
+    assert total.count("sessions_ok") in {5, 6}
+    assert total.count("sessions_started") == total.count("sessions_ok") + end["sessions_in_flight"]
+
+
+def test_a_failure_does_not_end_the_session_of_a_closed_load_but_is_counted():
+    def failing_second(sock, server):
+        while (request := server.read_request(sock)) is not None:
+            sock.sendall(OK_REPLY.replace(b"200", b"500") if b"/b" in request else OK_REPLY)
+
+    steps = [{"path": f"/{name}"} for name in "abc"]
+    with scripted(failing_second) as server:
+        plan = session(calls_per_session=3)
+        total = measure(server.port, steps=steps, load=closed(6), plan=plan).total
+    assert (total.count("sessions_failed"), total.count("session_length_2")) == (2, 2)
+    assert (total.count("failed"), total.count("calls_skipped")) == (2, 0)
+    assert total.timing("session_failed").n == 2
+
+
+def test_users_without_an_end_are_no_sessions():
+    with scripted(always(OK_REPLY)) as server:
+        result = measure(server.port, load=closed(6, 2), plan=session(cookies=True))
+    assert result.total.count("sessions_started") == 0
+    assert "sessions" not in result.to_json()

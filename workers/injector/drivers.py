@@ -82,7 +82,7 @@ def make_driver(
     """The driver, which may have `n_connections` open at once."""
     plan, shard = order.plan, order.shard
     load = plan.load
-    has_visits = script is not None and script.book is not None
+    has_visits = script is not None and script.makes_visits
     if load.model == Model.WINDOW:
         settings = (
             make_worker,

@@ -78,7 +78,7 @@ class PipelineWorker(SessionWorker):
     def _is_waited_for(self) -> bool:
         """Whether the next call must not be sent before the reply to this one is there."""
         session, nth = self._script.session, self._in_burst + 1
-        if self._script.book is not None:
+        if self._script.makes_visits:
             # A visit says by itself when replies are waited for.
             return False
         if self._in_session + 1 == session.calls_per_session:

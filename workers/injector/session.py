@@ -78,8 +78,8 @@ class SessionWorker(Worker):
     """See the module. The driver's request is what is sent, unless sessions have own orders."""
 
     __slots__ = (
-        "_calls", "_in_burst", "_in_session", "_n_connection", "_path", "_script", "_think_until",
-        "user",
+        "_calls", "_in_burst", "_in_session", "_n_connection", "_path", "_script",
+        "_session_began", "_think_until", "user",
     )  # fmt: skip
 
     def __init__(self, script: Script, dialler: Dialler, keeps: bool):
@@ -88,7 +88,7 @@ class SessionWorker(Worker):
         self.user = User(script, script.next_number())
         self._calls: dict[int, Call] = {}
         self._in_session = self._in_burst = self._n_connection = 0
-        self._think_until = 0
+        self._think_until = self._session_began = 0
         self._path = ""
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
@@ -98,6 +98,8 @@ class SessionWorker(Worker):
                 return None
             self.look_for_strays()
             intended = start = now()
+        if not self._in_session:
+            self._begin_session(start)
         pause_s = self.call(request, intended, start)
         self._end_session_if_due()
         self._end_burst_if_due()
@@ -193,11 +195,22 @@ class SessionWorker(Worker):
             else:
                 self.user.taken[extract.name] = found[1] or ""
 
+    def _begin_session(self, start: int) -> None:
+        if self._script.book is not None:
+            self._session_began = start
+            self.user.n_failed = 0
+            self._script.book.begun(start)
+
     def _end_session_if_due(self) -> None:
         self._in_session += 1
-        if self._in_session != self._script.session.calls_per_session:
+        n_calls = self._script.session.calls_per_session
+        if self._in_session != n_calls:
             return
         self._in_session = 0
+        n_failed = self.user.n_failed
+        self._script.book.ended(
+            self._session_began, now(), n_calls - n_failed, n_calls, has_failed=n_failed > 0
+        )
         self.user.begin_anew()
         self.leave()
 

@@ -22,7 +22,8 @@ _THINK_STREAM = 0x7468696E6B
 class Script:
     """What the session workers of one engine share: the plan, the requests, when to stop.
 
-    `book` is None where workers go on by themselves, as in a closed load.
+    `makes_visits`: what arrives makes several calls; in a closed load workers go on by themselves.
+    `book` is None where nothing of sessions or visits is counted.
     """
 
     def __init__(self, order: Order, requests: list[Request], make_bytes: Any):
@@ -36,15 +37,21 @@ class Script:
         self.names = order.plan.variable_names
         self.is_stopped = False
         self.says_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE
-        has_sessions = load.arrival_unit == ArrivalUnit.SESSION
-        has_visits = makes_visits(load, self.session)
-        self.book = VisitBook(order.plan.calls_per_arrival, has_sessions) if has_visits else None
+        self.makes_visits = makes_visits(load, self.session)
+        self.book = self._make_book()
         self._shard: Shard = order.shard
         self._numbers = itertools.count()
         rows = Rows(order.plan.variables, order.shard, order.seed)
         # A row for the next use, or for the use of this number.
         self.next_row, self.row = rows.take, rows.at
         self._zero_ns = self._end_ns = _NEVER
+
+    def _make_book(self) -> VisitBook | None:
+        n_calls = self.session.calls_per_session
+        if self.makes_visits:
+            has_sessions = self.plan.load.arrival_unit == ArrivalUnit.SESSION
+            return VisitBook(self.plan.calls_per_arrival, has_sessions)
+        return None if n_calls is None else VisitBook(n_calls, has_sessions=True)
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
         self._zero_ns, self._end_ns = zero_ns, end_ns or _NEVER
