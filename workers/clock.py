@@ -11,14 +11,23 @@ ROUND_TRIPS = 8
 
 def monotonic_ns_of(instant: datetime) -> int:
     """The CLOCK_MONOTONIC value, ns, at which the database's clock shows `instant`."""
-    return (instant - EPOCH) // timedelta(microseconds=1) * 1000 - database_offset_ns()
+    return start_of(instant)[0]
+
+
+def start_of(instant: datetime) -> tuple[int, int]:
+    """(that value, by how much it may be wrong), ns: by half of the quickest round trip."""
+    took_ns, offset_ns = _quickest_round_trip()
+    at_ns = (instant - EPOCH) // timedelta(microseconds=1) * 1000 - offset_ns
+    return at_ns, took_ns // 2
 
 
 def database_offset_ns() -> int:
     """Database time minus CLOCK_MONOTONIC, ns: the middle of the quickest of 8 round trips."""
-    trips = [_round_trip() for _ in range(ROUND_TRIPS)]
-    _, offset_ns = min(trips)
-    return offset_ns
+    return _quickest_round_trip()[1]
+
+
+def _quickest_round_trip() -> tuple[int, int]:
+    return min(_round_trip() for _ in range(ROUND_TRIPS))
 
 
 def _round_trip() -> tuple[int, int]:

@@ -17,7 +17,7 @@ from campaigns.domain.errors import Refused
 from campaigns.services import shards
 from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.shards import Lease
-from workers.clock import monotonic_ns_of
+from workers.clock import start_of
 from workers.database import AWAY, drop_connection, in_short, persist
 from workers.delivery import Delivery
 from workers.lines import Judge
@@ -81,6 +81,7 @@ class Launch:
         self._is_sending = False
         self._stopped_at: float | None = None
         self._cut_off = ""
+        self._start_error_us = 0
 
     def run(self) -> None:
         """From the injector's start to the shard's end. Never raises for what a run can meet."""
@@ -136,7 +137,9 @@ class Launch:
                 if pulse is None or pulse.stop_requested:
                     raise Withdrawn
                 if pulse.t0 is not None:
-                    return monotonic_ns_of(pulse.t0)
+                    start_at_ns, error_ns = start_of(pulse.t0)
+                    self._start_error_us = error_ns // 1000
+                    return start_at_ns
             except AWAY:
                 drop_connection()
             time.sleep(POLL_S)
@@ -149,7 +152,7 @@ class Launch:
             if message["type"] == "second":
                 self._take(message)
             elif message["type"] == "end":
-                return message
+                return {**message, "start_error_us": self._start_error_us}
 
     def _relay_the_rest(self) -> None:
         """What the injector wrote before it was ended and nobody had read yet."""

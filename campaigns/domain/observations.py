@@ -55,7 +55,8 @@ class Seen:
     """A measurement as far as its validity depends on it.
 
     `vitals` are `series.vitals_of` each injector. `is_whole`: it ended as planned. `is_co_located`:
-    the target is on an injector's own machine.
+    the target is on an injector's own machine. `starts_apart_us`: how far apart the starts of
+    several injectors may have been.
     """
 
     plan: Plan
@@ -65,6 +66,7 @@ class Seen:
     duration_s: float
     is_whole: bool
     is_co_located: bool
+    starts_apart_us: float | None = None
 
 
 def observe(seen: Seen) -> dict[str, Observed]:
@@ -85,6 +87,7 @@ def observe(seen: Seen) -> dict[str, Observed]:
         "little": _little(seen),
         "missing_seconds": _missing(seen.series),
         "resent": _resent(total),
+        "starts_apart": None if seen.starts_apart_us is None else Observed(seen.starts_apart_us),
         "in_doubt": _share_of_attempts(total, min(total.count("in_doubt"), _attempts(total))),
         "errors": _target_errors(seen),
         "only_redirects": Observed(float(_only_redirects(total))),

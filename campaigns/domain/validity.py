@@ -40,6 +40,7 @@ LIMITS: dict[str, Limits] = {
     "ports": Limits(0.70, None),
     "swapped": Limits(0, 100),
     "clock_step": Limits(50_000, 500_000),
+    "starts_apart": Limits(100_000, 1_000_000),
     "link": Limits(0.80, None),
     "packets_lost": Limits(0.01, None),
     "resent": Limits(0.01, 0.05),
@@ -112,6 +113,8 @@ _SENTENCES: dict[str, str] = {
     "clock_step": "The wall clock of {whose} machine jumped by {value} (limit {limit}): the "
     "machine stood still, or somebody set its clock. Durations come from another clock, but the "
     "run's times of day may not match other logs.",
+    "starts_apart": "The injectors may have started up to {value} apart (limit {limit}): the "
+    "way to the database, whose clock they share, is that slow for one of them.",
     "link": "A network link of {whose} machine was {value} full (limit {limit}): what was measured "
     "is the link.",
     "packets_lost": "{whose_} machine lost {value} of its network packets within a second (limit "
@@ -133,7 +136,7 @@ _SENTENCES: dict[str, str] = {
     "co_located": "The target runs on the injector's own machine: they share its CPU, and the "
     "network is left out.",
 }
-_TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step"}
+_TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step", "starts_apart"}
 _COUNTS = {"too_few_requests", "injector_exhausted", "swapped"}
 _LESS_IS_WORSE = {"too_few_requests", "sent_share"}
 

@@ -16,7 +16,15 @@ def seen_of(run: Run, summary: RunSummary, total: Total) -> Seen:
         duration_s=summary.duration_s,
         is_whole=run.outcome in {None, Outcome.COMPLETE},
         is_co_located=is_co_located(run),
+        starts_apart_us=starts_apart_us(run),
     )
+
+
+def starts_apart_us(run: Run) -> float | None:
+    """How far apart two injectors' starts may have been at most; None where there is only one."""
+    errors = [(shard.end or {}).get("start_error_us") for shard in run.shards.all()]
+    known = sorted(error for error in errors if error is not None)
+    return float(sum(known[-2:])) if len(known) > 1 else None
 
 
 def is_co_located(run: Run) -> bool:

@@ -42,6 +42,7 @@ def test_nothing_to_complain_about_is_valid():
         ("swapped", 0, 1, 101),
         ("clock_step", 50_000, 50_001, 500_001),
         ("link", 0.80, 0.81, None),
+        ("starts_apart", 100_000, 100_001, 1_000_001),
         ("packets_lost", 0.01, 0.011, None),
         ("resent", 0.01, 0.011, 0.051),
         ("slot_wait", 0.001, 0.002, None),

@@ -209,6 +209,20 @@ def test_waiting_that_was_not_timed_breaks_little_s_law(project):
     assert codes(run) == ["little"]
 
 
+@pytest.mark.parametrize(
+    ("errors_us", "expected"),
+    [((60_000, 50_000, 10), ["starts_apart"]), ((40_000, 50_000, 10), []), ((900_000,), [])],
+)
+def test_injectors_whose_starts_cannot_be_compared_are_doubted(project, errors_us, expected):
+    run = make_run(make_test(make_campaign(project)), n_shards=len(errors_us))
+    end_shards(run, last_second=0)
+    for number, error_us in enumerate(errors_us):
+        store_second(run, make_second(0, [1000] * 1000), shard=number)
+        run.shards.filter(number=number).update(end={"start_error_us": error_us})
+    summarise_run(run)
+    assert codes(run) == expected
+
+
 def test_the_limits_are_a_setting(run, settings):
     settings.VALIDITY_LIMITS = {"too_few_requests": (1, 1)}
     store_second(run, make_second(0, [1000]))

@@ -22,7 +22,13 @@ def test_it_believes_the_quickest_round_trip(monkeypatch):
     assert clock.database_offset_ns() == 7
 
 
+def test_a_start_says_by_how_much_it_may_be_wrong(monkeypatch):
+    trips = iter([(900, 50), (100, 7), (400, -20)] + [(1000, 99)] * 5)
+    monkeypatch.setattr(clock, "_round_trip", lambda: next(trips))
+    assert clock.start_of(clock.EPOCH + timedelta(microseconds=1)) == (993, 50)
+
+
 def test_instants_keep_their_microseconds(monkeypatch):
-    monkeypatch.setattr(clock, "database_offset_ns", lambda: 1_000)
+    monkeypatch.setattr(clock, "_round_trip", lambda: (10, 1_000))
     instant = clock.EPOCH + timedelta(days=20_000, microseconds=1)
     assert clock.monotonic_ns_of(instant) == 20_000 * 86_400 * 10**9 + 1_000 - 1_000

@@ -77,6 +77,7 @@ def test_a_shard_goes_from_claim_to_done_with_all_its_seconds(run, dispatcher, t
     assert (run.outcome, shard.state, shard.worker) == ("complete", "done", "w")
     assert list(run.seconds.values_list("second", flat=True).order_by("second")) == [0, 1, 2]
     assert shard.end["totals"] == {"started": 30, "ok": 30}
+    assert 0 <= shard.end["start_error_us"] < 1_000_000
     assert [path.suffix for path in tmp_path.iterdir()] == [".stored"]
 
 
