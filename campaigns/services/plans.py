@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns.domain import plan as domain_plan
-from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.plan_secrets import keep_secret
@@ -17,7 +17,7 @@ def create_plan(
 ) -> PlanVersion:
     """Raises InvalidPlan for a wrong spec, InvalidFields for a wrong name or secret."""
     require(by, Action.EDIT, project)
-    clean = domain_plan.Plan.from_json(spec).to_json()
+    clean = _checked(name, spec)
     with transaction.atomic():
         plan = _save(Plan(project=project), name)
         keep_secret(by=by, plan=plan, secret=secret)
@@ -34,7 +34,7 @@ def edit_plan(
     require(by, Action.EDIT, plan.project)
     if plan.archived_at:
         raise Refused(f"{plan.name} is archived; make a new plan instead.")
-    clean = domain_plan.Plan.from_json(spec).to_json()
+    clean = _checked(name, spec)
     with transaction.atomic():
         Plan.objects.select_for_update().get(pk=plan.pk)
         _save(plan, name)
@@ -51,6 +51,15 @@ def archive_plan(*, by: Actor, plan: Plan) -> None:
     Plan.objects.filter(pk=plan.pk, archived_at=None).update(archived_at=timezone.now())
 
 
+def _checked(name: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """The spec as it is stored. What is wrong with the name is said together with the rest."""
+    try:
+        return domain_plan.Plan.from_json(spec).to_json()
+    except InvalidPlan as invalid:
+        fault = _name_fault(name)
+        raise InvalidPlan({**({"name": fault} if fault else {}), **invalid.errors}) from None
+
+
 def _save(plan: Plan, name: str) -> Plan:
     plan.name = _clean_name(name)
     try:
@@ -64,9 +73,13 @@ def _save(plan: Plan, name: str) -> Plan:
 
 
 def _clean_name(name: str) -> str:
-    name = name.strip()
-    if not name:
-        raise InvalidFields({"name": "Give the plan a name, such as Checkout, small body."})
-    if len(name) > 100:
-        raise InvalidFields({"name": f"{len(name)} characters are too many; at most 100."})
-    return name
+    if fault := _name_fault(name):
+        raise InvalidFields({"name": fault})
+    return name.strip()
+
+
+def _name_fault(name: str) -> str | None:
+    length = len(name.strip())
+    if not length:
+        return "Give the plan a name, such as Checkout, small body."
+    return f"{length} characters are too many; at most 100." if length > 100 else None

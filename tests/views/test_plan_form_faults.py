@@ -136,6 +136,11 @@ def test_a_wrong_value_is_answered_at_its_field_and_nothing_is_lost(answer_to, n
     assert not Plan.objects.exists()
 
 
+def test_all_that_is_wrong_is_said_at_once(answer_to):
+    _, answer = answer_to(name="", path="no slash", requests="many", thresholds="p42 < 3 ms")
+    assert set(answer.context["form"].errors) == {"name", "path", "requests", "thresholds"}
+
+
 @pytest.mark.parametrize("name", CHOICES)
 def test_a_choice_that_is_none_is_refused_in_words(answer_to, name):
     _, answer = answer_to(**{name: "nonsense"})
