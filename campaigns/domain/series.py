@@ -82,9 +82,12 @@ def point_of(
 
 
 def most_in_flight(series: Iterable[Point]) -> int | None:
-    """Of the ends of the measured seconds; in between there may have been more."""
-    seen = (point["in_flight"] for point in series if point["second"] >= 0)
-    return max(seen, default=None)
+    """Of the ends of the measured seconds; in between there may have been more.
+
+    The last one is when all is over, so it says nothing; None where there is no other.
+    """
+    seen = [point["in_flight"] for point in series if point["second"] >= 0]
+    return max(seen[:-1], default=None)
 
 
 def _merged(timings: Iterable[Timing | None]) -> Timing:
