@@ -33,7 +33,6 @@ from workers.injector.websocket.worker import Speaker
 
 SWEEP_S = 0.05
 LAG_S = 0.01
-_MOMENT_NS = NS // 5000
 DRAIN_ON_STOP_S = 0.7
 # Conversations may be long: each of their waits has a limit of its own.
 _NO_LIMIT_NS = 1 << 62
@@ -66,7 +65,6 @@ class Engine:
         self._talk: Talk | None = None
         self._zero_ns = 0
         self._next_second = 0
-        self._gathered: int | None = None
         self._warnings: tuple[str, ...] = ()
         self._stop_reason: str | None = None
         self._abort_at_ns: int | None = None
@@ -161,7 +159,7 @@ class Engine:
             self._over.wait()
         for timer in timers:
             timer.stop()
-        self._finish_seconds(now(), patience_ns=0)
+        self._finish_seconds(now())
         self._finish_last_seconds()
         self._vitals.close()
         self._dialler.close()
@@ -181,7 +179,7 @@ class Engine:
 
     def _start_timers(self) -> list[Any]:
         timers = []
-        for every_s, callback in ((SWEEP_S, self._sweep), (LAG_S, self._tick)):
+        for every_s, callback in ((SWEEP_S, self._sweep), (LAG_S, self._measure_lag)):
             timer = self._loop.timer(every_s, every_s)
             timer.start(callback)
             timers.append(timer)
@@ -214,42 +212,15 @@ class Engine:
     def _in_flight(self) -> list[Worker]:
         return [worker for worker in self._load.workers if worker.began]
 
-    def _tick(self) -> None:
-        instant = now()
-        self._hub_lag.tick(instant)
-        self._count_for_a_moment(instant + _MOMENT_NS)
+    def _measure_lag(self) -> None:
+        self._hub_lag.tick(now())
 
-    def _count_for_a_moment(self, until: int) -> None:
-        """Replies that come meanwhile are read late, so there is a little at a time."""
-        for recorder in self._recorders:
-            while recorder.count_one_timing():
-                if now() > until:
-                    return
-
-    def _finish_seconds(self, instant: int, patience_ns: int = NS // 2) -> None:
-        """Hand out every second that is over, and in which no attempt is held back any more.
-
-        Each is counted in moments before; for that there is some patience.
-        """
+    def _finish_seconds(self, instant: int) -> None:
+        """Hand out every second that is over, and in which no attempt is held back any more."""
         doubts = (w.held_end for w in self._load.workers if w.is_parting)
         until = min((end for end in doubts if end is not None), default=instant)
-        while (over := self._zero_ns + (self._next_second + 1) * NS) <= min(until, instant):
-            if instant < over + patience_ns and self._is_being_counted(self._next_second):
-                return
+        while self._zero_ns + (self._next_second + 1) * NS <= min(until, instant):
             self._finish_second()
-
-    def _is_being_counted(self, number: int) -> bool:
-        if self._gathered != number:
-            self._gathered = number
-            self._settle()
-            for recorder in self._recorders:
-                recorder.compact()
-        return any(recorder.has_uncounted(number) for recorder in self._recorders)
-
-    def _settle(self) -> None:
-        for worker in self._load.workers:
-            if not worker.is_parting:
-                worker.settle()
 
     def _finish_last_seconds(self) -> None:
         """Hand out what is left at the end; the last second is usually not a whole one."""
@@ -269,7 +240,9 @@ class Engine:
     def _finish_second(self, dropped: int = 0) -> None:
         number = self._next_second
         self._next_second += 1
-        self._settle()
+        for worker in self._load.workers:
+            if not worker.is_parting:
+                worker.settle()
         parting = [worker for worker in self._load.workers if worker.is_parting]
         rows = []
         for recorder in self._recorders:

@@ -1,9 +1,9 @@
 """What the attempts of one step were, gathered into seconds.
 
 While a request is on its way nothing happens here but one `list.extend` when it ends. The list is
-turned into numpy arrays now and then, which are counted into histograms one at a time, and into a
-`Second` once a second has passed. Times are CLOCK_MONOTONIC ns; each is floored to µs before
-differences are taken, so that the parts add up to the response exactly.
+turned into numpy arrays now and then, and into a `Second` once a second has passed. Times are
+CLOCK_MONOTONIC ns; each is floored to µs before differences are taken, so that the parts add up to
+the response exactly.
 """
 
 from collections import Counter
@@ -51,18 +51,13 @@ class _Unfinished:
     errors: dict[str, int] = field(default_factory=dict)
     statuses: dict[str, int] = field(default_factory=dict)
     timings: dict[str, Timing] = field(default_factory=dict)
-    uncounted: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
     def count(self, name: str, number: int) -> None:
         if number:
             self.counters[name] = self.counters.get(name, 0) + number
 
     def time(self, name: str, values_us: np.ndarray) -> None:
-        self.uncounted.setdefault(name, []).append(values_us)
-
-    def count_one_timing(self) -> None:
-        name, parts = self.uncounted.popitem()
-        timing = Timing.of(np.concatenate(parts))
+        timing = Timing.of(values_us)
         self.timings[name] = self.timings[name].merged(timing) if name in self.timings else timing
 
 
@@ -110,18 +105,6 @@ class StepRecorder:
         for failure in failures:
             self._add_failure(failure)
         self._add_events()
-
-    def count_one_timing(self) -> bool:
-        """Some of the work that `compact` left; False where none is left."""
-        for second in self._unfinished.values():
-            if second.uncounted:
-                second.count_one_timing()
-                return True
-        return False
-
-    def has_uncounted(self, number: int) -> bool:
-        second = self._unfinished.get(number)
-        return second is not None and bool(second.uncounted)
 
     def _second_of(self, instant_ns: int) -> int:
         return (instant_ns - self.zero_ns) // NS
@@ -248,8 +231,6 @@ class StepRecorder:
             if start <= number
         )
         done = self._unfinished.pop(number, None) or _Unfinished()
-        while done.uncounted:
-            done.count_one_timing()
         done.count("dropped", dropped)
         never_sent = done.counters.get("dropped", 0)
         done.count("started", begun + in_flight.count(number) + never_sent)
