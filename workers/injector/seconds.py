@@ -1,0 +1,127 @@
+"""The seconds of a run: gathered from its recorders, and handed out once they are over."""
+
+from collections.abc import Callable, Sequence
+
+from campaigns.domain.snapshot import Second, Timing, Total
+from workers.injector.attempt import Worker
+from workers.injector.connection import NS, Dialler, now
+from workers.injector.crew import Crew
+from workers.injector.vitals import HubLag, Vitals
+
+TICK_S = 0.01
+
+
+def in_flight_of(workers: Sequence[Worker]) -> list[Worker]:
+    return [worker for worker in workers if worker.began]
+
+
+class Seconds:
+    """`total` adds up what was handed out; `workers` may grow while the load is sent."""
+
+    def __init__(
+        self,
+        crew: Crew,
+        dialler: Dialler,
+        workers: Sequence[Worker],
+        write: Callable[[Second], None],
+    ):
+        self._recorders = crew.recorders
+        self._book = crew.script and crew.script.book
+        self._dialler = dialler
+        self._workers = workers
+        self._write = write
+        self._hub_lag = HubLag(int(TICK_S * NS))
+        self._vitals: Vitals | None = None
+        self._zero_ns = 0
+        self._next_second = 0
+        self.total = Total()
+
+    def begin(self, zero_ns: int, warm_up_s: int) -> None:
+        """`zero_ns`: when second 0 begins."""
+        self._zero_ns, self._next_second = zero_ns, -warm_up_s
+        for recorder in self._recorders:
+            recorder.zero_ns = zero_ns
+
+    def watch(self) -> None:
+        """From now on the vitals count."""
+        self._vitals = Vitals()
+
+    def tick(self) -> None:
+        """Every TICK_S of the hub's time."""
+        self._hub_lag.tick(now())
+
+    def sweep(self, instant: int) -> None:
+        for recorder in self._recorders:
+            recorder.compact_if_long()
+        if self._vitals is not None:
+            self._finish_seconds(instant)
+
+    def end(self, dropped: int) -> None:
+        """Hand out all there is; `dropped` were due and never sent, and count in the last."""
+        self._finish_seconds(now())
+        self._finish_last_seconds(dropped)
+        self._vitals.close()
+
+    def _finish_seconds(self, instant: int) -> None:
+        """Hand out every second that is over, and in which no attempt is held back any more."""
+        doubts = (w.held_end for w in self._workers if w.is_parting)
+        until = min((end for end in doubts if end is not None), default=instant)
+        while self._zero_ns + (self._next_second + 1) * NS <= min(until, instant):
+            self._finish_second()
+
+    def _finish_last_seconds(self, dropped: int) -> None:
+        """Hand out what is left at the end; the last second is usually not a whole one."""
+        for worker in self._workers:
+            worker.settle()
+        self._dialler.count_open(w.connection for w in self._workers if w.connection)
+        for recorder in self._recorders:
+            recorder.compact()
+        unfinished = [r.last_second for r in self._recorders if r.last_second is not None]
+        if self._book is not None and self._book.last_second is not None:
+            unfinished.append(self._book.last_second)
+        last = max(unfinished, default=self._next_second if dropped else self._next_second - 1)
+        while self._next_second <= last:
+            self._finish_second(dropped if self._next_second == last else 0)
+
+    def _finish_second(self, dropped: int = 0) -> None:
+        number = self._next_second
+        self._next_second += 1
+        for worker in self._workers:
+            if not worker.is_parting:
+                worker.settle()
+        parting = [worker for worker in self._workers if worker.is_parting]
+        rows = []
+        for recorder in self._recorders:
+            recorder.compact()
+            starts = [start for w in in_flight_of(self._workers) for start in w.starts_of(recorder)]
+            starts += [
+                worker.doubtful_start
+                for worker in parting
+                if worker.held is not None and worker.request.recorder is recorder
+            ]
+            rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
+        rows[0].counters.update(self._dialler.take_wire())
+        if self._book is not None:
+            counters, timings = self._book.take(number)
+            rows[0].counters.update(counters)
+            rows[0].timings.update(timings)
+        lags = self._hub_lag.take()
+        rows[0].vitals = self._vitals.take(
+            hub_lag_max_us=max(lags, default=0),
+            lateness_p99_us=_p99_us(rows, "lateness"),
+            own_delay_p99_us=_p99_us(rows, "own_delay"),
+            open_connections=self._dialler.n_open,
+        )
+        if lags:
+            rows[0].timings["hub_lag"] = Timing.of(lags)
+        for row in rows:
+            if row.step == 0 or row.counters or row.in_flight:
+                self.total.add(Second(row.second, row.step, row.counters, row.errors))
+                self._write(row)
+
+
+def _p99_us(rows: list[Second], name: str) -> float:
+    merged = Timing()
+    for row in rows:
+        merged = merged.merged(row.timings.get(name) or Timing())
+    return merged.percentile_us(99_000) or 0.0
