@@ -43,8 +43,12 @@ class Server:
 
 
 def pin(core: int) -> None:
-    """Keep this process, and what it starts, on one core; where there is only one, do nothing."""
-    if core in os.sched_getaffinity(0):
+    """Keep this process, and what it starts, on one core; where there is no such core, do nothing.
+
+    Whatever core it was kept on before: a server that is started by a pinned process must not
+    share its core.
+    """
+    with contextlib.suppress(OSError):
         os.sched_setaffinity(0, {core})
 
 
