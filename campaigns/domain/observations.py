@@ -9,6 +9,7 @@ from campaigns.domain.percentiles import P90, P99, WHOLE, Shown, name, shown
 from campaigns.domain.plan import Model, Plan
 from campaigns.domain.series import Point
 from campaigns.domain.snapshot import Timing, Total
+from campaigns.domain.steady import steadiness
 from campaigns.domain.validity import Observed
 
 # Vitals of which the mean over the run counts, by criterion; and those of which the worst second.
@@ -35,6 +36,7 @@ _MEANINGLESS_BESIDE_THE_TARGET = ("other_cpu", "ports")
 # Little's law needs a queue that is there: below this, rounding to whole requests is the error.
 _LITTLE_MIN_IN_FLIGHT = 10
 _LITTLE_MIN_SECONDS = 10
+_EVEN_MODELS = {Model.CLOSED, Model.SEQUENTIAL, Model.OPEN, Model.OVER}
 # One segment that was sent again is no share of a handful.
 _FEW_SEGMENTS = 1000
 
@@ -86,6 +88,7 @@ def observe(seen: Seen) -> dict[str, Observed]:
         "hub_lag_p99": _high_of(total.timing("hub_lag")),
         "little": _little(seen),
         "missing_seconds": _missing(seen.series),
+        **_unsteady(seen),
         "resent": _resent(total),
         "starts_apart": None if seen.starts_apart_us is None else Observed(seen.starts_apart_us),
         "in_doubt": _share_of_attempts(total, min(total.count("in_doubt"), _attempts(total))),
@@ -156,6 +159,27 @@ def _little(seen: Seen) -> Observed | None:
     busy_s = (seen.total.timing("service").sum_us + seen.total.timing("failed").sum_us) / 1e6
     in_flight = sum(inside) / len(inside)
     return Observed(abs(in_flight - busy_s / seen.duration_s) / in_flight)
+
+
+def _unsteady(seen: Seen) -> dict[str, Observed]:
+    """How much of the run lies before its last stretch at one level, by the p50 of its seconds.
+
+    Asked only of loads that are the same all the time. The last second is not a whole one.
+    """
+    load = seen.plan.load
+    is_even = load.model in _EVEN_MODELS and not (
+        load.stages or load.ramp_up_s or load.start_offset_s
+    )
+    levels = [
+        (point["second"], point["p50_ms"])
+        for point in seen.series[:-1]
+        if point["second"] >= 0 and point["p50_ms"]
+    ]
+    found = steadiness([level for _, level in levels]) if is_even else None
+    if found is None or not found.steady_from:
+        return {}
+    code = "warming_up" if found.ratio > 1 else "slowing_down"
+    return {code: Observed(found.unsteady_share, levels[found.steady_from][0])}
 
 
 def _missing(series: list[Point]) -> Observed | None:

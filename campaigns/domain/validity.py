@@ -48,6 +48,8 @@ LIMITS: dict[str, Limits] = {
     "injector_exhausted": Limits(None, 0),
     "little": Limits(0.05, 0.20),
     "missing_seconds": Limits(0.0, 0.01),
+    "warming_up": Limits(0.0, 0.50),
+    "slowing_down": Limits(0.0, None),
     "in_doubt": Limits(0.0, 0.01),
     "errors": Limits(0.01, 0.10),
     "only_redirects": Limits(0.0, None),
@@ -128,6 +130,10 @@ _SENTENCES: dict[str, str] = {
     "little": "Requests in flight and response times disagree by {value} (limit {limit}): part of "
     "the waiting was not timed.",
     "missing_seconds": "{value} of the seconds are missing.",
+    "warming_up": "Response times came to rest only after {value} of the run (limit {limit}), and "
+    "were longer before: give it a longer warm-up.",
+    "slowing_down": "Response times rose for good after {value} of the run (limit {limit}): one "
+    "figure for all of it hides that.",
     "in_doubt": "Up to {value} of the replies (limit {limit}) may be those to other requests: on "
     "some connection the server sent more replies than it was asked for.",
     "errors": "{value} of the requests failed at the target (limit {limit}); the response times "
@@ -138,6 +144,8 @@ _SENTENCES: dict[str, str] = {
 }
 _TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step", "starts_apart"}
 _COUNTS = {"too_few_requests", "injector_exhausted", "swapped"}
+# Their second is the one in which the last stretch at one level begins.
+_STRETCHES = {"warming_up", "slowing_down"}
 _LESS_IS_WORSE = {"too_few_requests", "sent_share"}
 
 
@@ -211,8 +219,14 @@ def _reason(code: str, validity: Validity, seen: Observed, limit: float | None) 
         "value": seen.value,
         "limit": limit,
         "second": seen.second,
-        "text": text if seen.second is None else f"{text} Worst in second {seen.second}.",
+        "text": text if seen.second is None else f"{text} {_place(code, seen.second)}",
     }
+
+
+def _place(code: str, second: int) -> str:
+    if code in _STRETCHES:
+        return f"At rest from second {second} on."
+    return f"Worst in second {second}."
 
 
 def _shown(code: str, value: float) -> str:

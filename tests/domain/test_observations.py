@@ -97,3 +97,50 @@ def test_sessions_are_judged_by_what_arrived_not_by_their_requests():
     assert observed["sent_share"].value == 1.0
     assert observed["dropped"].value == pytest.approx(100 / 300)
     assert observed["slot_wait"].value == pytest.approx(60 / 300)
+
+
+def stretches(*levels_us: int, spec):
+    """40 seconds at each level, then the beginning of one more."""
+    seconds = [
+        make_second(40 * nth + each, [level_us] * 20)
+        for nth, level_us in enumerate(levels_us)
+        for each in range(40)
+    ]
+    seconds.append(make_second(len(seconds), [900_000]))
+    return Seen(
+        plan=Plan.from_json(spec),
+        total=total_of(seconds),
+        series=list(points_of([(0, second) for second in seconds], {0: len(seconds) - 1})),
+        vitals=[],
+        duration_s=float(len(seconds)),
+        is_whole=True,
+        is_co_located=False,
+    )
+
+
+def unsteady(seen) -> dict:
+    found = observe(seen)
+    return {code: found[code] for code in ("warming_up", "slowing_down") if code in found}
+
+
+def test_a_run_that_comes_to_rest_late_says_from_which_second_on():
+    (found,) = unsteady(stretches(9000, 5000, 5100, spec=OPEN)).items()
+    assert found[0] == "warming_up"
+    assert (found[1].second, found[1].value) == (40, pytest.approx(1 / 3))
+
+
+def test_a_target_that_slows_down_is_another_reason():
+    (found,) = unsteady(stretches(5000, 5000, 9000, spec=OPEN)).items()
+    assert (found[0], found[1].second) == ("slowing_down", 80)
+
+
+def test_a_run_at_one_level_is_steady():
+    assert unsteady(stretches(5000, 5000, spec=OPEN)) == {}
+
+
+def test_a_load_that_changes_is_not_expected_to_be_at_rest():
+    stages = [{"duration_s": 120, "from_per_s": 10, "to_per_s": 50}]
+    staged = plan_spec(model="open", stages=stages)
+    assert unsteady(stretches(9000, 5000, 5000, spec=staged)) == {}
+    ramped = plan_spec(model="closed", connections=10, duration_s=120, ramp_up_s=60)
+    assert unsteady(stretches(9000, 5000, 5000, spec=ramped)) == {}
