@@ -16,9 +16,10 @@ FAR, LOCAL = ["10.0.0.5"], ["127.0.0.1"]
 def machine_of(monkeypatch):
     """A machine of 28,232 ports that reuses none, and a process of 1,024 files."""
 
-    def set_up(ports=28_232, reuse=0, files=1024):
+    def set_up(ports=28_232, reuse=0, files=1024, clock="tsc"):
         monkeypatch.setattr(machine, "count_ephemeral_ports", lambda: ports)
         monkeypatch.setattr(machine, "time_wait_reuse", lambda: reuse)
+        monkeypatch.setattr(machine, "clock_source", lambda: clock)
         monkeypatch.setattr(preflight, "raise_descriptor_limit", lambda: files)
 
     set_up()
@@ -81,6 +82,16 @@ def test_more_in_flight_than_open_files_are_a_warning_with_the_numbers():
     (text,) = warnings(load=opened(max_in_flight=10_000))
     for number in ("1,000 requests in flight", "1,064 open files", "1,024", "beyond 960"):
         assert number in text
+
+
+@pytest.mark.parametrize(
+    ("clock", "n_warnings"), [("tsc", 0), ("kvm-clock", 0), ("", 0), ("acpi_pm", 1), ("hpet", 1)]
+)
+def test_a_clock_that_is_slow_to_read_is_a_warning(machine_of, clock, n_warnings):
+    machine_of(clock=clock)
+    found = warnings(load=short(rate_per_s=10, duration_s=1))
+    assert len(found) == n_warnings
+    assert all(clock in text for text in found)
 
 
 def test_what_can_never_be_in_flight_needs_no_files():

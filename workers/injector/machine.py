@@ -6,6 +6,7 @@ import time
 
 _QUICK_NS = 100_000
 _TRIES = 5
+_CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 _PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
 
 
@@ -54,6 +55,15 @@ def wall_offset_ns() -> int:
         if took < _QUICK_NS:
             break
     return wall - before - took // 2
+
+
+def clock_source() -> str:
+    """What the kernel reads the time from; empty where it does not say."""
+    try:
+        with open(_CLOCK_SOURCE) as file:
+            return file.read().strip()
+    except OSError:
+        return ""
 
 
 def count_ephemeral_ports() -> int:

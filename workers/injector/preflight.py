@@ -26,6 +26,7 @@ _MANY = 1 << 30
 _TIME_WAIT_S = 60
 # net.ipv4.tcp_tw_reuse lets a port be used again after a second: 1 for all, 2 on the loopback.
 _REUSE_S = 1
+_QUICK_CLOCKS = {"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"}
 _ADVICE = "Ask for fewer connections, share them among more injectors, or"
 
 
@@ -49,6 +50,7 @@ def find_room(order: Order, addresses: list[str]) -> Room:
     warnings = (
         _descriptor_warning(order, possible),
         _port_warning(order, ports, _wait_s(addresses)),
+        _clock_warning(machine.clock_source()),
     )
     return Room(
         connections=most if useful is None else min(most, useful),
@@ -109,6 +111,16 @@ def _port_warning(order: Order, ports: int, wait_s: int) -> str:
         f"side closes first and each is kept for {wait_s} s; this machine has {ports:,} for one "
         f"address, enough for {ports / wait_s:,.0f} a second. {_ADVICE} lower the rate, keep "
         "connections, or widen net.ipv4.ip_local_port_range."
+    )
+
+
+def _clock_warning(source: str) -> str:
+    """Sources that are read without asking the kernel or a device are quick, and fine."""
+    if not source or source in _QUICK_CLOCKS:
+        return ""
+    return (
+        f"This machine takes the time from {source}, which is slow to read: each request reads it "
+        "several times. Choose a quick clock source (tsc) if there is one."
     )
 
 
