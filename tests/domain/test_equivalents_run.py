@@ -58,7 +58,9 @@ def closed(requests, connections=2):
 def test_ab_sends_as_many_requests_over_as_many_connections(tmp_path, mode):
     server = typed("ab", tmp_path, mode=mode, load=closed(40, 4))
     assert server.n_requests == 40
-    assert server.n_connections == (40 if mode == "new" else 4)
+    connections = 40 if mode == "new" else 4
+    # ab may connect once more at the end and send nothing.
+    assert connections <= server.n_connections <= connections + 4
     assert server.requests[0].startswith(b"GET /a?x=1&y=it's HTTP/1.0\r\n")
 
 
