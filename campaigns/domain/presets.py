@@ -44,7 +44,7 @@ class Preset:
     group: str = STUDIES
 
 
-_OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange", "http_version"}
+_OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange", "http_version", "session"}
 
 
 def _spec(steps: list[dict[str, Any]], connection_mode: str, **given: Any) -> dict[str, Any]:
@@ -212,6 +212,24 @@ _OF_EVERY_DAY = (
             "keep-alive",
             model="open",
             stages=[{"duration_s": 120, "from_per_s": 1, "to_per_s": 100}],
+        ),
+        GENERAL,
+    ),
+    Preset(
+        "sessions",
+        "How long does a whole visit take?",
+        "10 visitors, one a second, each with 5 requests and 2 s of thinking between them: httperf "
+        "--wsess 10,5,2 --rate 1 --timeout 5",
+        "Sessions",
+        _spec(
+            [_GET_STEP],
+            "keep-alive",
+            timeouts={"connect_s": 5, "tls_s": 5, "total_s": 5},
+            session={"calls_per_session": 5, "think_time": {"kind": "constant", "mean_s": 2}},
+            model="open",
+            arrival_unit="session",
+            rate_per_s=1,
+            requests=10,
         ),
         GENERAL,
     ),

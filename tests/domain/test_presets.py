@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaigns.domain.equivalents import equivalents
 from campaigns.domain.injectors import load_for, share_fault
 from campaigns.domain.plan import Model, Plan, planned_arrivals
 from campaigns.domain.presets import GENERAL, PRESETS
@@ -101,4 +102,12 @@ def test_httperf_waits_one_second_at_most():
 
 def test_there_is_one_for_every_day_too():
     keys = [preset.key for preset in PRESETS.values() if preset.group == GENERAL]
-    assert keys == ["smoke", "load", "stress", "spike", "soak", "capacity"]
+    assert keys == ["smoke", "load", "stress", "sessions", "spike", "soak", "capacity"]
+
+
+def test_its_sessions_are_the_example_of_httperf_s_manual():
+    plan = Plan.from_json(PRESETS["sessions"].spec)
+    assert (plan.planned_requests, planned_arrivals(plan.load)) == (50, 10)
+    (httperf,) = (each for each in equivalents(plan) if each.tool == "httperf")
+    assert "--wsess 10,5,2 " in httperf.command
+    assert httperf.command.endswith("--rate 1 --timeout 5")
