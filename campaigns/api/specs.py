@@ -152,7 +152,8 @@ class OrderSerializer(serializers.Serializer):
 
 
 class ThresholdSerializer(serializers.Serializer):
-    """A rule that a run must keep: below the limit, or above it for the rate."""
+    """A rule that a run must keep: below the limit, or above it for a rate. Those of sessions need
+    sessions that arrive, or a closed load with calls_per_session."""
 
     metric = serializers.ChoiceField(choices=list(UNITS))
     limit = serializers.FloatField()

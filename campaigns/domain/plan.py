@@ -42,6 +42,7 @@ from campaigns.domain.session import (
     ThinkKind,
     ThinkTime,
     calls_per_arrival,
+    counts_sessions,
     read_auth,
 )
 from campaigns.domain.session_rules import read_session
@@ -187,6 +188,7 @@ class Plan:
         steps = read_steps(reader) if exchange is None else ()
         requests = steps if exchange is None else (exchange.opening,)
         load = read_load(reader.child("load"))
+        session = read_session(reader.child("session"), load, steps)
         plan = cls(
             steps=steps,
             load=load,
@@ -195,9 +197,9 @@ class Plan:
             expected_status=_read_status(reader),
             warm_up_s=int(reader.number("warm_up_s", 0, low=0, high=3600, whole=True) or 0),
             order=read_order(reader.child("order"), len(steps)),
-            thresholds=read_thresholds(reader),
+            thresholds=read_thresholds(reader, has_sessions=counts_sessions(load, session)),
             exchange=exchange,
-            session=read_session(reader.child("session"), load, steps),
+            session=session,
             auth=read_auth(reader.child("auth"), requests),
             variables=read_variables(reader.child("variables"), requests),
             http_version=reader.choice("http_version", HttpVersion, HttpVersion.HTTP_1_1),

@@ -103,6 +103,11 @@ def makes_visits(load: Load, session: Session) -> bool:
     return is_session or calls_per_arrival(load, session) > 1
 
 
+def counts_sessions(load: Load, session: Session) -> bool:
+    """Whether a run says how its sessions ended."""
+    return load.arrival_unit == ArrivalUnit.SESSION or session.calls_per_session is not None
+
+
 def connections_per_arrival(load: Load, session: Session, *, is_kept: bool) -> int:
     """The most connections that one arrival opens where all goes well; `is_kept`: for many calls.
 

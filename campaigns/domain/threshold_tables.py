@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 from campaigns.domain.cells import Figure, count_cell, empty, figure_cell, text_cell
 from campaigns.domain.metrics import METRICS
 from campaigns.domain.tables import Cell, Row, Table
-from campaigns.domain.thresholds import Verdict
+from campaigns.domain.thresholds import RATES, Verdict
 from campaigns.domain.units import decimals_for
 
-_NO_FIGURE = "No request succeeded."
+_NO_FIGURE = "No {} succeeded."
 
 
 def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
@@ -25,17 +25,22 @@ def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
 
 def _cells(verdict: Verdict) -> tuple[Cell, ...]:
     return (
-        _figure(verdict.measured, verdict.unit),
+        _measured(verdict, verdict.measured),
         _figure(verdict.limit, verdict.unit),
         text_cell("passed" if verdict.passed else "failed", tone=_tone(verdict.passed)),
         empty("It is kept.") if verdict.passed else count_cell(verdict.since),
     )
 
 
-def _figure(value: float | None, unit: str) -> Cell:
+def _measured(verdict: Verdict, value: float | None) -> Cell:
+    if value is not None:
+        return _figure(value, verdict.unit)
+    is_of_sessions = verdict.metric.startswith("session")
+    return empty(_NO_FIGURE.format("session" if is_of_sessions else "request"))
+
+
+def _figure(value: float, unit: str) -> Cell:
     """With its unit, since every row has its own."""
-    if value is None:
-        return empty(_NO_FIGURE)
     decimals = 0 if value == int(value) else decimals_for([value])
     cell = figure_cell(Figure(value), decimals)
     return Cell(cell.value, f"{cell.text} {unit}".strip())
@@ -64,12 +69,12 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
 def _cells_of_runs(verdicts: Sequence[Verdict]) -> tuple[Cell, ...]:
     first, n_kept = verdicts[0], sum(each.passed for each in verdicts)
     measured = [each.measured for each in verdicts if each.measured is not None]
-    is_lower_worse = first.metric == "rate"
+    is_lower_worse = first.metric in RATES
     worst = (min if is_lower_worse else max)(measured, default=None)
     has_all = n_kept == len(verdicts)
     return (
         text_cell(f"{n_kept} of {len(verdicts)} runs"),
-        _figure(worst, first.unit),
+        _measured(first, worst),
         _figure(first.limit, first.unit),
         text_cell("passed" if has_all else "failed", tone=_tone(has_all)),
     )

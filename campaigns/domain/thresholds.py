@@ -19,23 +19,33 @@ MAX_THRESHOLDS = 20
 _PERCENTILES = {"p50": P50, "p95": P95, "p99": P99}
 _TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
 _TIME_METRICS = (*_PERCENTILES, "mean", "max")
+_SESSION = "session_"
 # The units of each metric, the usual one first.
 UNITS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_TIME_METRICS, ("ms", "us", "s")),
     "errors": ("%", ""),
     "rate": ("/s",),
+    **dict.fromkeys((f"{_SESSION}{name}" for name in _TIME_METRICS), ("ms", "us", "s")),
+    "sessions_failed": ("%", ""),
+    "session_rate": ("/s",),
 }
-_MORE_IS_BETTER = {"rate"}
-_RULE = re.compile(r"\s*([a-z0-9]+)\s*([<>])\s*([0-9.eE+-]+)\s*([a-zµμ/%]*)\s*")
+# What is counted for each rate, and what else than ok there is for each share of errors.
+RATES = {"rate": "ok", "session_rate": "sessions_ok"}
+_SHARES = {
+    "errors": ("ok", "failed", "dropped"),
+    "sessions_failed": ("sessions_ok", "sessions_failed", "sessions_dropped"),
+}
+_RULE = re.compile(r"\s*([a-z0-9_]+)\s*([<>])\s*([0-9.eE+-]+)\s*([a-zµμ/%]*)\s*")
 _SPELLINGS = {"µs": "us", "μs": "us", "requests/s": "/s", "req/s": "/s"}
 EXAMPLES = "p95 < 300 ms, errors < 1 %, rate > 100 /s"
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """`metric` stays below `limit`, or above it for the rate. `errors` without a unit are counted.
+    """`metric` stays below `limit`, or above it for a rate. `errors` without a unit are counted.
 
-    Times are of ok requests, the rate is of ok requests a second, errors include dropped requests.
+    Times are of ok requests, the rate is of ok requests a second, errors include dropped requests;
+    and so for sessions.
     """
 
     metric: str
@@ -44,7 +54,11 @@ class Threshold:
 
     @property
     def sign(self) -> str:
-        return ">" if self.metric in _MORE_IS_BETTER else "<"
+        return ">" if self.metric in RATES else "<"
+
+    @property
+    def is_of_sessions(self) -> bool:
+        return self.metric.startswith("session")
 
     @property
     def rule(self) -> str:
@@ -54,28 +68,30 @@ class Threshold:
 
     def measured(self, total: Total, duration_s: float) -> float | None:
         """The figure in the rule's unit; None where there is none."""
-        if self.metric == "rate":
-            return total.count("ok") / duration_s if duration_s > 0 else None
-        if self.metric == "errors":
-            return _errors(total, in_percent=self.unit == "%")
-        timing = total.timing("response")
-        if self.metric in _PERCENTILES:
-            q = _PERCENTILES[self.metric]
+        if self.metric in RATES:
+            return total.count(RATES[self.metric]) / duration_s if duration_s > 0 else None
+        if self.metric in _SHARES:
+            return _errors(total, _SHARES[self.metric], in_percent=self.unit == "%")
+        timing = total.timing("session" if self.is_of_sessions else "response")
+        figure = self.metric.removeprefix(_SESSION)
+        if figure in _PERCENTILES:
+            q = _PERCENTILES[figure]
             value = percentiles_us(timing, (q,)).get(q)
         else:
-            value = timing.mean_us if self.metric == "mean" else timing.max_us
+            value = timing.mean_us if figure == "mean" else timing.max_us
         return None if value is None else value * _TIMES[self.unit]
 
     def is_kept(self, value: float | None) -> bool:
-        """What could not be measured is not kept: no request succeeded."""
+        """What could not be measured is not kept: no request, or no session, succeeded."""
         if value is None:
             return False
         return value > self.limit if self.sign == ">" else value < self.limit
 
 
-def _errors(total: Total, *, in_percent: bool) -> float | None:
-    errors = total.count("failed") + total.count("dropped")
-    attempts = errors + total.count("ok")
+def _errors(total: Total, counters: tuple[str, str, str], *, in_percent: bool) -> float | None:
+    ok, failed, dropped = (total.count(name) for name in counters)
+    errors = failed + dropped
+    attempts = errors + ok
     if not in_percent:
         return float(errors)
     return 100 * errors / attempts if attempts else None
@@ -89,10 +105,10 @@ def parse_rule(text: str) -> dict[str, Any]:
     metric, sign, limit, unit = match.groups()
     unit = _SPELLINGS.get(unit, unit)
     if metric in UNITS:
-        needed = ">" if metric in _MORE_IS_BETTER else "<"
+        needed = ">" if metric in RATES else "<"
         if sign != needed:
             raise ValueError(f"Write {metric} {needed} {limit}: {_WHY[needed]}")
-        if not unit and metric != "errors":
+        if not unit and metric not in _SHARES:
             unit = UNITS[metric][0]
     try:
         return {"metric": metric, "limit": float(limit), "unit": unit}
@@ -100,22 +116,29 @@ def parse_rule(text: str) -> dict[str, Any]:
         raise ValueError(f"{limit!r} is not a number; write one such as {EXAMPLES}.") from None
 
 
+_NO_SESSIONS = (
+    "is about sessions, and this plan has none: let sessions arrive, or say how many calls a "
+    "session of a closed load makes."
+)
 _WHY = {"<": "it must stay below a limit.", ">": "it must stay above a limit."}
 
 
-def read_thresholds(reader: Fields) -> tuple[Threshold, ...]:
-    """The field `thresholds` of a plan; what is wrong goes to the reader's errors."""
+def read_thresholds(reader: Fields, *, has_sessions: bool) -> tuple[Threshold, ...]:
+    """The field `thresholds` of a plan; what is wrong goes to the reader's errors.
+
+    `has_sessions`: the plan's sessions are counted, so that there can be rules about them.
+    """
     raw = reader.data.get("thresholds") or []
     if not isinstance(raw, list | tuple) or len(raw) > MAX_THRESHOLDS:
         reader.fail("thresholds", f"Write a list of at most {MAX_THRESHOLDS} rules.")
         return ()
     return tuple(
-        _read_one(Fields(item, f"thresholds.{index}", reader.errors))
+        _read_one(Fields(item, f"thresholds.{index}", reader.errors), has_sessions)
         for index, item in enumerate(raw)
     )
 
 
-def _read_one(reader: Fields) -> Threshold:
+def _read_one(reader: Fields, has_sessions: bool) -> Threshold:
     metric = reader.text("metric")
     limit = reader.number("limit", low=0, high=1e12)
     if limit is None and "limit" not in reader.errors:
@@ -127,7 +150,10 @@ def _read_one(reader: Fields) -> Threshold:
         known = " or ".join(each or "no unit" for each in UNITS[metric])
         reader.fail("unit", f"{metric} is given in {known}, not in {unit or 'no unit'}.")
     reader.refuse_unknown("metric", "limit", "unit")
-    return Threshold(metric, limit or 0.0, unit)
+    threshold = Threshold(metric, limit or 0.0, unit)
+    if metric in UNITS and threshold.is_of_sessions and not has_sessions:
+        reader.fail("metric", f"{metric} {_NO_SESSIONS}")
+    return threshold
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ class ThresholdFields(forms.Form):
         required=False,
         widget=area(2, placeholder="p95 < 300 ms"),
         help_text="Rules that a run must keep, one a line: p50, p95, p99, mean or max in ms, "
-        "errors in %, rate in /s (rate > 100 /s). They are judged each second and at the end.",
+        "errors in %, rate in /s (rate > 100 /s); of sessions also session_p95 and so on, "
+        "sessions_failed in %, session_rate in /s. They are judged each second and at the end.",
     )
 
     def clean_thresholds(self) -> list[dict[str, Any]]:

@@ -39,6 +39,31 @@ def test_a_secret_comes_from_a_file_only(tmp_path, capsys):
     assert cli.main([address, "--bearer"]) == cli.REFUSED
 
 
+SESSIONS = "--rate 20 --duration 0.5 --arrival-unit session --calls-per-session 2 --think-time 0.3"
+
+
+@pytest.mark.parametrize(
+    ("rule", "status", "words"),
+    [
+        ("session_p95<20s", cli.OK, "passed  session_p95 < 20 s"),
+        ("session_p50<300ms", cli.BROKEN, "FAILED  session_p50 < 300 ms"),
+        ("sessions_failed<1%", cli.OK, "passed  sessions_failed < 1 %"),
+    ],
+)
+def test_rules_about_sessions_decide_the_exit_status(rule, status, words, capsys):
+    with scripted(always(OK_REPLY)) as server:
+        address = f"http://127.0.0.1:{server.port}/"
+        assert cli.main([address, *SESSIONS.split(), "--threshold", rule]) == status
+    assert words in capsys.readouterr().out
+
+
+def test_a_rule_about_sessions_needs_sessions(capsys):
+    options = ["--requests", "5", "--threshold", "session_p95<1s"]
+    assert cli.main(["http://127.0.0.1:1/", *options]) == cli.REFUSED
+    assert "--threshold" in (said := capsys.readouterr().err)
+    assert "this plan has none" in said
+
+
 def test_calls_cookies_and_pipelines_reach_the_plan():
     options = "--calls-per-connection 4 --calls-per-session 8 --cookies --pipeline 2 --all-at-once"
     session = order(*options.split())["plan"]["session"]

@@ -49,7 +49,12 @@ def second_of(number: int) -> Second:
 @pytest.fixture
 def run(project):
     spec = plan_spec(model="open", rate_per_s=10, duration_s=5, arrival_unit="session")
-    version = make_plan(project, spec={**spec, "session": {"calls_per_session": 5}})
+    rules = [
+        {"metric": "sessions_failed", "limit": 1, "unit": "%"},
+        {"metric": "session_p95", "limit": 10, "unit": "s"},
+    ]
+    sessions = {"session": {"calls_per_session": 5}, "thresholds": rules}
+    version = make_plan(project, spec={**spec, **sessions})
     endpoint = make_endpoint(make_target(project), "http", 8003)
     run = make_run(make_test(make_campaign(project), version, endpoint=endpoint))
     for state in ("preparing", "armed", "running"):
@@ -74,6 +79,17 @@ def test_its_page_counts_requests_against_those_of_all_sessions(client, bob, run
     assert "Length of sessions" in page
     assert "of 250 requests" in page
     assert "10 sessions/s, 5 s" in page
+
+
+def test_its_page_says_how_rules_about_sessions_stand(client, bob, run):
+    client.force_login(bob)
+    rows = {row.label: row for row in run_report(run).thresholds.rows}
+    assert [cell.text for cell in rows["sessions_failed < 1 %"].cells] == [
+        "10 %", "1 %", "failed", "0",
+    ]  # fmt: skip
+    assert [cell.text for cell in rows["session_p95 < 10 s"].cells][1:3] == ["10 s", "passed"]
+    page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
+    assert "sessions_failed &lt; 1 %" in page
 
 
 def test_the_rate_asked_for_is_that_of_requests(run):

@@ -53,8 +53,8 @@ _RESOLVE = (
     "own, dns (once)"
 )
 _THRESHOLD = (
-    "a rule that the run must keep, such as 'p95<300ms', 'errors<1%%' or 'rate>100'; may be "
-    "repeated (none)"
+    "a rule that the run must keep, such as 'p95<300ms', 'errors<1%%' or 'rate>100'; of sessions "
+    "'session_p95<10s', 'sessions_failed<1%%' or 'session_rate>5'; may be repeated (none)"
 )
 
 
