@@ -94,6 +94,7 @@ def observe(seen: Seen) -> dict[str, Observed]:
         "in_doubt": _share_of_attempts(total, min(total.count("in_doubt"), _attempts(total))),
         "errors": _target_errors(seen),
         "only_redirects": Observed(float(_only_redirects(total))),
+        "body_changed": _body_changed(seen.series),
         "co_located": Observed(float(seen.is_co_located)),
         **vitals,
     }
@@ -210,6 +211,14 @@ def _target_errors(seen: Seen) -> Observed | None:
 
 def _only_redirects(total: Total) -> bool:
     return bool(total.statuses) and all(status.startswith("3") for status in total.statuses)
+
+
+def _body_changed(series: list[Point]) -> Observed | None:
+    """In the worst second, against all before it."""
+    changes = [(point.get("body_change"), point["second"]) for point in series]
+    known = [(change, second) for change, second in changes if change is not None]
+    worst = max(known, key=lambda pair: pair[0], default=None)
+    return None if worst is None else Observed(*worst)
 
 
 def hosts_of(peers: list[str]) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from campaigns.domain.percentiles import P50, P95, P99
 from campaigns.domain.repeats import percentiles_us
+from campaigns.domain.reply_sizes import BodyWatch
 from campaigns.domain.snapshot import Second, Timing
 
 
@@ -14,8 +15,9 @@ class Point(TypedDict):
     """One second of a run, merged over its shards and steps. JSON as it stands.
 
     `missing`: shards that should have delivered this second and did not. Percentiles are of this
-    second alone, however few requests it had. `open_connections` is counted at its end. Points
-    that were stored earlier may lack the last two.
+    second alone, however few requests it had. `open_connections` is counted at its end.
+    `body_change` is that of `reply_sizes.BodyWatch` against the measured points before this one.
+    Points that were stored earlier may lack the last three.
     """
 
     second: int
@@ -36,6 +38,7 @@ class Point(TypedDict):
     missing: int
     open_connections: int | None
     messages: int
+    body_change: float | None
 
 
 def points_of(
@@ -46,12 +49,18 @@ def points_of(
     `expected` has each shard's last second, None while it has not ended as planned: a shard that
     has ended is not missed afterwards.
     """
+    bodies = BodyWatch()
     for number, group in groupby(seconds, key=lambda pair: pair[1].second):
-        yield point_of(number, list(group), expected)
+        parts = list(group)
+        change = bodies.change(part for _, part in parts) if number >= 0 else None
+        yield point_of(number, parts, expected, change)
 
 
 def point_of(
-    number: int, parts: list[tuple[int, Second]], expected: dict[int, int | None]
+    number: int,
+    parts: list[tuple[int, Second]],
+    expected: dict[int, int | None],
+    body_change: float | None,
 ) -> Point:
     """The point of one second from what each shard saw at each step."""
     delivered = {shard for shard, _ in parts}
@@ -78,6 +87,7 @@ def point_of(
         missing=len(due - delivered),
         open_connections=_added_vital(parts, "open_connections"),
         messages=_messages(parts),
+        body_change=body_change,
     )
 
 

@@ -18,6 +18,8 @@ from campaigns.domain.histogram import Histogram
 # other counts as well. `carried` ended after the warm-up but began in it: in no other count than
 # `started`, in no timing.
 # `in_doubt` were counted as ok before the connection brought more replies than it was asked for.
+# `head_…`, `body_…` and `framing_received` (chunk sizes, trailers) are bytes of ok replies; what is
+# in `bytes_received` beyond them came with others. `body_squares` sums the bodies' squared sizes.
 # `wire_…` and `segments_…` are what TCP carried, counted where a connection ends and at the end of
 # the run.
 # started = ok + failed + dropped + carried + (in flight at the end); so do those of sessions.
@@ -31,6 +33,10 @@ COUNTERS = (
     "carried",
     "bytes_sent",
     "bytes_received",
+    "head_received",
+    "body_received",
+    "framing_received",
+    "body_squares",
     "wire_sent",
     "wire_received",
     "segments_sent",

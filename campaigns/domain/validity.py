@@ -53,6 +53,7 @@ LIMITS: dict[str, Limits] = {
     "in_doubt": Limits(0.0, 0.01),
     "errors": Limits(0.01, 0.10),
     "only_redirects": Limits(0.0, None),
+    "body_changed": Limits(0.01, None),
     "co_located": Limits(0.0, None),
 }
 
@@ -139,6 +140,8 @@ _SENTENCES: dict[str, str] = {
     "errors": "{value} of the requests failed at the target (limit {limit}); the response times "
     "are those of the rest.",
     "only_redirects": "Every reply was a redirect: this measures the redirect, not the page.",
+    "body_changed": "The replies' bodies changed in size by {value} (limit {limit}): what came "
+    "before and after is not the same page.",
     "co_located": "The target runs on the injector's own machine: they share its CPU, and the "
     "network is left out.",
 }

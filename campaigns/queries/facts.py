@@ -5,10 +5,12 @@ from typing import Any
 from campaigns.domain.achieved import achieved_by
 from campaigns.domain.exchange_tables import close_codes
 from campaigns.domain.plan import Plan, mean_rate_per_s
+from campaigns.domain.reply_sizes import reply_sizes
 from campaigns.domain.series import Point, most_in_flight
 from campaigns.domain.snapshot import Total
 from campaigns.domain.target import TLS_SCHEMES
 from campaigns.domain.tls_options import TlsOptions
+from campaigns.domain.tool_reports.measurement import servers_of
 from campaigns.domain.units import count, figure, ms, rate
 from campaigns.models import Run
 from campaigns.queries.measured import sending_s_of
@@ -24,7 +26,7 @@ def run_facts(run: Run, total: Total, duration_s: float, series: list[Point]) ->
         ("Load, asked for and reached", _load(run, total, duration_s, series)),
         ("TLS", _tls(run, ends)),
         ("Handshakes", _handshakes(total)),
-        ("Bytes", _bytes(total)),
+        ("Bytes", [*_bytes(total), *_reply_parts(total)]),
         ("Environment", _environment(run, ends)),
         ("Said before the start", _warnings(run)),
     ]
@@ -117,6 +119,19 @@ def _bytes(total: Total) -> list[list[str]]:
     ]
 
 
+def _reply_parts(total: Total) -> list[list[str]]:
+    """Of an ok reply, on average; without those parts that are never there."""
+    sizes = reply_sizes(total)
+    if sizes is None:
+        return []
+    spread = f" ± {figure(sizes.body_sd)}" if sizes.varies else ""
+    return [
+        ["Head of a reply", f"{figure(sizes.head)} B"],
+        ["Body of a reply", f"{figure(sizes.body)}{spread} B"],
+        *([["Chunked framing of a reply", f"{figure(sizes.framing)} B"]] if sizes.framing else []),
+    ]
+
+
 def _warnings(run: Run) -> list[list[str]]:
     """What might have run short, as each injector said it."""
     return [
@@ -133,4 +148,9 @@ def _environment(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:
     hosts = sorted({shard.host for shard in run.shards.all() if shard.host})
     pairs = [list(pair) for pair in run.snapshot["environment"]]
     pairs += [[f"Address {peer}", f"{count(number)} connections"] for peer, number in peers.items()]
-    return [*pairs, *([["Injectors", ", ".join(hosts)]] if hosts else [])]
+    servers = servers_of(ends)
+    return [
+        *pairs,
+        *([["Server", ", ".join(servers)]] if servers else []),
+        *([["Injectors", ", ".join(hosts)]] if hosts else []),
+    ]

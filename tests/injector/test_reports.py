@@ -39,7 +39,8 @@ def second(number, times_us, *, failed=(), statuses=None):
     counters = {
         "started": n + len(failed), "ok": n, "failed": len(failed),
         "connections_opened": n + len(failed), "bytes_sent": 60 * (n + len(failed)),
-        "bytes_received": 500 * n,
+        "bytes_received": 500 * n, "head_received": 120 * n, "body_received": 370 * n,
+        "framing_received": 10 * n, "body_squares": 370**2 * n,
     }  # fmt: skip
     errors = {"reset": len(failed)} if failed else {}
     vitals = dict.fromkeys(VITALS, 0) | {"cpu_share": 0.1}
@@ -80,6 +81,39 @@ def test_ab_has_its_lines_with_disjoint_failures():
     assert line(text, "Keep-Alive requests").split()[-1] == "0"
     assert line(text, "Document Path").split()[-1] == "/login/"
     assert "TLSv1.3,AES,256 (9 handshakes)" in text
+
+
+def test_ab_has_the_size_of_the_document_and_of_all_bodies():
+    text = report("ab", second(0, [10_000] * 100))
+    assert line(text, "Document Length") == "Document Length:        370 bytes"
+    assert line(text, "Total transferred") == "Total transferred:      50000 bytes"
+    assert line(text, "HTML transferred") == (
+        "HTML transferred:       37000 bytes (beside 1000 bytes of chunked framing)"
+    )
+
+
+def test_ab_says_that_a_document_varies_instead_of_failing_its_replies():
+    varied = second(0, [10_000] * 100)
+    varied.counters |= {
+        "body_received": 50 * 370 + 50 * 380,
+        "body_squares": 50 * (370**2 + 380**2),
+    }
+    assert line(report("ab", varied), "Document Length") == (
+        "Document Length:        375.0 bytes (mean, varies by 5.0: no failures)"
+    )
+
+
+def test_sizes_that_were_not_counted_apart_are_not_made_up():
+    old = second(0, [10_000] * 100)
+    old.counters = {name: n for name, n in old.counters.items() if name != "head_received"}
+    assert "Document Length" not in report("ab", old)
+    assert "HTML transferred" not in report("ab", old)
+    assert "Reply size [B]: header, content and footer (total 500.0)" in report("httperf", old)
+
+
+def test_httperf_splits_the_size_of_a_reply():
+    text = report("httperf", second(0, [10_000] * 100))
+    assert "Reply size [B]: header 120.0 content 370.0 footer 10.0 (total 500.0)" in text
 
 
 def test_ab_rows_add_up_where_they_can():

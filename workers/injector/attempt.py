@@ -37,8 +37,8 @@ _DIALLING = 1
 class Request:
     """One step as bytes, with what its replies have taught so far.
 
-    `simple` maps the bytes of a head to (status, bytes of the whole reply, whether the connection
-    may stay) for expected replies whose length is known.
+    `simple` maps the bytes of a head to (status, bytes of the head, of the body, of the whole
+    reply, whether the connection may stay) for expected replies whose length is known.
     """
 
     __slots__ = (
@@ -56,7 +56,7 @@ class Request:
         self.failures = recorder.failures
         self.events = recorder.events
         self.memo = HeadMemo(step.method, plan.http_version)
-        self.simple: dict[bytes, tuple[int, int, bool]] = {}
+        self.simple: dict[bytes, tuple[int, int, int, int, bool]] = {}
         self.is_idempotent = step.method in _IDEMPOTENT
 
     def make_reader(self) -> ReplyReader:
@@ -72,7 +72,8 @@ class Request:
             return
         if len(self.simple) >= _SIMPLE_CAP:
             self.simple.clear()
-        self.simple[text] = (head.status, head.size_bytes + head.body_bytes, head.is_reusable)
+        size, body = head.size_bytes, head.body_bytes
+        self.simple[text] = (head.status, size, body, size + body, head.is_reusable)
 
 
 class Worker(Holder):
@@ -126,10 +127,11 @@ class Worker(Holder):
                 data = self._receive(connection, Kind.FIRST_BYTE_TIMEOUT)
             first = now()
             known = request.simple.get(data[: data.find(_BLANK_LINE) + 4])
-            if known is not None and known[1] == len(data):
-                status, received, stays = known
+            if known is not None and known[3] == len(data):
+                status, head, body, received, stays = known
                 self.held = (
-                    intended, start, connected, secured, sent, first, first, status, received
+                    intended, start, connected, secured, sent, first, first, status, head, body,
+                    received,
                 )  # fmt: skip
                 if not (stays and self.keeps):
                     self._retire(connection)
@@ -204,7 +206,8 @@ class Worker(Holder):
                 end = now()
         head, received = reader.head, reader.received_bytes
         if request.plan.status_is_expected(head.status):
-            self.held = (*marks, end, head.status, received)
+            sizes = reader.head_bytes, reader.body_bytes, received
+            self.held = (*marks, end, head.status, *sizes)
             request.remember(beginning, head)
         else:
             failure = (Kind.STATUS_UNEXPECTED, head.status, request.size_bytes, received)

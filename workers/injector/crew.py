@@ -40,6 +40,13 @@ class Crew:
             return worker_class(self.script, keeps)(self.script, self._dialler, keeps)
         return Worker(self._dialler, keeps)
 
+    @property
+    def servers(self) -> list[str]:
+        """What replies named as their server, each once; a WebSocket's opening is not asked."""
+        if self.talk is not None:
+            return []
+        return list(dict.fromkeys(name for each in self.requests for name in each.memo.servers))
+
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
         """Before the load is started: when measuring begins, and when it ends if time ends it."""
         if self.talk is not None:

@@ -160,6 +160,7 @@ class Engine:
                 for (version, cipher, bits, resumed), n in handshakes.items()
             ],
             "peers": dialler.peers,
+            "servers": self._crew.servers,
             "warnings": list(self._warnings),
             "certificate_der_b64": certificate and base64.b64encode(certificate).decode(),
             **(book.facts if book is not None else {}),

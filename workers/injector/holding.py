@@ -12,7 +12,7 @@ import gevent
 from campaigns.domain.outcomes import Kind
 from workers.injector import faults
 from workers.injector.connection import Connection, Dialler, now
-from workers.injector.recorder import Failure
+from workers.injector.recorder import FIELDS, Failure
 from workers.injector.wire import has_unread, sent_with_data
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NOT_YET = (BlockingIOError, ssl.SSLWantReadError)
 EXPIRED, STOPPED = "expired", "stopped"
 _PARTING_S = 0.05
+_END = FIELDS.index("end")
 # What a client sends of a handshake: its hello, and its end.
 _TLS_FLIGHTS = 2
 
@@ -42,7 +43,7 @@ class Holder:
     @property
     def held_end(self) -> int | None:
         """When the attempt ended that is in doubt until the connection is given up."""
-        return self.held[-3] if self.is_parting and self.held is not None else None
+        return self.held[_END] if self.is_parting and self.held is not None else None
 
     @property
     def doubtful_start(self) -> int | None:
@@ -102,7 +103,7 @@ class Holder:
         held, self.held = self.held, None
         if held is not None:
             self.doubt_earlier_replies()
-            intended, start, *_, end, status, received = held
+            intended, start, *_, end, status, _, _, received = held
             failure = (Kind.HTTP_PARSE, status, self.request.size_bytes, received)
             self.request.failures.append(Failure(intended, start, end, *failure))
 

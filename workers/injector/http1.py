@@ -15,6 +15,7 @@ HEADER_CAP_BYTES = 64 * 1024
 HEADER_CAP_COUNT = 100
 BODY_CAP_BYTES = 64 * 1024 * 1024
 _MEMO_CAP = 512
+_SERVERS_CAP = 20
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?")
 _HEADER_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
 _FORBIDDEN_IN_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -161,12 +162,16 @@ def _framing(
 
 
 class HeadMemo:
-    """Heads that were parsed before, by their bytes: keep-alive replies mostly repeat one head."""
+    """Heads that were parsed before, by their bytes: keep-alive replies mostly repeat one head.
+
+    `servers` are what their Server headers named, in order; only the first few where it is random.
+    """
 
     def __init__(self, method: str, version: HttpVersion = HttpVersion.HTTP_1_1):
         self._method = method
         self._version = version
         self.known: dict[bytes, Head] = {}
+        self.servers: dict[str, None] = {}
 
     def parse(self, head: bytes) -> Head:
         known = self.known.get(head)
@@ -176,4 +181,6 @@ class HeadMemo:
         if len(self.known) >= _MEMO_CAP:
             self.known.clear()
         self.known[head] = parsed
+        if len(self.servers) < _SERVERS_CAP:
+            self.servers.update(dict.fromkeys(_values(parsed.headers, "server")[:1]))
         return parsed

@@ -154,7 +154,8 @@ class PipelineWorker(SessionWorker):
         if call.plan.status_is_expected(head.status):
             marks = (this.intended, this.start, this.connected, this.secured, this.sent)
             call.size_bytes = this.size_bytes
-            self.held = (*marks, *times, head.status, received)
+            sizes = reader.head_bytes, reader.body_bytes, received
+            self.held = (*marks, *times, head.status, *sizes)
             if self._unanswered:
                 self.settle()
         else:

@@ -16,12 +16,16 @@ from campaigns.domain.snapshot import Second, Timing
 
 NS = 1_000_000_000
 # One ended ok attempt. A part that did not happen has the time 0: connected and secured on a kept
-# connection, secured without TLS.
+# connection, secured without TLS. `received` are all bytes of the reply, `head` and `body` those
+# of its head and of its body without framing; a WebSocket has neither.
 FIELDS = (
-    "intended", "start", "connected", "secured", "sent", "first", "end", "status", "received",
+    "intended", "start", "connected", "secured", "sent", "first", "end", "status", "head", "body",
+    "received",
 )  # fmt: skip
 _WIDTH = len(FIELDS)
-_INTENDED, _START, _CONNECTED, _SECURED, _SENT, _FIRST, _END, _STATUS, _RECEIVED = range(_WIDTH)
+(
+    _INTENDED, _START, _CONNECTED, _SECURED, _SENT, _FIRST, _END, _STATUS, _HEAD, _BODY, _RECEIVED,
+) = range(_WIDTH)  # fmt: skip
 _COMPACT_AT = 500 * _WIDTH
 EVENTS = (
     "connections_opened", "tls_full", "tls_resumed", "tls_ragged_eof", "queued", "dropped",
@@ -137,6 +141,7 @@ class StepRecorder:
         second.count("ok", len(rows))
         second.count("bytes_sent", len(rows) * self._request_size_bytes)
         second.count("bytes_received", int(rows[:, _RECEIVED].sum()))
+        _add_sizes(second, rows)
         by_status = np.bincount(rows[:, _STATUS])
         for status in np.flatnonzero(by_status).tolist():
             key = str(status)
@@ -248,6 +253,16 @@ class StepRecorder:
     def last_second(self) -> int | None:
         """The latest second that something ended in and that is not finished yet."""
         return max(self._unfinished, default=None)
+
+
+def _add_sizes(second: _Unfinished, rows: np.ndarray) -> None:
+    """Of what ok replies consist; what a WebSocket received is no reply with a head."""
+    head, body, whole = rows[:, _HEAD:].sum(axis=0).tolist()
+    if head:
+        second.count("head_received", head)
+        second.count("body_received", body)
+        second.count("framing_received", whole - head - body)
+        second.count("body_squares", int(np.square(rows[:, _BODY].astype(np.float64)).sum()))
 
 
 def durations_us(rows: np.ndarray) -> dict[str, np.ndarray]:

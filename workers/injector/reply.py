@@ -25,6 +25,8 @@ class ReplyReader:
 
     The state is a plain function: a bound method would tie a knot of references, and nobody
     collects garbage while a run measures. `keep_bytes`: how much of the body stays in `kept`.
+    `head_bytes` are of the head and of interim ones before it, `body_bytes` of the body without
+    its framing.
     """
 
     __slots__ = (
@@ -36,6 +38,7 @@ class ReplyReader:
         "_state",
         "body_bytes",
         "head",
+        "head_bytes",
         "is_complete",
         "keep_bytes",
         "kept",
@@ -51,6 +54,7 @@ class ReplyReader:
         self._state = _read_head
         self.head: Head | None = None
         self.is_complete = False
+        self.head_bytes = 0
         self.body_bytes = 0
         self.received_bytes = 0
         self.keep_bytes = keep_bytes
@@ -127,6 +131,7 @@ def _read_head(reader: ReplyReader) -> bool:
         return False
     head = reader._memo.parse(reader._buffer[reader._at : end + 4])
     reader._at = end + 4
+    reader.head_bytes += head.size_bytes
     if head.status < 200:
         _skip_interim(reader, head)
         return True

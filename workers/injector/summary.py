@@ -16,7 +16,7 @@ from campaigns.domain.sessions_seen import session_figures
 from campaigns.domain.snapshot import TIMINGS, Second, Timing, Total, total_of
 from campaigns.domain.thresholds import Verdict, judge_seconds
 from campaigns.domain.tool_reports import Measurement
-from campaigns.domain.tool_reports.measurement import warnings_of
+from campaigns.domain.tool_reports.measurement import servers_of, warnings_of
 from campaigns.domain.validity import LIMITS, Limits, judge
 from workers.own_addresses import own_addresses
 
@@ -136,6 +136,7 @@ class Result:
             cpu_us=self.cpu_us,
             thresholds=self.thresholds,
             warnings=self.warnings,
+            servers=servers_of(self.ends),
             most_in_flight=most_in_flight(self.series),
             sending_s=max((end.get("sending_us", 0) for end in self.ends), default=0) / 1e6,
             is_stopped=self.is_stopped,
@@ -168,6 +169,7 @@ class Result:
             "warm_up": self.warm_up.counters,
             "tls": [entry for end in self.ends for entry in end["tls"]],
             "peers": {peer: count for end in self.ends for peer, count in end["peers"].items()},
+            "servers": servers_of(self.ends) or [],
             **self._sessions(),
             "cpu_us_per_request": _per(self.cpu_us, attempts),
             "vitals": self._worst_vitals(),

@@ -7,6 +7,7 @@ ab's Connect holds the TLS handshake; here TCP and TLS stand below it.
 from collections import Counter
 
 from campaigns.domain.outcomes import Kind
+from campaigns.domain.reply_sizes import reply_sizes
 from campaigns.domain.snapshot import Timing, Total
 from campaigns.domain.tool_reports.measurement import Measurement
 from campaigns.domain.tool_reports.words import (
@@ -38,6 +39,7 @@ def ab(result: Measurement) -> str:
         *_failure_lines(total),
         f"Keep-Alive requests:    {total.timing('service').n - total.timing('connect').n}",
         f"Total transferred:      {total.count('bytes_received')} bytes",
+        *_body_lines(total),
         f"Requests per second:    {per_s(done, duration_s)} [#/sec] (mean, failed ones included)",
         *_time_per_request(result, done),
         f"Transfer rate:          {_transfer_rate(total, duration_s)} [KiB/sec] received",
@@ -54,12 +56,40 @@ def _concurrency(result: Measurement) -> int | None:
 def _server_lines(result: Measurement) -> list[str]:
     request = result.plan.exchange or result.plan.steps[0]
     lines = [
+        *_software(result),
         f"Server Hostname:        {result.host}",
         f"Server Port:            {result.port}",
     ]
     for (name, resumed), count in _handshakes(result).items():
         lines.append(f"SSL/TLS Protocol:       {name} ({count} handshakes{resumed})")
-    return [*lines, f"Document Path:          {request.path}"]
+    return [*lines, f"Document Path:          {request.path}", *_length(result)]
+
+
+def _software(result: Measurement) -> list[str]:
+    """Of all replies; ab's is of the first one."""
+    if result.servers is None:
+        return []
+    return [f"Server Software:        {', '.join(result.servers) or DASH}"]
+
+
+def _length(result: Measurement) -> list[str]:
+    """Of all ok replies to the first step; ab takes the first reply's, and fails the others."""
+    sizes = reply_sizes(result.steps[0] if result.steps else result.total)
+    if sizes is None:
+        return []
+    if not sizes.varies:
+        return [f"Document Length:        {sizes.body:.0f} bytes"]
+    spread = f"(mean, varies by {sizes.body_sd:.1f}: no failures)"
+    return [f"Document Length:        {sizes.body:.1f} bytes {spread}"]
+
+
+def _body_lines(total: Total) -> list[str]:
+    """Bodies of ok replies; ab counts the framing of chunks among them."""
+    if reply_sizes(total) is None:
+        return []
+    framing = total.count("framing_received")
+    beside = f" (beside {framing} bytes of chunked framing)" if framing else ""
+    return [f"HTML transferred:       {total.count('body_received')} bytes{beside}"]
 
 
 def _handshakes(result: Measurement) -> Counter[tuple[str, str]]:

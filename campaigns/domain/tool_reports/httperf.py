@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from campaigns.domain.outcomes import TIMEOUT_KINDS
 from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.reply_sizes import reply_sizes
 from campaigns.domain.sessions_seen import session_figures
 from campaigns.domain.snapshot import Timing, Total
 from campaigns.domain.tool_reports.measurement import Measurement
@@ -111,15 +112,26 @@ def _replies(result: Measurement) -> list[str]:
         sum(count for status, count in total.statuses.items() if status[0] == digit)
         for digit in "12345"
     ]
-    replies = sum(classes)
-    size = f"{total.count('bytes_received') / replies:.1f}" if replies else DASH
     receive = total.timing("receive").mean_us
     return [
         _reply_rate(result),
         f"Reply time [ms]: response {ms(_response_us(total), 1)} transfer {ms(receive, 1)}",
-        f"Reply size [B]: header, content and footer (total {size})",
+        _reply_size(total),
         "Reply status: " + " ".join(f"{n + 1}xx={count}" for n, count in enumerate(classes)),
     ]
+
+
+def _reply_size(total: Total) -> str:
+    """Of ok replies; the footer is what frames chunks. Older measurements have only the sum."""
+    sizes = reply_sizes(total)
+    if sizes is not None:
+        return (
+            f"Reply size [B]: header {sizes.head:.1f} content {sizes.body:.1f} "
+            f"footer {sizes.framing:.1f} (total {sizes.whole:.1f})"
+        )
+    replies = _replies_of(total)
+    whole = f"{total.count('bytes_received') / replies:.1f}" if replies else DASH
+    return f"Reply size [B]: header, content and footer (total {whole})"
 
 
 def _response_us(total: Total) -> float | None:

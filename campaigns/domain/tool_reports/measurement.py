@@ -18,6 +18,7 @@ class Measurement:
     is the validity, or what is said in its place, with its reasons.
     `warnings` are what the injectors said before the start. `most_in_flight`: at the end of a
     second; `sending_s`: until the last request's start; both None where it is not known.
+    `servers` are what replies named as their server; None where nobody said it.
     `is_stopped`: it ended before its plan did."""
 
     plan: Plan
@@ -35,6 +36,7 @@ class Measurement:
     cpu_us: int | None = None
     thresholds: Sequence[Verdict] = ()
     warnings: Sequence[str] = ()
+    servers: Sequence[str] | None = None
     most_in_flight: int | None = None
     sending_s: float | None = None
     is_stopped: bool = False
@@ -44,3 +46,9 @@ def warnings_of(ends: Iterable[Mapping[str, Any] | None]) -> list[str]:
     """What the injectors said before the start, by their end lines; each sentence once."""
     said = (text for end in ends for text in (end or {}).get("warnings", ()))
     return list(dict.fromkeys(said))
+
+
+def servers_of(ends: Iterable[Mapping[str, Any] | None]) -> list[str] | None:
+    """What replies named as their server, by the end lines of all injectors; each name once."""
+    said = [end["servers"] for end in ends if end and "servers" in end]
+    return list(dict.fromkeys(name for names in said for name in names)) if said else None

@@ -64,7 +64,7 @@ class Speaker(Worker):
                 self._close_silent(request, channel, opened)
                 end = now()
             connected, secured = connection.connected, connection.secured
-            ends = (exchanged, end, _SWITCHING, channel.received_bytes)
+            ends = (exchanged, end, _SWITCHING, 0, 0, channel.received_bytes)
             request.record((intended, start, connected, secured, opened, *ends))
             request.recorder.extra_sent_bytes += channel.sent_bytes
             self._part(connection)
