@@ -9,6 +9,7 @@ from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown,
 from campaigns.domain.repeats import percentiles_us
 from campaigns.domain.snapshot import Timing, Total
 from campaigns.domain.tables import Column, Row, Table
+from campaigns.domain.units import counted
 
 EXCHANGE_TIMINGS = ("handshake", "message", "close")
 _PERCENTILES = (P50, P90, P95, P99)
@@ -76,7 +77,7 @@ def _said(measured: Sequence[tuple[str, Total, float]]) -> str:
     )
     if not sent and not received:
         return "No messages: connections were opened and closed."
-    return f"{sent:,} messages sent, {received:,} received."
+    return f"{counted(sent, 'messages')} sent, {received:,} received."
 
 
 def percentile_figure(timing: Timing, q: int) -> Figure:

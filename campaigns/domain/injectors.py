@@ -10,6 +10,7 @@ from campaigns.domain.loads import (
     late_start_fault,
 )
 from campaigns.domain.plan import Plan
+from campaigns.domain.units import counted
 
 
 def plan_for(plan: Plan, injectors: int) -> Plan:
@@ -40,13 +41,16 @@ def share_fault(load: Load, injectors: int) -> str | None:
         (whole.requests, MAX_REQUESTS, "requests"),
     ):
         if count is not None and count > most:
-            return f"has {count:,} {noun} with {injectors} injectors, at most {most:,} are possible"
+            return (
+                f"has {counted(count, noun)} with {counted(injectors, 'injectors')}, at most "
+                f"{most:,} are possible"
+            )
     if injectors == 1:
         return None
     if whole.model == Model.SEQUENTIAL:
         return "sends one request after the other: use one injector"
     for count, noun in ((whole.connections, "connections"), (whole.requests, "requests")):
         if count is not None and count < injectors:
-            return f"has {count} {noun}, too few to share among {injectors}"
+            return f"has {counted(count, noun)}, too few to share among {injectors}"
     late = late_start_fault(whole, injectors)
     return late and f"cannot be shared so: {late}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from statistics import mean
 from typing import Any
 
+from campaigns.domain import units
 from campaigns.domain.cells import Figure, column_cells, count_cell, empty
 from campaigns.domain.metrics import METRICS
 from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
@@ -192,14 +193,13 @@ def _counted(each: Figure) -> Cell:
 def _mean_label(counted: Sequence[Figures], is_sound: bool) -> str:
     if not counted:
         return "Mean"
-    runs = "run" if len(counted) == 1 else "runs"
-    return f"Mean of {len(counted)} {'' if is_sound else 'doubtful '}{runs}"
+    return f"Mean of {units.counted(len(counted), 'runs' if is_sound else 'doubtful runs')}"
 
 
 def _pooled_label(pooled: Figures | None, is_sound: bool, noun: str) -> str:
     if pooled is None:
         return "Pooled"
-    return f"Pooled, {pooled.n:,} {'' if is_sound else 'doubtful '}{noun}"
+    return f"Pooled, {units.counted(pooled.n, noun if is_sound else f'doubtful {noun}')}"
 
 
 def mean_note(counted: Sequence[Figures]) -> str:

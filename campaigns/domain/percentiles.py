@@ -48,7 +48,8 @@ def why_not_shown(n: int, per_100k: int) -> str:
         return "No request succeeded, so there is no response time."
     needed = -(-10 * WHOLE // (WHOLE - per_100k))
     word = "Weak" if verdict is Shown.WEAK else "Not shown"
-    return f"{word}: {name(per_100k)} needs {needed:,} requests (ten beyond it); there are {n:,}."
+    needs = f"{name(per_100k)} needs {needed:,} requests (ten beyond it)"
+    return f"{word}: {needs}; there {'is' if n == 1 else 'are'} {n:,}."
 
 
 def name(per_100k: int) -> str:

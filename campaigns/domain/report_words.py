@@ -48,6 +48,12 @@ def ending_text(outcome: str, reason: str) -> str:
     return f"{reason}." if begins_so else f"{outcome.capitalize()}: {reason}."
 
 
+def errors_text(errors: int, attempts: int, noun: str) -> str:
+    """How many of the attempts failed, in words: "no errors in 1,000 requests"."""
+    failed = units.counted(errors, "errors") if errors else "no errors"
+    return f"{failed} in {units.counted(attempts, noun)}"
+
+
 def run_sentence(run: RunState) -> Sentence:
     """How it ended if not as planned, then rate, average and errors."""
     sentence = _ending(run)
@@ -76,8 +82,7 @@ def _measured_words(run: RunState) -> Sentence:
     so_far = "" if run.is_done else " so far"
     rate = units.rate(figures.rate_per_s)
     if not figures.n:
-        attempts = units.count(figures.attempts)
-        return [(f"All {attempts} {run.noun} failed", True), (f"{so_far}.", False)]
+        return [(_all_failed(figures.attempts, run.noun), True), (f"{so_far}.", False)]
     p95 = _percentile_text(figures, P95)
     return [
         (f"{units.ms(figures.mean_us)} on average", True),
@@ -87,6 +92,11 @@ def _measured_words(run: RunState) -> Sentence:
     ]
 
 
+def _all_failed(attempts: int, noun: str) -> str:
+    everything = units.counted(attempts, noun)
+    return f"The only {everything[2:]} failed" if attempts == 1 else f"All {everything} failed"
+
+
 def _percentile_text(figures: Figures, q: int) -> str:
     if shown(figures.n, q) is Shown.NO:
         return ""
@@ -94,10 +104,7 @@ def _percentile_text(figures: Figures, q: int) -> str:
 
 
 def _errors(figures: Figures, noun: str) -> str:
-    attempts = units.count(figures.attempts)
-    if not figures.errors:
-        return f"no errors in {attempts} {noun}"
-    return f"{units.count(figures.errors)} errors in {attempts} {noun}"
+    return errors_text(figures.errors, figures.attempts, noun)
 
 
 def run_grounds(run: RunState) -> list[str]:
@@ -134,9 +141,9 @@ def _rate_lines(run: RunState) -> list[str]:
         lines.append(f"of {units.rate(run.planned_rate)} planned")
     done = units.count(figures.attempts)
     if run.planned_requests:
-        lines.append(f"{done} of {units.count(run.planned_requests)} {run.noun}")
+        lines.append(f"{done} of {units.counted(run.planned_requests, run.noun)}")
     else:
-        lines.append(f"{done} {run.noun}")
+        lines.append(units.counted(figures.attempts, run.noun))
     return lines
 
 
@@ -145,7 +152,7 @@ def _percentile_tile(figures: Figures, q: int, noun: str) -> dict[str, Any]:
     if verdict is Shown.NO:
         return _tile(name(q), name(q), units.DASH, "", [why_not_shown(figures.n, q)])
     value = units.figure(figures.percentiles[q] / 1000)
-    lines = [f"of {units.count(figures.n)} ok {noun}"]
+    lines = [f"of {units.counted(figures.n, f'ok {noun}')}"]
     if verdict is Shown.WEAK:
         value, lines = f"~{value}", [why_not_shown(figures.n, q)]
     return _tile(name(q), name(q), value, "ms", lines)
@@ -155,5 +162,5 @@ def _error_tile(figures: Figures, noun: str) -> dict[str, Any]:
     if figures.error_share is None:
         return _tile("errors", "Errors", units.DASH, "", ["Nothing was measured."])
     value = units.percent(figures.error_share).removesuffix(f"{units.THIN}%")
-    of = f"{units.count(figures.errors)} of {units.count(figures.attempts)} {noun}"
+    of = f"{units.count(figures.errors)} of {units.counted(figures.attempts, noun)}"
     return _tile("errors", "Errors", value, "%", [of])

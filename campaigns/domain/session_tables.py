@@ -9,6 +9,7 @@ from campaigns.domain.percentiles import P50, P90, P95, P99, name
 from campaigns.domain.sessions_seen import SessionFigures, length_name, session_figures
 from campaigns.domain.snapshot import SESSIONS, Total
 from campaigns.domain.tables import Row, Table
+from campaigns.domain.units import counted
 
 _PERCENTILES = (P50, P90, P95, P99)
 # The most frequent lengths; the others have a row together.
@@ -58,7 +59,7 @@ def _said(seen: SessionFigures) -> str:
     if seen.connections_each is not None:
         said.append(f"{seen.connections_each:.2f} connections each")
     if seen.calls_skipped:
-        said.append(f"{seen.calls_skipped:,} requests not sent after a failure or a drop")
+        said.append(f"{counted(seen.calls_skipped, 'requests')} not sent after a failure or a drop")
     return "; ".join(said) + "."
 
 

@@ -8,6 +8,7 @@ from campaigns.domain.latency_table import figures_by_key
 from campaigns.domain.metrics import METRICS
 from campaigns.domain.repeats import Figures
 from campaigns.domain.tables import Cell, Row, Table
+from campaigns.domain.units import counted
 
 _FIGURES = ("duration", "interval", "mean", "min", "p50", "p95", "max", "rate", "speed_up")
 _COLUMNS = ("n", *_FIGURES, "errors", "validity")
@@ -25,7 +26,7 @@ class SweepLine:
 
 
 def injector_words(injectors: int) -> str:
-    return "1 injector" if injectors == 1 else f"{injectors} injectors"
+    return counted(injectors, "injectors")
 
 
 def sweep_table(key: str, title: str, lines: Sequence[SweepLine]) -> Table:

@@ -72,6 +72,13 @@ def count(value: int | None) -> str:
     return number(value)
 
 
+def counted(value: int, nouns: str) -> str:
+    """A number with what it counts, which is given in the plural: 1 request, 1,000 requests."""
+    if value != 1:
+        return f"{value:,} {nouns}"
+    return f"1 {nouns.removesuffix('ies')}y" if nouns.endswith("ies") else f"1 {nouns[:-1]}"
+
+
 def rate(per_s: float | None) -> str:
     """Requests a second, without the unit's name: 28.4 or 1,997."""
     return figure(per_s)

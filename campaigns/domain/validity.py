@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.lifecycle import Validity
-from campaigns.domain.units import count, percent
+from campaigns.domain.units import count, counted, percent
 from campaigns.domain.units import ms as ms_text
 
 
@@ -88,7 +88,7 @@ class Observed:
 _SENTENCES: dict[str, str] = {
     "no_requests": "Nothing was measured: no request ended after the warm-up.",
     "no_success": "No request succeeded, so there is no response time. See the errors.",
-    "too_few_requests": "Only {value} requests were measured: with fewer than {limit}, a p99 rests "
+    "too_few_requests": "Only {value} {were} measured: with fewer than {limit}, a p99 rests "
     "on a handful of them. Repeat the run or plan more requests.",
     "lateness_p99": "{who} sent late ({measure} {value}, limit {limit}): its own delay is in the "
     "response times.",
@@ -111,7 +111,7 @@ _SENTENCES: dict[str, str] = {
     "(ulimit -n).",
     "ports": "{value} of the local ports of {whose} machine were taken (limit {limit}): more "
     "connections may fail there.",
-    "swapped": "{whose_} machine moved {value} pages to or from its swap space within a second "
+    "swapped": "{whose_} machine moved {value} to or from its swap space within a second "
     "(limit {limit}): whatever was swapped out had to be waited for.",
     "clock_step": "The wall clock of {whose} machine jumped by {value} (limit {limit}): the "
     "machine stood still, or somebody set its clock. Durations come from another clock, but the "
@@ -126,8 +126,8 @@ _SENTENCES: dict[str, str] = {
     "acknowledgements were lost on the way or late, and the waiting is in the response times.",
     "slot_wait": "{value} of the requests waited because all connections were busy (limit "
     "{limit}): the target did not keep up, and the waiting is in the response times.",
-    "injector_exhausted": "The injector's machine ran out of descriptors or ports ({value} "
-    "requests): the target is not to blame.",
+    "injector_exhausted": "The injector's machine ran out of descriptors or ports for {value}: "
+    "the target is not to blame.",
     "little": "Requests in flight and response times disagree by {value} (limit {limit}): part of "
     "the waiting was not timed.",
     "missing_seconds": "{value} of the seconds are missing.",
@@ -146,7 +146,7 @@ _SENTENCES: dict[str, str] = {
     "network is left out.",
 }
 _TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step", "starts_apart"}
-_COUNTS = {"too_few_requests", "injector_exhausted", "swapped"}
+_COUNTS = {"too_few_requests": "requests", "injector_exhausted": "requests", "swapped": "pages"}
 # Their second is the one in which the last stretch at one level begins.
 _STRETCHES = {"warming_up", "slowing_down"}
 _LESS_IS_WORSE = {"too_few_requests", "sent_share"}
@@ -210,7 +210,8 @@ def _reason(code: str, validity: Validity, seen: Observed, limit: float | None) 
     who = f"Injector {seen.injector}" if seen.injector else "The injector"
     text = _SENTENCES[code].format(
         value=_shown(code, seen.value),
-        limit="" if limit is None else _shown(code, limit),
+        were="was" if seen.value == 1 else "were",
+        limit="" if limit is None else _limit_text(code, limit),
         who=who,
         whose=f"{who[0].lower()}{who[1:]}'s",
         whose_=f"{who}'s",
@@ -235,7 +236,12 @@ def _place(code: str, second: int) -> str:
 def _shown(code: str, value: float) -> str:
     if code in _TIMES:
         return ms_text(value)
-    return count(int(value)) if code in _COUNTS else percent(value)
+    return counted(int(value), _COUNTS[code]) if code in _COUNTS else percent(value)
+
+
+def _limit_text(code: str, limit: float) -> str:
+    """Without the noun, which the value beside it has."""
+    return count(int(limit)) if code in _COUNTS else _shown(code, limit)
 
 
 def _blame_the_target_when_the_injector_was_on_time(reasons: list[dict]) -> list[dict]:

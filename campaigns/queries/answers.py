@@ -10,6 +10,7 @@ from campaigns.domain.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.latency_table import latency_table
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.percentiles import curve
+from campaigns.domain.report_words import errors_text
 from campaigns.domain.results import (
     Answer,
     OverheadAnswer,
@@ -22,7 +23,7 @@ from campaigns.domain.sweep_table import injector_words
 from campaigns.domain.tables import Table
 from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.threshold_tables import campaign_thresholds_table
-from campaigns.domain.units import count, ms, percent, rate
+from campaigns.domain.units import counted, ms, percent, rate
 from campaigns.models import Campaign
 from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of, worst_validity
 from campaigns.queries.overheads import Arm, Overhead, compare, find_pairs, overhead_answer
@@ -147,9 +148,9 @@ def _means_ms(campaign: Campaign, arm: Arm) -> list[float | None]:
 def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: bool) -> Sentence:
     n_done = sum(each.run.is_done for each in runs)
     if campaign.started_at is None:
-        tests = "1 test" if len(arms) == 1 else f"{len(arms)} tests"
+        tests, repeats = counted(len(arms), "tests"), counted(campaign.repeats, "repeats")
         n_runs = len(arms) * campaign.repeats
-        return [(f"Not started yet: {tests}, {campaign.repeats} repeats, {n_runs} runs.", False)]
+        return [(f"Not started yet: {tests}, {repeats}, {counted(n_runs, 'runs')}.", False)]
     if not any(arm.counted for arm in arms):
         return [(_nothing_yet(n_done, runs, is_final), False)]
     if not overheads:
@@ -184,7 +185,7 @@ def _plain_sentence(arms: Sequence[Arm], runs: Sequence[MeasuredRun], is_final: 
     if len(pooled) == 1:
         arm, figures = pooled[0]
         name = f"{arm.plan_label} over {arm.label}"
-        errors = _errors(figures.errors, figures.attempts, arm.noun)
+        errors = errors_text(figures.errors, figures.attempts, arm.noun)
         text = f"{so_far}{name} takes "
         return [
             (text, False),
@@ -202,10 +203,6 @@ def _plain_sentence(arms: Sequence[Arm], runs: Sequence[MeasuredRun], is_final: 
     ]
 
 
-def _errors(errors: int, attempts: int, noun: str) -> str:
-    return f"{count(errors) if errors else 'no'} errors in {count(attempts)} {noun}"
-
-
 def _grounds(
     campaign: Campaign,
     arms: Sequence[Arm],
@@ -220,7 +217,7 @@ def _grounds(
         grounds.append(f"practical threshold {percent(campaign.practical_threshold, decimals=0)}")
     errors, attempts = (sum(getattr(each, name) for each in pooled) for name in _COUNTED)
     nouns = {arm.noun for arm in arms}
-    grounds.append(_errors(errors, attempts, nouns.pop() if len(nouns) == 1 else "requests"))
+    grounds.append(errors_text(errors, attempts, nouns.pop() if len(nouns) == 1 else "requests"))
     if overheads:
         grounds.append("primary metric: average, the one whose parts add up")
     grounds += _holm_ground(overheads)

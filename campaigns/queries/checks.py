@@ -8,6 +8,7 @@ from django.conf import settings
 
 from campaigns.domain.addresses import parse_networks, vet
 from campaigns.domain.lifecycle import ACTIVE_STATES
+from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Run
 from campaigns.queries.injectors import hosts
 
@@ -66,10 +67,16 @@ def _injectors(wanted: int) -> Check:
             "No injector answers. Start one with: celery -A benchsite worker -Q inject",
         )
     if slots < wanted:
-        return Check("bad", f"Each run wants {wanted} injectors, and there are {slots}.")
+        return Check(
+            "bad", f"Each run wants {counted(wanted, 'injectors')}, and there are {slots}."
+        )
     if free < wanted:
-        return Check("warn", f"{free} of {slots} injectors are free; the first run waits for them.")
-    return Check("good", f"{free} of {slots} injectors are free")
+        return Check("warn", f"{_free_words(free, slots)}; the first run waits for them.")
+    return Check("good", _free_words(free, slots))
+
+
+def _free_words(free: int, slots: int) -> str:
+    return f"{free} of {counted(slots, 'injectors')} {'is' if free == 1 else 'are'} free"
 
 
 def _busy_targets(endpoints: Sequence[Endpoint]) -> Iterable[Check]:

@@ -11,7 +11,7 @@ from campaigns.domain.snapshot import Total
 from campaigns.domain.target import TLS_SCHEMES
 from campaigns.domain.tls_options import TlsOptions
 from campaigns.domain.tool_reports.measurement import servers_of
-from campaigns.domain.units import count, figure, ms, rate
+from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
 from campaigns.queries.measured import sending_s_of
 from campaigns.queries.plans import plan_load_words
@@ -98,8 +98,8 @@ def _window(total: Total) -> list[list[str]]:
     if not throttled and not resumed:
         return []
     return [
-        ["High mark reached", f"{count(throttled)} times"],
-        ["Refilled from below the low mark", f"{count(resumed)} times"],
+        ["High mark reached", counted(throttled, "times")],
+        ["Refilled from below the low mark", counted(resumed, "times")],
     ]
 
 
@@ -147,7 +147,7 @@ def _environment(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:
         peers[peer] = peers.get(peer, 0) + number
     hosts = sorted({shard.host for shard in run.shards.all() if shard.host})
     pairs = [list(pair) for pair in run.snapshot["environment"]]
-    pairs += [[f"Address {peer}", f"{count(number)} connections"] for peer, number in peers.items()]
+    pairs += [[f"Address {peer}", counted(number, "connections")] for peer, number in peers.items()]
     servers = servers_of(ends)
     return [
         *pairs,

@@ -1,6 +1,7 @@
 """A plan's session and credentials in words, for its page."""
 
 from campaigns.domain.plan import AuthKind, Plan, ThinkKind, ThinkTime
+from campaigns.domain.units import counted
 
 
 def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
@@ -45,7 +46,9 @@ def _pipeline_words(depth: int) -> str:
 def _variable_words(plan: Plan) -> str:
     names, rows = plan.variables.table
     taken = [f"{each.name} from {step.label}" for step in plan.steps for each in step.extract]
-    table = f"{', '.join(names)}: {len(rows):,} rows, {plan.variables.order}" if names else ""
+    table = (
+        f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
+    )
     return "; ".join(part for part in (table, *taken) if part)
 
 

@@ -19,6 +19,7 @@ from campaigns.domain.plan import (
 )
 from campaigns.domain.plan import Plan as PlanValue
 from campaigns.domain.stages import text_of_stages
+from campaigns.domain.units import counted
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Actor
 
@@ -112,13 +113,13 @@ def load_words(load: Load) -> str:
 
 def _whole_words(load: Load) -> str:
     until = (
-        f"{load.requests:,} {load.arrival_unit}s"
+        counted(load.requests, f"{load.arrival_unit}s")
         if load.requests
         else f"{load.duration_s or 0:g} s"
     )
     match load.model:
         case Model.OVER:
-            return f"{load.requests:,} {load.arrival_unit}s over {load.over_s:g} s"
+            return f"{counted(load.requests, f'{load.arrival_unit}s')} over {load.over_s:g} s"
         case Model.OPEN:
             if load.stages:
                 return _stage_words(load)
@@ -128,7 +129,7 @@ def _whole_words(load: Load) -> str:
         case Model.SEQUENTIAL:
             return f"one after another, {until}"
     ramp = f" after a ramp-up of {load.ramp_up_s:g} s" if load.ramp_up_s else ""
-    connections = "1 connection" if load.connections == 1 else f"{load.connections:,} connections"
+    connections = counted(load.connections or 1, "connections")
     return f"{connections}{ramp}, {until}"
 
 
@@ -137,8 +138,8 @@ def _stage_words(load: Load) -> str:
     number, seconds = planned_arrivals(load), planned_duration_s(load)
     peak = peak_rate_per_s(load)
     n_stages = f"{len(load.stages)} stages" if len(load.stages) > 1 else "one stage"
-    units = f"{load.arrival_unit}s"
-    return f"{number:,} {units} in {n_stages} of {seconds:g} s, at most {peak:g}/s{random}"
+    arrivals = counted(number, f"{load.arrival_unit}s")
+    return f"{arrivals} in {n_stages} of {seconds:g} s, at most {peak:g}/s{random}"
 
 
 def _arrival_words(load: Load) -> str:
@@ -208,7 +209,7 @@ def order_words(plan: PlanValue) -> str:
         return ""
     match order.kind:
         case OrderKind.BLOCKS:
-            return f"in blocks of {order.block_repeat:,} requests"
+            return f"in blocks of {counted(order.block_repeat, 'requests')}"
         case OrderKind.RANDOM:
             return "at random, by the recorded seed"
         case OrderKind.WEIGHTED:

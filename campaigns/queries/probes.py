@@ -44,6 +44,11 @@ class ProbeReport:
     certificate_days_left: int | None
     websocket: list[tuple[str, str]]
 
+    @property
+    def certificate_days_ago(self) -> int:
+        """Begun days since the certificate ended, where it has."""
+        return -(self.certificate_days_left or 0)
+
 
 def is_waiting_long(probe: Probe, now: datetime) -> bool:
     return probe.finished_at is None and now - probe.requested_at > PICKED_UP_WITHIN

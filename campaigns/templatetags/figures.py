@@ -32,6 +32,12 @@ def count(value):
 
 
 @register.filter
+def counted(value, nouns):
+    """{{ 1|counted:"requests" }} as "1 request"."""
+    return units.counted(value, nouns)
+
+
+@register.filter
 def rate(per_s):
     """Requests a second with three significant digits: "1,997"."""
     return units.rate(per_s)

@@ -7,6 +7,7 @@ from django import template
 from django.utils import timezone
 
 from campaigns.domain.target import SCHEMES
+from campaigns.domain.units import counted
 from campaigns.models import Campaign, Run
 from campaigns.queries.estimates import HighestPercentile
 
@@ -46,7 +47,7 @@ def percentile_words(highest: HighestPercentile | None) -> str:
     if highest is None:
         return "–"
     if not highest.label:
-        return f"none: {highest.n} requests are too few"
+        return f"none: {counted(highest.n, 'requests')} {'is' if highest.n == 1 else 'are'} too few"
     return f"{highest.label} ({highest.beyond:,} beyond it)"
 
 

@@ -104,9 +104,11 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
 
 
 def _injector_words(campaign: Campaign) -> str:
-    """How many injectors a run has, where that is worth saying: "3", or "1, 2, 4" of a sweep."""
+    """Injectors of a run, where they are worth saying: "3 injectors a run", or "1, 2, 4 …"."""
     counts = campaign.tests.order_by("injectors").values_list("injectors", flat=True).distinct()
-    return "" if set(counts) == {1} else ", ".join(map(str, counts))
+    if set(counts) <= {1}:
+        return ""
+    return f"{', '.join(map(str, counts))} injectors a run"
 
 
 def _cursor(campaign: Campaign, current: Run | None, points: list[dict]) -> Cursor:

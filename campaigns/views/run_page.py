@@ -37,6 +37,7 @@ def run_context(run: Run) -> dict[str, Any]:
         "n_steps": len(plan.labels),
         "load_words": plan_load_words(plan),
         "planned": planned,
+        "nouns": "connections" if plan.exchange else "requests",
         "planned_end": planned_end(run),
         "points": points,
         "points_id": f"points-{run.pk}",

@@ -74,5 +74,25 @@ def test_wsperf_prints_no_maximum_in_place_of_a_percentile():
     assert cells(text, "q99.9:") == ["~0.50", "~6.99"]
 
 
+@pytest.mark.parametrize(
+    "load",
+    [
+        {"model": "closed", "connections": 1, "requests": 100},
+        {"model": "over", "requests": 100, "over_s": 10},
+    ],
+)
+def test_wsperf_counts_connections_whatever_the_load(load):
+    plan = {"steps": [], "exchange": {"messages": 0}, "load": load}
+    text = REPORTS["wsperf"](measurement(total(HUNDRED), plan))
+    assert "connections/s begun" in text
+    assert "requests/s sent" not in text
+
+
+def test_wsperf_reached_a_mark_1_time():
+    whole = handshakes(1000)
+    whole.total.counters |= {"window_throttled": 1, "window_resumed": 1}
+    assert "reached the high one 1 time, refilled 1 time." in REPORTS["wsperf"](whole)
+
+
 def test_a_websocket_s_first_style_is_wsperf_s():
     assert styles_for(handshakes(100))[0] == "wsperf"

@@ -109,3 +109,18 @@ def test_a_part_that_only_one_of_them_has_is_all_difference():
 def test_there_is_no_split_before_both_were_measured():
     nothing = {"tls": None, "wait": None}
     assert split_answer([("a", "http", nothing), ("b", "https", {"tls": 1.0})], 1) is None
+
+
+@pytest.mark.parametrize(
+    ("number", "nouns", "words"),
+    [
+        (0, "requests", "0 requests"),
+        (1, "requests", "1 request"),
+        (1000, "requests", "1,000 requests"),
+        (1, "ok connections", "1 ok connection"),
+        (1, "replies", "1 reply"),
+        (2, "replies", "2 replies"),
+    ],
+)
+def test_a_number_agrees_with_its_noun(number, nouns, words):
+    assert units.counted(number, nouns) == words

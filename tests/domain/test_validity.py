@@ -83,6 +83,14 @@ def test_few_requests_are_suspicious_and_very_few_invalid(n, expected):
     assert judged(n=n)[0] == expected
 
 
+def test_a_single_request_is_told_in_the_singular():
+    _, reasons = judged(n=1, injector_exhausted=1)
+    texts = [reason["text"] for reason in reasons]
+    assert texts[0].startswith("Only 1 request was measured: with fewer than 100, ")
+    assert "ports for 1 request: the target" in texts[1]
+    assert judged(n=50)[1][0]["text"].startswith("Only 50 requests were measured")
+
+
 def test_lateness_counts_against_the_run_s_own_percentile():
     assert judged(headline_us=100_000.0, lateness_p99=9_900)[0] is Validity.VALID
     assert judged(headline_us=100_000.0, lateness_p99=10_100)[0] is Validity.SUSPICIOUS

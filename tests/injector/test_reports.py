@@ -185,7 +185,7 @@ def test_fast_failures_do_not_make_the_response_faster():
 
 def test_the_warm_up_is_listed_apart():
     text = report("plain", second(-1, [1_000_000]), second(0, [1000] * 200))
-    assert "Warm-up, in no figure: 1 requests, longest 1000.000 ms." in text
+    assert "Warm-up, in no figure: 1 request, longest 1000.000 ms." in text
     assert line(text, "response").split()[-1] == "1.000"
 
 

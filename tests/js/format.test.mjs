@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { duration, figure, plain, roundTicks } from "../../static/js/lib/format.js";
+import { counted, duration, figure, plain, roundTicks } from "../../static/js/lib/format.js";
 
 test("a figure has three significant digits and commas for thousands", () => {
   assert.equal(figure(12.345), "12.3");
@@ -20,6 +20,13 @@ test("a plain number has no zeros at its end", () => {
   assert.equal(plain(59.995), "59.995");
   assert.equal(plain(-5), "−5");
   assert.equal(plain(0.1 + 0.2), "0.3");
+});
+
+test("a number agrees with its noun", () => {
+  assert.equal(counted(1, "requests"), "1 request");
+  assert.equal(counted(1, "replies"), "1 reply");
+  assert.equal(counted(0, "errors"), "0 errors");
+  assert.equal(counted(1234567, "connections"), "1,234,567 connections");
 });
 
 test("durations read as people say them", () => {

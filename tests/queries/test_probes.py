@@ -46,6 +46,11 @@ def test_the_days_until_the_certificate_ends_are_counted():
     assert report(status=200, certificates=[certificate]).certificate_days_left == 10
 
 
+def test_an_ended_certificate_tells_how_long_ago():
+    certificate = {"subject": "x", "not_after": "2026-11-20T12:00:00+00:00"}
+    assert report(status=200, certificates=[certificate]).certificate_days_ago == 1
+
+
 def test_waiting_is_long_after_10_s_and_given_up_after_two_minutes():
     fresh = Probe(requested_at=NOW - timedelta(seconds=9))
     old = Probe(requested_at=NOW - timedelta(seconds=11))

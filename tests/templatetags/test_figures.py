@@ -9,6 +9,8 @@ from django.template import Context, Template
         ("us", 812, "812\u202fµs"),
         ("percent", 0.0038, "0.38\u202f%"),
         ("count", 60_000, "60,000"),
+        ("counted:'runs'", 1, "1 run"),
+        ("counted:'runs'", 60_000, "60,000 runs"),
         ("rate", 1997.2, "1,997"),
         ("signed", -0.39, "−0.390"),
         ("signed", 10.26, "+10.3"),

@@ -30,7 +30,7 @@ def test_they_are_stored_and_come_back_into_the_form(as_editor, project):
     again = initial_of("again", version.value().to_json())
     assert again["extract"] == LINES
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "user: 1 rows, sequential" in page
+    assert "user: 1 row, sequential" in page
     assert "token from GET /${user}" in page
 
 

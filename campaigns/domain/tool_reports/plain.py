@@ -8,13 +8,13 @@ from campaigns.domain.tool_reports.measurement import Measurement
 from campaigns.domain.tool_reports.words import (
     DASH,
     closing_lines,
-    counted,
     load_lines,
     merged,
     ms,
     per_s,
     quantile,
 )
+from campaigns.domain.units import counted
 
 _NAME_WIDTH = 15
 _COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
@@ -26,7 +26,7 @@ def plain(result: Measurement) -> str:
     n_ok, n_failed = total.count("ok"), total.count("failed")
     dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     lines = [
-        f"{counted(n_ok + n_failed, 'request')} in {duration_s:.2f} s: {n_ok:,} ok, "
+        f"{counted(n_ok + n_failed, 'requests')} in {duration_s:.2f} s: {n_ok:,} ok, "
         f"{n_failed:,} failed"
         f"{dropped}",
         f"{per_s(n_ok, duration_s)} ok/s",
@@ -48,7 +48,7 @@ def _message_lines(total: Total, duration_s: float) -> list[str]:
     if not sent + received:
         return []
     rates = f"{per_s(sent, duration_s)} and {per_s(received, duration_s)} messages/s"
-    return [f"{sent:,} messages sent, {received:,} received: {rates}"]
+    return [f"{counted(sent, 'messages')} sent, {received:,} received: {rates}"]
 
 
 def _session_lines(total: Total, duration_s: float) -> list[str]:
@@ -56,11 +56,11 @@ def _session_lines(total: Total, duration_s: float) -> list[str]:
     seen = session_figures(total, duration_s)
     if seen is None:
         return []
-    skipped = f"; {seen.calls_skipped:,} calls not made" if seen.calls_skipped else ""
+    skipped = f"; {counted(seen.calls_skipped, 'calls')} not made" if seen.calls_skipped else ""
     each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
     return [
-        f"{seen.started:,} sessions: {seen.ok:,} ok, {seen.failed:,} failed, {seen.dropped:,} "
-        f"dropped{skipped}",
+        f"{counted(seen.started, 'sessions')}: {seen.ok:,} ok, {seen.failed:,} failed, "
+        f"{seen.dropped:,} dropped{skipped}",
         f"{per_s(seen.ok, duration_s)} ok sessions/s, {each} connections each",
         f"Sessions by ok calls: {length_words(seen.lengths) or DASH}",
     ]

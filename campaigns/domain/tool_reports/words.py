@@ -5,6 +5,7 @@ from campaigns.domain.percentiles import Shown, shown
 from campaigns.domain.plan import Load, Model, mean_rate_per_s
 from campaigns.domain.snapshot import Timing
 from campaigns.domain.tool_reports.measurement import Measurement
+from campaigns.domain.units import counted
 
 DASH = "–"
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
@@ -25,10 +26,6 @@ def quantile(timing: Timing, per_100k: int, decimals: int = 3) -> str:
         return DASH
     mark = "~" if verdict is Shown.WEAK else ""
     return mark + ms(timing.percentile_us(per_100k), decimals)
-
-
-def counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def mean_in_flight(result: Measurement) -> float | None:
@@ -55,8 +52,8 @@ def _asked_and_reached(result: Measurement) -> list[str]:
     if is_closed(result):
         asked = load.connections or 1
         return [
-            f"Load: closed loop, {counted(asked, 'connection')} asked for, "
-            f"{_in_flight(result, reached)}, {sent} requests/s sent.",
+            f"Load: closed loop, {counted(asked, 'connections')} asked for, "
+            f"{_in_flight(result, reached)}, {sent} {_sent_words(result)}.",
             "Times are those at this concurrency: a slow reply delays the next request.",
         ]
     if load.model == Model.WINDOW:
@@ -65,11 +62,16 @@ def _asked_and_reached(result: Measurement) -> list[str]:
             f"{_in_flight(result, reached)}, {sent} connections/s begun.",
             "Times count from the actual start: a slow target is given fewer connections.",
         ]
-    words = f"Load: {load.model}, {_asked_rate(load)} asked for, {sent} requests/s sent, "
+    words = f"Load: {load.model}, {_asked_rate(load)} asked for, {sent} {_sent_words(result)}, "
     since = "Times count from the intended start"
     if result.plan.calls_per_arrival > 1:
         since += f"; of a {load.arrival_unit}'s later requests that is when they are sent"
     return [f"{words}{_in_flight(result, reached)}. {since}."]
+
+
+def _sent_words(result: Measurement) -> str:
+    """What a WebSocket plan sends are its opening handshakes, one for each connection."""
+    return "requests/s sent" if result.plan.exchange is None else "connections/s begun"
 
 
 def _sent_until_stopped(result: Measurement) -> float | None:
@@ -96,7 +98,8 @@ def warm_up_lines(result: Measurement) -> list[str]:
     if not n_ended:
         return []
     longest = ms(warm_up.timing("response").max_us)
-    return [f"Warm-up, in no figure: {n_ended:,} requests, longest {longest} ms."]
+    nouns = "requests" if result.plan.exchange is None else "connections"
+    return [f"Warm-up, in no figure: {counted(n_ended, nouns)}, longest {longest} ms."]
 
 
 def closing_lines(result: Measurement) -> list[str]:

@@ -7,6 +7,7 @@ connections in, and prints the maximum as q99.99 where there are too few for it.
 from campaigns.domain.snapshot import Timing
 from campaigns.domain.tool_reports.measurement import Measurement
 from campaigns.domain.tool_reports.words import DASH, closing_lines, load_lines, ms, quantile
+from campaigns.domain.units import counted
 
 # A kind of request that is no WebSocket has the columns that it has.
 _PHASES = (
@@ -65,7 +66,8 @@ def _marks(result: Measurement) -> list[str]:
     throttled, resumed = total.count("window_throttled"), total.count("window_resumed")
     return [
         f"Marks of each injector: {load.low} and {load.high}; "
-        f"reached the high one {throttled} times, refilled {resumed} times.",
+        f"reached the high one {counted(throttled, 'times')}, "
+        f"refilled {counted(resumed, 'times')}.",
         "",
     ]
 

@@ -27,6 +27,11 @@ export function plain(value, digits = 6) {
   return value < 0 ? MINUS + text : text;
 }
 
+// What is counted is given in the plural: 1, "requests" → "1 request".
+export function counted(value, nouns) {
+  return `${plain(value, 12)} ${value === 1 ? nouns.replace(/ies$/, "ys").slice(0, -1) : nouns}`;
+}
+
 // 90 → "1 min 30 s"; 0.4 → "0.4 s"; 7320 → "2 h 2 min".
 export function duration(seconds) {
   if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;

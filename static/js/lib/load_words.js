@@ -1,6 +1,6 @@
 // What the load means, in sentences for the page and for whoever cannot see the curve.
 
-import { duration, plain } from "./format.js";
+import { counted, duration, plain } from "./format.js";
 import { arrivalOf, hasStages, highestPercentile, plannedCalls, plannedDuration, plannedRequests } from "./load.js";
 
 function distance(seconds) {
@@ -14,11 +14,11 @@ function isRandom(load) {
 function stagedSentence(load, count, length) {
   const how = isRandom(load) ? " at random instants" : "";
   const stages = load.stages.length === 1 ? "one stage" : `${load.stages.length} stages`;
-  return `${count.toLocaleString("en-US")} ${arrivalOf(load)}s${how} in ${stages}, ${duration(length)} in all.`;
+  return `${counted(count, `${arrivalOf(load)}s`)}${how} in ${stages}, ${duration(length)} in all.`;
 }
 
 function randomSentence(load, count, length) {
-  const [number, mean] = [`${count.toLocaleString("en-US")} ${arrivalOf(load)}s`, distance(length / count)];
+  const [number, mean] = [counted(count, `${arrivalOf(load)}s`), distance(length / count)];
   if (load.distribution === "exponential") {
     return `${number} at random instants within ${duration(length)}, ${mean} apart on the average.`;
   }
@@ -50,9 +50,10 @@ function wholeSentence(load) {
     return `One ${arrivalOf(load)} every ${distance(gap)}; the first at 0 s, the last at ${last} s.`;
   }
   if (load.model === "window") return windowSentence(load);
-  const who = load.model === "closed" ? `${plain(load.connections)} connections send` : "One connection sends";
+  const isOne = load.model !== "closed" || load.connections === 1;
+  const who = isOne ? "One connection sends" : `${plain(load.connections)} connections send`;
   const until = load.requests
-    ? `until ${plain(load.requests)} requests are done; how long that takes is up to the target.`
+    ? `until ${counted(load.requests, "requests")} ${load.requests === 1 ? "is" : "are"} done; how long that takes is up to the target.`
     : `for ${duration(load.duration_s)}; how many requests that makes is up to the target.`;
   const ramp = load.ramp_up_s > 0 ? ` Connections begin one by one over ${duration(load.ramp_up_s)}.` : "";
   return `${who}, each request after the reply to the one before, ${until}${ramp}`;

@@ -6,6 +6,7 @@ import { figure } from "../charts/numbers.js";
 import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
+import { counted } from "../lib/format.js";
 import { block, livePage } from "../live/page.js";
 import { latest, mergePoints } from "../live/points.js";
 
@@ -64,7 +65,7 @@ function tellNow() {
 
 function nowWords(key, point) {
   if (key === "rate") return figure(point.ok + point.failed);
-  if (key === "errors") return point.failed ? `${figure(point.failed)} errors` : "";
+  if (key === "errors") return point.failed ? counted(point.failed, "errors") : "";
   return figure(point[key]);
 }
 

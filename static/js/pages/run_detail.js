@@ -5,6 +5,7 @@ import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { drawSpark } from "../charts/spark.js";
 import { applyChartDefaults } from "../charts/theme.js";
+import { counted } from "../lib/format.js";
 import { block, livePage } from "../live/page.js";
 import { mergePoints, progressOf } from "../live/points.js";
 
@@ -60,7 +61,7 @@ function showProgress() {
   const { measured, completed, share, isWarmUp } = progressOf(points, plan);
   line.querySelector("progress").value = share ?? 0;
   const of = plan.seconds ? ` of ${Number(plan.seconds.toFixed(1))}` : "";
-  const requests = plan.seconds || !plan.requests ? "" : `, ${completed} of ${plan.requests} requests`;
+  const requests = plan.seconds || !plan.requests ? "" : `, ${completed} of ${counted(plan.requests, plan.isExchange ? "connections" : "requests")}`;
   line.querySelector("[data-progress-words]").textContent = isWarmUp
     ? `warming up, ${-points[points.length - 1].second} s left`
     : `${measured}${of} s measured${requests}`;
