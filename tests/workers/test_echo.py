@@ -198,3 +198,10 @@ def test_the_log_counts_from_the_arrival_although_the_target_looks_late(echo):
         time.sleep(0.01)
     assert seen[1]["service_us"] >= 290_000
     assert abs(seen[1]["monotonic_ns"] - sent_ns) < 100_000_000
+
+
+def test_a_wait_ends_when_it_is_over_and_not_at_the_next_millisecond(echo):
+    for _ in range(40):
+        get(f"{echo.http}exact?delay_ms=2.3&timed=1")
+    took_us = [each["service_us"] for each in echo.arrivals() if "/exact" in each["path"]]
+    assert 2_300 <= min(took_us) < 2_550

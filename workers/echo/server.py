@@ -18,6 +18,7 @@ from workers.echo.arrival import ask_for_stamps, receive
 from workers.echo.faults import FAULTS
 from workers.echo.journal import Journal
 from workers.echo.replies import Asked, reply_parts
+from workers.injector.alarm import Alarm
 
 _BLANK_LINE = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})", re.IGNORECASE)
@@ -25,6 +26,7 @@ _CLOSE = re.compile(rb"\r\nconnection:[^\r\n]*\bclose\b", re.IGNORECASE)
 _MAX_HEAD_BYTES = 256 * 1024
 _BACKLOG = 4096
 _KNOWN_CAP = 1024
+_NS = 1_000_000_000
 
 
 def make_tls_context(certificate: Path, key: Path) -> SSLContext:
@@ -49,6 +51,7 @@ class EchoServer(StreamServer):
         self.scheme = scheme
         self._journal = journal
         self._numbers = itertools.count(1)
+        self._alarm = Alarm()
         self._dice = Random(1)  # noqa: S311 (waits are no secrets)
         self._known: dict[bytes, tuple[Asked, list[bytes]]] = {}
 
@@ -85,13 +88,13 @@ class EchoServer(StreamServer):
             if not asked.times_itself:
                 self._journal.note(*noted)
             if websocket.wants_websocket(head):
-                websocket.serve(sock, head, asked, unread)
+                websocket.serve(sock, head, asked, unread, self._alarm)
                 return
             if asked.path in FAULTS:
                 FAULTS[asked.path](sock)
                 return
             if delay_s := asked.draw_delay_s(self._dice):
-                gevent.sleep(delay_s)
+                self._alarm.sleep_until(arrived_ns + int(delay_s * _NS))
             for part in parts:
                 sock.sendall(part)
             if asked.times_itself:

@@ -4,13 +4,13 @@
 """
 
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
-import gevent
-
 from workers.echo.faults import reset
 from workers.echo.replies import Asked
+from workers.injector.alarm import Alarm
 from workers.injector.http1 import BadReply
 from workers.injector.websocket import frames
 from workers.injector.websocket.frames import FrameReader, encode_frame
@@ -22,13 +22,14 @@ _PROTOCOL = re.compile(rb"\r\nsec-websocket-protocol:[ \t]*([^\s,]+)", re.IGNORE
 _REFUSAL = b"HTTP/1.1 %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 _HANG_S = 3600.0
 _PROTOCOL_ERROR = 1002
+_NS = 1_000_000_000
 
 
 def wants_websocket(head: bytes) -> bool:
     return _UPGRADE.search(head) is not None
 
 
-def serve(sock: Any, head: bytes, asked: Asked, unread: bytes) -> None:
+def serve(sock: Any, head: bytes, asked: Asked, unread: bytes, alarm: Alarm) -> None:
     """Talk on a connection whose upgrade request was just read."""
     key = _KEY.search(head)
     fault = asked.dials.get("fault", "")
@@ -39,7 +40,12 @@ def serve(sock: Any, head: bytes, asked: Asked, unread: bytes) -> None:
     if fault in FAULTS:
         FAULTS[fault](sock)
         return
-    _talk(sock, FrameReader(expects_mask=True), unread, asked.delay_s)
+
+    def wait() -> None:
+        if asked.delay_s:
+            alarm.sleep_until(time.monotonic_ns() + int(asked.delay_s * _NS))
+
+    _talk(sock, FrameReader(expects_mask=True), unread, wait)
 
 
 def _accepting(head: bytes, key: bytes) -> bytes:
@@ -54,7 +60,7 @@ def _accepting(head: bytes, key: bytes) -> bytes:
     return b"\r\n".join([*lines, b"", b""])
 
 
-def _talk(sock: Any, reader: FrameReader, data: bytes, delay_s: float) -> None:
+def _talk(sock: Any, reader: FrameReader, data: bytes, wait: Callable[[], None]) -> None:
     while True:
         try:
             events = reader.feed(data) if data else []
@@ -68,8 +74,7 @@ def _talk(sock: Any, reader: FrameReader, data: bytes, delay_s: float) -> None:
                 sock.sendall(b"".join(answers) + encode_frame(frames.CLOSE, code))
                 return
             if opcode != frames.PONG:
-                if delay_s:
-                    gevent.sleep(delay_s)
+                wait()
                 answers.append(encode_frame(_ANSWER.get(opcode, opcode), content))
         if answers:
             sock.sendall(b"".join(answers))

@@ -5,12 +5,12 @@ import sys
 from campaigns.domain import arrivals
 from campaigns.domain.exchange import Exchange, ExchangeMode, Verify
 from campaigns.domain.plan import Plan
+from workers.injector.alarm import Alarm
 from workers.injector.connection import NS
 from workers.injector.credentials import signed_exchange
 from workers.injector.http1 import authority
 from workers.injector.order import Order
 from workers.injector.websocket import frames
-from workers.injector.websocket.alarm import Alarm
 from workers.injector.websocket.masking import KEY_BYTES, MaskingKeys, masked_copies
 from workers.injector.websocket.opening import VaryingUpgrade, make_upgrade
 from workers.injector.websocket.recorder import ExchangeRecorder

@@ -1,9 +1,11 @@
-"""Wakes greenlets at exact instants: one pacer for all the connections that send at a rate."""
+"""Wakes greenlets at exact instants: one pacer for all that wait in this process."""
 
 import heapq
 import itertools
 from collections.abc import Callable
 from typing import Any
+
+from gevent import get_hub, getcurrent
 
 from workers.injector.connection import now
 from workers.injector.pacer import make_pacer
@@ -26,6 +28,18 @@ class Alarm:
     @staticmethod
     def cancel(entry: list[Any]) -> None:
         entry[2] = None
+
+    def sleep_until(self, instant: int) -> None:
+        """Let others run until then; one that is past costs a turn of the hub."""
+        entry = self.set(instant, getcurrent().switch)
+        try:
+            get_hub().switch()
+        finally:
+            # Whoever was killed while sleeping must not be woken.
+            self.cancel(entry)
+
+    def close(self) -> None:
+        self._pacer.close()
 
     def _ring(self) -> None:
         instant = now()

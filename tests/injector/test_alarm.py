@@ -1,0 +1,49 @@
+"""Many that wait, one timer: everyone is woken at their own time, and whoever left is not."""
+
+import time
+
+import gevent
+import pytest
+
+from workers.injector.alarm import Alarm
+
+_MS = 1_000_000
+
+
+@pytest.fixture
+def alarm():
+    alarm = Alarm()
+    yield alarm
+    alarm.close()
+
+
+def woken_after_ms(alarm, waits_ms):
+    """(what each waited for, how long it took), in the order in which they were woken."""
+    woken = []
+    began = time.monotonic_ns()
+
+    def sleep(wait_ms):
+        alarm.sleep_until(began + int(wait_ms * _MS))
+        woken.append((wait_ms, (time.monotonic_ns() - began) / _MS))
+
+    gevent.joinall([gevent.spawn(sleep, each) for each in waits_ms], timeout=10)
+    return woken
+
+
+def test_sleepers_are_woken_in_the_order_of_their_times_and_not_before(alarm):
+    woken = woken_after_ms(alarm, [9.3, 3.7, 6.1, 3.7, -1.0])
+    assert [wait_ms for wait_ms, _ in woken] == [-1.0, 3.7, 3.7, 6.1, 9.3]
+    assert all(took_ms >= wait_ms for wait_ms, took_ms in woken)
+
+
+def test_a_sleep_is_not_rounded_up_to_a_millisecond(alarm):
+    late_ms = [woken_after_ms(alarm, [1.2])[0][1] - 1.2 for _ in range(40)]
+    assert min(late_ms) < 0.3
+
+
+def test_whoever_is_killed_in_their_sleep_is_not_woken(alarm):
+    sleeper = gevent.spawn(alarm.sleep_until, time.monotonic_ns() + 20 * _MS)
+    gevent.sleep(0.001)
+    sleeper.kill()
+    assert [wait_ms for wait_ms, _ in woken_after_ms(alarm, [40.0])] == [40.0]
+    assert isinstance(sleeper.value, gevent.GreenletExit)
