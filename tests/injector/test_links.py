@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from workers.injector.links import Links, Traffic, read_traffic
+from workers.injector.proc_files import ProcFiles
 
 SECOND_NS = 1_000_000_000
 QUIET = Traffic(received_bytes=10_000, sent_bytes=5_000, packets=100, lost=3)
@@ -41,5 +42,7 @@ def test_lost_packets_are_a_share_of_all_and_of_no_fewer_than_a_thousand(packets
 
 
 def test_the_kernel_is_read_without_the_loopback():
-    assert "lo" not in read_traffic()
-    assert "packets_lost_share" in Links().take(SECOND_NS)
+    with ProcFiles() as files:
+        assert "lo" not in read_traffic(files)
+        links = Links(lambda: read_traffic(files))
+        assert "packets_lost_share" in links.take(SECOND_NS)

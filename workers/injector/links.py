@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from workers.injector.proc_files import ProcFiles
+
 _COUNTS = "/proc/net/dev"
 _SPEED = "/sys/class/net/{}/speed"
 _LOOPBACK = "lo"
@@ -21,15 +23,10 @@ class Traffic:
     lost: int
 
 
-def read_traffic() -> dict[str, Traffic]:
+def read_traffic(files: ProcFiles) -> dict[str, Traffic]:
     """Every interface but the loopback; {} where the kernel does not tell."""
-    try:
-        with open(_COUNTS) as file:
-            lines = file.readlines()[2:]
-    except OSError:
-        return {}
     found = {}
-    for line in lines:
+    for line in files.lines(_COUNTS)[2:]:
         name, _, text = line.partition(":")
         numbers = [int(word) for word in text.split()]
         if name.strip() != _LOOPBACK and len(numbers) >= 12:
@@ -56,7 +53,7 @@ class Links:
 
     def __init__(
         self,
-        read: Callable[[], dict[str, Traffic]] = read_traffic,
+        read: Callable[[], dict[str, Traffic]],
         speed_of: Callable[[str], int] = bits_per_s_of,
     ):
         self._read = read

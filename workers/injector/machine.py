@@ -4,26 +4,28 @@ import os
 import resource
 import time
 
+from workers.injector.proc_files import ProcFiles
+
 _QUICK_NS = 100_000
 _TRIES = 5
 _CLOCK_SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 _PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
 
 
-def cpu_times_s() -> tuple[float, float, float]:
+def cpu_times_s(files: ProcFiles) -> tuple[float, float, float]:
     """(CPU time of all cores, of it used here, of it stolen by a hypervisor) since boot, s."""
-    user, nice, system, idle, iowait, irq, softirq, steal = _numbers("/proc/stat", 8)
+    user, nice, system, idle, iowait, irq, softirq, steal = _numbers(files, "/proc/stat", 8)
     busy = user + nice + system + irq + softirq
     return (busy + idle + iowait + steal) / 100, busy / 100, steal / 100
 
 
-def run_delay_ns() -> int:
+def run_delay_ns(files: ProcFiles) -> int:
     """How long this process was able to run but had no core."""
-    return _numbers("/proc/self/schedstat", 3)[1]
+    return _numbers(files, "/proc/self/schedstat", 3)[1]
 
 
-def resident_bytes() -> int:
-    return _numbers("/proc/self/statm", 2)[1] * resource.getpagesize()
+def resident_bytes(files: ProcFiles) -> int:
+    return _numbers(files, "/proc/self/statm", 2)[1] * resource.getpagesize()
 
 
 def count_open_files() -> int:
@@ -33,14 +35,10 @@ def count_open_files() -> int:
         return 0
 
 
-def count_swapped_pages() -> int:
+def count_swapped_pages(files: ProcFiles) -> int:
     """Pages moved to and from the swap space since boot."""
-    try:
-        with open("/proc/vmstat") as file:
-            lines = [line.split() for line in file if line.startswith("pswp")]
-    except OSError:
-        return 0
-    return sum(int(count) for _, count in lines)
+    lines = [line for line in files.lines("/proc/vmstat") if line.startswith("pswp")]
+    return sum(int(line.split()[1]) for line in lines)
 
 
 def wall_offset_ns() -> int:
@@ -68,31 +66,25 @@ def clock_source() -> str:
 
 def count_ephemeral_ports() -> int:
     """How many local ports there are for connections to one address; 0 where unknown."""
-    low, high = _numbers(_PORT_RANGE, 2)
+    with ProcFiles() as files:
+        low, high = _numbers(files, _PORT_RANGE, 2)
     return high - low + 1 if high else 0
 
 
 def time_wait_reuse() -> int:
     """Whether a port in TIME_WAIT may be used again soon: 0 no, 1 yes, 2 on the loopback."""
-    return _numbers("/proc/sys/net/ipv4/tcp_tw_reuse", 1)[0]
+    with ProcFiles() as files:
+        return _numbers(files, "/proc/sys/net/ipv4/tcp_tw_reuse", 1)[0]
 
 
-def count_ports_taken() -> int:
+def count_ports_taken(files: ProcFiles) -> int:
     """TCP sockets in use or in TIME_WAIT, of all programs: at most so many ports are taken."""
-    try:
-        with open("/proc/net/sockstat") as file:
-            line = next((each for each in file if each.startswith("TCP:")), "")
-    except OSError:
-        return 0
-    words = line.split()
+    lines = files.lines("/proc/net/sockstat")
+    words = next((line.split() for line in lines if line.startswith("TCP:")), [])
     return sum(int(words[words.index(name) + 1]) for name in ("inuse", "tw") if name in words)
 
 
-def _numbers(path: str, count: int) -> list[int]:
+def _numbers(files: ProcFiles, path: str, count: int) -> list[int]:
     """The first numbers of a file's first line, filled up with zeros."""
-    try:
-        with open(path) as file:
-            words = [word for word in file.readline().split() if word.lstrip("-").isdigit()]
-    except OSError:
-        words = []
+    words = [word for word in files.first_line(path).split() if word.lstrip("-").isdigit()]
     return [*map(int, words[:count]), *[0] * (count - len(words))]

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable
 
 from workers.injector import machine
-from workers.injector.links import Links
+from workers.injector.links import Links, read_traffic
+from workers.injector.proc_files import ProcFiles
 
 _NS = 1_000_000_000
 
@@ -70,8 +71,9 @@ class Vitals:
     def __init__(
         self, read: Callable[[], dict[str, float]] | None = None, links: Links | None = None
     ):
-        self._read = read or _read
-        self._links = links or Links()
+        self._proc = ProcFiles()
+        self._read = read or (lambda: _read(self._proc))
+        self._links = links or Links(lambda: read_traffic(self._proc))
         self._before = self._read()
         self._garbage = GarbageClock()
         self._files_before = machine.count_open_files()
@@ -115,6 +117,7 @@ class Vitals:
 
     def close(self) -> None:
         self._garbage.close()
+        self._proc.close()
 
 
 def _share(part: float, whole: float) -> float:
@@ -139,17 +142,17 @@ def cpu_s() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _read() -> dict[str, float]:
-    machine_s, busy_s, steal_s = machine.cpu_times_s()
+def _read(files: ProcFiles) -> dict[str, float]:
+    machine_s, busy_s, steal_s = machine.cpu_times_s(files)
     return {
         "at_ns": time.monotonic_ns(),
         "cpu_s": cpu_s(),
         "machine_s": machine_s,
         "busy_s": busy_s,
         "steal_s": steal_s,
-        "run_delay_ns": machine.run_delay_ns(),
-        "ports_taken": machine.count_ports_taken(),
-        "swapped_pages": machine.count_swapped_pages(),
+        "run_delay_ns": machine.run_delay_ns(files),
+        "ports_taken": machine.count_ports_taken(files),
+        "swapped_pages": machine.count_swapped_pages(files),
         "wall_offset_ns": machine.wall_offset_ns(),
-        "rss_bytes": machine.resident_bytes(),
+        "rss_bytes": machine.resident_bytes(files),
     }
