@@ -64,16 +64,12 @@ class Histogram:
     def of(cls, values_us: Iterable[int] | np.ndarray) -> Self:
         """A histogram of whole microseconds, shape (k,); values above 1 h count as 1 h."""
         values = np.asarray(values_us, dtype=np.int64)
-        if values.size == 0:
-            return cls()
-        values = np.clip(values, 0, HIGHEST_US)
-        if values.max() < 2 << (SUB_BITS[DIGITS] - 1):
-            return cls(np.bincount(values))
-        half = SUB_BITS[DIGITS] - 1
-        # frexp gives the bit length exactly: values are far below 2^53.
-        bit_length = np.frexp(values.astype(np.float64))[1]
-        shift = np.maximum(0, bit_length - SUB_BITS[DIGITS]).astype(np.int64)
-        return cls(np.bincount((shift << half) + (values >> shift)))
+        return cls.of_rows(values.reshape(1, -1))[0] if values.size else cls()
+
+    @classmethod
+    def of_rows(cls, values_us: np.ndarray) -> list[Self]:
+        """A histogram of each row of int64, shape (rows, k), where k is not 0."""
+        return [cls(np.bincount(row)) for row in _buckets(np.clip(values_us, 0, HIGHEST_US))]
 
     @property
     def n(self) -> int:
@@ -134,6 +130,16 @@ class Histogram:
         if (digits, lowest, offset, ratio) != (DIGITS, 1, 0, 1.0):
             raise CorruptHistogram("A histogram of another precision or unit than ours.")
         return cls(_read_zigzag_runs(raw[40 : 40 + size]))
+
+
+def _buckets(values: np.ndarray) -> np.ndarray:
+    """The bucket of each value; of any shape."""
+    if values.max() < 2 << (SUB_BITS[DIGITS] - 1):
+        return values
+    # frexp gives the bit length exactly: values are far below 2^53.
+    bit_length = np.frexp(values.astype(np.float64))[1]
+    shift = np.maximum(0, bit_length - SUB_BITS[DIGITS]).astype(np.int64)
+    return (shift << (SUB_BITS[DIGITS] - 1)) + (values >> shift)
 
 
 def _zigzag_runs(counts: np.ndarray) -> bytes:

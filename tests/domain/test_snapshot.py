@@ -3,6 +3,7 @@
 import json
 from math import sqrt
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,16 @@ def test_merging_is_exact(first, second):
     merged = Timing.of(first).merged(Timing.of(second))
     assert moments(merged) == moments(Timing.of(first + second))
     assert merged.histogram == Timing.of(first + second).histogram
+
+
+@given(st.dictionaries(st.sampled_from("abcde"), values_us))
+def test_timings_made_together_are_those_made_one_by_one(sets):
+    arrays = {name: np.array(values, dtype=np.int64) for name, values in sets.items()}
+    together = Timing.of_each(arrays)
+    assert list(together) == [name for name, values in sets.items() if values]
+    for name, timing in together.items():
+        alone = Timing.of(sets[name])
+        assert (moments(timing), timing.histogram) == (moments(alone), alone.histogram)
 
 
 @given(values_us)
