@@ -11,8 +11,9 @@ import gevent
 
 from campaigns.domain.outcomes import Kind
 from workers.injector import faults
+from workers.injector.attempt_row import FIELDS
 from workers.injector.connection import Connection, Dialler, now
-from workers.injector.recorder import FIELDS, Failure
+from workers.injector.recorder import Failure
 from workers.injector.wire import has_unread, sent_with_data
 
 if TYPE_CHECKING:

@@ -1,31 +1,33 @@
 """What the attempts of one step were, gathered into seconds.
 
 While a request is on its way nothing happens here but one `list.extend` when it ends. The list is
-turned into numpy arrays now and then, and into a `Second` once a second has passed. Times are
-CLOCK_MONOTONIC ns; each is floored to µs before differences are taken, so that the parts add up to
-the response exactly.
+turned into numpy arrays now and then, and into a `Second` once a second has passed.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from campaigns.domain.outcomes import Kind
-from campaigns.domain.snapshot import Second, Timing
+from campaigns.domain.snapshot import Second
+from workers.injector.attempt_row import (
+    BODY,
+    CONNECTED,
+    END,
+    FIELDS,
+    HEAD,
+    INTENDED,
+    RECEIVED,
+    SECURED,
+    START,
+    STATUS,
+    durations_us,
+)
+from workers.injector.unfinished import Unfinished
 
 NS = 1_000_000_000
-# One ended ok attempt. A part that did not happen has the time 0: connected and secured on a kept
-# connection, secured without TLS. `received` are all bytes of the reply, `head` and `body` those
-# of its head and of its body without framing; a WebSocket has neither.
-FIELDS = (
-    "intended", "start", "connected", "secured", "sent", "first", "end", "status", "head", "body",
-    "received",
-)  # fmt: skip
 _WIDTH = len(FIELDS)
-(
-    _INTENDED, _START, _CONNECTED, _SECURED, _SENT, _FIRST, _END, _STATUS, _HEAD, _BODY, _RECEIVED,
-) = range(_WIDTH)  # fmt: skip
 _COMPACT_AT = 500 * _WIDTH
 EVENTS = (
     "connections_opened", "tls_full", "tls_resumed", "tls_ragged_eof", "queued", "dropped",
@@ -44,25 +46,6 @@ class Failure:
     status: int
     sent_bytes: int
     received_bytes: int
-
-
-@dataclass(slots=True)
-class _Unfinished:
-    """A second that is still being counted; `starts` counts what ended in it by second of start."""
-
-    starts: dict[int, int] = field(default_factory=dict)
-    counters: dict[str, int] = field(default_factory=dict)
-    errors: dict[str, int] = field(default_factory=dict)
-    statuses: dict[str, int] = field(default_factory=dict)
-    timings: dict[str, Timing] = field(default_factory=dict)
-
-    def count(self, name: str, number: int) -> None:
-        if number:
-            self.counters[name] = self.counters.get(name, 0) + number
-
-    def time(self, name: str, values_us: np.ndarray) -> None:
-        timing = Timing.of(values_us)
-        self.timings[name] = self.timings[name].merged(timing) if name in self.timings else timing
 
 
 class StepRecorder:
@@ -84,7 +67,9 @@ class StepRecorder:
         self._is_scheduled = is_scheduled
         self._has_calls_between = has_calls_between
         self._rows: list[int] = []
-        self._unfinished: dict[int, _Unfinished] = {}
+        self._unfinished: dict[int, Unfinished] = {}
+        # Those with durations that are in no timing yet, even if they are finished.
+        self._untimed: dict[int, Unfinished] = {}
         self.record = self._rows.extend
         self.failures: list[Failure] = []
         self.events: dict[str, list[int]] = {name: [] for name in EVENTS}
@@ -100,6 +85,11 @@ class StepRecorder:
 
     def compact(self) -> None:
         """Move what was noted down into the seconds in which it ended."""
+        self.gather()
+        self.make_timings()
+
+    def gather(self) -> None:
+        """Count what was noted down; its timings, which cost more, can wait a moment."""
         if self._rows:
             rows = np.array(self._rows, dtype=np.int64).reshape(-1, _WIDTH)
             self._rows.clear()
@@ -110,66 +100,82 @@ class StepRecorder:
             self._add_failure(failure)
         self._add_events()
 
+    def make_timings(self, up_to: int | None = None) -> None:
+        """The timings of what was gathered, as far as it ended in the second `up_to` or before."""
+        for number, second in sorted(self._untimed.items()):
+            if up_to is None or number <= up_to:
+                del self._untimed[number]
+                if second.ok_rows:
+                    self._time_ok(second, second.take_ok_rows())
+                second.make_timings()
+
     def _second_of(self, instant_ns: int) -> int:
         return (instant_ns - self.zero_ns) // NS
 
-    def _at(self, second: int) -> _Unfinished:
-        return self._unfinished.setdefault(int(second), _Unfinished())
+    def _at(self, second: int) -> Unfinished:
+        return self._unfinished.setdefault(int(second), Unfinished())
+
+    def _untimed_at(self, second: int) -> Unfinished:
+        """The same, about to get durations."""
+        return self._untimed.setdefault(second, self._at(second))
 
     def _add_rows(self, rows: np.ndarray) -> None:
-        self.last_end_ns = max(self.last_end_ns, int(rows[:, _END].max()))
-        self.last_start_ns = max(self.last_start_ns, int(rows[:, _START].max()))
-        ended = (rows[:, _END] - self.zero_ns) // NS
+        self.last_end_ns = max(self.last_end_ns, int(rows[:, END].max()))
+        self.last_start_ns = max(self.last_start_ns, int(rows[:, START].max()))
+        ended = (rows[:, END] - self.zero_ns) // NS
         first, last = int(ended.min()), int(ended.max())
         for second in range(first, last + 1):
             part = rows if first == last else rows[ended == second]
             if len(part):
-                self._add_ended(self._at(second), part)
+                self._add_ended(self._untimed_at(second), part)
 
-    def _add_ended(self, second: _Unfinished, rows: np.ndarray) -> None:
-        started, counts = np.unique((rows[:, _START] - self.zero_ns) // NS, return_counts=True)
-        for start, count in zip(started.tolist(), counts.tolist(), strict=True):
+    def _add_ended(self, second: Unfinished, rows: np.ndarray) -> None:
+        started = (rows[:, START] - self.zero_ns) // NS
+        first = int(started.min())
+        for start, count in enumerate(np.bincount(started - first).tolist(), first):
             second.starts[start] = second.starts.get(start, 0) + count
-        is_carried = (rows[:, _INTENDED] < self.zero_ns) & (rows[:, _END] >= self.zero_ns)
+        is_carried = (rows[:, INTENDED] < self.zero_ns) & (rows[:, END] >= self.zero_ns)
         if is_carried.any():
             second.count("carried", int(is_carried.sum()))
             rows = rows[~is_carried]
         if len(rows):
             self._add_ok(second, rows)
 
-    def _add_ok(self, second: _Unfinished, rows: np.ndarray) -> None:
+    def _add_ok(self, second: Unfinished, rows: np.ndarray) -> None:
         second.count("ok", len(rows))
         second.count("bytes_sent", len(rows) * self._request_size_bytes)
-        second.count("bytes_received", int(rows[:, _RECEIVED].sum()))
+        second.count("bytes_received", int(rows[:, RECEIVED].sum()))
         _add_sizes(second, rows)
-        by_status = np.bincount(rows[:, _STATUS])
+        by_status = np.bincount(rows[:, STATUS])
         for status in np.flatnonzero(by_status).tolist():
             key = str(status)
             second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
+        second.ok_rows.append(rows)
+
+    def _time_ok(self, second: Unfinished, rows: np.ndarray) -> None:
         durations = self.durations_us(rows)
         if self.lookups_us:
             self._split_lookups(rows, durations)
         lateness = durations.pop("lateness")
         if self._is_scheduled:
             if self._has_calls_between:
-                is_arrival = rows[:, _INTENDED] < rows[:, _START]
+                is_arrival = rows[:, INTENDED] < rows[:, START]
                 rows, lateness = rows[is_arrival], lateness[is_arrival]
             durations |= {"lateness": lateness, **self._split(rows, lateness)}
         for name, values_us in durations.items():
-            if len(values_us):
-                second.time(name, values_us)
+            second.note(name, values_us)
 
     def _split_lookups(self, rows: np.ndarray, durations: dict[str, np.ndarray]) -> None:
         """Take the lookup of the name out of the connecting, as a part of its own."""
-        is_new = rows[:, _CONNECTED] > 0
+        is_new = rows[:, CONNECTED] > 0
         if not is_new.any():
             return
         take = self.lookups_us.pop
-        looked = [take(start, 0) for start in rows[is_new, _START].tolist()]
+        looked = [take(start, 0) for start in rows[is_new, START].tolist()]
         durations["dns"] = np.array(looked, dtype=np.int64)
         durations["connect"] = durations["connect"] - durations["dns"]
         if "connect_tls" in durations:
-            is_tls = rows[is_new, _SECURED] > 0
+            is_tls = rows[is_new, SECURED] > 0
             durations["connect_tls"] = durations["connect_tls"] - durations["dns"][is_tls]
 
     def _split(self, rows: np.ndarray, lateness_us: np.ndarray) -> dict[str, np.ndarray]:
@@ -177,9 +183,9 @@ class StepRecorder:
         if not self.queued_at:
             return {"own_delay": lateness_us}
         take = self.queued_at.pop
-        queued = np.array([take(due, 0) for due in rows[:, _INTENDED].tolist()], dtype=np.int64)
+        queued = np.array([take(due, 0) for due in rows[:, INTENDED].tolist()], dtype=np.int64)
         waited = queued > 0
-        slot_wait = rows[waited, _START] // 1000 - queued[waited] // 1000
+        slot_wait = rows[waited, START] // 1000 - queued[waited] // 1000
         own_delay = lateness_us.copy()
         own_delay[waited] -= slot_wait
         return {"own_delay": own_delay, "slot_wait": slot_wait}
@@ -192,7 +198,7 @@ class StepRecorder:
         self.last_start_ns = max(self.last_start_ns, failure.start)
         self.queued_at.pop(failure.intended, None)
         self.lookups_us.pop(failure.start, None)
-        second = self._at(self._second_of(failure.end))
+        second = self._untimed_at(self._second_of(failure.end))
         start = self._second_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1
         if failure.intended < self.zero_ns <= failure.end:
@@ -205,10 +211,13 @@ class StepRecorder:
         if failure.status:
             key = str(failure.status)
             second.statuses[key] = second.statuses.get(key, 0) + 1
-        second.time("failed", np.array([failure.end // 1000 - failure.intended // 1000]))
+        took_us = failure.end // 1000 - failure.intended // 1000
+        second.note("failed", np.array([took_us]))
 
     def _add_events(self) -> None:
         for name, instants in self.events.items():
+            if not instants:
+                continue
             for second, count in Counter(map(self._second_of, instants)).items():
                 self._at(second).count(name, count)
             instants.clear()
@@ -223,7 +232,8 @@ class StepRecorder:
     def finish(self, number: int, starts_in_flight: list[int], dropped: int = 0) -> Second:
         """The second `number`, which is over; `starts_in_flight`: when attempts under way began.
 
-        Call `compact` before. `dropped` arrivals count as started, and as nothing else.
+        Call `gather` before; `make_timings` may come after, and fills in the timings. `dropped`
+        arrivals count as started, and as nothing else.
         """
         in_flight = [self._second_of(start) for start in starts_in_flight]
         parts = self._unfinished.items()
@@ -235,7 +245,7 @@ class StepRecorder:
             for start, count in part.starts.items()
             if start <= number
         )
-        done = self._unfinished.pop(number, None) or _Unfinished()
+        done = self._unfinished.pop(number, None) or Unfinished()
         done.count("dropped", dropped)
         never_sent = done.counters.get("dropped", 0)
         done.count("started", begun + in_flight.count(number) + never_sent)
@@ -255,42 +265,11 @@ class StepRecorder:
         return max(self._unfinished, default=None)
 
 
-def _add_sizes(second: _Unfinished, rows: np.ndarray) -> None:
+def _add_sizes(second: Unfinished, rows: np.ndarray) -> None:
     """Of what ok replies consist; what a WebSocket received is no reply with a head."""
-    head, body, whole = rows[:, _HEAD:].sum(axis=0).tolist()
+    head, body, whole = rows[:, HEAD:].sum(axis=0).tolist()
     if head:
         second.count("head_received", head)
         second.count("body_received", body)
         second.count("framing_received", whole - head - body)
-        second.count("body_squares", int(np.square(rows[:, _BODY].astype(np.float64)).sum()))
-
-
-def durations_us(rows: np.ndarray) -> dict[str, np.ndarray]:
-    """The timings of ok attempts, rows of FIELDS; response = lateness + the parts, row by row."""
-    us = rows[:, : _END + 1] // 1000
-    ready, parts = _connection_parts(rows, us)
-    return {
-        "response": us[:, _END] - us[:, _INTENDED],
-        "service": us[:, _END] - us[:, _START],
-        "lateness": us[:, _START] - us[:, _INTENDED],
-        **parts,
-        "send": us[:, _SENT] - ready,
-        "wait": us[:, _FIRST] - us[:, _SENT],
-        "receive": us[:, _END] - us[:, _FIRST],
-        "processing": us[:, _END] - ready,
-    }
-
-
-def _connection_parts(rows: np.ndarray, us: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """(when each connection was ready, µs; the parts that made it ready, where it was new)."""
-    is_new = rows[:, _CONNECTED] > 0
-    if not is_new.any():
-        return us[:, _START], {}
-    is_tls = rows[:, _SECURED] > 0
-    new, tls = us[is_new], us[is_tls]
-    ready = np.where(is_new, us[:, _CONNECTED], us[:, _START])
-    return np.where(is_tls, us[:, _SECURED], ready), {
-        "connect": new[:, _CONNECTED] - new[:, _START],
-        "tls": tls[:, _SECURED] - tls[:, _CONNECTED],
-        "connect_tls": tls[:, _SECURED] - tls[:, _START],
-    }
+        second.count("body_squares", int(np.square(rows[:, BODY].astype(np.float64)).sum()))

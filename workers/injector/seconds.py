@@ -1,6 +1,8 @@
 """The seconds of a run: gathered from its recorders, and handed out once they are over."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+
+import gevent
 
 from campaigns.domain.snapshot import Second, Timing, Total
 from workers.injector.attempt import Worker
@@ -9,6 +11,7 @@ from workers.injector.crew import Crew
 from workers.injector.vitals import HubLag, Vitals
 
 TICK_S = 0.01
+_STEP_S = 0.003
 
 
 def in_flight_of(workers: Sequence[Worker]) -> list[Worker]:
@@ -16,7 +19,11 @@ def in_flight_of(workers: Sequence[Worker]) -> list[Worker]:
 
 
 class Seconds:
-    """`total` adds up what was handed out; `workers` may grow while the load is sent."""
+    """`total` adds up what was handed out; `workers` may grow while the load is sent.
+
+    A second that is over is counted at once, for only now is it known what is under way. What is
+    made of it takes longer, and is done in steps between which the hub serves the load.
+    """
 
     def __init__(
         self,
@@ -34,6 +41,8 @@ class Seconds:
         self._vitals: Vitals | None = None
         self._zero_ns = 0
         self._next_second = 0
+        self._steps: Iterator[None] = iter(())
+        self._timer = gevent.get_hub().loop.timer(_STEP_S, _STEP_S)
         self.total = Total()
 
     def begin(self, zero_ns: int, warm_up_s: int) -> None:
@@ -60,6 +69,8 @@ class Seconds:
         """Hand out all there is; `dropped` were due and never sent, and count in the last."""
         self._finish_seconds(now())
         self._finish_last_seconds(dropped)
+        self._finish_steps()
+        self._timer.close()
         self._vitals.close()
 
     def _finish_seconds(self, instant: int) -> None:
@@ -84,15 +95,31 @@ class Seconds:
             self._finish_second(dropped if self._next_second == last else 0)
 
     def _finish_second(self, dropped: int = 0) -> None:
-        number = self._next_second
+        self._finish_steps()
+        rows = self._count(self._next_second, dropped)
         self._next_second += 1
+        self._steps = self._hand_out(rows)
+        self._timer.start(self._step)
+
+    def _step(self) -> None:
+        if next(self._steps, self) is self:
+            self._timer.stop()
+
+    def _finish_steps(self) -> None:
+        """Whatever is left of the second before, at once."""
+        self._timer.stop()
+        for _ in self._steps:
+            pass
+
+    def _count(self, number: int, dropped: int) -> list[Second]:
+        """A row for each recorder, whose timings are not all there yet."""
         for worker in self._workers:
             if not worker.is_parting:
                 worker.settle()
         parting = [worker for worker in self._workers if worker.is_parting]
         rows = []
         for recorder in self._recorders:
-            recorder.compact()
+            recorder.gather()
             starts = [start for w in in_flight_of(self._workers) for start in w.starts_of(recorder)]
             starts += [
                 worker.doubtful_start
@@ -105,6 +132,12 @@ class Seconds:
             counters, timings = self._book.take(number)
             rows[0].counters.update(counters)
             rows[0].timings.update(timings)
+        return rows
+
+    def _hand_out(self, rows: list[Second]) -> Iterator[None]:
+        for recorder in self._recorders:
+            recorder.make_timings(rows[0].second)
+            yield
         lags = self._hub_lag.take()
         rows[0].vitals = self._vitals.take(
             hub_lag_max_us=max(lags, default=0),
@@ -115,6 +148,7 @@ class Seconds:
         if lags:
             rows[0].timings["hub_lag"] = Timing.of(lags)
         for row in rows:
+            yield
             if row.step == 0 or row.counters or row.in_flight:
                 self.total.add(Second(row.second, row.step, row.counters, row.errors))
                 self._write(row)

@@ -6,7 +6,8 @@ at which the opening handshake and the messages were over.
 
 import numpy as np
 
-from workers.injector.recorder import FIELDS, NS, StepRecorder
+from workers.injector.attempt_row import FIELDS
+from workers.injector.recorder import NS, StepRecorder
 
 _INTENDED, _START, _CONNECTED, _SECURED, _OPENED, _EXCHANGED, _END = (
     FIELDS.index(name)
@@ -42,9 +43,10 @@ class ExchangeRecorder(StepRecorder):
         super().compact_if_long()
         if len(self._round_trips) > 1000:
             self._add_round_trips()
+            self.make_timings()
 
-    def compact(self) -> None:
-        super().compact()
+    def gather(self) -> None:
+        super().gather()
         self._add_round_trips()
 
     def _add_round_trips(self) -> None:
@@ -56,7 +58,7 @@ class ExchangeRecorder(StepRecorder):
         seconds = (rows[:, 1] - self.zero_ns) // NS
         for second in np.unique(seconds).tolist():
             part = rows[seconds == second] // 1000
-            self._at(second).time("message", part[:, 1] - part[:, 0])
+            self._untimed_at(second).note("message", part[:, 1] - part[:, 0])
 
     def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """The timings of ok attempts; response = lateness + the parts, row by row.

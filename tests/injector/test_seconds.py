@@ -1,0 +1,114 @@
+"""The end of a second: counted at once, handed out in steps between which the load is served."""
+
+import time
+from types import SimpleNamespace
+
+import gevent
+import pytest
+
+from workers.injector.attempt_row import FIELDS
+from workers.injector.recorder import StepRecorder
+from workers.injector.seconds import Seconds
+
+S, MS, US = 10**9, 10**6, 10**3
+# In the future, so that the clock of the end is never ahead of the test's.
+ZERO = time.monotonic_ns() + 3600 * S
+
+
+def attempt(end, took_us=2000):
+    """A row of FIELDS: an ok attempt on a kept connection that began when it was due."""
+    start = end - took_us * US
+    times = {"intended": start, "start": start, "sent": start + 10 * US, "first": end, "end": end}
+    return tuple((times | {"status": 200, "received": 150}).get(name, 0) for name in FIELDS)
+
+
+class Run:
+    def __init__(self, n_steps=1):
+        self.recorders = [StepRecorder(step, 80, is_scheduled=True) for step in range(n_steps)]
+        self.written = []
+        self.has_ended = False
+        dialler = SimpleNamespace(take_wire=dict, n_open=0, count_open=list)
+        crew = SimpleNamespace(recorders=self.recorders, script=None)
+        self.seconds = Seconds(crew, dialler, [], self.written.append)
+        self.seconds.begin(ZERO, 0)
+        self.seconds.watch()
+
+    def end(self):
+        if not self.has_ended:
+            self.has_ended = True
+            self.seconds.end(dropped=0)
+
+    def responses(self):
+        return [(row.second, row.step, row.timings["response"].n) for row in self.written]
+
+
+@pytest.fixture
+def run():
+    runs = []
+
+    def make(n_steps=1):
+        runs.append(Run(n_steps))
+        return runs[-1]
+
+    yield make
+    for each in runs:
+        each.end()
+
+
+def test_a_second_is_handed_out_whole_but_not_within_the_sweep_that_ends_it(run):
+    one = run(n_steps=3)
+    for recorder in one.recorders:
+        recorder.record(attempt(ZERO + 500 * MS))
+    one.seconds.sweep(ZERO + S)
+    assert one.written == []
+    gevent.sleep(0.1)
+    assert one.responses() == [(0, 0, 1), (0, 1, 1), (0, 2, 1)]
+    assert one.written[0].vitals["lateness_p99_us"] == 0
+
+
+def test_others_are_served_between_the_steps(run):
+    one = run(n_steps=3)
+    turns = []
+    timer = gevent.get_hub().loop.timer(0.001, 0.001)
+    timer.start(lambda: turns.append(len(one.written)))
+    one.seconds.sweep(ZERO + S)
+    while not one.written:
+        gevent.sleep(0.001)
+    timer.stop()
+    assert turns.count(0) >= 3
+
+
+def test_what_ended_after_the_second_is_left_to_the_next(run):
+    one = run()
+    one.recorders[0].record(attempt(ZERO + 990 * MS, took_us=3000))
+    one.recorders[0].record(attempt(ZERO + 1010 * MS, took_us=20_000))
+    one.seconds.sweep(ZERO + 1020 * MS)
+    gevent.sleep(0.05)
+    one.recorders[0].record(attempt(ZERO + 1500 * MS, took_us=4000))
+    one.seconds.sweep(ZERO + 2 * S)
+    gevent.sleep(0.05)
+    responses = [row.timings["response"] for row in one.written]
+    assert [(each.n, each.min_us, each.max_us) for each in responses] == [
+        (1, 3000, 3000),
+        (2, 4000, 20_000),
+    ]
+    # Both had begun in the first: what was under way at its end is counted then.
+    assert [row.in_flight for row in one.written] == [1, 0]
+
+
+def test_a_second_that_is_still_in_the_making_is_handed_out_before_the_next(run):
+    one = run()
+    one.recorders[0].record(attempt(ZERO + 500 * MS))
+    one.seconds.sweep(ZERO + S)
+    one.recorders[0].record(attempt(ZERO + 1500 * MS))
+    one.seconds.sweep(ZERO + 2 * S)
+    assert one.responses() == [(0, 0, 1)]
+
+
+def test_at_the_end_nothing_waits(run):
+    one = run()
+    one.recorders[0].record(attempt(ZERO + 500 * MS))
+    one.seconds.sweep(ZERO + S)
+    one.recorders[0].record(attempt(ZERO + 1200 * MS))
+    one.end()
+    assert [(second, n) for second, _, n in one.responses()] == [(0, 1), (1, 1)]
