@@ -13,6 +13,7 @@ from campaigns.domain.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
 from workers.injector import cli
+from workers.injector.cli_load import make_load as make_load_of
 
 
 def run(*arguments, **options):
@@ -21,7 +22,7 @@ def run(*arguments, **options):
 
 
 def make_load(*arguments):
-    return cli.make_load(cli.make_parser().parse_args(["http://127.0.0.1/", *arguments]))
+    return make_load_of(cli.make_parser().parse_args(["http://127.0.0.1/", *arguments]))
 
 
 @pytest.mark.parametrize(

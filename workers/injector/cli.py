@@ -10,23 +10,19 @@ from urllib.parse import urlsplit
 
 from campaigns.domain import units
 from campaigns.domain.errors import BenchsiteError
-from campaigns.domain.injectors import plan_for
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.percentiles import P50, P99, Shown, shown
-from campaigns.domain.plan import METHODS, ConnectionMode, HttpVersion, Plan, Resolve
+from campaigns.domain.plan import ConnectionMode, Plan
 from campaigns.domain.snapshot import Second, Timing, Total
 from campaigns.domain.target import WEBSOCKET_SCHEMES
-from campaigns.domain.thresholds import parse_rule
 from campaigns.domain.tool_reports import REPORTS
-from workers.injector.cli_load import add_load_options, make_load
+from workers.injector.cli_load import add_load_options
+from workers.injector.cli_plan import add_plan_options, make_plan
 from workers.injector.cli_refusals import advice, lines_of
-from workers.injector.cli_session import add_session_options, read_secrets, session_of
+from workers.injector.cli_session import add_session_options, read_secrets
+from workers.injector.cli_steps import add_step_options
 from workers.injector.cli_tls import add_tls_options, read_client_key, tls_fields
-from workers.injector.cli_websocket import (
-    add_websocket_options,
-    exchange_of,
-    refuse_websocket_options,
-)
+from workers.injector.cli_websocket import add_websocket_options
 from workers.injector.hlog import hlog_lines
 from workers.injector.local_run import run_here, run_processes
 from workers.injector.order import DEFAULT_PORTS, PROTOCOL, Refusal
@@ -35,6 +31,17 @@ from workers.injector.summary import Result
 OK, BROKEN, REFUSED, INVALID = 0, 1, 2, 3
 # Loopback and private networks: what a person at a keyboard may be expected to own.
 DEFAULT_ALLOW = (
+    "127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7",
+)  # fmt: skip
+_HELP = """\
+examples:
+  %(prog)s http://127.0.0.1:8080/ --requests 1000 --connections 50     closed, like ab -n -c
+  %(prog)s http://127.0.0.1:8080/ --rate 200 --duration 30             open, like httperf --rate
+  %(prog)s http://127.0.0.1:8080/ --requests 100 --over 10             N over T, like JMeter
+  %(prog)s ws://127.0.0.1:8080/ --requests 200 --connections 50 --messages 10
+                                                    WebSocket: 200 connections, 10 messages each
+exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage, 3 invalid run"""
+_ALLOW = (
     "127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7",
 )  # fmt: skip
 _HELP = """\
@@ -71,10 +78,11 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("url", metavar="URL", help="http://, https://, ws:// or wss:// address")
+    add_step_options(parser)
     add_load_options(parser)
     add_session_options(parser)
     add_websocket_options(parser)
-    add("--warm-up", type=int, metavar="S", default=0, help="load sent before, uncounted, s (0)")
+    add_plan_options(parser)
     modes = parser.add_mutually_exclusive_group()
     for flag, mode, words in (
         ("--keep-alive", ConnectionMode.KEEP_ALIVE, "reuse connections (on)"),
@@ -82,22 +90,14 @@ def make_parser() -> argparse.ArgumentParser:
         ("--resume", ConnectionMode.RESUMED, "the same, resuming the TLS session (off)"),
     ):
         modes.add_argument(flag, dest="mode", action="store_const", const=mode, help=words)
-    add("--timeout", type=float, metavar="S", default=30.0, help="limit of one request, s (30)")
-    add("--http", choices=list(HttpVersion), default=HttpVersion.HTTP_1_1, help=_HTTP)
-    add("--resolve", choices=list(Resolve), default=Resolve.ONCE, help=_RESOLVE)
-    add("--method", choices=METHODS, help="of the request (GET; POST where there is a body)")
-    add("--body", metavar="TEXT|@FILE", default="", help="body of the request, or its file (none)")
-    add("--header", action="append", default=[], metavar="'N: v'", help="one more header (none)")
     add(
         "--processes", type=int, metavar="P", default=1, help="share the load among P processes (1)"
     )
     add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
-    add("--threshold", action="append", default=[], metavar="RULE", help=_THRESHOLD)
     add("--json", action="store_true", help="print one JSON object instead of a report (off)")
     add("--report", choices=sorted(REPORTS), default="plain", help="style of the report (plain)")
     add_tls_options(parser)
-    parser.set_defaults(mode=ConnectionMode.KEEP_ALIVE)
     return parser
 
 
@@ -155,50 +155,25 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
     if options.processes < 1:
         raise ValueError("--processes must be at least 1.")
     endpoint, path = _read_url(options.url)
-    total_s = options.timeout
-    order = {
+    defaults = make_parser().parse_args([options.url])
+    plan = make_plan(options, defaults, endpoint["scheme"], path)
+    return {
         "protocol": PROTOCOL,
         "run": "command line",
-        "plan": {
-            **_read_work(options, endpoint["scheme"], path),
-            "load": make_load(options),
-            "timeouts": {
-                "connect_s": min(5.0, total_s),
-                "tls_s": min(5.0, total_s),
-                "total_s": total_s,
-            },
-            "warm_up_s": options.warm_up,
-            "http_version": options.http,
-            "resolve": options.resolve,
-            "thresholds": [parse_rule(text) for text in options.threshold],
-            **session_of(options),
-        },
+        "plan": plan,
         "endpoint": endpoint | tls_fields(options),
-        "connection_mode": _mode(options, endpoint["scheme"]),
+        "connection_mode": _mode(options, plan, endpoint["scheme"]),
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
-        "secrets": read_secrets(options) | read_client_key(options),
+        "secrets": read_secrets(options, plan) | read_client_key(options),
         "seed": options.seed,
     }
-    if options.per_process:
-        order["plan"] = plan_for(Plan.from_json(order["plan"]), options.processes).to_json()
-    return order
 
 
-def _mode(options: argparse.Namespace, scheme: str) -> ConnectionMode:
+def _mode(options: argparse.Namespace, plan: dict[str, Any], scheme: str) -> ConnectionMode:
     """A WebSocket is opened anew for every attempt."""
-    is_kept = options.mode == ConnectionMode.KEEP_ALIVE
-    return ConnectionMode.NEW if scheme in WEBSOCKET_SCHEMES and is_kept else options.mode
-
-
-def _read_work(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:
-    """What is sent: one HTTP step, or a WebSocket exchange."""
-    headers = [_read_header(text) for text in options.header]
-    if scheme in WEBSOCKET_SCHEMES:
-        return {"exchange": exchange_of(options, path, headers)}
-    refuse_websocket_options(options)
-    body = _read_body(options.body)
-    method = options.method or ("POST" if body else "GET")
-    return {"steps": [{"method": method, "path": path, "headers": headers, "body": body}]}
+    mode = options.mode or plan.get("connection_mode", ConnectionMode.KEEP_ALIVE)
+    is_kept = mode == ConnectionMode.KEEP_ALIVE
+    return ConnectionMode.NEW if scheme in WEBSOCKET_SCHEMES and is_kept else mode
 
 
 def _read_url(text: str) -> tuple[dict[str, Any], str]:
@@ -213,17 +188,6 @@ def _read_url(text: str) -> tuple[dict[str, Any], str]:
         "port": parts.port or DEFAULT_PORTS[parts.scheme],
     }
     return endpoint, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-
-
-def _read_body(text: str) -> str:
-    return Path(text[1:]).read_text() if text.startswith("@") else text
-
-
-def _read_header(text: str) -> list[str]:
-    name, colon, value = text.partition(":")
-    if not colon:
-        raise ValueError(f"{text!r} is not a header; write 'Name: value'.")
-    return [name.strip(), value.strip()]
 
 
 class Progress:

@@ -14,6 +14,13 @@ _OPTIONS = {
     "load.stages": "stages",
     "load.per_injector": "per-process",
     "timeouts": "timeout",
+    "timeouts.connect_s": "connect-timeout",
+    "timeouts.tls_s": "tls-timeout",
+    "expected_status": "expect",
+    "order.kind": "order",
+    "order.block_repeat": "block-repeat",
+    "order.weights": "weights",
+    "variables.order": "csv-order",
     "warm_up_s": "warm-up",
     "http_version": "http",
     "connection_mode": "keep-alive",
@@ -42,6 +49,8 @@ _OPTIONS = {
     "exchange.close_timeout_s": "close-timeout",
 }  # fmt: skip
 _IN_ADDRESS = {"steps.0.path", "exchange.path"}
+_EXTRACT = re.compile(r"steps\.\d+\.extract\b")
+_OTHER_STEP = re.compile(r"steps\.[1-9]")
 _ADVICE = {
     Kind.TLS_VERIFY: "--insecure takes any certificate; --ca-file trusts an authority of your own.",
 }
@@ -61,13 +70,17 @@ def lines_of(error: Exception) -> list[str]:
         ]
     if isinstance(error, OSError) and error.filename:
         return [f"{error.filename}: {error.strerror}."]
-    return [str(error)]
+    return str(error).splitlines()
 
 
 def _at_option(path: str, text: str) -> str:
     if path in _IN_ADDRESS:
         return f"URL: {text}"
     text = _FORM_WORDS.sub(lambda found: f"{found[1]} out" if found[1] else _leave(found), text)
+    if _EXTRACT.match(path):
+        return f"--extract: {text}"
+    if _OTHER_STEP.match(path):
+        return f"--step: {text}"
     parts = path.split(".")
     for n_parts in range(len(parts), 0, -1):
         option = _OPTIONS.get(".".join(parts[:n_parts]))

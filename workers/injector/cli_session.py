@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from campaigns.domain.variables import RowOrder
+
 
 def add_session_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("sessions", "what one connection and one user do")
@@ -58,6 +60,12 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="values of ${name} in address, headers and body; the first row has the names (none)",
     )
+    add(
+        "--csv-order",
+        choices=list(RowOrder),
+        default=RowOrder.SEQUENTIAL,
+        help="which row is next: the one below, or one drawn by --seed (sequential)",
+    )
     add("--cookies", action="store_true", help="keep the cookies of each session (off)")
     kinds = group.add_mutually_exclusive_group()
     kinds.add_argument(
@@ -90,15 +98,26 @@ def session_of(options: argparse.Namespace) -> dict[str, Any]:
             "cookies": options.cookies,
         },
         "auth": auth,
-        "variables": {"csv": Path(options.csv).read_text()} if options.csv else {},
+        "variables": _variables_of(options),
     }
 
 
-def read_secrets(options: argparse.Namespace) -> dict[str, str]:
+def _variables_of(options: argparse.Namespace) -> dict[str, Any]:
+    if not options.csv and options.csv_order != RowOrder.SEQUENTIAL:
+        raise ValueError("--csv-order says which row of --csv is next; there is no --csv.")
+    return {
+        "csv": Path(options.csv).read_text() if options.csv else "",
+        "order": options.csv_order,
+    }
+
+
+def read_secrets(options: argparse.Namespace, plan: dict[str, Any]) -> dict[str, str]:
     """The order's secrets, from a file. Raises OSError, ValueError."""
-    wants_one = options.bearer or options.basic is not None
+    wants_one = plan.get("auth", {}).get("kind", "none") != "none"
     if wants_one != bool(options.secret_file):
-        raise ValueError("--basic and --bearer go together with --secret-file.")
+        raise ValueError(
+            "--basic, --bearer and a plan with credentials go together with --secret-file."
+        )
     return {"auth": Path(options.secret_file).read_text().rstrip("\r\n")} if wants_one else {}
 
 

@@ -37,9 +37,7 @@ def add_websocket_options(parser: argparse.ArgumentParser) -> None:
 
 
 def exchange_of(options: argparse.Namespace, path: str, headers: list[list[str]]) -> dict[str, Any]:
-    """The plan's exchange. Raises ValueError for options that only HTTP has a use for."""
-    if options.body or options.method:
-        raise ValueError("--method and --body are for http and https; a WebSocket has messages.")
+    """The plan's exchange."""
     return {
         "path": path,
         "headers": headers,

@@ -1,0 +1,112 @@
+"""A whole plan from a file on the command line: what the site has runs at the keyboard."""
+
+import io
+import json
+
+import pytest
+
+from campaigns.domain.plan import Plan
+from tests.factories import plan_spec
+from tests.injector.servers import OK_REPLY, always, scripted
+from workers.injector import cli
+
+
+@pytest.fixture
+def plan_file(tmp_path):
+    """A file with such a plan."""
+
+    def write(**given):
+        path = tmp_path / "plan.json"
+        path.write_text(json.dumps(plan_spec() | given))
+        return str(path)
+
+    return write
+
+
+def order_of(*arguments):
+    return cli.make_order(cli.make_parser().parse_args(arguments))
+
+
+def refusal(capsys, *arguments):
+    assert cli.main(list(arguments)) == cli.REFUSED
+    return capsys.readouterr().err
+
+
+ADDRESS = "http://127.0.0.1:1/"
+CLOSED = {"model": "closed", "connections": 2, "requests": 9}
+
+
+def test_the_plan_is_sent_as_it_stands(plan_file):
+    steps = [{"method": "GET", "path": f"/{name}"} for name in "abc"]
+    with scripted(always(OK_REPLY)) as server:
+        address = f"http://127.0.0.1:{server.port}/"
+        cli.main([address, "--plan", plan_file(steps=steps, load=CLOSED)])
+    assert server.n_requests == 9
+    assert {request.split()[1] for request in server.requests} == {b"/a", b"/b", b"/c"}
+
+
+def test_it_may_come_on_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(plan_spec(**CLOSED))))
+    plan = order_of(ADDRESS, "--plan", "-")["plan"]
+    assert plan == Plan.from_json(plan_spec(**CLOSED)).to_json()
+
+
+def test_connections_are_those_of_the_plan_unless_an_option_says_otherwise(plan_file):
+    plan = plan_file(load=CLOSED, connection_mode="new")
+    assert order_of(ADDRESS, "--plan", plan)["connection_mode"] == "new"
+    assert order_of(ADDRESS, "--plan", plan, "--keep-alive")["connection_mode"] == "keep-alive"
+
+
+def test_a_load_of_each_injector_is_one_of_each_process(plan_file):
+    plan = plan_file(load=CLOSED | {"per_injector": True})
+    load = order_of(ADDRESS, "--plan", plan, "--processes", "3")["plan"]["load"]
+    assert (load["connections"], load["requests"]) == (6, 27)
+
+
+def test_credentials_of_a_plan_need_their_secret(plan_file, tmp_path, capsys):
+    plan = plan_file(load=CLOSED, auth={"kind": "bearer"})
+    assert "--secret-file" in refusal(capsys, ADDRESS, "--plan", plan)
+    secret = tmp_path / "token"
+    secret.write_text("abc")
+    order = order_of(ADDRESS, "--plan", plan, "--secret-file", str(secret))
+    assert order["secrets"] == {"auth": "abc"}
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--rate=5", "--rate: --plan says that"),
+        ("--step=/b", "--step: --plan says that"),
+        ("--threshold=p95<1s", "--threshold: --plan says that"),
+        ("--calls-per-session=3", "--calls-per-session: --plan says that"),
+        ("--warm-up=3", "--warm-up: --plan says that"),
+        ("--messages=3", "--messages: --plan says that"),
+    ],
+)
+def test_nothing_else_may_say_what_the_plan_says(option, words, plan_file, capsys):
+    assert words in refusal(capsys, ADDRESS, "--plan", plan_file(load=CLOSED), option)
+
+
+def test_the_paths_are_those_of_the_plan(plan_file, capsys):
+    said = refusal(capsys, f"{ADDRESS}page", "--plan", plan_file(load=CLOSED))
+    assert "the plan has the paths" in said
+
+
+def test_every_fault_of_a_plan_has_its_line(plan_file, capsys):
+    plan = plan_file(load={"model": "open"}, http_version="3")
+    said = refusal(capsys, ADDRESS, "--plan", plan)
+    assert "--plan: http_version: " in said
+    assert "--plan: load." in said
+    assert all(": --plan: " in line for line in said.splitlines())
+
+
+@pytest.mark.parametrize("text", ["", "no json", "[]", '{"plan": 1}'])
+def test_what_is_no_plan_is_refused(text, tmp_path, capsys):
+    path = tmp_path / "plan.json"
+    path.write_text(text)
+    assert "--plan: " in refusal(capsys, ADDRESS, "--plan", str(path))
+
+
+def test_a_plan_of_a_websocket_needs_such_an_address(plan_file, capsys):
+    plan = plan_file(steps=[], exchange={"messages": 1}, load=CLOSED)
+    assert "ws" in refusal(capsys, ADDRESS, "--plan", plan)

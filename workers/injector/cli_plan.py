@@ -1,0 +1,117 @@
+"""The plan that the command line describes: by options, or whole in a file."""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.injectors import plan_for
+from campaigns.domain.plan import HttpVersion, Plan, Resolve
+from campaigns.domain.target import WEBSOCKET_SCHEMES
+from campaigns.domain.thresholds import parse_rule
+from workers.injector.cli_load import make_load
+from workers.injector.cli_session import session_of
+from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of
+from workers.injector.cli_websocket import exchange_of, refuse_websocket_options
+
+# What is not of the plan, so that it may stand beside one from a file.
+_BESIDE_A_PLAN = frozenset(
+    {
+        "url", "plan", "mode", "processes", "shares", "seed", "allow", "hlog", "json", "report",
+        "secret_file", "insecure", "tls_min", "tls_max", "ciphers", "ca_file", "sni",
+        "client_certificate", "client_key", "no_alpn",
+    }
+)  # fmt: skip
+_HTTP = "version of HTTP; 1.0 keeps connections by Connection: keep-alive (1.1)"
+_RESOLVE = (
+    "look the name up once, before the first request, or for each connection, as a part of its "
+    "own, dns (once)"
+)
+_THRESHOLD = (
+    "a rule that the run must keep, such as 'p95<300ms', 'errors<1%%' or 'rate>100'; of sessions "
+    "'session_p95<10s', 'sessions_failed<1%%' or 'session_rate>5'; may be repeated (none)"
+)
+
+
+def add_plan_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--plan",
+        metavar="FILE",
+        help="take all of the plan from this file, JSON as the API gives it, - for standard input; "
+        "options for load, requests and sessions cannot stand beside it (none)",
+    )
+    add("--warm-up", type=int, metavar="S", default=0, help="load sent before, uncounted, s (0)")
+    add("--timeout", type=float, metavar="S", default=30.0, help="limit of one request, s (30)")
+    for name, what in (("connect", "TCP's"), ("tls", "TLS's")):
+        words = f"limit of {what} handshake, s (5, or --timeout where that is less)"
+        add(f"--{name}-timeout", type=float, metavar="S", help=words)
+    add("--http", choices=list(HttpVersion), default=HttpVersion.HTTP_1_1, help=_HTTP)
+    add("--resolve", choices=list(Resolve), default=Resolve.ONCE, help=_RESOLVE)
+    add("--threshold", action="append", default=[], metavar="RULE", help=_THRESHOLD)
+
+
+def make_plan(
+    options: argparse.Namespace, defaults: argparse.Namespace, scheme: str, path: str
+) -> dict[str, Any]:
+    """The plan as JSON, with the load of all processes together. Raises BenchsiteError, ValueError,
+    OSError."""
+    if options.plan:
+        _refuse_beside_a_plan(options, defaults, path)
+        plan = _read_plan(options.plan)
+    else:
+        plan = _plan_of(options, scheme, path)
+    if plan["load"].get("per_injector"):
+        return plan_for(Plan.from_json(plan), options.processes).to_json()
+    return plan
+
+
+def _read_plan(name: str) -> dict[str, Any]:
+    text = sys.stdin.read() if name == "-" else Path(name).read_text()
+    try:
+        return Plan.from_json(json.loads(text)).to_json()
+    except InvalidFields as invalid:
+        faults = [f"--plan: {field}: {fault}" for field, fault in invalid.errors.items()]
+        raise ValueError("\n".join(faults)) from None
+    except ValueError as error:
+        raise ValueError(f"--plan: this is no JSON: {error}.") from None
+
+
+def _refuse_beside_a_plan(
+    options: argparse.Namespace, defaults: argparse.Namespace, path: str
+) -> None:
+    if path != "/":
+        raise ValueError("URL: the plan has the paths; write the address without one.")
+    for name, value in vars(options).items():
+        if name not in _BESIDE_A_PLAN and value != getattr(defaults, name):
+            raise ValueError(f"--{name.replace('_', '-')}: --plan says that; change it there.")
+
+
+def _plan_of(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:
+    total_s = options.timeout
+    short_s = min(5.0, total_s)
+    return {
+        **_read_work(options, scheme, path),
+        "load": make_load(options),
+        "timeouts": {
+            "connect_s": short_s if options.connect_timeout is None else options.connect_timeout,
+            "tls_s": short_s if options.tls_timeout is None else options.tls_timeout,
+            "total_s": total_s,
+        },
+        "warm_up_s": options.warm_up,
+        "http_version": options.http,
+        "resolve": options.resolve,
+        "thresholds": [parse_rule(text) for text in options.threshold],
+        **session_of(options),
+    }
+
+
+def _read_work(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:
+    """What is sent: HTTP steps, or a WebSocket exchange."""
+    if scheme in WEBSOCKET_SCHEMES:
+        refuse_step_options(options)
+        return {"exchange": exchange_of(options, path, headers_of(options))}
+    refuse_websocket_options(options)
+    return steps_of(options, path)

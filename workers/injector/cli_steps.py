@@ -1,0 +1,135 @@
+"""Options of the command line for what is sent: one request, or several steps and their order."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from campaigns.domain.plan import METHODS
+from campaigns.domain.step_order import OrderKind
+
+EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
+_HTTP_ONLY = ("method", "body", "step", "order", "block_repeat", "weights", "extract", "expect")
+
+
+def add_step_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("requests", "the first is that of URL")
+    add = group.add_argument
+    add("--method", choices=METHODS, help="of the request (GET; POST where there is a body)")
+    add("--body", metavar="TEXT|@FILE", default="", help="body of the request, or its file (none)")
+    add(
+        "--header",
+        action="append",
+        default=[],
+        metavar="'N: v'",
+        help="one more header, of every request (none)",
+    )
+    add(
+        "--step",
+        action="append",
+        default=[],
+        metavar="'[METHOD] PATH [BODY|@FILE]'",
+        help="one more request to the same service; may be repeated (none)",
+    )
+    add(
+        "--order",
+        choices=list(OrderKind),
+        default=OrderKind.ROUND_ROBIN,
+        help="which request comes next: in turns, one for a while, drawn by --seed, drawn by "
+        "weight (round_robin)",
+    )
+    add(
+        "--block-repeat",
+        type=int,
+        metavar="N",
+        default=1,
+        help="blocks: send each request N times before the next one (1)",
+    )
+    add("--weights", metavar="W,W", help="weighted: a weight for each request (none)")
+    add(
+        "--extract",
+        action="append",
+        default=[],
+        metavar="'I NAME FROM PATTERN'",
+        help="what the one group of PATTERN finds in a reply to request I, counted from 1, is "
+        "${NAME} in later requests; FROM is body or header:Name, as in '1 next header:Location "
+        "^(/.*)$'; may be repeated (none)",
+    )
+    add(
+        "--expect",
+        metavar="S,S",
+        help="statuses and classes of them that count as ok, such as 2xx,404 (2xx,3xx)",
+    )
+
+
+def refuse_step_options(options: argparse.Namespace) -> None:
+    """Raises ValueError for options that a WebSocket has no use for."""
+    standard = {"order": OrderKind.ROUND_ROBIN, "block_repeat": 1}
+    for name in _HTTP_ONLY:
+        if getattr(options, name) and getattr(options, name) != standard.get(name):
+            raise ValueError(
+                f"--{name.replace('_', '-')} is for http and https; a WebSocket has messages."
+            )
+
+
+def steps_of(options: argparse.Namespace, path: str) -> dict[str, Any]:
+    """The plan's fields that the options describe. Raises ValueError, OSError."""
+    body = _read_body(options.body)
+    first = {"method": options.method or _method_for(body), "path": path, "body": body}
+    steps = [first, *(_read_step(text) for text in options.step)]
+    headers = headers_of(options)
+    for step in steps:
+        step |= {"headers": headers, "extract": []}
+    for text in options.extract:
+        number, extract = _read_extract(text, len(steps))
+        steps[number - 1]["extract"].append(extract)
+    expected = {"expected_status": options.expect.split(",")} if options.expect else {}
+    return {"steps": steps, "order": _order_of(options), **expected}
+
+
+def headers_of(options: argparse.Namespace) -> list[list[str]]:
+    return [_read_header(text) for text in options.header]
+
+
+def _order_of(options: argparse.Namespace) -> dict[str, Any]:
+    try:
+        weights = [float(each) for each in options.weights.split(",")] if options.weights else []
+    except ValueError:
+        raise ValueError(f"--weights {options.weights!r}: write numbers, as in 3,1,1.") from None
+    return {"kind": options.order, "block_repeat": options.block_repeat, "weights": weights}
+
+
+def _read_step(text: str) -> dict[str, Any]:
+    """[METHOD] PATH [BODY]; a body may have spaces, a path has none."""
+    words = text.split(maxsplit=2)
+    has_method = bool(words) and words[0].upper() in METHODS
+    method = words.pop(0).upper() if has_method else None
+    if not words or not words[0].startswith("/"):
+        raise ValueError(f"--step {text!r}: write it as in '/login' or 'POST /login @form.txt'.")
+    path, body = words[0], _read_body(" ".join(words[1:]))
+    return {"method": method or _method_for(body), "path": path, "body": body}
+
+
+def _read_extract(text: str, n_steps: int) -> tuple[int, dict[str, str]]:
+    """(number of the request from 1, the plan's extract)."""
+    number, name, source, pattern = (text.split(maxsplit=3) + [""] * 4)[:4]
+    source, _, header = source.partition(":")
+    if not pattern or source not in {"body", "header"}:
+        raise ValueError(f"--extract {text!r}: write it as in {EXTRACT_EXAMPLE}.")
+    if not number.isdecimal() or not 1 <= int(number) <= n_steps:
+        raise ValueError(f"--extract {text!r}: the requests are counted from 1 to {n_steps}.")
+    return int(number), {"name": name, "from": source, "header": header, "pattern": pattern}
+
+
+def _method_for(body: str) -> str:
+    return "POST" if body else "GET"
+
+
+def _read_body(text: str) -> str:
+    return Path(text[1:]).read_text() if text.startswith("@") else text
+
+
+def _read_header(text: str) -> list[str]:
+    name, colon, value = text.partition(":")
+    if not colon:
+        raise ValueError(f"{text!r} is not a header; write 'Name: value'.")
+    return [name.strip(), value.strip()]
