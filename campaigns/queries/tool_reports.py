@@ -8,7 +8,7 @@ from campaigns.domain.plan import Plan
 from campaigns.domain.series import most_in_flight
 from campaigns.domain.snapshot import Second, Timing, total_of
 from campaigns.domain.tool_reports import REPORTS, Measurement, styles_for
-from campaigns.domain.tool_reports.measurement import servers_of, warnings_of
+from campaigns.domain.tool_reports.measurement import most_of, servers_of, sum_of, warnings_of
 from campaigns.models import Run
 from campaigns.queries.measured import sending_s_of
 from campaigns.queries.reports import Measured, measured_of
@@ -45,7 +45,9 @@ def measurement_of(run: Run) -> Measurement:
         replies=_by_second(run, seen, _n_replies),
         sessions=_by_second(run, seen, _n_sessions),
         tls=[entry for end in ends for entry in (end or {}).get("tls", [])],
-        cpu_us=_cpu_us(ends),
+        cpu_us=sum_of(ends, "cpu_us"),
+        cpu_user_us=sum_of(ends, "cpu_user_us"),
+        connect_burst=most_of(ends, "connect_burst"),
         thresholds=seen.thresholds,
         warnings=warnings_of(ends),
         servers=servers_of(ends),
@@ -79,8 +81,3 @@ def _n_replies(statuses: dict[str, int], counters: dict[str, int]) -> int:
 
 def _n_sessions(statuses: dict[str, int], counters: dict[str, int]) -> int:
     return counters.get("sessions_ok", 0)
-
-
-def _cpu_us(ends: list[dict | None]) -> int | None:
-    known = [end["cpu_us"] for end in ends if end and "cpu_us" in end]
-    return sum(known) if known and len(known) == len(ends) else None

@@ -31,6 +31,19 @@ def test_a_new_connection_for_every_request():
     assert all(b"Connection: close" in request for request in server.requests)
 
 
+@pytest.mark.parametrize("connections", [1, 8])
+def test_the_longest_burst_is_of_connections_that_were_begun_together(connections):
+    with scripted(always(OK_REPLY)) as server:
+        result = measure(server.port, load=closed(40, connections))
+    assert result.ends[0]["connect_burst"] == connections
+
+
+def test_cpu_time_is_told_apart_and_its_parts_add_up():
+    with scripted(always(OK_REPLY)) as server:
+        (end,) = measure(server.port, mode="new", load=closed(500)).ends
+    assert 0 < end["cpu_user_us"] < end["cpu_us"]
+
+
 def one_reply_each(sock, server):
     """Keep the connection as far as the client can know, and close it all the same."""
     server.read_request(sock)

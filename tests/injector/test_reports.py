@@ -55,6 +55,7 @@ def result_of(*seconds, load=CLOSED, duration_s=None, mode="new", session=None):
     end = {
         "outcome": "complete", "totals": {"ok": sum(s.counters["ok"] for s in seconds)},
         "duration_us": round((duration_s or len(seconds)) * 1e6), "cpu_us": 250_000,
+        "cpu_user_us": 150_000, "connect_burst": 3,
         "peers": {"10.0.0.5:8443": 1},
         "tls": [{"version": "TLSv1.3", "cipher": "AES", "bits": 256, "resumed": False, "count": 9}],
     }  # fmt: skip
@@ -142,12 +143,13 @@ def test_ab_s_computed_time_is_doubted_where_it_is_not_the_measured_one():
 
 def test_httperf_has_six_groups():
     text = report("httperf", *(second(n, [10_000] * 10) for n in range(12)))
+    assert text.startswith("Maximum connect burst length: 3\nTotal: ")
     beginnings = [
         "Total: connections 120 requests 120 replies 120 test-duration 12.000 s",
         "Connection rate: 10.0 conn/s (100.0 ms/conn, 0.1 in flight",
         "Request rate: 10.0 req/s (100.0 ms/req)",
         "Reply rate [replies/s]: min 10.0 avg 10.0 max 10.0 stddev 0.0 (2 samples of 5 s)",
-        "CPU time [s]: user + system 0.25 (2.1 % of one core)",
+        "CPU time [s]: user 0.15 system 0.10 (user 1.2 % system 0.8 % total 2.1 % of one core)",
         "Errors: total 0 client-timo 0",
     ]
     assert [line(text, each)[: len(each)] for each in beginnings] == beginnings

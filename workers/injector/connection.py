@@ -86,6 +86,9 @@ class Dialler:
         self.n_open = 0
         self._wire = WireCount()
         self._dialled: Counter[str] = Counter()
+        self._turn = self._burst = 0
+        # httperf's: connections begun within one turn of the hub. Who keeps to a schedule has 1.
+        self.longest_burst = 0
 
     def dial(self, worker: Any) -> Connection:
         """A connection for `worker`, which waits for it. Raises AttemptFailed."""
@@ -129,6 +132,7 @@ class Dialler:
         if refusal:
             raise AttemptFailed(Kind.ADDRESS_REFUSED, refusal)
         worker.limit = now() + self._connect_ns
+        self._count_burst()
         try:
             sock = Socket(family_of(address), _NON_BLOCKING)
         except OSError as error:
@@ -142,6 +146,12 @@ class Dialler:
             raise
         watcher.start(worker.switch)
         return Connection(sock, watcher, connected)
+
+    def _count_burst(self) -> None:
+        turn = self._loop.iteration
+        self._burst = self._burst + 1 if turn == self._turn else 1
+        self._turn = turn
+        self.longest_burst = max(self.longest_burst, self._burst)
 
     def _finish_connect(self, worker: Any, sock: Socket, peer: tuple[str, int]) -> int:
         code = sock.connect_ex(peer)

@@ -100,7 +100,10 @@ class Engine:
             timer.stop()
         self._seconds.end(self._load.n_dropped)
         self._dialler.close()
-        return self._end(cpu_s() - began_cpu_s)
+        user_s, system_s = (
+            after - before for after, before in zip(cpu_s(), began_cpu_s, strict=True)
+        )
+        return self._end(user_s, system_s)
 
     def _start_load(self, start_ns: int) -> None:
         duration_s = self._order.plan.load.duration_s
@@ -139,7 +142,7 @@ class Engine:
         if self._load.is_finished or is_drained:
             self._over.set()
 
-    def _end(self, used_cpu_s: float) -> dict[str, Any]:
+    def _end(self, user_s: float, system_s: float) -> dict[str, Any]:
         dialler, total, recorders = self._dialler, self._seconds.total, self._crew.recorders
         book = self._crew.script and self._crew.script.book
         certificate = dialler.tls and dialler.tls.certificate
@@ -154,7 +157,9 @@ class Engine:
             "in_flight": len(in_flight_of(self._load.workers)),
             "duration_us": max(0, last_end_ns - self._zero_ns) // 1000,
             "sending_us": max(0, last_start_ns - self._zero_ns) // 1000,
-            "cpu_us": round(used_cpu_s * 1e6),
+            "cpu_us": round((user_s + system_s) * 1e6),
+            "cpu_user_us": round(user_s * 1e6),
+            "connect_burst": dialler.longest_burst,
             "tls": [
                 {"version": version, "cipher": cipher, "bits": bits, "resumed": resumed, "count": n}
                 for (version, cipher, bits, resumed), n in handshakes.items()

@@ -16,7 +16,7 @@ from campaigns.domain.sessions_seen import session_figures
 from campaigns.domain.snapshot import TIMINGS, Second, Timing, Total, total_of
 from campaigns.domain.thresholds import Verdict, judge_seconds
 from campaigns.domain.tool_reports import Measurement
-from campaigns.domain.tool_reports.measurement import servers_of, warnings_of
+from campaigns.domain.tool_reports.measurement import most_of, servers_of, sum_of, warnings_of
 from campaigns.domain.validity import LIMITS, Limits, judge
 from workers.own_addresses import own_addresses
 
@@ -134,6 +134,8 @@ class Result:
             sessions=sessions,
             tls=[entry for end in self.ends for entry in end["tls"]],
             cpu_us=self.cpu_us,
+            cpu_user_us=sum_of(self.ends, "cpu_user_us"),
+            connect_burst=most_of(self.ends, "connect_burst"),
             thresholds=self.thresholds,
             warnings=self.warnings,
             servers=servers_of(self.ends),

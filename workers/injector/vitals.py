@@ -136,17 +136,17 @@ def _shares_of_machine(before: dict[str, float], now: dict[str, float]) -> dict[
     }
 
 
-def cpu_s() -> float:
-    """CPU time of this process, user and system, seconds."""
+def cpu_s() -> tuple[float, float]:
+    """CPU time of this process, (user, system), seconds."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+    return usage.ru_utime, usage.ru_stime
 
 
 def _read(files: ProcFiles) -> dict[str, float]:
     machine_s, busy_s, steal_s = machine.cpu_times_s(files)
     return {
         "at_ns": time.monotonic_ns(),
-        "cpu_s": cpu_s(),
+        "cpu_s": sum(cpu_s()),
         "machine_s": machine_s,
         "busy_s": busy_s,
         "steal_s": steal_s,

@@ -13,13 +13,16 @@ from campaigns.domain.thresholds import Verdict
 class Measurement:
     """One run. `steps` has a total for each of the plan's steps, `total` is of all of them; the
     warm-up is apart. `replies` counts the replies of each measured second, `sessions` the ok
-    sessions that ended in it. `tls` are the entries
-    of the injectors' end lines, `cpu_us` their CPU time (None where not all said it). `verdict`
-    is the validity, or what is said in its place, with its reasons.
-    `warnings` are what the injectors said before the start. `most_in_flight`: at the end of a
-    second; `sending_s`: until the last request's start; both None where it is not known.
-    `servers` are what replies named as their server; None where nobody said it.
-    `is_stopped`: it ended before its plan did."""
+    sessions that ended in it.
+
+    `tls` are the entries of the injectors' end lines. `cpu_us` is their CPU time, `cpu_user_us`
+    what of it is not the kernel's (None where not all said it); `connect_burst` the most
+    connections that one of them began at once (None where none said it); `servers` what replies
+    named as their server (the same). `warnings` are what the injectors said before the start.
+
+    `verdict` is the validity, or what is said in its place, with its reasons. `most_in_flight`: at
+    the end of a second; `sending_s`: until the last request's start; both None where it is not
+    known. `is_stopped`: it ended before its plan did."""
 
     plan: Plan
     host: str
@@ -34,6 +37,8 @@ class Measurement:
     sessions: Mapping[int, int] = field(default_factory=dict)
     tls: Sequence[Mapping[str, Any]] = ()
     cpu_us: int | None = None
+    cpu_user_us: int | None = None
+    connect_burst: int | None = None
     thresholds: Sequence[Verdict] = ()
     warnings: Sequence[str] = ()
     servers: Sequence[str] | None = None
@@ -46,6 +51,17 @@ def warnings_of(ends: Iterable[Mapping[str, Any] | None]) -> list[str]:
     """What the injectors said before the start, by their end lines; each sentence once."""
     said = (text for end in ends for text in (end or {}).get("warnings", ()))
     return list(dict.fromkeys(said))
+
+
+def sum_of(ends: Sequence[Mapping[str, Any] | None], name: str) -> int | None:
+    """Over all injectors; None where not all said it."""
+    known = [end[name] for end in ends if end and name in end]
+    return sum(known) if known and len(known) == len(ends) else None
+
+
+def most_of(ends: Iterable[Mapping[str, Any] | None], name: str) -> int | None:
+    """Of the injectors that said it; None where none did."""
+    return max((end[name] for end in ends if end and name in end), default=None)
 
 
 def servers_of(ends: Iterable[Mapping[str, Any] | None]) -> list[str] | None:
