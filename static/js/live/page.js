@@ -17,9 +17,7 @@ export function block(id) {
 export function livePage({ second, replaced }) {
   const element = document.getElementById("live");
   const ask = coalesced(async () => {
-    const names = await refreshPage();
-    document.getElementById("live").dataset.state = element.dataset.state;
-    replaced(names);
+    replaced(await refreshPage());
   });
   followPage(element, {
     second,

@@ -44,7 +44,8 @@ function takeRun() {
   const plan = block("current-plan");
   const section = document.querySelector("[data-while-live]");
   if (!section) return;
-  section.hidden = !plan && !current.run;
+  // Between two runs the last one stays; the campaign's end takes the section away.
+  section.hidden = !plan && !(isUnderWay() && current.run);
   if (!plan) return;
   const points = block(`points-${plan.run}`) ?? [];
   if (plan.run === current.run) current.points = mergePoints(points, current.points);
@@ -52,6 +53,10 @@ function takeRun() {
   current.chart ??= overTime(section.querySelector("[data-over-time]"), plan);
   current.chart.show(current.points, true, plan);
   tellNow();
+}
+
+function isUnderWay() {
+  return document.querySelector("[data-live=progress] [data-progress]") !== null;
 }
 
 function tellNow() {
