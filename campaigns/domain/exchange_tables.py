@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from campaigns.domain.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.metrics import METRICS
-from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown, why_not_shown
+from campaigns.domain.percentiles import P50, P90, P95, P99, P999, Shown, name, shown, why_not_shown
 from campaigns.domain.repeats import percentiles_us
 from campaigns.domain.snapshot import Timing, Total
-from campaigns.domain.tables import Column, Row, Table
+from campaigns.domain.tables import Cell, Column, Row, Table
 from campaigns.domain.units import counted
 
 EXCHANGE_TIMINGS = ("handshake", "message", "close")
-_PERCENTILES = (P50, P90, P95, P99)
+_PERCENTILES = (P50, P90, P95, P99, P999)
 _KEYS = ("per_second", "mean", *(name(q) for q in _PERCENTILES), "max", "n")
 _CODE = "close_code_"
 _CODE_WORDS = {
@@ -171,6 +171,24 @@ def _connections_table(tests: Sequence[Exchanged]) -> Table:
 def _messages_per_s(each: Exchanged) -> Figure:
     number = max(each.total.count(name) for name in ("messages_sent", "messages_received"))
     return Figure(number / each.duration_s if each.duration_s else None, "Nothing was measured.")
+
+
+_NO_EXCHANGE = "Not a WebSocket run."
+
+
+def exchange_columns(measured: Sequence[tuple[Total, float] | None]) -> list[list[Cell]]:
+    """Handshake p50, p99 and messages/s of each (total, seconds), for lists of runs of any kind."""
+    figures = [exchange_figures(*each) if each else {} for each in measured]
+    return [
+        column_cells([each.get(key, _absent(key, each)) for each in figures])
+        for key in ("handshake p50, ms", "handshake p99, ms", "messages/s")
+    ]
+
+
+def _absent(key: str, figures: dict[str, Figure]) -> Figure:
+    return Figure(
+        None, f"No {key}: connections were opened and closed." if figures else _NO_EXCHANGE
+    )
 
 
 def exchange_figures(total: Total | None, duration_s: float) -> dict[str, Figure]:

@@ -67,6 +67,7 @@ _ALL = (
     _percentile("p90", "0.9", ab="90%", JMeter="90% Line", wrk="90%", k6="p(90)"),
     _percentile("p95", "0.95", ab="95%", JMeter="95% Line", k6="p(95)"),
     _percentile("p99", "0.99", ab="99%", JMeter="99% Line", wrk="99%", k6="p(99)"),
+    _percentile("p99.9", "0.999", wsperf="q99.9", k6="p(99.9)"),
     Metric(
         "rate",
         "requests/s",

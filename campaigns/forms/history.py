@@ -4,7 +4,7 @@ from django import forms
 
 from campaigns.forms.campaigns import SINCE_DAYS, since_days
 from campaigns.models import Project
-from campaigns.queries.runs import HISTORY_STATES, HistoryFilter
+from campaigns.queries.history import HISTORY_STATES, HistoryFilter
 
 
 class HistoryFilterForm(forms.Form):

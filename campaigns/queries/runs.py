@@ -1,24 +1,16 @@
-"""What the pages of runs read: what happened, what was planned, how far it is, the history."""
+"""What the pages of runs read: what happened, what was planned, how far it is."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
-
-from campaigns.domain.latency_table import Line, plain_table
-from campaigns.domain.lifecycle import RunState
 from campaigns.domain.outcomes import WORDS, Kind
 from campaigns.domain.plan import (
     Plan,
     mean_rate_per_s,
     planned_duration_s,
 )
-from campaigns.domain.repeats import Figures, figures_of
-from campaigns.domain.snapshot import Total
-from campaigns.domain.tables import Cell
-from campaigns.models import Project, Run, RunEvent, RunSummary
-from campaigns.permissions import Actor
+from campaigns.models import Run, RunEvent
 from campaigns.queries.series import Point
 
 ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
@@ -154,78 +146,3 @@ def _first_errors(points: list[Point], zero: datetime | None) -> list[Happening]
 
 def _first(kind: str) -> str:
     return f"first error of its kind: {ERROR_WORDS.get(kind, kind)}"
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryFilter:
-    """What the history is narrowed to; empty means any."""
-
-    target: int | None = None
-    plan: int | None = None
-    campaign: int | None = None
-    state: str = ""
-    since: datetime | None = None
-
-
-def history(actor: Actor, project: Project, by: HistoryFilter) -> QuerySet[Run]:
-    """The project's runs, newest first; each with `summary_id` of its newest summary."""
-    found = Run.objects.visible_to(actor).filter(campaign__project=project)
-    if by.target:
-        found = found.filter(target=by.target)
-    if by.plan:
-        found = found.filter(test__plan_version__plan=by.plan)
-    if by.campaign:
-        found = found.filter(campaign=by.campaign)
-    if by.state:
-        found = found.filter(_state_is(by.state))
-    if by.since:
-        found = found.filter(state_at__gte=by.since)
-    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
-    return (
-        found.annotate(summary_id=Subquery(newest.values("pk")[:1]))
-        .select_related("campaign", "test__endpoint__target", "test__plan_version__plan")
-        .order_by("-campaign_id", "-position")
-    )
-
-
-HISTORY_STATES = {
-    "going": "Not finished",
-    "valid": "Valid",
-    "suspicious": "Suspicious",
-    "invalid": "Invalid",
-    "complete": "Complete",
-    "partial": "Partial",
-    "stopped": "Stopped",
-    "failed": "Failed",
-}
-
-
-def _state_is(word: str):
-    if word == "going":
-        return ~Q(state=RunState.DONE)
-    if word in {"valid", "suspicious", "invalid"}:
-        return Q(validity=word)
-    return Q(outcome=word)
-
-
-_SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")
-_NOTHING = "No figures: nothing was measured."
-
-
-def history_rows(runs: list[Run]) -> list[tuple[Run, list[Cell]]]:
-    """The runs with their figures; every column has equal decimals over the page."""
-    summaries = RunSummary.objects.in_bulk([run.summary_id for run in runs if run.summary_id])
-    lines = [Line(run.label, _figures(summaries.get(run.summary_id)), why=_NOTHING) for run in runs]
-    table = plain_table("history", "Runs", lines)
-    keys = [column.key for column in table.columns]
-    chosen = [keys.index(key) for key in _SHOWN]
-    return [
-        (run, [row.cells[index] for index in chosen])
-        for run, row in zip(runs, table.rows, strict=True)
-    ]
-
-
-def _figures(summary: RunSummary | None) -> Figures | None:
-    if summary is None:
-        return None
-    return figures_of(Total.from_json(summary.total), summary.duration_s)

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 
 from campaigns.forms.history import HistoryFilterForm
 from campaigns.models import Project
-from campaigns.queries.runs import history, history_rows
+from campaigns.queries.history import history, history_page
 from campaigns.views.access import actor_of, find
 
 PAGE_SIZE = 50
@@ -22,11 +22,14 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
     form = HistoryFilterForm(request.GET, project=found)
     chosen = form.chosen()
     page = Paginator(history(actor, found, chosen), PAGE_SIZE).get_page(request.GET.get("page"))
+    shown = history_page(list(page))
     context = {
         "project": found,
         "form": form,
         "page": page,
-        "rows": history_rows(list(page)),
+        "rows": shown.rows,
+        "has_exchanges": shown.has_exchanges,
+        "nouns": shown.nouns,
         "is_filtered": any(request.GET.get(name) for name in form.fields),
         "campaign_id": chosen.campaign,
         "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},

@@ -8,6 +8,7 @@ from campaigns.domain.exchange_tables import (
     close_codes,
     close_words,
     closes_table,
+    exchange_columns,
     exchange_figures,
     exchange_table,
     exchanges_table,
@@ -32,6 +33,24 @@ def test_handshakes_have_their_rate_and_percentiles():
     keys = [column.key for column in table.columns]
     row = dict(zip(keys, texts(table)["handshake"], strict=True))
     assert (row["per_second"], row["p95"], row["p99"], row["n"]) == ("100", "0.900", "–", "200")
+
+
+def test_the_thousandth_handshake_is_shown_from_ten_thousand_on():
+    many = Total(timings={"handshake": Timing.of(np.arange(1, 10_001))})
+    table = exchange_table(many, duration_s=2)
+    cells = dict(zip([column.key for column in table.columns], table.rows[0].cells, strict=True))
+    assert cells["p99.9"].value == 9.99
+
+
+def test_lists_of_runs_have_handshakes_and_messages_of_the_websocket_ones():
+    chat = measured(messages_sent=600, messages_received=600)
+    chat.timings["message"] = Timing.of(np.full(600, 300))
+    p50, p99, messages = exchange_columns([(chat, 2.0), (measured(), 2.0), (Total(), 2.0), None])
+    assert [cell.text for cell in p50] == ["0.900", "0.900", "–", "–"]
+    assert "p99 needs" in p99[0].why
+    assert [cell.text for cell in messages] == ["300", "–", "–", "–"]
+    assert messages[1].why == "No messages/s: connections were opened and closed."
+    assert p50[2].why == "Not a WebSocket run."
 
 
 def test_several_measurements_stand_below_each_other_and_one_of_http_has_no_row():

@@ -57,6 +57,19 @@ def test_filters_narrow_by_target_plan_campaign_state_and_time(listed, runs):
     assert listed(since="1") == {finished.pk, waiting.pk}
 
 
+def test_a_list_with_a_websocket_run_has_columns_for_it(client, vera, project, runs):
+    def heads():
+        return client.get(reverse("run-list", args=[project.pk])).content.decode()
+
+    client.force_login(vera)
+    assert "Handshake<br>" not in heads()
+    Run.objects.filter(pk=runs[1].pk).update(
+        snapshot={**runs[1].snapshot, "plan": {**runs[1].snapshot["plan"], "exchange": {}}}
+    )
+    assert "Handshake<br>" in heads()
+    assert "Not a WebSocket run." in heads()
+
+
 def test_a_filter_that_makes_no_sense_filters_nothing(listed, runs):
     assert listed(target="x", plan="99999", state="blue", since="forever") == {r.pk for r in runs}
 

@@ -1,0 +1,110 @@
+"""The history of a project: its runs, narrowed by a filter, with the figures of each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from campaigns.domain.exchange_tables import exchange_columns
+from campaigns.domain.latency_table import Line, plain_table
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.repeats import figures_of
+from campaigns.domain.snapshot import Total
+from campaigns.domain.tables import Cell
+from campaigns.models import Project, Run, RunSummary
+from campaigns.permissions import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFilter:
+    """What the history is narrowed to; empty means any."""
+
+    target: int | None = None
+    plan: int | None = None
+    campaign: int | None = None
+    state: str = ""
+    since: datetime | None = None
+
+
+def history(actor: Actor, project: Project, by: HistoryFilter) -> QuerySet[Run]:
+    """The project's runs, newest first; each with `summary_id` of its newest summary."""
+    found = Run.objects.visible_to(actor).filter(campaign__project=project)
+    if by.target:
+        found = found.filter(target=by.target)
+    if by.plan:
+        found = found.filter(test__plan_version__plan=by.plan)
+    if by.campaign:
+        found = found.filter(campaign=by.campaign)
+    if by.state:
+        found = found.filter(_state_is(by.state))
+    if by.since:
+        found = found.filter(state_at__gte=by.since)
+    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
+    return (
+        found.annotate(summary_id=Subquery(newest.values("pk")[:1]))
+        .select_related("campaign", "test__endpoint__target", "test__plan_version__plan")
+        .order_by("-campaign_id", "-position")
+    )
+
+
+HISTORY_STATES = {
+    "going": "Not finished",
+    "valid": "Valid",
+    "suspicious": "Suspicious",
+    "invalid": "Invalid",
+    "complete": "Complete",
+    "partial": "Partial",
+    "stopped": "Stopped",
+    "failed": "Failed",
+}
+
+
+def _state_is(word: str):
+    if word == "going":
+        return ~Q(state=RunState.DONE)
+    if word in {"valid", "suspicious", "invalid"}:
+        return Q(validity=word)
+    return Q(outcome=word)
+
+
+_SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")
+_NOTHING = "No figures: nothing was measured."
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """Runs with their cells: n, rate, p50, p95, p99 and errors, and where `has_exchanges`, because
+    a run among them was one of WebSockets, handshake p50 and p99 and messages/s."""
+
+    rows: tuple[tuple[Run, tuple[Cell, ...]], ...]
+    has_exchanges: bool
+    nouns: str
+
+
+def history_page(runs: Sequence[Run]) -> HistoryPage:
+    """The runs with their figures; every column has equal decimals over the page."""
+    found = RunSummary.objects.in_bulk([run.summary_id for run in runs if run.summary_id])
+    seen = [_measured(found.get(run.summary_id)) for run in runs]
+    lines = [
+        Line(run.label, figures_of(*each) if each else None, why=_NOTHING)
+        for run, each in zip(runs, seen, strict=True)
+    ]
+    table = plain_table("history", "Runs", lines)
+    keys = [column.key for column in table.columns]
+    chosen = [keys.index(key) for key in _SHOWN]
+    kinds = {run.snapshot["plan"].get("exchange") is not None for run in runs}
+    has_exchanges = True in kinds
+    exchanges = zip(*exchange_columns(seen), strict=True) if has_exchanges else ((),) * len(runs)
+    return HistoryPage(
+        tuple(
+            (run, (*(row.cells[index] for index in chosen), *more))
+            for run, row, more in zip(runs, table.rows, exchanges, strict=True)
+        ),
+        has_exchanges,
+        "connections" if kinds == {True} else "requests",
+    )
+
+
+def _measured(summary: RunSummary | None) -> tuple[Total, float] | None:
+    return summary and (Total.from_json(summary.total), summary.duration_s)
