@@ -9,7 +9,8 @@ from typing import Any
 from campaigns.domain.results import SweepAnswer
 from campaigns.domain.units import figure
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 9.0, 97.0, 8.0, 88.0
+# The labels of the upright axis stand to the left of 0, where the drawing has its padding.
+_LEFT, _RIGHT, _TOP, _BOTTOM = 0.0, 97.0, 8.0, 88.0
 _STEPS = (1, 2, 5, 10)
 
 
