@@ -24,6 +24,7 @@ from campaigns.domain.plan import (
     WhenSaturated,
 )
 from campaigns.domain.session import MAX_CONNECTIONS_PER_SESSION, MAX_PIPELINE_DEPTH
+from campaigns.domain.shards import MAX_WEIGHT
 from campaigns.domain.steps import Source
 from campaigns.domain.thresholds import UNITS
 
@@ -127,6 +128,11 @@ class LoadSerializer(serializers.Serializer):
     per_injector = serializers.BooleanField(
         default=False,
         help_text="closed, sequential, window: connections and requests are of each injector.",
+    )
+    shares = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=MAX_WEIGHT),
+        required=False,
+        help_text="A weight for each injector, such as [2, 1, 1]; none: equal shares.",
     )
 
 

@@ -2,13 +2,13 @@
 
 Even arrival k is due at ⌊k·period⌋, counted from the start of the measurement, so that no rounding
 adds up: 3 over 1 s are due at 0, 333333333 and 666666666 ns. The warm-up has the same rate and the
-arrivals −1, −2, … before zero. Arrival k belongs to shard k mod count, so that the shards together
-send exactly the intended schedule, evenly spread; of a random one each shard draws the whole and
-takes its own.
+arrivals −1, −2, … before zero. Each arrival belongs to one shard (domain.shards), so that together
+they send exactly the intended schedule, evenly spread; of a random one each shard draws the whole
+and takes its own.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,42 +21,31 @@ from campaigns.domain.draws import (
     uniform_offsets,
 )
 from campaigns.domain.loads import Distribution, Load, Model, planned_arrivals, planned_duration_s
+from campaigns.domain.shards import ALONE, Numbers, Shard, part_among, split
 from campaigns.domain.stages import RateCurve, Stage
+
+__all__ = ["Shard", "split"]
 
 NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
-    """One of `count` injector processes that share a run; `index` counts from 0."""
-
-    index: int = 0
-    count: int = 1
-
-    def own(self, first: int, stop: int) -> range:
-        """Its numbers of those from `first` on and below `stop`."""
-        return range(first + (self.index - first) % self.count, stop, self.count)
-
-
-@dataclass(frozen=True, slots=True)
 class Schedule:
-    """The arrivals first, first + step, … below stop; arrival k is due at ⌊k·period⌋ ns."""
+    """The arrivals of these numbers; arrival k is due at ⌊k·period⌋ ns."""
 
     period_ns: Fraction
-    first: int
-    stop: int
-    step: int = 1
+    numbers: range | Numbers
 
     def due_ns(self, arrival: int) -> int:
         return arrival * self.period_ns.numerator // self.period_ns.denominator
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """(number of the arrival, its due time in ns), in order."""
-        for arrival in range(self.first, self.stop, self.step):
+        for arrival in self.numbers:
             yield arrival, self.due_ns(arrival)
 
     def __len__(self) -> int:
-        return len(range(self.first, self.stop, self.step))
+        return len(self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +58,15 @@ class DrawnSchedule:
     draw: Callable[[], Iterator[np.ndarray]]
     n_warm_up: int
     n_measured: int
-    shard: Shard = Shard()
+    shard: Shard = ALONE
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """(number of the arrival, its due time in ns), in order."""
         first = -self.n_warm_up
         for dues in self.draw():
             own = self.shard.own(first, first + len(dues))
-            yield from zip(own, dues[own.start - first :: own.step].tolist(), strict=True)
+            places = np.fromiter(own, np.int64, len(own)) - first
+            yield from zip(own, dues[places].tolist(), strict=True)
             first += len(dues)
 
     def __len__(self) -> int:
@@ -98,7 +88,7 @@ def period_ns(load: Load) -> Fraction:
     return NS / Fraction(str(load.rate_per_s))
 
 
-def schedule(load: Load, warm_up_s: int = 0, shard: Shard = Shard(), seed: int = 0) -> AnySchedule:
+def schedule(load: Load, warm_up_s: int = 0, shard: Shard = ALONE, seed: int = 0) -> AnySchedule:
     """The shard's arrivals of a scheduled load, its warm-up (negative numbers) included.
 
     The same load and seed give the same arrivals, whatever the number of shards.
@@ -108,7 +98,7 @@ def schedule(load: Load, warm_up_s: int = 0, shard: Shard = Shard(), seed: int =
     if load.stages or load.distribution == Distribution.EXPONENTIAL:
         return _curved(load, warm_up_s, shard, seed)
     own = shard.own(-(warm_up_s * NS // period_ns(load)), planned_arrivals(load))
-    return Schedule(period_ns(load), own.start, own.stop, own.step)
+    return Schedule(period_ns(load), own)
 
 
 def _curved(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedule:
@@ -164,14 +154,9 @@ def _whole_ns(ns: np.ndarray) -> np.ndarray:
     return np.floor(ns).astype(np.int64)
 
 
-def split(total: int, shard: Shard) -> int:
-    """The shard's part of a whole number by largest remainder: 1000 over 3 is 334 + 333 + 333."""
-    return total // shard.count + (shard.index < total % shard.count)
-
-
 def connections_of(load: Load, shard: Shard) -> int:
     """How many connections of a closed load this shard keeps busy; may be none."""
-    return split(1 if load.model == Model.SEQUENTIAL else load.connections, shard)
+    return len(shard.own(0, 1 if load.model == Model.SEQUENTIAL else load.connections))
 
 
 def ramp_offsets_ns(load: Load, shard: Shard) -> list[int]:
@@ -191,7 +176,7 @@ def start_offset_ns(load: Load, shard: Shard) -> int:
     return int(shard.index * Fraction(str(load.start_offset_s)) * NS)
 
 
-def numbers_of(load: Load, shard: Shard) -> range | None:
+def numbers_of(load: Load, shard: Shard) -> range | Numbers | None:
     """The numbers of the connections that this shard's window opens; None: only time ends it."""
     return None if load.requests is None else shard.own(0, load.requests)
 
@@ -203,7 +188,8 @@ def requests_of(load: Load, shard: Shard) -> int | None:
     """
     if load.requests is None:
         return None
-    connections = 1 if load.model == Model.SEQUENTIAL else load.connections
-    if shard.index >= connections:
+    each = [replace(shard, index=index) for index in range(shard.count)]
+    at_work = [one.index for one in each if connections_of(load, one)]
+    if shard.index not in at_work:
         return 0
-    return split(load.requests, Shard(shard.index, min(shard.count, connections)))
+    return split(load.requests, part_among(shard, at_work))

@@ -10,6 +10,7 @@ from campaigns.domain.loads import (
     late_start_fault,
 )
 from campaigns.domain.plan import Plan
+from campaigns.domain.shards import Shard, split
 from campaigns.domain.units import counted
 
 
@@ -33,6 +34,23 @@ def load_for(load: Load, injectors: int) -> Load:
     return whole
 
 
+def largest_share(load: Load, injectors: int) -> float:
+    """The part of the load that the busiest injector has."""
+    return max(load.shares) / sum(load.shares) if load.shares else 1 / injectors
+
+
+def _without_share(whole: Load, injectors: int) -> int | None:
+    """The number, from 1, of an injector that the shares leave without anything to do."""
+    shards = [Shard(index, injectors, whole.shares) for index in range(injectors)]
+    for shard in shards:
+        counts = [len(shard.own(0, whole.connections))] if whole.connections else []
+        if whole.requests:
+            counts += [split(whole.requests, shard), len(shard.own(0, whole.requests))]
+        if 0 in counts:
+            return shard.index + 1
+    return None
+
+
 def share_fault(load: Load, injectors: int) -> str | None:
     """Why this load cannot be shared by so many injectors, or None. It begins after a name."""
     whole = load_for(load, injectors)
@@ -45,6 +63,9 @@ def share_fault(load: Load, injectors: int) -> str | None:
                 f"has {counted(count, noun)} with {counted(injectors, 'injectors')}, at most "
                 f"{most:,} are possible"
             )
+    if load.shares and len(load.shares) != injectors:
+        shares = counted(len(load.shares), "injectors")
+        return f"has shares for {shares}, not for {injectors}"
     if injectors == 1:
         return None
     if whole.model == Model.SEQUENTIAL:
@@ -52,5 +73,7 @@ def share_fault(load: Load, injectors: int) -> str | None:
     for count, noun in ((whole.connections, "connections"), (whole.requests, "requests")):
         if count is not None and count < injectors:
             return f"has {counted(count, noun)}, too few to share among {injectors}"
+    if idle := _without_share(whole, injectors):
+        return f"has too few connections or requests for its shares: injector {idle} would get none"
     late = late_start_fault(whole, injectors)
     return late and f"cannot be shared so: {late}"

@@ -13,20 +13,22 @@ from campaigns.domain.loads import (
     Model,
     WhenSaturated,
 )
+from campaigns.domain.shards import MAX_INJECTORS, MAX_WEIGHT, is_weight
 from campaigns.domain.stage_rules import read_stages
 
 # The fields of a load that each model uses.
 USES = {
     Model.CLOSED: {"connections", "ramp_up_s", "requests", "duration_s", "start_offset_s",
-        "per_injector"},
+        "per_injector", "shares"},
     Model.OPEN: {
         "rate_per_s", "requests", "duration_s", "distribution", "uniform_min_s", "uniform_max_s",
-        "when_saturated", "max_in_flight", "stages", "arrival_unit",
+        "when_saturated", "max_in_flight", "stages", "arrival_unit", "shares",
     },
-    Model.OVER: {"requests", "over_s", "when_saturated", "max_in_flight", "arrival_unit"},
+    Model.OVER: {"requests", "over_s", "when_saturated", "max_in_flight", "arrival_unit", "shares"},
     Model.SEQUENTIAL: {"requests", "duration_s", "per_injector"},
     Model.WINDOW: {
         "low", "high", "hold", "hold_s", "requests", "duration_s", "start_offset_s", "per_injector",
+        "shares",
     },
 }  # fmt: skip
 _WORDS = {
@@ -48,6 +50,7 @@ _WORDS = {
     "arrival_unit": "a unit of arrivals",
     "start_offset_s": "a start offset",
     "per_injector": "numbers of each injector",
+    "shares": "shares of several injectors",
 }
 _NEEDED = {"connections", "over_s", "low", "high"}
 
@@ -76,6 +79,7 @@ def read_load(reader: Fields) -> Load:
         arrival_unit=reader.choice("arrival_unit", ArrivalUnit, ArrivalUnit.REQUEST),
         start_offset_s=reader.number("start_offset_s", 0.0, low=0, high=3600),
         per_injector=reader.boolean("per_injector", False),
+        shares=_read_shares(reader),
     )
     _check_use(reader, load)
     _check_stop(reader, load)
@@ -90,6 +94,21 @@ def read_load(reader: Fields) -> Load:
         )
     reader.refuse_unknown("model", "max_in_flight", *_WORDS)
     return load
+
+
+def _read_shares(reader: Fields) -> tuple[int, ...]:
+    raw = reader.data.get("shares") or ()
+    is_list = isinstance(raw, list | tuple) and len(raw) <= MAX_INJECTORS
+    if not is_list or len(raw) == 1 or not all(is_weight(each) for each in raw):
+        reader.fail(
+            "shares",
+            f"Write a whole number from 1 to {MAX_WEIGHT} for each of 2 to {MAX_INJECTORS} "
+            "injectors, such as 2, 1, 1; nothing where all have the same share.",
+        )
+        return ()
+    if raw and reader.data.get("per_injector"):
+        reader.fail("shares", "The numbers are of each injector already; choose one of the two.")
+    return tuple(raw)
 
 
 def _seconds(reader: Fields, name: str) -> float | None:

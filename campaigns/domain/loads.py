@@ -67,7 +67,8 @@ class Load:
     opens connections, at most `high` at a time; when fewer than `low` are being opened, up to
     `high` again. Of a closed load or a window injector i begins i·`start_offset_s` later.
     `per_injector`: connections and requests are those of each injector, not of all together; what
-    an injector is ordered is always the whole (domain.injectors).
+    an injector is ordered is always the whole (domain.injectors). `shares`: a weight for each
+    injector; none: all have the same share.
 
     Where `arrival_unit` is a connection or a session, `requests`, the rates and `max_in_flight`
     count those, each with as many requests as `session.calls_per_arrival` says.
@@ -93,6 +94,7 @@ class Load:
     arrival_unit: ArrivalUnit = ArrivalUnit.REQUEST
     start_offset_s: float = 0.0
     per_injector: bool = False
+    shares: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Every field as JSON has it; `stored_load` reads it back."""
@@ -100,7 +102,7 @@ class Load:
             name: str(value) if isinstance(value, StrEnum) else value
             for name, value in asdict(self).items()
         }
-        return data | {"stages": list(data["stages"])}
+        return data | {"stages": list(data["stages"]), "shares": list(self.shares)}
 
     @property
     def mean_gap_s(self) -> float | None:
@@ -113,7 +115,7 @@ class Load:
 def stored_load(data: Mapping[str, Any]) -> Load:
     """The load of a plan that was checked when it was stored; fields of later versions may lack."""
     stages = tuple(Stage(**stage) for stage in data.get("stages", ()))
-    return Load(**{**data, "stages": stages})
+    return Load(**{**data, "stages": stages, "shares": tuple(data.get("shares", ()))})
 
 
 def planned_duration_s(load: Load) -> float | None:

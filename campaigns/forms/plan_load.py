@@ -5,9 +5,10 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan import USES, ArrivalUnit, Distribution, Hold, Model, WhenSaturated
+from campaigns.domain.shards import shares_of_text
 from campaigns.domain.stages import stages_of_text, text_of_stages
 from campaigns.forms.numbers import number, number_field, typed
-from campaigns.forms.requests import area
+from campaigns.forms.requests import area, text_widget
 
 MODELS = [
     (Model.OVER, "Spread over a time"),
@@ -151,6 +152,13 @@ class LoadFields(forms.Form):
         help_text="Each injector has so many connections and sends so many requests. Else they "
         "are of all injectors together, which share them.",
     )
+    shares = forms.CharField(
+        required=False,
+        widget=text_widget("input-medium", placeholder="2, 1, 1"),
+        label="Shares of the injectors",
+        help_text="A whole number for each injector: of 2, 1, 1 the first sends half of the load. "
+        "Empty: all the same.",
+    )
     max_in_flight = number_field(
         "At most in flight",
         NUMBERS["max_in_flight"],
@@ -201,6 +209,8 @@ class LoadFields(forms.Form):
 def _value(name: str, text: str) -> Any:
     if name == "per_injector":
         return bool(text)
+    if name == "shares":
+        return shares_of_text(text)
     if name == "stages":
         return stages_of_text(text) or [""]
     return (text or _CHOICES[name]) if name in _CHOICES else number(text)
@@ -212,6 +222,7 @@ def initial_load(load: dict[str, Any]) -> dict[str, Any]:
     stop = "duration" if load.get("duration_s") else "requests"
     values = {"model": load["model"], "stop": stop, **chosen, **typed(load, NUMBERS)}
     values["per_injector"] = load.get("per_injector", False)
+    values["shares"] = ", ".join(map(str, load.get("shares", ())))
     if load.get("stages"):
         values |= {"rate_shape": "stages", "stages": text_of_stages(load["stages"])}
     return values

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from campaigns.domain.injectors import plan_for
+from campaigns.domain.injectors import largest_share, plan_for
 from campaigns.domain.plan import (
     ArrivalUnit,
     ConnectionMode,
@@ -135,19 +135,19 @@ def estimate_test(plan: Plan, mode: ConnectionMode, pause_s: float, injectors: i
 
 def _most_in_flight(plan: Plan, arrivals: int | None, injectors: int) -> int:
     """Connections in the worst case of one injector: a target that never answers."""
-    load = plan.load
+    load, share = plan.load, largest_share(plan.load, injectors)
     if load.model == Model.SEQUENTIAL:
         return 1
     if load.model == Model.CLOSED:
-        return ceil((load.connections or 1) / injectors)
+        return ceil((load.connections or 1) * share)
     if load.model == Model.WINDOW:
-        held = (arrivals or 0) / injectors if load.hold == Hold.KEEP_UNTIL_ALL else 0
+        held = (arrivals or 0) * share if load.hold == Hold.KEEP_UNTIL_ALL else 0
         return max(load.high, ceil(held))
     # Sessions that are answered stay for as long as they think.
     stays_s = max(plan.timeouts.total_s, longest_visit_s(load, plan.session, 0))
     waiting = ceil((peak_rate_per_s(load) or 0) * stays_s)
     most = min(load.max_in_flight, waiting, arrivals or waiting)
-    return max(1, ceil(most / injectors)) * (plan.session.connections_per_session or 1)
+    return max(1, ceil(most * share)) * (plan.session.connections_per_session or 1)
 
 
 def _ports(
@@ -176,7 +176,8 @@ def _ports(
     in_a_minute *= connections_per_arrival(load, plan.session, is_kept=is_kept)
     # Short runs follow one another within the minute.
     cycle_s = (duration_s or TIME_WAIT_S) + pause_s + SET_UP_S
-    return ceil(in_a_minute * max(1, int(TIME_WAIT_S // cycle_s)) / injectors)
+    in_all = in_a_minute * max(1, int(TIME_WAIT_S // cycle_s))
+    return ceil(in_all * largest_share(load, injectors))
 
 
 def _most(values) -> int | None:

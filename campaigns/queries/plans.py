@@ -155,9 +155,19 @@ def _stage_line(text: str, unit: ArrivalUnit) -> str:
     return f"{seconds} s: {rates.replace('-', ' to ')} {unit}s/s"
 
 
+def _between_injectors(load: Load) -> list[tuple[str, str]]:
+    facts = []
+    if load.start_offset_s:
+        facts.append(("Injectors begin", f"{load.start_offset_s:g} s apart"))
+    if load.shares:
+        parts = [f"{100 * weight / sum(load.shares):.3g} %" for weight in load.shares]
+        facts.append(("Shares of the injectors", ", ".join(parts)))
+    return facts
+
+
 def load_facts(load: Load) -> list[tuple[str, str]]:
     """What else a plan's page says of its load: name and value."""
-    apart = [("Injectors begin", f"{load.start_offset_s:g} s apart")] if load.start_offset_s else []
+    apart = _between_injectors(load)
     if load.model == Model.WINDOW:
         return [
             *apart,
@@ -171,6 +181,7 @@ def load_facts(load: Load) -> list[tuple[str, str]]:
     stages = [_stage_line(line, load.arrival_unit) for line in lines]
     return [
         *((f"Stage {n}", words) for n, words in enumerate(stages, 1)),
+        *apart,
         ("Arrivals", _DISTRIBUTION_WORDS[load.distribution]),
         ("What arrives", _UNIT_WORDS[load.arrival_unit]),
         (

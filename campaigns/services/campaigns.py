@@ -13,6 +13,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.injectors import plan_for, share_fault
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.shards import MAX_INJECTORS
 from campaigns.domain.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
@@ -22,7 +23,6 @@ from campaigns.services.plan_secrets import require_secret
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 
 MAX_REPEATS = 50
-MAX_INJECTORS = 64
 MAX_PAUSE_S = 3600
 # More would hold a team's injectors for days; it is also what a page can still show.
 MAX_RUNS = 2000

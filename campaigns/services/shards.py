@@ -96,8 +96,14 @@ def _order(run: Run, number: int) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "run": run.label,
         **{name: run.snapshot[name] for name in parts},
-        "shard": {"index": number, "count": run.n_shards},
+        "shard": {"index": number, "count": run.n_shards, **_weights(run)},
     }
+
+
+def _weights(run: Run) -> dict[str, list[int]]:
+    """Of plans that were stored before there were shares, too: none."""
+    weights = run.snapshot["plan"]["load"].get("shares")
+    return {"weights": weights} if weights else {}
 
 
 def heartbeat(*, lease: Lease) -> Pulse | None:

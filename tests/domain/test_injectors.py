@@ -2,11 +2,12 @@
 
 import pytest
 
-from campaigns.domain.injectors import load_for, plan_for, share_fault
+from campaigns.domain.injectors import largest_share, load_for, plan_for, share_fault
 from campaigns.domain.plan import Load, Plan
 from tests.factories import plan_spec
 
 EACH = {"per_injector": True}
+OPEN = {"model": "open", "rate_per_s": 5, "requests": 100}
 
 
 def load(**fields):
@@ -39,6 +40,17 @@ def test_a_load_of_all_injectors_together_stays_as_it_is():
     assert load_for(shared, 12) is shared
 
 
+def test_with_enough_for_everybody_any_shares_can_be():
+    assert share_fault(load(**OPEN, shares=[50, 25, 25]), 3) is None
+    closed = {"model": "closed", "connections": 22, "requests": 99}
+    assert share_fault(load(**closed, shares=[9, 1, 1]), 3) is None
+
+
+def test_the_busiest_injector_has_the_largest_share():
+    assert largest_share(load(**OPEN, shares=[2, 1, 1]), 3) == 0.5
+    assert largest_share(load(**OPEN), 4) == 0.25
+
+
 def test_the_rest_of_the_plan_stays():
     plan = Plan.from_json(plan_spec(model="sequential", requests=10, **EACH))
     assert plan_for(plan, 2).steps == plan.steps
@@ -52,6 +64,18 @@ def test_the_rest_of_the_plan_stays():
         ({"model": "sequential", "requests": 10}, 2, "one injector"),
         ({"model": "closed", "connections": 2, "requests": 10}, 3, "2 connections, too few"),
         ({"model": "over", "requests": 2, "over_s": 1}, 3, "2 requests, too few"),
+        (OPEN | {"shares": [2, 1]}, 3, "has shares for 2 injectors, not for 3"),
+        (OPEN | {"shares": [2, 1]}, 1, "has shares for 2 injectors, not for 1"),
+        (
+            {"model": "closed", "connections": 3, "requests": 99, "shares": [9, 1, 1]},
+            3,
+            "injector 2 would get none",
+        ),
+        (
+            {"model": "over", "requests": 4, "over_s": 1, "shares": [100, 1]},
+            2,
+            "injector 2 would get none",
+        ),
         (
             {"model": "closed", "connections": 1000, "requests": 9, **EACH},
             64,

@@ -53,6 +53,7 @@ def faults(**given):
         {"model": "window", "low": 2, "high": 4, "requests": 9, "hold": "keep_until_all"},
         {"model": "over", "requests": 9, "over_s": 3, "arrival_unit": "connection"},
         {"model": "closed", "connections": 3, "requests": 9, "start_offset_s": 1},
+        {"model": "open", "rate_per_s": 5, "requests": 10, "shares": [2, 1, 1]},
         {"model": "window", "low": 2, "high": 4, "duration_s": 9, "hold": "keep_s", "hold_s": 1},
         {"model": "open", "requests": 9, "distribution": "uniform"}
         | {"uniform_min_s": 0, "uniform_max_s": 0.5},
@@ -103,6 +104,20 @@ def test_its_stored_form_reads_back_as_the_same_plan(load):
             "number of requests instead",
         ),
         ({"load": OPEN | {"start_offset_s": 1}}, "load.start_offset_s", "no use for a start"),
+        ({"load": OPEN | {"shares": [1]}}, "load.shares", "for each of 2 to 64"),
+        ({"load": OPEN | {"shares": [2, 0]}}, "load.shares", "from 1 to 100"),
+        ({"load": OPEN | {"shares": [1.5, 1]}}, "load.shares", "Write a whole number"),
+        ({"load": OPEN | {"shares": "2, 1"}}, "load.shares", "such as 2, 1, 1"),
+        (
+            {"load": CLOSED | {"shares": [2, 1], "per_injector": True}},
+            "load.shares",
+            "of each injector already",
+        ),
+        (
+            {"load": {"model": "sequential", "requests": 9, "shares": [2, 1]}},
+            "load.shares",
+            "no use for shares",
+        ),
         ({"load": OPEN | {"arrival_unit": "user"}}, "load.arrival_unit", "Choose one of"),
         ({"load": CLOSED | {"arrival_unit": "connection"}}, "load.arrival_unit", "no use for a"),
         ({"load": WINDOW | {"low": None}}, "load.low", "needs a low mark"),

@@ -14,6 +14,7 @@ from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
 from workers.injector import cli
 from workers.injector.cli_load import make_load as make_load_of
+from workers.injector.local_run import shared_orders
 
 
 def run(*arguments, **options):
@@ -117,6 +118,23 @@ def test_several_processes_share_one_load(processes):
     assert 0.9 < summary["metrics"]["duration"] < 1.5
 
 
+@pytest.mark.parametrize(
+    "load", [("--requests", 41, "--over", 0.5), ("--requests", 41, "--connections", 8)]
+)
+def test_processes_with_unequal_shares_send_all_of_one_load(load):
+    with scripted(always(OK_REPLY)) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        done = run(url, *load, "--processes", 3, "--shares", "2,1,1", "--json")
+    assert json.loads(done.stdout)["counters"]["ok"] == server.n_requests == 41
+
+
+def test_each_process_is_told_all_shares():
+    arguments = ["http://127.0.0.1:1/", "--rate", "9", "--requests", "9"]
+    options = cli.make_parser().parse_args([*arguments, "--processes", "3", "--shares", "2,1,1"])
+    shards = [each["shard"] for each in shared_orders(cli.make_order(options), options.processes)]
+    assert shards == [{"index": i, "count": 3, "weights": [2, 1, 1]} for i in range(3)]
+
+
 def test_body_and_headers_are_sent(tmp_path):
     (tmp_path / "body.xml").write_text("<soap/>")
     with scripted(always(OK_REPLY)) as server:
@@ -165,6 +183,8 @@ def test_a_report_of_nothing_but_failures(report):
         (["http://127.0.0.1:1/", "--rate", "1"], "when to stop"),
         (["http://127.0.0.1:1/", "--stages", "often"], "cannot be read"),
         (["http://127.0.0.1:1/", "--processes", "0"], "at least 1"),
+        (["http://127.0.0.1:1/", "--shares", "2,1"], "2 numbers for 1 --processes"),
+        (["http://127.0.0.1:1/", "--shares", "2,x", "--processes", "2"], "--shares: Write a whole"),
         (["http://127.0.0.1:1/", "--body", "@/no/such/file"], "No such file"),
         (["http://198.18.0.1/"], "--allow"),
         (["http://169.254.169.254/", "--allow", "0.0.0.0/0"], "no load is ever sent there"),

@@ -30,19 +30,22 @@ def test_seconds_add_up_to_the_end(program):
     assert set(VITALS) - {"link_share"} <= set(seconds[0]["vitals"]) <= set(VITALS)
 
 
-def test_two_shards_send_the_schedule_of_one(program):
+@pytest.mark.parametrize(
+    ("shares", "counts"), [({}, [20, 20]), ({"weights": [3, 1]}, [30, 10])], ids=["equal", "3:1"]
+)
+def test_two_shards_send_the_schedule_of_one(program, shares, counts):
     arrivals = Arrivals()
     with scripted(arrivals) as server:
         load = {"model": "over", "requests": 40, "over_s": 1}
         shards = [
-            program(make_order(server.port, load=load, shard={"index": index, "count": 2}))
+            program(make_order(server.port, load=load, shard={"index": index, "count": 2} | shares))
             for index in range(2)
         ]
-        assert all(shard.hear()["type"] == "ready" for shard in shards)
+        assert [shard.hear()["facts"]["planned_requests"] for shard in shards] == counts
         for shard, start in zip(shards, [time.monotonic_ns() + 100_000_000] * 2, strict=True):
             shard.say({"start_at_ns": start})
         ends = [shard.rest()[0][-1] for shard in shards]
-    assert [end["totals"]["ok"] for end in ends] == [20, 20]
+    assert [end["totals"]["ok"] for end in ends] == counts
     offsets = [at - arrivals.times[0] for at in sorted(arrivals.times)]
     late = sorted(abs(offset - number / 40) for number, offset in enumerate(offsets))
     assert late[36] < 0.02
@@ -112,6 +115,16 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
         (make_order(0), "bad_order", "not between 1 and 65535"),
         (make_order(80, host="a b"), "bad_order", "not a host name"),
         (make_order(80, shard={"index": 2, "count": 2}), "bad_order", "does not exist"),
+        (
+            make_order(80, shard={"index": 0, "count": 2, "weights": [2]}),
+            "bad_order",
+            "weights must be 2 whole",
+        ),
+        (
+            make_order(80, shard={"index": 0, "count": 2, "weights": [2, 0]}),
+            "bad_order",
+            "from 1 to 100",
+        ),
         (make_order(80, policy={"allow": ["nonsense"]}), "bad_order", "nonsense"),
         (make_order(80, host="10.1.2.3"), "address_refused", "none of the networks"),
         (make_order(80, host="no-such-name.invalid"), "dns_failed", "could not be resolved"),

@@ -20,6 +20,11 @@ test("numbers of each injector are for loads without a schedule", () => {
   assert.deepEqual(["closed", "sequential", "window", "open", "over"].map(has), [true, true, true, false, false]);
 });
 
+test("every load that several injectors can share has shares", () => {
+  const has = (model) => usedFields({ model, stop: "requests" }).includes("shares");
+  assert.deepEqual(["closed", "window", "open", "over", "sequential"].map(has), [true, true, true, true, false]);
+});
+
 test("what is spread over a time has no other end", () => {
   assert.deepEqual(usedFields({ model: "over", stop: "duration" }).includes("stop"), false);
 });

@@ -83,6 +83,11 @@ def test_injectors_share_the_ports():
     assert found.ports == 20_000
 
 
+def test_the_injector_with_the_largest_share_needs_the_most_ports():
+    load = {"model": "open", "rate_per_s": 1000, "duration_s": 120, "shares": [2, 1, 1]}
+    assert estimate((plan(**load), NEW), injectors=3).ports == 30_000
+
+
 def test_every_second_of_every_injector_at_every_step_is_a_row():
     found = estimate((plan(5, model="open", rate_per_s=10, duration_s=60), NEW), repeats=4)
     assert found.rows == 65 * 4

@@ -52,6 +52,12 @@ class TestClaiming:
             "seed": run.campaign.seed,
         }
 
+    def test_the_shares_of_the_plan_are_the_weights_of_the_order(self, project):
+        run = preparing(project, n_shards=2)
+        run.snapshot["plan"]["load"]["shares"] = [2, 1]
+        run.save()
+        assert [lease.order["shard"]["weights"] for lease in claim(run)] == [[2, 1], [2, 1]]
+
     def test_a_claimed_shard_names_its_worker_and_has_a_lease(self, project, settings):
         lease = claim(preparing(project))[0]
         shard = the_shard(lease)

@@ -191,6 +191,13 @@ def test_more_injectors_than_connections_are_refused_at_the_field(editor, projec
     assert "too few to share" in response.context["form"].errors["injectors"][0]
 
 
+def test_shares_for_another_number_of_injectors_are_refused_at_the_field(editor, project, target):
+    spec = plan_spec(model="open", rate_per_s=9, requests=99, shares=[2, 1, 1])
+    ticked = cells(make_plan(project, "shared", spec), target, ("http", "new"))
+    response = editor.post(new_url(project), fields(ticked, injectors=2))
+    assert "shares for 3 injectors" in response.context["form"].errors["injectors"][0]
+
+
 def test_injectors_that_would_begin_after_the_end_are_refused_at_the_field(editor, project, target):
     spec = plan_spec(model="closed", connections=9, duration_s=2, start_offset_s=1)
     ticked = cells(make_plan(project, "apart", spec), target, ("http", "new"))

@@ -100,6 +100,10 @@ def test_the_chosen_stop_decides(as_editor, project):
             {"arrival_unit": "connection", "start_offset_s": 0},
         ),
         (
+            {"model": "open", "rate_per_s": "10", "shares": "2, 1, 1"},
+            {"shares": [2, 1, 1]},
+        ),
+        (
             {"model": "over", "max_in_flight": "7", "when_saturated": "drop"},
             {"max_in_flight": 7, "when_saturated": "drop"},
         ),
@@ -296,6 +300,13 @@ def test_a_plan_says_what_other_tools_would_be_told(as_editor, project):
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
     assert "ab -n 1000 -c 50 -s 30 http://TARGET/" in page
     assert "None. wrk ends after a time" in page
+
+
+def test_shares_of_injectors_are_said_on_the_plan_s_page(as_editor, project):
+    spec = plan_spec(model="open", rate_per_s=5, requests=9, shares=[2, 1, 1])
+    version = make_plan(project, spec=spec)
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    assert "50 %, 25 %, 25 %" in page
 
 
 def test_numbers_of_each_injector_are_kept_and_said(as_editor, project):

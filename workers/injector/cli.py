@@ -154,6 +154,10 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
     """The order of the protocol that the options describe. Raises ValueError."""
     if options.processes < 1:
         raise ValueError("--processes must be at least 1.")
+    if options.shares and len(options.shares) != options.processes:
+        raise ValueError(
+            f"--shares has {len(options.shares)} numbers for {options.processes} --processes."
+        )
     endpoint, path = _read_url(options.url)
     defaults = make_parser().parse_args([options.url])
     plan = make_plan(options, defaults, endpoint["scheme"], path)

@@ -4,6 +4,7 @@ import argparse
 from typing import Any
 
 from campaigns.domain.plan import ArrivalUnit, Distribution, Hold, WhenSaturated
+from campaigns.domain.shards import shares_of_text
 from campaigns.domain.stages import stages_of_text
 
 # The options that are fields of a load under another name or as they are, by option.
@@ -25,6 +26,7 @@ FIELDS = {
     "hold_s": "hold_s",
     "arrival_unit": "arrival_unit",
     "start_offset": "start_offset_s",
+    "shares": "shares",
 }
 # An option that is only for one model names it.
 _NAMES = {
@@ -94,6 +96,12 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
         "--per-process",
         action="store_true",
         help="connections and requests are of each process, not of all together (off)",
+    )
+    add(
+        "--shares",
+        type=shares_of_text,
+        metavar="W,W",
+        help="a whole number for each of --processes: of 2,1,1 the first sends half (equal shares)",
     )
     add("--seed", type=int, metavar="N", default=0, help="of whatever is random (0)")
 

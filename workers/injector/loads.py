@@ -5,7 +5,6 @@ whether it is finished. Closed loads have workers that go on by themselves; open
 the pacer and hand each arrival to an idle worker.
 """
 
-import itertools
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -25,7 +24,10 @@ _NEVER = sys.maxsize
 
 @dataclass(slots=True)
 class _Stage:
-    """A stretch of a closed load: ends at an instant, or when `limit` requests were taken."""
+    """A stretch of a closed load: ends at an instant, or at the request of the number `limit`.
+
+    `take` gives the number in the run of the next request of this process.
+    """
 
     until: int
     limit: int
@@ -46,7 +48,7 @@ class ClosedLoad:
         """`offsets_ns`: when each connection begins, in order, counted from the start."""
         self._requests = requests
         self._shard = shard
-        self._limit = _NEVER if limit is None else limit
+        self._limit = _NEVER if limit is None else shard.nth(limit)
         self._n_running = 0
         self._stages: list[_Stage] = []
         self._idle = [(offset, make_worker()) for offset in reversed(offsets_ns)]
@@ -59,8 +61,8 @@ class ClosedLoad:
     def start(self, zero_ns: int, end_ns: int | None) -> None:
         """Send now as warm-up, and from `zero_ns` on for good."""
         self._stages = [
-            _Stage(zero_ns, _NEVER, itertools.count().__next__),
-            _Stage(end_ns or _NEVER, self._limit, itertools.count().__next__),
+            _Stage(zero_ns, _NEVER, self._shard.all().__next__),
+            _Stage(end_ns or _NEVER, self._limit, self._shard.all().__next__),
         ]
         self._start_ns = now()
         self._employ_due()
@@ -86,14 +88,14 @@ class ClosedLoad:
 
     def _go_through(self, worker: Worker, stage: _Stage) -> None:
         attempt, take, limit, requests = worker.attempt, stage.take, stage.limit, self._requests
-        index, count, n_steps = self._shard.index, self._shard.count, len(self._requests)
+        n_steps = len(requests)
         start = now()
         while start < stage.until:
             number = take()
             if number >= limit:
                 self._idle.clear()
                 return
-            pause_s = attempt(requests[(number * count + index) % n_steps], start, start)
+            pause_s = attempt(requests[number % n_steps], start, start)
             if pause_s is not None:
                 gevent.sleep(pause_s)
             start = now()

@@ -54,7 +54,7 @@ def run_here(order: dict[str, Any], show: Show) -> Result:
 def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
     """The order shared by `count` processes that start at the same instant. Raises Refusal."""
     gathering = Gathering(Order.from_json(order).plan, show)
-    children = [_Child(order | {"shard": {"index": i, "count": count}}) for i in range(count)]
+    children = [_Child(each) for each in shared_orders(order, count)]
     handler = gevent.signal_handler(signal.SIGINT, lambda: [each.stop() for each in children])
     try:
         for child in children:
@@ -70,6 +70,12 @@ def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
     if not all(child.has_ended for child in children):
         raise Refusal("client_other", "An injector process ended in the middle of its run.")
     return gathering.result
+
+
+def shared_orders(order: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """The order of each of `count` processes."""
+    shared = {"count": count, "weights": order["plan"]["load"].get("shares", [])}
+    return [order | {"shard": {"index": index, **shared}} for index in range(count)]
 
 
 def _warn(facts: dict[str, Any]) -> None:

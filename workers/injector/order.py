@@ -9,6 +9,7 @@ from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.fields import Fields
 from campaigns.domain.injectors import plan_for
 from campaigns.domain.plan import ConnectionMode, Plan
+from campaigns.domain.shards import MAX_WEIGHT
 from campaigns.domain.tls_options import TlsOptions, read_tls_options
 
 PROTOCOL = 1
@@ -152,7 +153,13 @@ def _read_tls(data: dict[str, Any]) -> TlsOptions:
 
 
 def _read_shard(data: dict[str, Any]) -> Shard:
-    shard = Shard(int(data["index"]), int(data["count"]))
+    weights = tuple(int(weight) for weight in data.get("weights") or ())
+    shard = Shard(int(data["index"]), int(data["count"]), weights)
     if not 0 <= shard.index < shard.count:
         raise ValueError(f"shard {shard.index} of {shard.count} does not exist")
+    if weights and (len(weights) != shard.count or not all(0 < w <= MAX_WEIGHT for w in weights)):
+        raise ValueError(
+            f"shard.weights must be {shard.count} whole numbers from 1 to {MAX_WEIGHT}, one for "
+            "each shard"
+        )
     return shard

@@ -81,7 +81,7 @@ def _descriptor_warning(order: Order, possible: int) -> str:
     rate_per_s = peak_rate_per_s(load)
     if not is_scheduled(load) or rate_per_s is None:
         return ""
-    waiting = ceil(rate_per_s / order.shard.count * order.plan.timeouts.total_s)
+    waiting = ceil(rate_per_s * float(order.shard.share) * order.plan.timeouts.total_s)
     of_each = order.plan.session.connections_per_session or 1
     in_flight = of_each * min(load.max_in_flight, waiting, planned_arrivals(load) or waiting)
     if in_flight <= possible:
@@ -102,7 +102,7 @@ def _port_warning(order: Order, ports: int, wait_s: int) -> str:
     of_each = connections_per_arrival(
         load, order.plan.session, is_kept=mode == ConnectionMode.KEEP_ALIVE
     )
-    own_per_s = rate_per_s / order.shard.count * of_each
+    own_per_s = rate_per_s * float(order.shard.share) * of_each
     wanted = ceil(own_per_s * min(wait_s, planned_duration_s(load) or wait_s))
     if wanted <= ports:
         return ""

@@ -1,7 +1,5 @@
 """The rows of a plan's table, one for each use, whatever shard they are used in."""
 
-import itertools
-
 from campaigns.domain.arrivals import Shard
 from campaigns.domain.plan import RowOrder
 from campaigns.domain.step_order import draw
@@ -14,13 +12,12 @@ class Rows:
     def __init__(self, variables: Variables, shard: Shard, seed: int):
         self._variables = variables
         self._n_rows = len(variables.table[1])
-        self._shard = shard
         self._seed = seed
-        self._uses = itertools.count()
+        self._uses = shard.all()
 
     def take(self) -> dict[str, str]:
         """The values of the next row; {} without a table."""
-        return self.at(next(self._uses) * self._shard.count + self._shard.index)
+        return self.at(next(self._uses))
 
     def at(self, number: int) -> dict[str, str]:
         """The values for use `number`, counted over the whole run; {} without a table."""

@@ -1,9 +1,7 @@
 """The users that session workers play: what all of them share, and what each one knows."""
 
-import itertools
 from typing import Any
 
-from campaigns.domain.arrivals import Shard
 from campaigns.domain.loads import ArrivalUnit, Hold, Model
 from campaigns.domain.plan import Plan
 from campaigns.domain.session import PLAIN_SESSION, ThinkKind, makes_visits
@@ -39,8 +37,7 @@ class Script:
         self.says_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE
         self.makes_visits = makes_visits(load, self.session)
         self.book = self._make_book()
-        self._shard: Shard = order.shard
-        self._numbers = itertools.count()
+        self._numbers = order.shard.all()
         rows = Rows(order.plan.variables, order.shard, order.seed)
         # A row for the next use, or for the use of this number.
         self.next_row, self.row = rows.take, rows.at
@@ -67,7 +64,7 @@ class Script:
 
     def next_number(self) -> int:
         """A number that no other worker of the run has, whatever shard it is in."""
-        return next(self._numbers) * self._shard.count + self._shard.index
+        return next(self._numbers)
 
 
 def is_plain(plan: Plan) -> bool:

@@ -6,7 +6,7 @@ How one is opened is a callable, so that any protocol can be driven.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,7 +46,7 @@ class WindowLoad:
         self,
         open_one: OpenOne,
         make_worker: Callable[[], Worker],
-        numbers: range | None,
+        numbers: Iterable[int] | None,
         marks: Marks,
         hold: tuple[Hold, float],
         events: dict[str, list[int]],

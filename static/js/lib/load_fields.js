@@ -1,11 +1,11 @@
 // Which fields of the load count, given what is chosen; the server leaves out the same ones.
 
 const USES = {
-  closed: ["connections", "ramp_up_s", "start_offset_s", "per_injector"],
-  open: ["distribution", "arrival_unit", "max_in_flight", "when_saturated"],
-  over: ["requests", "over_s", "arrival_unit", "max_in_flight", "when_saturated"],
+  closed: ["connections", "ramp_up_s", "start_offset_s", "per_injector", "shares"],
+  open: ["distribution", "arrival_unit", "max_in_flight", "when_saturated", "shares"],
+  over: ["requests", "over_s", "arrival_unit", "max_in_flight", "when_saturated", "shares"],
   sequential: ["per_injector"],
-  window: ["low", "high", "hold", "start_offset_s", "per_injector"],
+  window: ["low", "high", "hold", "start_offset_s", "per_injector", "shares"],
 };
 
 // choices: {model, stop, distribution, hold, rate_shape} → names of fields, "stop" for the choice between two ends.
@@ -22,5 +22,5 @@ export function usedFields({ model, stop, distribution, hold, rate_shape }) {
 
 export const CHOICES = new Set(["distribution", "when_saturated", "hold", "arrival_unit"]);
 export const TICKS = new Set(["per_injector"]);
-// Choices of the form that are no fields of a load.
-export const ONLY_SHOWN = new Set(["stop", "rate_shape"]);
+// Fields of the form that are none of a load, or change nothing of what all injectors send together.
+export const ONLY_SHOWN = new Set(["stop", "rate_shape", "shares"]);

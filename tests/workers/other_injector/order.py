@@ -29,6 +29,8 @@ def check(order):
         raise Cannot("bad_order", "plan.load.model: this injector knows closed and sequential.")
     if order["connection_mode"] == "resumed" or endpoint["scheme"] != "http":
         raise Cannot("bad_order", "endpoint.scheme: this injector speaks plain HTTP only.")
+    if order["shard"].get("weights"):
+        raise Cannot("bad_order", "shard.weights: this injector has equal shares only.")
     session = {k: v for k, v in plan["session"].items() if k not in {"think_time"}}
     if (
         any(plan[name] != usual for name, usual in USUAL.items())
