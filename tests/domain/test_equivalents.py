@@ -30,12 +30,13 @@ CLOSED = {"model": "closed", "connections": 8, "duration_s": 10}
         (
             "httperf",
             "httperf",
-            "httperf --server TARGET --uri / --num-conns 100 --num-calls 1 --rate 10 --timeout 1",
+            "httperf --server HOST --port PORT --uri / --num-conns 100 --num-calls 1 --rate 10 "
+            "--timeout 1",
         ),
         (
             "httperf",
             "httperf-1000",
-            "httperf --server TARGET --uri / --num-conns 1000 --num-calls 1 --timeout 30",
+            "httperf --server HOST --port PORT --uri / --num-conns 1000 --num-calls 1 --timeout 30",
         ),
         ("wrk", "capacity", "wrk -t1 -c64 -d60s --latency --timeout 30s http://TARGET/"),
     ],
@@ -44,12 +45,13 @@ def test_the_studies_commands_come_back(tool, key, command):
     assert of(tool, key).command == command
 
 
-def test_k6_sends_the_planned_number_at_even_distances():
-    command = of("k6", "over-100").command
-    assert '"rate": 100, "timeUnit": "100000ms"' in command
-    assert '"noConnectionReuse": true' in command
-    assert command.startswith("k6 run - <<'EOF'\n")
-    assert command.endswith("\nEOF")
+def test_httperf_speaks_the_version_of_the_plan():
+    load = {"model": "sequential", "requests": 9}
+    old = of("httperf", **get(load, connection_mode="new", http_version="1.0"))
+    assert "--http-version 1.0 --num-conns 9 --num-calls 1" in old.command
+    kept = of("httperf", **get(load, connection_mode="keep-alive", http_version="1.0"))
+    assert kept.command == ""
+    assert "one call on a connection" in kept.words
 
 
 @pytest.mark.parametrize(
