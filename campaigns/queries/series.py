@@ -55,7 +55,9 @@ def expected_seconds(shards) -> dict[int, int | None]:
 
 def _last_complete_second(run: Run, shards, now: datetime) -> int:
     live = [shard for shard in shards if shard.state in LIVE_SHARD_STATES]
-    delivered = [-(10**9) if shard.last_second is None else shard.last_second for shard in live]
+    # A second's steps come one by one, the last of them before the next second's first.
+    owed = 1 if len(run.snapshot["plan"]["steps"]) > 1 else 0
+    delivered = [-(10**9) if s.last_second is None else s.last_second - owed for s in live]
     complete = min(delivered, default=10**9)
     if run.t0 is None:
         return complete

@@ -45,6 +45,22 @@ def test_a_second_that_a_live_shard_still_owes_waits_for_it(running):
     assert [each["second"] for each in run_points(running, now=seconds_later(4.9))] == [0]
 
 
+def test_a_second_of_several_steps_waits_for_its_last_step(running):
+    plan = running.snapshot["plan"]
+    steps = [*plan["steps"], {**plan["steps"][0], "label": "again"}]
+    Run.objects.filter(pk=running.pk).update(
+        snapshot={**running.snapshot, "plan": {**plan, "steps": steps}}
+    )
+    running.refresh_from_db()
+    assert run_points(running, now=seconds_later(2)) == []
+    for shard in (0, 1):
+        store_second(running, make_second(0, [7000], step=1), shard=shard)
+        store_second(running, make_second(2, [7000]), shard=shard)
+    running.shards.update(last_second=2)
+    seen = run_points(running, now=seconds_later(2))
+    assert [(point["second"], point["ok"]) for point in seen] == [(0, 5), (1, 1)]
+
+
 def test_a_second_that_is_three_seconds_old_is_shown_with_what_is_missing(running):
     points = run_points(running, now=seconds_later(5.0))
     assert [(each["second"], each["missing"]) for each in points] == [(0, 0), (1, 1)]
