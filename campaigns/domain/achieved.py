@@ -42,6 +42,12 @@ def achieved_by(
     return Achieved(sent / over_s if over_s else None, mean_in_flight(total, duration_s))
 
 
+def sent_until_stopped(total: Total, duration_s: float) -> float | None:
+    """Requests a second of a run that did not use its planned time, which so is no measure."""
+    sent = total.count("started") - total.count("dropped")
+    return sent / duration_s if duration_s else None
+
+
 def mean_in_flight(total: Total, duration_s: float) -> float | None:
     """Over time, exactly: the time spent in attempts for each second of the run."""
     if not duration_s:

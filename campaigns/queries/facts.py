@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from campaigns.domain.achieved import achieved_by
+from campaigns.domain.achieved import achieved_by, sent_until_stopped
 from campaigns.domain.exchange_tables import close_codes
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan import Plan, mean_rate_per_s
 from campaigns.domain.reply_sizes import reply_sizes
 from campaigns.domain.series import Point, most_in_flight
@@ -55,12 +56,15 @@ def _load(run: Run, total: Total, duration_s: float, series: list[Point]) -> lis
     plan = Plan.from_json(run.snapshot["plan"])
     reached = achieved_by(plan, total, duration_s, sending_s_of(run.shards.all()))
     most, arrivals_per_s = most_in_flight(series), mean_rate_per_s(plan.load)
-    if reached.sent_per_s is None:
+    sent_per_s = reached.sent_per_s
+    if run.outcome != Outcome.COMPLETE:
+        sent_per_s = sent_until_stopped(total, duration_s)
+    if sent_per_s is None:
         return []
     return [
         ["Asked for", plan_load_words(plan)],
         *_rate_asked(arrivals_per_s, plan.calls_per_arrival),
-        ["Rate sent", f"{rate(reached.sent_per_s)}/s"],
+        ["Rate sent", f"{rate(sent_per_s)}/s"],
         ["In flight, mean", figure(reached.in_flight)],
         *([["In flight, most at the end of a second", count(most)]] if most is not None else []),
     ]

@@ -175,6 +175,17 @@ def test_what_the_plan_asks_for_stands_beside_what_was_there(project):
     ]
 
 
+def test_the_rate_of_a_run_that_was_stopped_is_that_until_its_end(project):
+    plan = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=60))
+    run = make_run(make_test(make_campaign(project), plan))
+    for number in range(6):
+        store_second(run, make_second(number, [10_000] * 100))
+    end_shards(run, last_second=5, end={"duration_us": 6_000_000, "sending_us": 5_990_000})
+    end(run, Outcome.STOPPED)
+    facts = dict(run_report(run).facts)["Load, asked for and reached"]
+    assert ["Rate sent", "100/s"] in facts
+
+
 def test_every_peer_that_was_hit_is_listed_and_what_the_injectors_said_before(project):
     run = new_run(project)
     store_second(run, make_second(0, [1000]))

@@ -47,7 +47,9 @@ def load_lines(result: Measurement) -> list[str]:
 def _asked_and_reached(result: Measurement) -> list[str]:
     load = result.plan.load
     reached = achieved.achieved_by(result.plan, result.total, result.duration_s, result.sending_s)
-    sent_per_s = _sent_until_stopped(result) if result.is_stopped else reached.sent_per_s
+    sent_per_s = reached.sent_per_s
+    if result.is_stopped:
+        sent_per_s = achieved.sent_until_stopped(result.total, result.duration_s)
     sent = DASH if sent_per_s is None else f"{sent_per_s:,.1f}"
     if is_closed(result):
         asked = load.connections or 1
@@ -72,12 +74,6 @@ def _asked_and_reached(result: Measurement) -> list[str]:
 def _sent_words(result: Measurement) -> str:
     """What a WebSocket plan sends are its opening handshakes, one for each connection."""
     return "requests/s sent" if result.plan.exchange is None else "connections/s begun"
-
-
-def _sent_until_stopped(result: Measurement) -> float | None:
-    """The planned time is no measure for a run that did not use it."""
-    sent = result.total.count("started") - result.total.count("dropped")
-    return sent / result.duration_s if result.duration_s else None
 
 
 def _in_flight(result: Measurement, reached: achieved.Achieved) -> str:
