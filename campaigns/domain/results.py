@@ -6,6 +6,7 @@ Queries make them; pages, the REST interface, exports and the terminal draw them
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.domain.lifecycle import Validity
 from campaigns.domain.snapshot import Total
 from campaigns.domain.tables import Table
 
@@ -83,6 +84,14 @@ class SweepAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Gist:
+    """What lists show of an answer: small, so that many can be kept."""
+
+    sentence: Sentence
+    validity: str
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A campaign's answer: the sentence first, then its grounds, tables and overheads.
 
@@ -99,6 +108,16 @@ class Answer:
     thresholds: Table
     exchanges: tuple[Table, ...] = ()
     sweeps: tuple[SweepAnswer, ...] = ()
+
+    @property
+    def validity(self) -> str:
+        """The worst of its tests; "" where none was judged yet."""
+        found = {test.validity for test in self.tests}
+        return next((str(each) for each in reversed(Validity) if each in found), "")
+
+    @property
+    def gist(self) -> "Gist":
+        return Gist(self.sentence, self.validity)
 
     @property
     def tables(self) -> list[Table]:

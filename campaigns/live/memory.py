@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from django.db.models import Max
 
-from campaigns.domain.results import Answer, RunReport, Sentence
+from campaigns.domain.results import Answer, Gist, RunReport
 from campaigns.models import Campaign, Run, RunEvent, RunSummary, ShardSecond
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
@@ -50,7 +50,7 @@ class _Slot(Generic[_T]):
 
 
 _ANSWERS: Memory[Answer] = Memory(16)
-_SENTENCES: Memory[Sentence] = Memory(500)
+_GISTS: Memory[Gist] = Memory(500)
 _REPORTS: Memory[RunReport] = Memory(32)
 _TOOL_REPORTS: Memory[list[tuple[str, str]]] = Memory(32)
 
@@ -59,9 +59,9 @@ def answer_of(campaign: Campaign) -> Answer:
     return _ANSWERS.get(_campaign_key(campaign), lambda: campaign_answer(campaign))
 
 
-def sentence_of(campaign: Campaign) -> Sentence:
-    """The answer's sentence alone, for lists: it is small, so many can be kept."""
-    return _SENTENCES.get(_campaign_key(campaign), lambda: campaign_answer(campaign).sentence)
+def gist_of(campaign: Campaign) -> Gist:
+    """The answer's sentence and validity alone, for lists."""
+    return _GISTS.get(_campaign_key(campaign), lambda: campaign_answer(campaign).gist)
 
 
 def report_of(run: Run) -> RunReport:

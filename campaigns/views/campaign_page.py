@@ -21,7 +21,6 @@ from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.sweep_curve import sweep_panels
 
 _MOST_TILES = 5
-_WORST_FIRST = ("invalid", "suspicious", "valid")
 _RUN_FIGURES = ("n", "p50", "p95", "p99", "rate", "errors")
 MODE_WORDS = {"new": "New connection", "resumed": "Resumed session", "keep-alive": "Keep-alive"}
 
@@ -75,7 +74,7 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
     return {
         "campaign": campaign,
         "answer": answer,
-        "badge": badge_of(campaign, answer),
+        "badge": badge_of(campaign, answer.validity),
         "is_live": is_live,
         "progress": progress_of(campaign),
         "planned_s": _planned_s(campaign) if campaign.state == "draft" else None,
@@ -119,14 +118,12 @@ def _cursor(campaign: Campaign, current: Run | None, points: list[dict]) -> Curs
     return Cursor(event, current.pk, points[-1]["second"] if points else BEFORE_ALL)
 
 
-def badge_of(campaign: Campaign, answer: Answer) -> tuple[str, str]:
+def badge_of(campaign: Campaign, validity: str) -> tuple[str, str]:
     """(state of the badge, its words): the worst validity of the tests once it is over."""
     if campaign.state != "done":
         return campaign.state, campaign.state
-    found = {test.validity for test in answer.tests}
-    worst = next((validity for validity in _WORST_FIRST if validity in found), "")
     ending = "stopped" if campaign.stop_requested_at else "complete"
-    return worst or ending, f"{ending}, {worst}" if worst else ending
+    return validity or ending, f"{ending}, {validity}" if validity else ending
 
 
 def tiles_of(answer: Answer) -> list[dict[str, Any]]:
@@ -177,7 +174,7 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
         "word": "",
         "value": cells[shown].text if _has(cells, shown) else DASH,
         "unit": f"ms, {shown}" if _has(cells, shown) else "",
-        "lines": lines or ["no finished run yet"],
+        "lines": lines or ["no usable run"],
     }
 
 

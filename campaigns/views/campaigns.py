@@ -15,7 +15,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.proposals import Proposal, proposal_for
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignFilterForm, CampaignForm, new_seed
-from campaigns.live.memory import answer_of, sentence_of
+from campaigns.live.memory import answer_of, gist_of
 from campaigns.models import Campaign, Project
 from campaigns.permissions import Action, require
 from campaigns.queries.campaigns import (
@@ -33,7 +33,7 @@ from campaigns.queries.injectors import hosts
 from campaigns.queries.room import room_checks, room_of
 from campaigns.services import campaigns as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
-from campaigns.views.campaign_page import campaign_context, progress_of
+from campaigns.views.campaign_page import badge_of, campaign_context, progress_of
 
 PAGE_SIZE = 25
 _QUESTION_DEFAULTS = {
@@ -52,7 +52,9 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         request.GET.get("page")
     )
     for campaign in page:
-        campaign.sentence = sentence_of(campaign) if campaign.n_done else []
+        gist = gist_of(campaign) if campaign.n_done else None
+        campaign.sentence = gist.sentence if gist else []
+        campaign.badge = badge_of(campaign, gist.validity if gist else "")
         campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
     running = list(going_on(actor, found))
     for campaign in running:

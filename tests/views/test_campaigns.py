@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.domain.presets import PRESETS
 from campaigns.models import Campaign, Run
@@ -19,6 +20,7 @@ from tests.factories import (
     make_user,
     plan_spec,
 )
+from tests.queries.measured import measure
 
 pytestmark = pytest.mark.django_db
 
@@ -105,6 +107,20 @@ def test_a_running_campaign_stands_on_top_with_its_stop(editor, project, target,
     page = text_of(editor.get(reverse("campaign-list", args=[project.pk])))
     assert "data-moving" in page
     assert reverse("campaign-stop", args=[campaign.pk]) in page
+
+
+def test_a_list_says_of_each_whether_it_may_be_believed(editor, project):
+    ended = timezone.now()
+    for name, fields in (("fine", {}), ("stopped", {"stop_requested_at": ended})):
+        campaign = make_campaign(project, name, started_at=ended, finished_at=ended, **fields)
+        measure(make_run(make_test(campaign)), 10_000, n=200)
+    make_campaign(project, "later")
+    page = editor.get(reverse("campaign-list", args=[project.pk])).context["page"]
+    assert {each.name: each.badge for each in page} == {
+        "fine": ("suspicious", "complete, suspicious"),
+        "stopped": ("suspicious", "stopped, suspicious"),
+        "later": ("draft", "draft"),
+    }
 
 
 def test_a_stranger_finds_no_list(client, charlie, project):
