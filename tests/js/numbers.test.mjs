@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  figure, logRange, logTicks, percentileLabel, pushApart, roundUp,
+  figure, logRange, logTicks, percentileLabel, pushApart, roundUp, shortened,
 } from "../../static/js/charts/numbers.js";
 
 test("figures have three significant digits, commas and a true minus", () => {
@@ -35,6 +35,14 @@ test("labels are pushed apart and stay inside", () => {
   assert.deepEqual(pushApart([50, 52, 51], 10, 0, 200), [50, 70, 60]);
   const placed = pushApart([95, 96], 10, 0, 100);
   assert.deepEqual(placed, [90, 100]);
+});
+
+test("a name that does not fit ends in an ellipsis", () => {
+  const widthOf = (text) => text.length * 10;
+  assert.equal(shortened("HTTPS new", 90, widthOf), "HTTPS new");
+  assert.equal(shortened("HTTPS keep-alive", 100, widthOf), "HTTPS kee…");
+  assert.equal(shortened("HTTPS keep-alive", 70, widthOf), "HTTPS…");
+  assert.equal(shortened("HTTPS", 1, widthOf), "H…");
 });
 
 test("the percentile axis names its ticks", () => {

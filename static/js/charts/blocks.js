@@ -1,6 +1,6 @@
 // Every run a mark, connected along the blocks: how far repeats of one test lie apart.
 
-import { PLAIN, endLabels, fixWidth, framed } from "./marks.js";
+import { PLAIN, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
 import { figure, roundUp, tickText } from "./numbers.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
@@ -8,12 +8,12 @@ const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
 const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
 
 // lines: [{label, scheme, mode, means: [ms|null per repeat]}].
-export function blocksChart(canvas, lines, repeats, { endWidth = 128 } = {}) {
+export function blocksChart(canvas, lines, repeats) {
   const isNarrow = canvas.parentElement.clientWidth < 480;
   const chart = new window.Chart(canvas, {
     type: "line",
     data: { datasets: [] },
-    options: options(repeats, isNarrow, endWidth),
+    options: options(repeats, isNarrow, endWidthFor(canvas, [])),
     plugins: [endLabels],
   });
   let shown = lines;
@@ -22,6 +22,7 @@ export function blocksChart(canvas, lines, repeats, { endWidth = 128 } = {}) {
     chart.data.datasets = shown.map(datasetOf);
     const means = shown.flatMap((line) => line.means).filter((each) => each !== null);
     chart.options.scales.y.max = roundUp(Math.max(...means, 0) * 1.08);
+    chart.options.layout.padding.right = endWidthFor(canvas, shown.map((line) => line.label));
     chart.update("none");
   }
 
@@ -38,7 +39,7 @@ export function blocksChart(canvas, lines, repeats, { endWidth = 128 } = {}) {
 
 function options(repeats, isNarrow, endWidth) {
   return {
-    ...framed(isNarrow ? Math.min(endWidth, 108) : endWidth),
+    ...framed(endWidth),
     parsing: false,
     events: [],
     scales: {

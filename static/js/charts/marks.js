@@ -2,18 +2,33 @@
 // Each is a Chart.js plugin that reads its options from chart.options.plugins.<id>.
 
 import { cssToken } from "./theme.js";
-import { pushApart } from "./numbers.js";
+import { pushApart, shortened } from "./numbers.js";
 
 // Schemes without TLS: their marks are hollow.
 export const PLAIN = new Set(["http", "ws"]);
 
-export const AXIS_WIDTH = 48;
+export const AXIS_WIDTH = 56;
 export const END_WIDTH = 64;
 const LABEL_GAP = 14;
 
 // The fixed frame that lets stacked panels share their pixels.
 export function framed(endWidth = END_WIDTH) {
   return { layout: { padding: { right: endWidth, top: 6 } } };
+}
+
+// The room that the names at the line ends need, of which a narrow chart gives less than half.
+export function endWidthFor(canvas, names) {
+  const pen = canvas.getContext("2d");
+  pen.save();
+  pen.font = endFont();
+  const longest = Math.max(0, ...names.map((name) => pen.measureText(name).width));
+  pen.restore();
+  const most = canvas.parentElement.clientWidth * 0.42;
+  return Math.ceil(Math.max(END_WIDTH, Math.min(longest + 14, most)));
+}
+
+function endFont() {
+  return `500 12px ${window.Chart.defaults.font.family}`;
 }
 
 export function fixWidth(scale) {
@@ -103,9 +118,10 @@ function drawEnd(ctx, end, y, right) {
     ctx.lineTo(x - 2, y);
     ctx.stroke();
   }
-  ctx.font = `500 12px ${window.Chart.defaults.font.family}`;
+  ctx.font = endFont();
   ctx.fillStyle = cssToken(end.token || "ink-2");
-  ctx.fillText(end.text, x, y);
+  const room = ctx.canvas.clientWidth - x;
+  ctx.fillText(shortened(end.text, room, (text) => ctx.measureText(text).width), x, y);
 }
 
 // One dotted line at the second that is read; `options.at` is null while nothing is read.

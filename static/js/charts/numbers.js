@@ -4,8 +4,18 @@ import { figure } from "../lib/format.js";
 
 export { figure };
 
-// A tick as it is: no digits that it does not have.
+// The text, or as much of its beginning as fits, with an ellipsis.
+export function shortened(text, room, widthOf) {
+  if (widthOf(text) <= room) return text;
+  let most = text.length - 1;
+  while (most > 1 && widthOf(`${text.slice(0, most)}…`) > room) most -= 1;
+  return `${text.slice(0, most).trimEnd()}…`;
+}
+
+// A tick as it is: no digits that it does not have, and none that the axis has no room for.
 export function tickText(value) {
+  if (Math.abs(value) >= 1e6) return `${tickText(value / 1e6)}M`;
+  if (Math.abs(value) >= 1e5) return `${tickText(value / 1e3)}k`;
   return Number(value.toPrecision(6)).toLocaleString("en").replace("-", "\u2212");
 }
 

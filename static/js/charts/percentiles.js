@@ -1,6 +1,6 @@
 // The percentile plot: how slow is the slowest half, tenth, hundredth. x = 1/(1−q), logarithmic.
 
-import { END_WIDTH, PLAIN, endLabels, fixWidth, framed } from "./marks.js";
+import { PLAIN, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
 import { figure, logRange, logTicks, percentileLabel, roundUp, tickText } from "./numbers.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
@@ -10,12 +10,11 @@ const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
 const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
 
 // lines: [{label, scheme, mode, curve: [{x, ms, beyond}]}]; a line's `dash` and `token` override.
-export function percentilePlot(canvas, lines, { switcher = null, endWidth = 128 } = {}) {
-  const isNarrow = canvas.parentElement.clientWidth < 480;
+export function percentilePlot(canvas, lines, { switcher = null } = {}) {
   const chart = new window.Chart(canvas, {
     type: "line",
     data: { datasets: [] },
-    options: options(isNarrow ? Math.min(endWidth, 108) : Math.max(endWidth, END_WIDTH)),
+    options: options(endWidthFor(canvas, [])),
     plugins: [endLabels],
   });
   let isLog = true;
@@ -26,6 +25,7 @@ export function percentilePlot(canvas, lines, { switcher = null, endWidth = 128 
     const xs = shown.flatMap((line) => line.curve.map((point) => point.x));
     Object.assign(chart.options.scales.x, { min: LOWEST, max: Math.max(20, ...xs) * 1.08 });
     setHeight(chart, shown, isLog);
+    chart.options.layout.padding.right = endWidthFor(canvas, shown.map((line) => line.label));
     chart.update("none");
   }
 

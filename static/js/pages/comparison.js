@@ -9,5 +9,5 @@ const { lines } = JSON.parse(document.getElementById("curves").textContent);
 percentilePlot(
   frame.querySelector("canvas"),
   lines.filter((line) => line.curve.length),
-  { switcher: frame.querySelector(".switch"), endWidth: 150 },
+  { switcher: frame.querySelector(".switch") },
 );

@@ -44,7 +44,8 @@ function callsOf(load) {
 
 // The number, the rate and the limit count what arrives.
 function nameArrivals(load) {
-  const noun = arrivalOf(load);
+  const isExchange = form.querySelector("[name=protocol]:checked")?.value === "websocket";
+  const noun = isExchange ? "WebSocket" : arrivalOf(load);
   const [label] = form.querySelectorAll("[data-load-row=requests] .form-label");
   label.textContent = `${noun[0].toUpperCase()}${noun.slice(1)}s`;
   form.querySelector("[data-load-row=rate_per_s] .unit").textContent = `${noun}s/s`;

@@ -79,7 +79,6 @@ function showCurve() {
   else {
     plot = percentilePlot(frame.querySelector("canvas"), lines, {
       switcher: frame.querySelector(".switch"),
-      endWidth: 72,
     });
   }
 }
