@@ -148,7 +148,8 @@ def _connections_table(tests: Sequence[Exchanged]) -> Table:
     columns = {
         "opened": [count_cell(sum(each.values())) for each in codes],
         "most_open": [
-            count_cell(each.most_open, "No injector told how many were open.") for each in tests
+            count_cell(each.most_open or None, "None was open at the end of a second.")
+            for each in tests
         ],
         "messages_per_s": column_cells([_messages_per_s(each) for each in tests]),
     }

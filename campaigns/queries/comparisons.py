@@ -128,7 +128,7 @@ def _figures(each: MeasuredRun) -> dict[str, Figure]:
 
 def _row(key: str, baseline: Figure, candidate: Figure, noun: str) -> Row:
     metric = METRICS[key]
-    label = f"{metric.title}, {metric.unit}" if metric.unit == "ms" else metric.title
+    label = f"{metric.title}, {metric.unit}" if metric.unit else metric.title
     label = label.replace("requests", noun)
     return Row(label, _cells(key, baseline, candidate), key)
 

@@ -102,7 +102,7 @@ def field_name(path: str) -> str:
 def plan_load_words(plan: PlanValue) -> str:
     """The plan's load in words; what a WebSocket plan makes are connections, each a WebSocket."""
     words = load_words(plan.load)
-    return words if plan.exchange is None else words.replace("requests", "WebSockets")
+    return words if plan.exchange is None else words.replace("request", "WebSocket")
 
 
 def load_words(load: Load) -> str:
@@ -139,14 +139,14 @@ def _stage_words(load: Load) -> str:
     peak = peak_rate_per_s(load)
     n_stages = f"{len(load.stages)} stages" if len(load.stages) > 1 else "one stage"
     arrivals = counted(number, f"{load.arrival_unit}s")
-    return f"{arrivals} in {n_stages} of {seconds:g} s, at most {peak:g}/s{random}"
+    return f"{arrivals} in {n_stages} of {seconds:g} s, at most {peak:,g}/s{random}"
 
 
 def _arrival_words(load: Load) -> str:
     if load.distribution == Distribution.UNIFORM:
         return f"a {load.arrival_unit} every {load.uniform_min_s:g} to {load.uniform_max_s:g} s"
     random = " at random" if load.distribution == Distribution.EXPONENTIAL else ""
-    return f"{load.rate_per_s:g} {load.arrival_unit}s/s{random}"
+    return f"{load.rate_per_s:,g} {load.arrival_unit}s/s{random}"
 
 
 def _stage_line(text: str, unit: ArrivalUnit) -> str:

@@ -69,6 +69,7 @@ def test_headers_and_statuses_are_compared_as_a_whole():
     ("load", "words"),
     [
         (Load(Model.OVER, requests=100, over_s=10), "100 requests over 10 s"),
+        (Load(Model.OPEN, rate_per_s=40_000, duration_s=5), "40,000 requests/s, 5 s"),
         (Load(Model.OPEN, rate_per_s=37.5, duration_s=60), "37.5 requests/s, 60 s"),
         (Load(Model.CLOSED, connections=50, requests=1000), "50 connections, 1,000 requests"),
         (Load(Model.SEQUENTIAL, requests=20), "one after another, 20 requests"),
