@@ -48,6 +48,7 @@ def measurement_of(run: Run) -> Measurement:
         cpu_us=sum_of(ends, "cpu_us"),
         cpu_user_us=sum_of(ends, "cpu_user_us"),
         connect_burst=most_of(ends, "connect_burst"),
+        connections_at_once=sum_of(ends, "connections_at_once"),
         thresholds=seen.thresholds,
         warnings=warnings_of(ends),
         servers=servers_of(ends),

@@ -38,6 +38,16 @@ def test_the_longest_burst_is_of_connections_that_were_begun_together(connection
     assert result.ends[0]["connect_burst"] == connections
 
 
+@pytest.mark.parametrize("connections", [1, 8])
+@pytest.mark.parametrize("mode", ["new", "keep-alive"])
+def test_the_most_connections_at_once_are_those_of_the_load(connections, mode):
+    with scripted(always(OK_REPLY)) as server:
+        (end,) = measure(server.port, mode=mode, load=closed(200, connections)).ends
+    assert 1 <= end["connections_at_once"] <= connections
+    if mode == "keep-alive":
+        assert end["connections_at_once"] == connections
+
+
 def test_cpu_time_is_told_apart_and_its_parts_add_up():
     with scripted(always(OK_REPLY)) as server:
         (end,) = measure(server.port, mode="new", load=closed(500)).ends

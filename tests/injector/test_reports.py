@@ -55,7 +55,7 @@ def result_of(*seconds, load=CLOSED, duration_s=None, mode="new", session=None):
     end = {
         "outcome": "complete", "totals": {"ok": sum(s.counters["ok"] for s in seconds)},
         "duration_us": round((duration_s or len(seconds)) * 1e6), "cpu_us": 250_000,
-        "cpu_user_us": 150_000, "connect_burst": 3,
+        "cpu_user_us": 150_000, "connect_burst": 3, "connections_at_once": 2,
         "peers": {"10.0.0.5:8443": 1},
         "tls": [{"version": "TLSv1.3", "cipher": "AES", "bits": 256, "resumed": False, "count": 9}],
     }  # fmt: skip
@@ -112,6 +112,23 @@ def test_sizes_that_were_not_counted_apart_are_not_made_up():
     assert "Reply size [B]: header, content and footer (total 500.0)" in report("httperf", old)
 
 
+def test_httperf_says_how_many_connections_were_open_at_once():
+    text = report("httperf", second(0, [10_000] * 100))
+    assert "(10.0 ms/conn, <=2 concurrent connections), 1.0 requests in flight on average" in text
+
+
+ARRIVING = {"model": "open", "arrival_unit": "connection", "rate_per_s": 10, "requests": 100}
+
+
+@pytest.mark.parametrize("mode", ["new", "keep-alive"])
+def test_httperf_has_lifetimes_of_connections_that_arrive_for_one_request(mode):
+    one = report("httperf", second(0, [10_000] * 100), load=ARRIVING, mode=mode)
+    assert "Connection time [ms]: min 10.0 avg 10.0 max 10.0" in one
+    several = {"calls_per_connection": 4}
+    text = report("httperf", second(0, [10_000] * 100), load=ARRIVING, mode=mode, session=several)
+    assert "not measured, connections are kept" in text
+
+
 def test_httperf_splits_the_size_of_a_reply():
     text = report("httperf", second(0, [10_000] * 100))
     assert "Reply size [B]: header 120.0 content 370.0 footer 10.0 (total 500.0)" in text
@@ -146,7 +163,7 @@ def test_httperf_has_six_groups():
     assert text.startswith("Maximum connect burst length: 3\nTotal: ")
     beginnings = [
         "Total: connections 120 requests 120 replies 120 test-duration 12.000 s",
-        "Connection rate: 10.0 conn/s (100.0 ms/conn, 0.1 in flight",
+        "Connection rate: 10.0 conn/s (100.0 ms/conn, <=2 concurrent connections), 0.1 requests in",
         "Request rate: 10.0 req/s (100.0 ms/req)",
         "Reply rate [replies/s]: min 10.0 avg 10.0 max 10.0 stddev 0.0 (2 samples of 5 s)",
         "CPU time [s]: user 0.15 system 0.10 (user 1.2 % system 0.8 % total 2.1 % of one core)",

@@ -89,11 +89,14 @@ class Dialler:
         self._turn = self._burst = 0
         # httperf's: connections begun within one turn of the hub. Who keeps to a schedule has 1.
         self.longest_burst = 0
+        # Without those that only wait for the server to close after the last reply.
+        self.most_at_once = 0
 
     def dial(self, worker: Any) -> Connection:
         """A connection for `worker`, which waits for it. Raises AttemptFailed."""
         connection = self._dial_first_that_answers(worker)
         self.n_open += 1
+        self.most_at_once = max(self.most_at_once, self.n_open - len(self._lingering))
         worker.connection = connection
         worker.request.events["connections_opened"].append(connection.connected)
         if self.tls is not None:

@@ -160,6 +160,7 @@ class Engine:
             "cpu_us": round((user_s + system_s) * 1e6),
             "cpu_user_us": round(user_s * 1e6),
             "connect_burst": dialler.longest_burst,
+            "connections_at_once": dialler.most_at_once,
             "tls": [
                 {"version": version, "cipher": cipher, "bits": bits, "resumed": resumed, "count": n}
                 for (version, cipher, bits, resumed), n in handshakes.items()

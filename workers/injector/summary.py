@@ -136,6 +136,7 @@ class Result:
             cpu_us=self.cpu_us,
             cpu_user_us=sum_of(self.ends, "cpu_user_us"),
             connect_burst=most_of(self.ends, "connect_burst"),
+            connections_at_once=sum_of(self.ends, "connections_at_once"),
             thresholds=self.thresholds,
             warnings=self.warnings,
             servers=servers_of(self.ends),

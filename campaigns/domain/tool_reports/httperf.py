@@ -8,7 +8,7 @@ the line itself: lifetimes are of all connections, rates stand beside their whol
 from collections.abc import Mapping
 
 from campaigns.domain.outcomes import TIMEOUT_KINDS
-from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.plan import ArrivalUnit, ConnectionMode, Model
 from campaigns.domain.reply_sizes import reply_sizes
 from campaigns.domain.sessions_seen import session_figures
 from campaigns.domain.snapshot import Timing, Total
@@ -70,10 +70,12 @@ def _connections(result: Measurement) -> list[str]:
     opened = total.count("connections_opened")
     in_flight = mean_in_flight(result)
     mean = DASH if in_flight is None else f"{in_flight:.1f}"
+    most = result.connections_at_once
+    at_once = "" if most is None else f", <={most} concurrent connections"
     length = f"{_replies_of(total) / opened:.3f}" if opened else DASH
     return [
-        f"Connection rate: {per_s(opened, duration_s)} conn/s ({_per(duration_s, opened)} ms/conn, "
-        f"{mean} in flight on average)",
+        f"Connection rate: {per_s(opened, duration_s)} conn/s ({_per(duration_s, opened)} ms/conn"
+        f"{at_once}), {mean} requests in flight on average",
         _lifetimes(result),
         f"Connection time [ms]: connect {ms(_connect_us(total), 1)} "
         f"(TCP {ms(total.timing('connect').mean_us)} + TLS {ms(total.timing('tls').mean_us)})",
@@ -84,7 +86,7 @@ def _connections(result: Measurement) -> list[str]:
 def _lifetimes(result: Measurement) -> str:
     """httperf takes only those with a reply; here the failed ones count too."""
     total = result.total
-    if result.connection_mode == ConnectionMode.KEEP_ALIVE:
+    if not _has_one_request_each(result):
         return "Connection time [ms]: not measured, connections are kept for many requests"
     lives = merged(total.timing("service"), total.timing("failed"))
     return (
@@ -92,6 +94,14 @@ def _lifetimes(result: Measurement) -> str:
         f"max {ms(lives.max_us, 1)} median {ms(lives.percentile_us(50_000), 1)} "
         f"stddev {ms(lives.sd_us, 1)} (failed ones included)"
     )
+
+
+def _has_one_request_each(result: Measurement) -> bool:
+    """Then a connection lives as long as its request takes."""
+    load = result.plan.load
+    if load.arrival_unit == ArrivalUnit.CONNECTION or load.model == Model.WINDOW:
+        return result.plan.calls_per_arrival == 1
+    return result.connection_mode != ConnectionMode.KEEP_ALIVE
 
 
 def _connect_us(total: Total) -> float | None:

@@ -17,8 +17,9 @@ class Measurement:
 
     `tls` are the entries of the injectors' end lines. `cpu_us` is their CPU time, `cpu_user_us`
     what of it is not the kernel's (None where not all said it); `connect_burst` the most
-    connections that one of them began at once (None where none said it); `servers` what replies
-    named as their server (the same). `warnings` are what the injectors said before the start.
+    connections that one of them began at once (None where none said it); `connections_at_once` at
+    most so many were open at a time (None where not all said it); `servers` what replies named as
+    their server (None where none said it). `warnings` are what the injectors said before the start.
 
     `verdict` is the validity, or what is said in its place, with its reasons. `most_in_flight`: at
     the end of a second; `sending_s`: until the last request's start; both None where it is not
@@ -39,6 +40,7 @@ class Measurement:
     cpu_us: int | None = None
     cpu_user_us: int | None = None
     connect_burst: int | None = None
+    connections_at_once: int | None = None
     thresholds: Sequence[Verdict] = ()
     warnings: Sequence[str] = ()
     servers: Sequence[str] | None = None
