@@ -90,7 +90,7 @@ class Engine:
         self._zero_ns = start_ns + plan.warm_up_s * NS
         self._seconds.begin(self._zero_ns, plan.warm_up_s)
         with resting_garbage_collector():
-            gevent.sleep(max(0.0, (start_ns - now()) / NS - _EARLY_S))
+            self._wait_until(start_ns, _EARLY_S)
             timers = self._start_timers()
             began_cpu_s = cpu_s()
             self._seconds.watch()
@@ -109,10 +109,14 @@ class Engine:
         duration_s = self._order.plan.load.duration_s
         end_ns = None if duration_s is None else self._zero_ns + int(duration_s * NS)
         if not isinstance(self._load, OpenLoad):
-            gevent.sleep(max(0.0, (start_ns - now()) / NS))
+            self._wait_until(start_ns)
         self._crew.begin(self._zero_ns, end_ns)
         if self._stop_reason is None:
             self._load.start(self._zero_ns, end_ns)
+
+    def _wait_until(self, start_ns: int, early_s: float = 0.0) -> None:
+        """Until the start is so near, or until the run is over because it was stopped before."""
+        self._over.wait(max(0.0, (start_ns - now()) / NS - early_s))
 
     def _start_timers(self) -> list[Any]:
         timers = []
