@@ -9,6 +9,7 @@ import pytest
 from workers.injector.attempt_row import FIELDS
 from workers.injector.recorder import StepRecorder
 from workers.injector.seconds import Seconds
+from workers.injector.visit_book import VisitBook
 
 S, MS, US = 10**9, 10**6, 10**3
 # In the future, so that the clock of the end is never ahead of the test's.
@@ -103,6 +104,27 @@ def test_a_second_that_is_still_in_the_making_is_handed_out_before_the_next(run)
     one.recorders[0].record(attempt(ZERO + 1500 * MS))
     one.seconds.sweep(ZERO + 2 * S)
     assert one.responses() == [(0, 0, 1)]
+
+
+def test_what_is_found_after_its_second_was_handed_out_counts_in_the_next(run):
+    """A start in the past, or a loop that stood still: arrivals are dropped long after due."""
+    one = run()
+    one.seconds.sweep(ZERO + S)
+    one.recorders[0].events["dropped"].append(ZERO + 100 * MS)
+    one.end()
+    assert [(row.second, row.counters) for row in one.written] == [
+        (0, {}),
+        (1, {"dropped": 1, "started": 1}),
+    ]
+
+
+def test_sessions_that_were_dropped_long_after_they_were_due_are_not_lost():
+    book = VisitBook(n_calls=3, has_sessions=True)
+    book.zero_ns = ZERO
+    assert book.take(0) == ({}, {})
+    book.dropped(ZERO + 100 * MS)
+    counters, _ = book.take(1)
+    assert counters == {"sessions_started": 1, "sessions_dropped": 1, "calls_skipped": 2}
 
 
 def test_at_the_end_nothing_waits(run):

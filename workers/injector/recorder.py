@@ -68,6 +68,8 @@ class StepRecorder:
         self._has_calls_between = has_calls_between
         self._rows: list[int] = []
         self._unfinished: dict[int, Unfinished] = {}
+        # What is found only now to have happened in a second that is written counts in the next.
+        self._first_open: int | None = None
         # Those with durations that are in no timing yet, even if they are finished.
         self._untimed: dict[int, Unfinished] = {}
         self.record = self._rows.extend
@@ -112,12 +114,15 @@ class StepRecorder:
     def _second_of(self, instant_ns: int) -> int:
         return (instant_ns - self.zero_ns) // NS
 
+    def _open(self, second: int) -> int:
+        return int(second) if self._first_open is None else max(int(second), self._first_open)
+
     def _at(self, second: int) -> Unfinished:
-        return self._unfinished.setdefault(int(second), Unfinished())
+        return self._unfinished.setdefault(self._open(second), Unfinished())
 
     def _untimed_at(self, second: int) -> Unfinished:
         """The same, about to get durations."""
-        return self._untimed.setdefault(second, self._at(second))
+        return self._untimed.setdefault(self._open(second), self._at(second))
 
     def _add_rows(self, rows: np.ndarray) -> None:
         self.last_end_ns = max(self.last_end_ns, int(rows[:, END].max()))
@@ -246,6 +251,7 @@ class StepRecorder:
             if start <= number
         )
         done = self._unfinished.pop(number, None) or Unfinished()
+        self._first_open = number + 1
         done.count("dropped", dropped)
         never_sent = done.counters.get("dropped", 0)
         done.count("started", begun + in_flight.count(number) + never_sent)

@@ -22,6 +22,8 @@ class VisitBook:
         self.has_sessions = has_sessions
         self._counters: dict[int, Counter[str]] = {}
         self._durations_us: dict[tuple[int, str], list[int]] = {}
+        # As in a recorder: what comes later than the second that it was in counts after it.
+        self._first_open: int | None = None
 
     def begun(self, instant: int) -> None:
         self._n_under_way += 1
@@ -55,6 +57,7 @@ class VisitBook:
             for name in SESSIONS
             if (second, name) in self._durations_us
         }
+        self._first_open = second + 1
         return self._counters.pop(second, Counter()), timings
 
     @property
@@ -68,7 +71,8 @@ class VisitBook:
         return max(self._counters, default=None)
 
     def _second_of(self, instant: int) -> int:
-        return (instant - self.zero_ns) // NS
+        second = (instant - self.zero_ns) // NS
+        return second if self._first_open is None else max(second, self._first_open)
 
     def _count_sessions(self, instant: int, name: str, count: int = 1) -> None:
         if self.has_sessions:
