@@ -48,7 +48,7 @@ def test_help_says_the_unit_of_every_quantity(option):
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.option_strings[0])
 def test_the_document_has_every_option(option):
-    with open("docs/injector.md") as document:
+    with open("docs/command-line.md") as document:
         assert option.option_strings[0] in document.read()
 
 
