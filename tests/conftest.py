@@ -1,9 +1,14 @@
 """The cast of the tests: alice owns, bob edits, vera looks, charlie must see nothing."""
 
+import hypothesis
 import pytest
 
 from campaigns.permissions import Actor, Role
 from tests.factories import make_membership, make_project, make_user
+
+# Algebra has no deadline: on a busy machine one example may well take a second.
+hypothesis.settings.register_profile("algebra", deadline=None)
+hypothesis.settings.load_profile("algebra")
 
 
 @pytest.fixture(autouse=True)

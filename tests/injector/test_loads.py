@@ -199,12 +199,13 @@ def test_what_began_in_the_warm_up_and_ended_later_is_carried():
 
 
 def test_a_frozen_server_shows_in_response_time_but_not_in_the_median_of_service_time():
-    frozen_until = time.monotonic() + 1.9
+    requests_at = []
 
     def service_s():
-        return (
-            max(0.0, frozen_until - time.monotonic()) if time.monotonic() > frozen_until - 1 else 0
-        )
+        """Half a second after the first request the server freezes for a second."""
+        requests_at.append(time.monotonic())
+        since = requests_at[-1] - requests_at[0] - 0.5
+        return max(0.0, 1 - since) if since > 0 else 0
 
     # So few in flight that those which the standstill itself caught are fewer than a hundredth.
     load = {"model": "open", "rate_per_s": 100, "duration_s": 3, "max_in_flight": 2}
