@@ -208,6 +208,11 @@ class SessionSerializer(serializers.Serializer):
         "Refused elsewhere.",
     )
     cookies = serializers.BooleanField(default=False, help_text="A jar for each session.")
+    retry_on_failure = serializers.BooleanField(
+        default=False,
+        help_text="Where sessions arrive: a failed call is made again at once, up to 3 times, "
+        "instead of ending its session. Not after a timeout; not of POST and PATCH.",
+    )
 
 
 class AuthSerializer(serializers.Serializer):

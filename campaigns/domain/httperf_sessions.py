@@ -32,6 +32,8 @@ def _why_no_session(plan: Plan) -> str:
         return f"httperf has at most {_MOST_CONNECTIONS} connections in a session."
     if session.pipeline_depth > _MOST_PIPELINED:
         return f"httperf pipelines at most {_MOST_PIPELINED} calls."
+    if session.retry_on_failure:
+        return "httperf tries again without end, and after one status only."
     # Tried with 0.9.0: in either case it never ends.
     if session.calls_per_session % session.burst_length:
         return "httperf stands still where a session does not end with a whole burst."

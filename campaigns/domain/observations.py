@@ -113,7 +113,7 @@ def _share_of_attempts(total: Total, count: int, second: int | None = None) -> O
 def _share_of_arrivals(seen: Seen, count: int) -> Observed | None:
     """Of what arrived; where that makes several requests each, they are counted with it."""
     calls = seen.plan.calls_per_arrival
-    intended = _attempts(seen.total) + seen.total.count("calls_skipped")
+    intended = _attempts(seen.total) + _not_as_planned(seen.total)
     return Observed(min(1.0, count * calls / intended)) if intended else None
 
 
@@ -139,14 +139,18 @@ def _lateness(seen: Seen) -> Observed | None:
     return Observed(high.value, worst["at"][vital], _number(seen.vitals, worst), high.measure)
 
 
+def _not_as_planned(total: Total) -> int:
+    """What a session that failed had left was never due; what was sent again was not planned."""
+    return total.count("calls_skipped") - total.count("calls_retried")
+
+
 def _sent_share(seen: Seen) -> Observed | None:
     """Started of intended requests, where the plan (not the target) decides how many there are."""
     load = seen.plan.load
     if load.model not in {Model.OPEN, Model.OVER} or not seen.is_whole:
         return None
     intended = seen.plan.planned_requests
-    # What a session that failed had still to send was never due.
-    looked_after = seen.total.count("started") + seen.total.count("calls_skipped")
+    looked_after = seen.total.count("started") + _not_as_planned(seen.total)
     return Observed(looked_after / intended) if intended else None
 
 

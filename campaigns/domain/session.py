@@ -15,6 +15,8 @@ MAX_CALLS = 1_000_000
 MAX_THINK_S = 3600
 MAX_PIPELINE_DEPTH = 64
 MAX_CONNECTIONS_PER_SESSION = 64
+# Of one call; httperf goes on without end.
+MAX_RETRIES = 3
 PIPELINED_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 _USER = re.compile(r"[^\x00-\x1f\x7f:]{1,200}")
 
@@ -63,7 +65,8 @@ class Session:
     """`calls_per_connection` 0: as many as the server allows. `calls_per_session` None: a session
     lasts as long as the run. Calls come in bursts of `burst_length`, at most `pipeline_depth` of
     them unanswered at once; `first_call_alone`: the others of a burst wait for the first reply.
-    `connections_per_session` None: one. Several share the calls of a burst.
+    `connections_per_session` None: one. Several share the calls of a burst. `retry_on_failure`: a
+    failed call is made again before it ends its session.
     """
 
     calls_per_connection: int = 0
@@ -74,6 +77,7 @@ class Session:
     calls_per_session: int | None = None
     connections_per_session: int | None = None
     cookies: bool = False
+    retry_on_failure: bool = False
 
 
 @dataclass(frozen=True, slots=True)

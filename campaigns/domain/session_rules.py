@@ -16,7 +16,7 @@ from campaigns.domain.session import (
     calls_per_arrival,
     makes_visits,
 )
-from campaigns.domain.steps import Step
+from campaigns.domain.steps import REPEATABLE_METHODS, Step
 
 Fault = tuple[str, str]  # (field, sentence)
 
@@ -33,6 +33,7 @@ def read_session(reader: Fields, load: Load, steps: tuple[Step, ...]) -> Session
             reader, "connections_per_session", None, high=MAX_CONNECTIONS_PER_SESSION
         ),
         cookies=reader.boolean("cookies", False),
+        retry_on_failure=reader.boolean("retry_on_failure", False),
     )
     for field, sentence in _faults(session, load, steps):
         reader.fail(field, sentence)
@@ -83,6 +84,8 @@ def _faults(session: Session, load: Load, steps: tuple[Step, ...]) -> Iterator[F
         )
     if session.pipeline_depth > 1 and (sentence := _pipeline_fault(session, load, steps)):
         yield "pipeline_depth", sentence
+    if session.retry_on_failure and (sentence := _retry_fault(session, load, steps)):
+        yield "retry_on_failure", sentence
 
 
 def _faults_of_sessions(session: Session) -> Iterator[Fault]:
@@ -172,6 +175,21 @@ def _pipeline_fault(session: Session, load: Load, steps: tuple[Step, ...]) -> st
         return "Calls come one after another: there is nothing to pipeline; make bursts longer."
     if session.think_time.kind != ThinkKind.NONE and session.burst_length == 1:
         return "With a pause after every call there is nothing to pipeline; make bursts longer."
+    return None
+
+
+def _retry_fault(session: Session, load: Load, steps: tuple[Step, ...]) -> str | None:
+    if load.arrival_unit != ArrivalUnit.SESSION:
+        return (
+            "A failure ends nothing but sessions that arrive: let sessions arrive, or leave it off."
+        )
+    if session.pipeline_depth > 1:
+        return "Of several unanswered calls nobody knows which were done; choose a depth of 1."
+    if unsafe := sorted({step.method for step in steps} - REPEATABLE_METHODS):
+        return (
+            f"A {unsafe[0]} may have been done although its reply failed, so it is never made "
+            f"again; only {', '.join(sorted(REPEATABLE_METHODS))} are."
+        )
     return None
 
 

@@ -58,6 +58,8 @@ def _said(seen: SessionFigures) -> str:
         said.append(f"{seen.open_at_end:,} not at their end")
     if seen.connections_each is not None:
         said.append(f"{seen.connections_each:.2f} connections each")
+    if seen.calls_retried:
+        said.append(f"{counted(seen.calls_retried, 'requests')} made again after a failure")
     if seen.calls_skipped:
         said.append(f"{counted(seen.calls_skipped, 'requests')} not sent after a failure or a drop")
     return "; ".join(said) + "."

@@ -50,6 +50,7 @@ class SessionFigures:
     failed: int
     dropped: int
     calls_skipped: int
+    calls_retried: int
     rate_per_s: float | None
     connections_each: float | None
     lengths: dict[int, int]
@@ -76,6 +77,7 @@ def session_figures(total: Total, duration_s: float) -> SessionFigures | None:
         failed=count("sessions_failed"),
         dropped=count("sessions_dropped"),
         calls_skipped=count("calls_skipped"),
+        calls_retried=count("calls_retried"),
         rate_per_s=count("sessions_ok") / duration_s if duration_s else None,
         connections_each=count("connections_opened") / begun if begun > 0 else None,
         lengths=lengths_of(total.counters),

@@ -24,6 +24,7 @@ from campaigns.domain.histogram import Histogram
 # the run.
 # started = ok + failed + dropped + carried + (in flight at the end); so do those of sessions.
 # `calls_skipped` were never due, for the session or connection that they belong to ended before.
+# `calls_retried` were made again after a failure; they are in other counts as well.
 COUNTERS = (
     "started",
     "ok",
@@ -52,6 +53,7 @@ COUNTERS = (
     "window_resumed",
     "in_doubt",
     "calls_skipped",
+    "calls_retried",
     "sessions_started",
     "sessions_ok",
     "sessions_failed",

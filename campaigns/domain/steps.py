@@ -9,6 +9,8 @@ from campaigns.domain.fields import Fields
 from campaigns.domain.patterns import MAX_PATTERN_LENGTH, PatternFault, bounded
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# By HTTP itself: done twice they do what they do once.
+REPEATABLE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 MAX_STEPS = 50
 MAX_EXTRACTS = 20
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")

@@ -59,6 +59,12 @@ class SessionFields(forms.Form):
         label="Cookies",
         help_text="Each session keeps the cookies that it is given and sends them back.",
     )
+    retry_on_failure = forms.BooleanField(
+        required=False,
+        label="Try again",
+        help_text="Where sessions arrive: a failed request is made again, up to 3 times, before it "
+        "ends its session; not after a timeout.",
+    )
     think_kind = forms.ChoiceField(
         choices=THINK_KINDS,
         initial=ThinkKind.NONE,
@@ -110,6 +116,7 @@ class SessionFields(forms.Form):
             "calls_per_session": number(data["calls_per_session"]),
             "connections_per_session": number(data["connections_per_session"]),
             "cookies": data["cookies"],
+            "retry_on_failure": data["retry_on_failure"],
             "burst_length": burst,
             "pipeline_depth": number(data["pipeline_depth"]) or 1,
             "first_call_alone": burst == 1 or data["first_call_alone"],
@@ -158,6 +165,7 @@ def initial_session(spec: dict[str, Any]) -> dict[str, Any]:
         "calls_per_session": str(session["calls_per_session"] or ""),
         "connections_per_session": str(session["connections_per_session"] or ""),
         "cookies": session["cookies"],
+        "retry_on_failure": session.get("retry_on_failure", False),
         "burst_length": str(session["burst_length"]),
         "pipeline_depth": str(session["pipeline_depth"]),
         "first_call_alone": session["first_call_alone"],

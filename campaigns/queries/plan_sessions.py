@@ -12,6 +12,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         ("Calls of a session", session.calls_per_session or ""),
         ("Connections of a session", _connection_words(session.connections_per_session)),
         ("Cookies", "kept by each session" if session.cookies else ""),
+        ("Failed calls", "made again, up to 3 times" if session.retry_on_failure else ""),
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", _burst_words(plan)),
         ("Pipelining", _pipeline_words(session.pipeline_depth)),

@@ -242,6 +242,7 @@ def test_httperf_has_sessions_and_connections_with_calls(load, session, options)
             {"calls_per_session": 10, "burst_length": 5, "connections_per_session": 3},
             "take at once",
         ),
+        (SESSIONS, {"calls_per_session": 5, "retry_on_failure": True}, "without end"),
         (CONNECTIONS, {"calls_per_connection": 5, "think_time": THINK}, "in sessions only"),
         (CONNECTIONS, {"calls_per_connection": 5, "cookies": True}, "in sessions only"),
         (CONNECTIONS, {"calls_per_connection": 6, "burst_length": 3}, "whole bursts"),

@@ -46,6 +46,7 @@ def test_a_plan_without_a_session_is_as_it_was():
                                        "burst_length": 3}},
         {"load": {"model": "over", "requests": 9, "over_s": 3, "arrival_unit": "session"},
          "session": {"calls_per_session": 2}},
+        {"load": SESSIONS, "session": {"calls_per_session": 5, "retry_on_failure": True}},
         {"load": CONNECTIONS, "session": {"calls_per_connection": 5}},
         {"load": CONNECTIONS, "session": {"calls_per_connection": 6, "burst_length": 3,
                                           "pipeline_depth": 2,
@@ -157,6 +158,38 @@ def think(**fields):
             },
             "session.calls_per_connection",
             "Nothing is sent after",
+        ),
+        (
+            {"session": {"calls_per_session": 4, "retry_on_failure": True}},
+            "session.retry_on_failure",
+            "let sessions arrive",
+        ),
+        (
+            {"load": CONNECTIONS, "session": {"retry_on_failure": True}},
+            "session.retry_on_failure",
+            "let sessions arrive",
+        ),
+        (
+            {
+                "load": SESSIONS,
+                "session": {
+                    "calls_per_session": 4,
+                    "burst_length": 4,
+                    "pipeline_depth": 2,
+                    "retry_on_failure": True,
+                },
+            },
+            "session.retry_on_failure",
+            "nobody knows which were done",
+        ),
+        (
+            {
+                "load": SESSIONS,
+                "session": {"calls_per_session": 4, "retry_on_failure": True},
+                "steps": [STEP, STEP | {"method": "POST"}],
+            },
+            "session.retry_on_failure",
+            "A POST may have been done",
         ),
         ({"session": {"pipeline_depth": 65}}, "session.pipeline_depth", "from 1 to 64"),
         (

@@ -24,14 +24,15 @@ def test_a_run_without_sessions_has_no_tables():
 
 def test_ok_and_failed_sessions_have_a_row_each():
     table, *_ = session_tables(
-        measured(connections_opened=58, sessions_dropped=1, calls_skipped=12), 4.0
+        measured(connections_opened=58, sessions_dropped=1, calls_skipped=12, calls_retried=1), 4.0
     )
     assert [row.label for row in table.rows] == ["ok sessions", "failed sessions"]
     assert texts(table.rows[0])[:2] == ["5.00", "2,000"]
     assert texts(table.rows[0])[-1] == "20"
     assert table.note == (
         "30 due, 20 ok, 6 failed; 1 dropped before they began; 3 not at their end; "
-        "2.00 connections each; 12 requests not sent after a failure or a drop."
+        "2.00 connections each; 1 request made again after a failure; "
+        "12 requests not sent after a failure or a drop."
     )
 
 

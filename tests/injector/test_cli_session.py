@@ -65,6 +65,9 @@ def test_a_rule_about_sessions_needs_sessions(capsys):
 
 
 def test_calls_cookies_and_pipelines_reach_the_plan():
+    arriving = "--rate 5 --requests 9 --arrival-unit session --calls-per-session 2"
+    session = order(*arriving.split(), "--retry-on-failure")["plan"]["session"]
+    assert session["retry_on_failure"] is True
     options = "--calls-per-connection 4 --calls-per-session 8 --cookies --pipeline 2 --all-at-once"
     session = order(*options.split())["plan"]["session"]
     assert (session["calls_per_connection"], session["calls_per_session"]) == (4, 8)

@@ -217,6 +217,92 @@ def test_a_failure_ends_the_session_and_the_calls_it_had_left_are_counted(fields
     assert sessions_are_conserved(result)
 
 
+class Stumbling:
+    """Answers step b badly so many times in a row for each session, whose cookie says which."""
+
+    def __init__(self, n_bad, bad):
+        self._n_bad, self._bad = n_bad, bad
+        self._seen = defaultdict(int)
+        self.served = []
+
+    def __call__(self, sock, server):
+        while request := server.read_request(sock):
+            path = request.split(b" ")[1]
+            session = path.partition(b"?")[2]
+            self.served.append(path)
+            self._seen[session] += path.startswith(b"/b")
+            if path.startswith(b"/b") and self._seen[session] <= self._n_bad:
+                if not self._bad(sock):
+                    return
+            else:
+                sock.sendall(OK_REPLY)
+
+
+def with_500(sock):
+    sock.sendall(ERROR_REPLY)
+    return True
+
+
+def with_a_reset(sock):
+    servers.reset(sock)
+    return False
+
+
+def retrying(port, **fields):
+    """Four calls of each session, by a number that the server can tell sessions apart by."""
+    steps = [{"path": f"/{name}?${{n}}"} for name in "abcd"]
+    rows = "\n".join(["n", *map(str, range(20))])
+    plan = session(4, retry_on_failure=True, **fields) | {"variables": {"csv": rows}}
+    return measure(port, steps=steps, load=OPEN, plan=plan)
+
+
+# That a kept connection breaks before a byte of the reply is nobody's failure, once.
+@pytest.mark.parametrize(("bad", "n_failed"), [(with_500, 40), (with_a_reset, 20)])
+@pytest.mark.parametrize("fields", [{}, {"burst_length": 4, "connections_per_session": 3}])
+def test_a_failed_call_is_made_again_and_the_session_goes_on(bad, n_failed, fields):
+    stumbling = Stumbling(2, bad)
+    with scripted(stumbling) as server:
+        result = retrying(server.port, **fields)
+    total = result.total
+    assert (total.count("sessions_ok"), total.count("sessions_failed")) == (20, 0)
+    assert (total.count("ok"), total.count("failed")) == (80, n_failed)
+    assert total.count("calls_retried") == n_failed
+    assert total.count("session_length_4") == 20
+    assert total.count("started") + total.count("calls_skipped") == 80 + n_failed
+    assert sorted(stumbling.served).count(b"/b?7") == 3
+    assert sorted(stumbling.served).count(b"/c?7") == 1
+    assert is_conserved(result)
+    assert sessions_are_conserved(result)
+
+
+def test_after_three_more_tries_the_session_has_failed():
+    with scripted(Stumbling(99, with_500)) as server:
+        total = retrying(server.port).total
+    assert (total.count("sessions_ok"), total.count("sessions_failed")) == (0, 20)
+    assert (total.count("ok"), total.count("failed"), total.count("calls_retried")) == (20, 80, 60)
+    assert total.count("calls_skipped") == 40
+    assert total.count("started") + total.count("calls_skipped") == 80 + 60
+    assert total.count("session_length_1") == 20
+
+
+def test_a_timeout_is_never_tried_again():
+    load = OPEN | {"requests": 3}
+    plan = session(2, retry_on_failure=True)
+    with scripted(Arrivals(service_s=20)) as server:
+        result = measure(server.port, load=load, plan=plan, timeouts={"total_s": 0.3})
+    assert result.total.errors == {"first_byte_timeout": 3}
+    assert result.total.count("calls_retried") == 0
+
+
+def test_refused_connections_are_tried_again_after_a_pause_and_not_for_ever():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    result = measure(port, load=OPEN | {"requests": 3}, plan=session(2, retry_on_failure=True))
+    assert result.total.errors == {"connect_refused": 12}
+    assert result.total.count("sessions_failed") == 3
+
+
 def test_a_server_that_closes_while_a_session_thinks_is_nobodys_failure():
     def one_reply_each(sock, server):
         server.read_request(sock)

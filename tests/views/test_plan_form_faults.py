@@ -170,6 +170,6 @@ def test_every_field_of_the_form_is_tried_here():
     tried = {name for name, _ in WRONG} | set(CHOICES)
     free = {
         "n_steps", "label", "cookies", "first_call_alone", "secret", "forget_secret",
-        "per_injector", "body_file",
+        "per_injector", "body_file", "retry_on_failure",
     }  # fmt: skip
     assert set(PlanForm().fields) - tried == free

@@ -49,6 +49,18 @@ def test_all_of_it_is_stored_and_comes_back_into_the_form(as_editor, project):
     assert PlanVersion.objects.count() == 1
 
 
+def test_trying_again_is_stored_said_and_comes_back(as_editor, project):
+    base = initial_of(PRESETS["sessions"].name, PRESETS["sessions"].spec)
+    data = {name: value for name, value in base.items() if value not in (None, False)}
+    data["retry_on_failure"] = "on"
+    as_editor.post(reverse("plan-new", args=[project.pk]), data)
+    version = PlanVersion.objects.get()
+    assert version.spec["session"]["retry_on_failure"] is True
+    assert initial_of("again", version.spec)["retry_on_failure"] is True
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
+    assert "made again, up to 3 times" in page
+
+
 def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, project):
     save(as_editor, project, **FIELDS)
     address = reverse("plan-detail", args=[PlanVersion.objects.get().plan_id])

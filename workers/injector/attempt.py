@@ -13,6 +13,7 @@ import gevent
 
 from campaigns.domain.outcomes import Kind
 from campaigns.domain.plan import Plan, Step
+from campaigns.domain.steps import REPEATABLE_METHODS
 from workers.injector import faults
 from workers.injector.connection import NS, WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
@@ -24,7 +25,6 @@ from workers.injector.reply import ReplyReader
 _RECV_BYTES = 16 * 1024
 _RECV_BODY_BYTES = 256 * 1024
 _BLANK_LINE = b"\r\n\r\n"
-_IDEMPOTENT = {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}
 _NOT_WRITTEN = (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError)
 _CLOSED_BY_SERVER = {Kind.EOF_BEFORE_REPLY, Kind.RESET, Kind.WRITE_ERROR}
 _SIMPLE_CAP = 512
@@ -57,7 +57,7 @@ class Request:
         self.events = recorder.events
         self.memo = HeadMemo(step.method, plan.http_version)
         self.simple: dict[bytes, tuple[int, int, int, int, bool]] = {}
-        self.is_idempotent = step.method in _IDEMPOTENT
+        self.is_idempotent = step.method in REPEATABLE_METHODS
 
     def make_reader(self) -> ReplyReader:
         return ReplyReader(self.memo)

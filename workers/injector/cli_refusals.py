@@ -34,6 +34,7 @@ _OPTIONS = {
     "session.first_call_alone": "all-at-once",
     "session.pipeline_depth": "pipeline",
     "session.cookies": "cookies",
+    "session.retry_on_failure": "retry-on-failure",
     "auth": "basic",
     "variables": "csv",
     "thresholds": "threshold",

@@ -67,6 +67,12 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         help="which row is next: the one below, or one drawn by --seed (sequential)",
     )
     add("--cookies", action="store_true", help="keep the cookies of each session (off)")
+    add(
+        "--retry-on-failure",
+        action="store_true",
+        help="sessions that arrive: make a failed request again, up to 3 times, but not after a "
+        "timeout (off)",
+    )
     kinds = group.add_mutually_exclusive_group()
     kinds.add_argument(
         "--basic", metavar="USER", help="send this user and the secret as password (off)"
@@ -96,6 +102,7 @@ def session_of(options: argparse.Namespace) -> dict[str, Any]:
             "first_call_alone": not options.all_at_once,
             "pipeline_depth": options.pipeline,
             "cookies": options.cookies,
+            "retry_on_failure": options.retry_on_failure,
         },
         "auth": auth,
         "variables": _variables_of(options),

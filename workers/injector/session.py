@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import gevent
 
+from campaigns.domain.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.patterns import bounded
 from campaigns.domain.plan import Step
 from campaigns.domain.steps import Source
@@ -21,6 +22,8 @@ from workers.injector.users import Script, User
 # How much of a body is searched for values.
 EXTRACT_BYTES = 64 * 1024
 _THOUGHT = "thought"
+# Failures after which a call is not made again, whatever the plan says.
+_FINAL = TIMEOUT_KINDS | CLIENT_KINDS | {Kind.ABORTED_BY_STOP, Kind.ADDRESS_REFUSED}
 
 
 class Call(Request):
@@ -61,16 +64,21 @@ class Call(Request):
 
 
 class FailureTap:
-    """Takes the failures of a user's calls, and tells the user that one has failed."""
+    """Takes the failures of a user's calls, and tells the user that one has failed.
 
-    __slots__ = ("_failures", "_user")
+    `kind` is that of the latest one, until somebody forgets it.
+    """
+
+    __slots__ = ("_failures", "_user", "kind")
 
     def __init__(self, user: User, failures: list[Failure]):
         self._user = user
         self._failures = failures
+        self.kind: Kind | None = None
 
     def append(self, failure: Failure) -> None:
         self._user.n_failed += 1
+        self.kind = failure.kind
         self._failures.append(failure)
 
 
@@ -78,8 +86,8 @@ class SessionWorker(Worker):
     """See the module. The driver's request is what is sent, unless sessions have own orders."""
 
     __slots__ = (
-        "_calls", "_in_burst", "_in_session", "_n_connection", "_path", "_script",
-        "_session_began", "_think_until", "user",
+        "_calls", "_in_burst", "_in_session", "_made", "_n_connection", "_path", "_retries",
+        "_script", "_session_began", "_think_until", "user",
     )  # fmt: skip
 
     def __init__(self, script: Script, dialler: Dialler, keeps: bool):
@@ -90,6 +98,8 @@ class SessionWorker(Worker):
         self._in_session = self._in_burst = self._n_connection = 0
         self._think_until = self._session_began = 0
         self._path = ""
+        self._retries = script.session.retry_on_failure
+        self._made: Call | None = None
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
         """One call, after the pause that is due; None too where the run ended in the pause."""
@@ -109,7 +119,26 @@ class SessionWorker(Worker):
         """The user's next call, at once."""
         # Before its call's bytes are replaced by those of the next one.
         self.settle()
-        call = self._next_call(request)
+        return self._make(self._next_call(request), intended, start)
+
+    def call_again(self, call: "Call", start: int) -> float | None:
+        """A call that has failed, as if it had not been made before."""
+        self.settle()
+        return self._make(call, start, start)
+
+    def take_failed_call(self) -> "Call | None":
+        """The call that was made last, if it failed in a way that another try may mend. Then the
+        user has not failed yet.
+        """
+        call = self._made
+        if call.failures.kind is None or call.failures.kind in _FINAL:
+            return None
+        self.user.n_failed -= 1
+        return call
+
+    def _make(self, call: "Call", intended: int, start: int) -> float | None:
+        if self._retries:
+            self._made, call.failures.kind = call, None
         if self.connection is None:
             self._n_connection = 0
         is_last = self._is_last_on_connection()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import gevent
 
+from campaigns.domain.session import MAX_RETRIES
 from workers.injector.attempt import Request
 from workers.injector.connection import now
 from workers.injector.session import SessionWorker
@@ -126,9 +127,21 @@ class Visitor:
         nth = self._number * self._n_calls + self._n_made
         self._n_allowed -= 1
         self._n_made += 1
-        worker.call(self._requests[nth % len(self._requests)], intended, start)
+        pause_s = worker.call(self._requests[nth % len(self._requests)], intended, start)
+        if self._script.session.retry_on_failure:
+            self._try_again(worker, pause_s)
         if self._n_made == 1:
             self._note_first()
+
+    def _try_again(self, worker: SessionWorker, pause_s: float | None) -> None:
+        for _ in range(MAX_RETRIES):
+            call = None if self._script.is_stopped else worker.take_failed_call()
+            if call is None:
+                return
+            gevent.sleep(pause_s or 0)
+            start = now()
+            self._book.retried(start)
+            pause_s = worker.call_again(call, start)
 
     # --- several connections ---------------------------------------------------------------------
     def _call_helpers(self) -> None:

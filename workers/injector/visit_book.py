@@ -42,6 +42,10 @@ class VisitBook:
             key = self._second_of(instant), "session_failed" if has_failed else "session"
             self._durations_us.setdefault(key, []).append(instant // 1000 - due // 1000)
 
+    def retried(self, instant: int) -> None:
+        """A call that had failed is made again."""
+        self._count(instant, "calls_retried", 1)
+
     def dropped(self, instant: int, count: int = 1) -> None:
         """Arrivals that were due and never began: one call of each is dropped, the others are
         skipped.

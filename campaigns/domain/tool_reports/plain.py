@@ -57,6 +57,7 @@ def _session_lines(total: Total, duration_s: float) -> list[str]:
     if seen is None:
         return []
     skipped = f"; {counted(seen.calls_skipped, 'calls')} not made" if seen.calls_skipped else ""
+    skipped += f"; {counted(seen.calls_retried, 'calls')} made again" if seen.calls_retried else ""
     each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
     return [
         f"{counted(seen.started, 'sessions')}: {seen.ok:,} ok, {seen.failed:,} failed, "
