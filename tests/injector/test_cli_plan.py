@@ -9,6 +9,9 @@ from campaigns.domain.plan import Plan
 from tests.factories import plan_spec
 from tests.injector.servers import OK_REPLY, always, scripted
 from workers.injector import cli
+from workers.injector.drivers import requests_of
+from workers.injector.local_run import shared_orders
+from workers.injector.order import Order
 
 
 @pytest.fixture
@@ -110,3 +113,29 @@ def test_what_is_no_plan_is_refused(text, tmp_path, capsys):
 def test_a_plan_of_a_websocket_needs_such_an_address(plan_file, capsys):
     plan = plan_file(steps=[], exchange={"messages": 1}, load=CLOSED)
     assert "ws" in refusal(capsys, ADDRESS, "--plan", plan)
+
+
+SHARED = {"model": "open", "rate_per_s": 5, "requests": 40, "shares": [2, 1, 1]}
+
+
+@pytest.mark.parametrize(
+    ("options", "weights"),
+    [
+        (["--processes", "3"], [2, 1, 1]),
+        (["--processes", "2", "--shares", "3,1"], [3, 1]),
+    ],
+)
+def test_the_shares_are_the_plan_s_unless_said_otherwise(plan_file, options, weights):
+    order = order_of(ADDRESS, "--plan", plan_file(load=SHARED), *options)
+    shards = [each["shard"] for each in shared_orders(order, len(weights))]
+    assert [shard["weights"] for shard in shards] == [weights] * len(weights)
+
+
+def test_one_process_sends_all_of_a_plan_with_shares(plan_file):
+    order = order_of(ADDRESS, "--plan", plan_file(load=SHARED))
+    assert requests_of(Order.from_json(order).plan, Order.from_json(order).shard) == 40
+
+
+def test_shares_for_another_number_of_processes_are_refused(capsys, plan_file):
+    said = refusal(capsys, ADDRESS, "--plan", plan_file(load=SHARED), "--processes", "2")
+    assert "--plan has shares for 3 processes" in said

@@ -17,7 +17,7 @@ from campaigns.domain.snapshot import Second, Timing, Total
 from campaigns.domain.target import WEBSOCKET_SCHEMES
 from campaigns.domain.tool_reports import REPORTS
 from workers.injector.cli_load import add_load_options
-from workers.injector.cli_plan import add_plan_options, make_plan
+from workers.injector.cli_plan import add_plan_options, check_shares, make_plan
 from workers.injector.cli_refusals import advice, lines_of
 from workers.injector.cli_session import add_session_options, read_secrets
 from workers.injector.cli_steps import add_step_options
@@ -154,13 +154,10 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
     """The order of the protocol that the options describe. Raises ValueError."""
     if options.processes < 1:
         raise ValueError("--processes must be at least 1.")
-    if options.shares and len(options.shares) != options.processes:
-        raise ValueError(
-            f"--shares has {len(options.shares)} numbers for {options.processes} --processes."
-        )
     endpoint, path = _read_url(options.url)
     defaults = make_parser().parse_args([options.url])
     plan = make_plan(options, defaults, endpoint["scheme"], path)
+    check_shares(options, plan["load"].get("shares") or ())
     return {
         "protocol": PROTOCOL,
         "run": "command line",

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,11 +62,23 @@ def make_plan(
     if options.plan:
         _refuse_beside_a_plan(options, defaults, path)
         plan = _read_plan(options.plan)
+        if options.shares:
+            plan["load"]["shares"] = options.shares
     else:
         plan = _plan_of(options, scheme, path)
     if plan["load"].get("per_injector"):
         return plan_for(Plan.from_json(plan), options.processes).to_json()
     return plan
+
+
+def check_shares(options: argparse.Namespace, shares: Sequence[int]) -> None:
+    """One process sends all of a plan that has shares; several need one each. Raises ValueError."""
+    if not shares or len(shares) == options.processes:
+        return
+    if options.shares:
+        raise ValueError(f"--shares has {len(shares)} numbers for {options.processes} --processes.")
+    if options.processes > 1:
+        raise ValueError(f"--plan has shares for {len(shares)} processes; say --processes so.")
 
 
 def _read_plan(name: str) -> dict[str, Any]:
