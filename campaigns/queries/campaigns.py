@@ -1,6 +1,6 @@
 """What the pages of campaigns read: the grid of a new one, the list, the runs of one."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -88,6 +88,21 @@ def grid_of(project: Project) -> Grid:
         targets=tuple(_column_group(target) for target in targets),
         arms=tuple(arm for target in targets for arm in _arms_of(target)),
     )
+
+
+MOST_SHOWN = 3000  # cells; tens of thousands of ticks take a browser seconds
+
+
+def shown_of(grid: Grid, ticked: Collection[str], target: int = 0) -> Grid:
+    """What of it a page shows: all; of one that is too large the targets that have a tick and the
+    one that is asked for, or else the first."""
+    if len(grid.plans) * len(grid.arms) <= MOST_SHOWN:
+        return grid
+    wanted = {grid.cells[key][1].endpoint.target_id for key in ticked} | {target}
+    targets = tuple(each for each in grid.targets if each[0].pk in wanted) or grid.targets[:1]
+    shown = {each[0].pk for each in targets}
+    arms = tuple(arm for arm in grid.arms if arm.endpoint.target_id in shown)
+    return Grid(grid.plans, targets, arms)
 
 
 def _grid_plans(project: Project):

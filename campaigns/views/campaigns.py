@@ -19,11 +19,13 @@ from campaigns.live.memory import answer_of, gist_of
 from campaigns.models import Campaign, Project
 from campaigns.permissions import Action, require
 from campaigns.queries.campaigns import (
+    Grid,
     current_run_of,
     going_on,
     grid_of,
     list_campaigns,
     order_preview,
+    shown_of,
     ticks_for,
     ticks_for_plan,
 )
@@ -36,6 +38,8 @@ from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_page import badge_of, campaign_context, progress_of
 
 PAGE_SIZE = 25
+# What the address of a new campaign may say beside the target that is shown.
+_ASKED = ("question", "plan", "preset")
 _QUESTION_DEFAULTS = {
     "https": {"name": "HTTPS overhead", "repeats": 5},
     "works": {"name": "Does it work", "repeats": 1},
@@ -78,13 +82,22 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     require(actor, Action.EDIT, found)
-    form = CampaignForm(request.POST or None, grid=grid_of(found), initial=_initial(request, found))
+    grid, target = grid_of(found), _whole(request.GET.get("target", ""))
+    # Where one target is asked for, the first ticks are on that one.
+    initial = _initial(request, found, shown_of(grid, (), target) if target else grid)
+    form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     if request.method == "POST" and form.is_valid():
         campaign = _create(request, form, found)
         if campaign:
             return redirect("campaign-detail", campaign=campaign.pk)
     status = 422 if form.errors else 200
-    context = {**_form_context(form, found), "proposal": _proposal_of(request)}
+    shown = shown_of(grid, form.known()["cells"], target)
+    context = {
+        **_form_context(form, found),
+        "shown": shown,
+        "asked": [(name, request.GET[name]) for name in _ASKED if name in request.GET],
+        "proposal": _proposal_of(request),
+    }
     return render(request, "campaigns/new.html", context, status=status)
 
 
@@ -93,7 +106,9 @@ def _proposal_of(request: HttpRequest) -> Proposal | None:
     return proposal_for(request.GET.get("preset", "")) if "plan" in request.GET else None
 
 
-def _proposed(request: HttpRequest, project: Project, proposal: Proposal) -> dict[str, Any]:
+def _proposed(
+    request: HttpRequest, project: Project, proposal: Proposal, grid: Grid
+) -> dict[str, Any]:
     plans = project.plans.filter(archived_at=None)
     plan = plans.filter(pk=_whole(request.GET["plan"])).first()
     if plan is None:
@@ -101,7 +116,7 @@ def _proposed(request: HttpRequest, project: Project, proposal: Proposal) -> dic
     return {
         "seed": new_seed(),
         "name": plan.name,
-        "cells": ticks_for_plan(grid_of(project), plan.pk, proposal.schemes),
+        "cells": ticks_for_plan(grid, plan.pk, proposal.schemes),
         "repeats": proposal.repeats,
         "injectors": ", ".join(map(str, proposal.injectors)),
     }
@@ -111,14 +126,14 @@ def _whole(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-def _initial(request: HttpRequest, project: Project) -> dict[str, Any]:
+def _initial(request: HttpRequest, project: Project, grid: Grid) -> dict[str, Any]:
     proposal = _proposal_of(request)
     if proposal:
-        return _proposed(request, project, proposal)
+        return _proposed(request, project, proposal, grid)
     question = request.GET.get("question", "")
     return {
         "seed": new_seed(),
-        "cells": ticks_for(question, grid_of(project)),
+        "cells": ticks_for(question, grid),
         **_QUESTION_DEFAULTS.get(question, {}),
     }
 

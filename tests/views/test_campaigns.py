@@ -439,3 +439,43 @@ def test_injectors_that_are_no_numbers_are_refused_at_the_field(
     ticked = cells(version, target, ("http", "new"))
     response = editor.post(new_url(project), fields(ticked, injectors=text))
     assert "injectors" in response.context["form"].errors
+
+
+# --- a project with a great many targets ------------------------------------------------------
+
+
+@pytest.fixture
+def many_targets(project, target, monkeypatch):
+    monkeypatch.setattr("campaigns.queries.campaigns.MOST_SHOWN", 9)
+    others = [make_target(project, f"service {n}") for n in range(2)]
+    for other in others:
+        make_endpoint(other, "http")
+    return others
+
+
+def shown_targets(page) -> list[str]:
+    return [each.name for each, _, _ in page.context["shown"].targets]
+
+
+def test_a_small_project_shows_all_its_targets(editor, project, target, version):
+    page = editor.get(new_url(project))
+    assert shown_targets(page) == ["checkout-api"]
+    assert "other-target" not in page.content.decode()
+
+
+def test_a_large_project_shows_one_target_at_a_time(editor, project, version, many_targets):
+    make_plan(project, "Another")
+    assert shown_targets(editor.get(new_url(project))) == ["checkout-api"]
+    other = many_targets[1]
+    page = editor.get(new_url(project), {"target": other.pk, "question": "own"})
+    assert shown_targets(page) == ["service 1"]
+    assert '<input type="hidden" name="question" value="own">' in page.content.decode()
+
+
+def test_a_target_with_a_tick_stays_in_sight(editor, project, target, version, many_targets):
+    make_plan(project, "Another")
+    ticked = cells(version, target, ("http", "new"))
+    asked = f"{new_url(project)}?target={many_targets[0].pk}"
+    page = editor.post(asked, fields(ticked, repeats="none"))
+    assert page.status_code == 422
+    assert shown_targets(page) == ["checkout-api", "service 0"]
