@@ -1,0 +1,91 @@
+"""What docs/injector.md says in figures and bytes is what the code does."""
+
+import json
+import re
+
+import pytest
+
+from campaigns.domain.addresses import _NEVER, parse_networks, vet
+from campaigns.domain.arrivals import schedule
+from campaigns.domain.draws import MEASURED, WARM_UP, _generator
+from campaigns.domain.plan import ConnectionMode, Plan
+from campaigns.domain.snapshot import Timing
+from campaigns.domain.step_order import OrderKind, StepOrder, draw
+from tests.injector.test_contract import DOCS
+from workers.injector.http1 import authority, request_bytes
+from workers.injector.rows import _STREAM
+from workers.injector.users import _THINK_STREAM
+
+TEXT = (DOCS / "injector.md").read_text()
+SEED = 7
+EVERYWHERE = parse_networks(["0.0.0.0/0", "::/0"])
+
+
+def example(start):
+    """The JSON object in the document that begins with this text."""
+    return json.JSONDecoder().raw_decode(TEXT[TEXT.index(start) :])[0]
+
+
+def dues_ns(**load):
+    plan = Plan.from_json({"steps": [{}], "load": {"model": "open", **load}})
+    return [due for _, due in schedule(plan.load, seed=SEED)]
+
+
+def pause_ns(number):
+    think_time = {"kind": "exponential", "mean_s": 1}
+    load = {"model": "closed", "connections": 1, "requests": 1}
+    plan = Plan.from_json({"steps": [{}], "load": load, "session": {"think_time": think_time}})
+    share = draw(SEED ^ _THINK_STREAM, number) / 2**64
+    return int(plan.session.think_time.drawn_s(share) * 1e9)
+
+
+def test_what_is_drawn_is_what_the_document_shows():
+    by_weight = StepOrder(OrderKind.WEIGHTED, 1, (5.0, 3.0, 1.0))
+    evenly = StepOrder(OrderKind.RANDOM)
+    ramp = {"duration_s": 2, "from_per_s": 0, "to_per_s": 3}
+    gaps = {"uniform_min_s": 0.1, "uniform_max_s": 0.3, "requests": 3}
+    assert example('{"draw"') == {
+        "draw": [draw(SEED, k) for k in range(3)],
+        "random_of_3_steps": [evenly.step_at(k, 3, SEED) for k in range(6)],
+        "weighted_5_3_1": [by_weight.step_at(k, 3, SEED) for k in range(6)],
+        "random_of_10_rows": [draw(SEED ^ _STREAM, k) * 10 >> 64 for k in range(3)],
+        "pauses_of_user_0_exponential_mean_1_ns": [pause_ns(k) for k in range(3)],
+        "pcg64_stream_0": _generator(SEED, MEASURED).random(3).tolist(),
+        "pcg64_stream_1": _generator(SEED, WARM_UP).random(3).tolist(),
+        "exponential_3_per_s_for_1_s_ns": dues_ns(
+            rate_per_s=3, duration_s=1, distribution="exponential"
+        ),
+        "uniform_from_0.1_to_0.3_s_ns": dues_ns(distribution="uniform", **gaps),
+        "stages_from_0_to_3_per_s_in_2_s_ns": dues_ns(stages=[ramp]),
+    }
+
+
+def test_the_request_is_shown_to_the_byte():
+    step = {
+        "method": "POST",
+        "path": "/cart?id=7",
+        "headers": [["Content-Type", "text/plain"]],
+        "body": "é",
+    }
+    load = {"model": "sequential", "requests": 1}
+    plan = Plan.from_json({"steps": [step], "load": load})
+    host = authority("https", "shop.test", 8443)
+    shown = TEXT[TEXT.index("    POST /cart?id=7") :].partition("\n\n")[0]
+    written = "".join(line.strip() for line in shown.splitlines()).replace("\\r\\n", "\r\n")
+    assert request_bytes(plan.steps[0], host, ConnectionMode.NEW) == written.encode()
+
+
+def test_every_network_that_is_always_refused_is_listed():
+    table = TEXT[TEXT.index("### Policy") : TEXT.index("### Draws")]
+    listed = set(re.findall(r"[0-9a-f:.]+/\d+", table.partition("All others")[0]))
+    assert listed == {str(network) for network, _ in _NEVER} | {"::/96"}
+
+
+@pytest.mark.parametrize("address", ["100.64.0.1", "198.18.0.1", "fc00::1", "::1"])
+def test_what_the_document_says_may_be_listed_may(address):
+    assert vet(address, EVERYWHERE) is None
+
+
+def test_single_empty_buckets_are_written_as_the_document_shows():
+    shown = example('{"n": 2, "sum_us": 4,')
+    assert Timing.from_json(shown) == Timing.of([1, 3])
