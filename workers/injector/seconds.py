@@ -117,10 +117,11 @@ class Seconds:
             if not worker.is_parting:
                 worker.settle()
         parting = [worker for worker in self._workers if worker.is_parting]
+        under_way = in_flight_of(self._workers)
         rows = []
         for recorder in self._recorders:
             recorder.gather()
-            starts = [start for w in in_flight_of(self._workers) for start in w.starts_of(recorder)]
+            starts = [start for worker in under_way for start in worker.starts_of(recorder)]
             starts += [
                 worker.doubtful_start
                 for worker in parting
