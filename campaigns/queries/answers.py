@@ -171,7 +171,8 @@ def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: boo
 
 
 def _nothing_yet(n_done: int, runs: Sequence[MeasuredRun], is_final: bool) -> str:
-    done = f"{n_done} of {len(runs)} runs have ended"
+    has = "has" if 1 in (n_done, len(runs)) else "have"
+    done = f"{n_done} of {counted(len(runs), 'runs')} {has} ended"
     if not is_final:
         return f"{done}; figures appear with the first usable one, a word with the third repeat."
     why = next((each.why_unusable for each in runs if each.why_unusable), "")
@@ -250,10 +251,15 @@ def _validity_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
     ]
     if suspicious:
         text = suspicious[0].run.validity_reasons[0]["text"]
-        grounds.append(f"{len(suspicious)} of {len(runs)} runs are suspicious: {text}")
+        grounds.append(f"{_of_runs(suspicious, runs, 'are suspicious', 'is suspicious')}: {text}")
     left_out = [each for each in runs if each.run.is_done and not each.is_usable]
     if left_out:
-        grounds.append(
-            f"{len(left_out)} of {len(runs)} runs cannot be used: {left_out[0].why_unusable}"
-        )
+        said = _of_runs(left_out, runs, "cannot be used", "cannot be used")
+        grounds.append(f"{said}: {left_out[0].why_unusable}")
     return grounds
+
+
+def _of_runs(some: Sequence, runs: Sequence, many_are: str, one_is: str) -> str:
+    if len(runs) == 1:
+        return f"the only run {one_is}"
+    return f"{len(some)} of {len(runs)} runs {one_is if len(some) == 1 else many_are}"

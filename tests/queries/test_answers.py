@@ -172,6 +172,13 @@ def test_suspicious_runs_keep_the_word_and_the_grounds_say_why(project):
     assert answer.grounds[-1].startswith("6 of 6 runs are suspicious: The target runs on")
 
 
+def test_the_only_run_is_not_1_of_1_runs(project):
+    campaign = make_campaign(project, repeats=1)
+    measure(make_run(make_test(campaign)), 10_000, peer="127.0.0.1:8081")
+    answer = campaign_answer(done(campaign))
+    assert answer.grounds[-1].startswith("the only run is suspicious: The target runs on")
+
+
 def test_many_errors_forbid_a_word_about_times(project):
     campaign, tests = https_campaign(project)
     run_in_blocks([tests[0]], [HTTP])
@@ -266,7 +273,7 @@ def test_a_campaign_that_has_just_started_says_when_there_will_be_something(proj
     campaign, tests = https_campaign(project, started_at=timezone.now())
     make_run(tests[0])
     answer = campaign_answer(campaign)
-    assert plain_text(answer.sentence).startswith("0 of 1 runs have ended")
+    assert plain_text(answer.sentence).startswith("0 of 1 run has ended")
     assert answer.tests[0].table.rows[0].cells[0].why == "This run is queued."
     assert answer.overheads[0].split is None
 
