@@ -71,3 +71,12 @@ def test_what_the_document_says_comes(program, case):
         assert bool(totals) == bool(case["totals"])
         check(case["totals"], totals)
     check(case.get("ends", {}), end)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in CASES["cases"] if case.get("refused") != "bad_order"],
+    ids=lambda case: case["name"],
+)
+def test_an_order_that_may_be_taken_is_one_that_the_schema_describes(case):
+    assert fault(order_of(case, 80), "order") is None
