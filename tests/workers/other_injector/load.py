@@ -2,13 +2,14 @@
 
 import errno
 import http.client
+import itertools
 import resource
 import socket
 import threading
 import time
 from itertools import pairwise
 
-from order import share
+from order import requests_of, share
 from seen import Row, say, timing
 
 NS = 1_000_000_000
@@ -24,7 +25,7 @@ class Connection(threading.Thread):
         self.run_, self.client, self.began, self.cut = run, None, None, None
 
     def run(self):
-        time.sleep(max(0, self.run_.start_ns - now()) / NS)
+        self.run_.has_stopped.wait(max(0, self.run_.start_ns - now()) / NS)
         while (number := self.run_.next_number()) is not None:
             kind = self.attempt(number % len(self.run_.plan["steps"]))
             if kind and kind.startswith("connect"):
@@ -117,8 +118,10 @@ class Run:
         load, shard = self.plan["load"], order["shard"]
         part = (shard["index"], shard["count"])
         self.n_connections = share(load["connections"] or 1, *part)
-        self.n_left = None if load["requests"] is None else share(load["requests"], *part)
-        self.planned, self.next_, self.warmed = self.n_left, 0, 0
+        self.planned = self.n_left = requests_of(load, *part)
+        # Each of the two counts its own requests from 0.
+        self.warm_up, self.measured = itertools.count(*part), itertools.count(*part)
+        self.has_stopped = threading.Event()
         self.stopped, self.stopped_at, self.last_end = None, None, 0
         self.totals, self.total_errors, self.peers = {}, {}, 0
 
@@ -132,6 +135,7 @@ class Run:
     def stop(self, why):
         with self.lock:
             self.stopped, self.stopped_at = self.stopped or why, self.stopped_at or now()
+            self.has_stopped.set()
 
     def next_number(self):
         """Of the request to send now, or None for no more."""
@@ -139,10 +143,11 @@ class Run:
             instant = now()
             if self.stopped or (self.end_ns and instant >= self.end_ns) or self.n_left == 0:
                 return None
-            if instant >= self.zero_ns and self.n_left is not None:
+            if instant < self.zero_ns:
+                return next(self.warm_up)
+            if self.n_left is not None:
                 self.n_left -= 1
-            self.next_ += 1
-            return self.next_ - 1
+            return next(self.measured)
 
     def expects(self, status):
         text = str(status)

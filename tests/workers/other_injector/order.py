@@ -17,6 +17,11 @@ USUAL = {
     "variables": {"csv": "", "order": "sequential"},
 }
 
+KNOWN = {
+    "steps", "load", "connection_mode", "timeouts", "expected_status", "warm_up_s", "session",
+    "thresholds", *USUAL,
+}  # fmt: skip
+
 
 def check(order):
     """The addresses to dial. Raises Cannot."""
@@ -25,9 +30,13 @@ def check(order):
     if order.get("probe"):
         raise Cannot("bad_order", "probe: this injector does no single requests.")
     plan, endpoint = order["plan"], order["endpoint"]
+    if unknown := sorted(set(plan) - KNOWN):
+        raise Cannot("bad_order", f"plan.{unknown[0]}: this injector knows no such field.")
+    if plan["load"]["requests"] is not None and plan["load"]["duration_s"] is not None:
+        raise Cannot("bad_order", "plan.load.duration_s: requests say already when it ends.")
     if plan["load"]["model"] not in {"closed", "sequential"}:
         raise Cannot("bad_order", "plan.load.model: this injector knows closed and sequential.")
-    if order["connection_mode"] == "resumed" or endpoint["scheme"] != "http":
+    if order["connection_mode"] == "resumed" or endpoint["scheme"] != "http" or endpoint.get("tls"):
         raise Cannot("bad_order", "endpoint.scheme: this injector speaks plain HTTP only.")
     if order["shard"].get("weights"):
         raise Cannot("bad_order", "shard.weights: this injector has equal shares only.")
@@ -67,3 +76,11 @@ def admit(address, allowed):
 def share(total, index, count):
     """Largest remainder: 1000 over 3 are 334, 333, 333."""
     return total // count + (index < total % count)
+
+
+def requests_of(load, index, count):
+    """Shared by the shards that have a connection, which are the first ones."""
+    if load["requests"] is None:
+        return None
+    n_at_work = min(count, load["connections"] or 1)
+    return share(load["requests"], index, n_at_work) if index < n_at_work else 0
