@@ -172,7 +172,7 @@ class Run:
             row.time(failed=end // 1000 - began // 1000)
             return
         row.count("ok")
-        row.count("bytes_received", size)
+        row.count("body_received", size)
         instants = [began // 1000, *(each // 1000 for each in marks.values()), end // 1000]
         for name, (since, until) in zip([*marks, "receive"], pairwise(instants), strict=True):
             row.time(**{name: until - since})
