@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns.domain.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.target import WEBSOCKET_SCHEMES
-from campaigns.domain.units import DASH, number
+from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import BEFORE_ALL, Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
@@ -163,9 +163,10 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
     shown = next((key for key in ("p95", "p50", "mean") if _has(cells, key)), "mean")
     noun = "connections" if test.scheme in WEBSOCKET_SCHEMES else "requests"
-    lines = [
-        f"{cells[key].text} {words}"
-        for key, words in (("rate", f"{noun}/s"), ("n", noun), ("errors", "errors"))
+    lines = [f"{cells['rate'].text} {noun}/s"] if _has(cells, "rate") else []
+    lines += [
+        counted(cells[key].value, nouns)
+        for key, nouns in (("n", noun), ("errors", "errors"))
         if _has(cells, key)
     ]
     return {
