@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce, Greatest
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
 from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.ordered_plan import ordered_plan
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
@@ -91,10 +92,11 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
 
 
 def _order(run: Run, number: int) -> dict[str, Any]:
-    parts = ("plan", "endpoint", "connection_mode", "policy", "seed")
+    parts = ("endpoint", "connection_mode", "policy", "seed")
     return {
         "protocol": PROTOCOL,
         "run": run.label,
+        "plan": ordered_plan(run.snapshot["plan"]),
         **{name: run.snapshot[name] for name in parts},
         "shard": {"index": number, "count": run.n_shards, **_weights(run)},
     }

@@ -4,6 +4,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.ordered_plan import ordered_plan
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
@@ -44,7 +45,7 @@ class TestClaiming:
         assert first.order == {
             "protocol": 1,
             "run": run.label,
-            "plan": run.snapshot["plan"],
+            "plan": ordered_plan(run.snapshot["plan"]),
             "endpoint": run.snapshot["endpoint"],
             "connection_mode": "new",
             "shard": {"index": 0, "count": 2},
