@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 OURS = (sys.executable, "-m", "workers.injector")
 # Written from docs/injector.md alone.
 OTHER = (sys.executable, str(Path(__file__).parents[1] / "workers" / "other_injector"))
+_REST_S = 60
 
 
 class Program:
@@ -41,5 +43,11 @@ class Program:
         return ready
 
     def rest(self):
-        messages = [json.loads(line) for line in self.process.stdout]
-        return messages, self.process.wait(5)
+        """One that waits for what does not come is killed, so that a test fails and not stands."""
+        limit = threading.Timer(_REST_S, self.process.kill)
+        limit.start()
+        try:
+            messages = [json.loads(line) for line in self.process.stdout]
+            return messages, self.process.wait(5)
+        finally:
+            limit.cancel()
