@@ -137,8 +137,8 @@ _SENTENCES: dict[str, str] = {
     "figure for all of it hides that.",
     "in_doubt": "Up to {value} of the replies (limit {limit}) may be those to other requests: on "
     "some connection the server sent more replies than it was asked for.",
-    "errors": "{value} of the requests failed at the target (limit {limit}); the response times "
-    "are those of the rest.",
+    "errors": "{value} of the requests failed at the target (limit {limit}); response times are "
+    "of those that did not.",
     "only_redirects": "Every reply was a redirect: this measures the redirect, not the page.",
     "body_changed": "The replies' bodies changed in size by {value} (limit {limit}): what came "
     "before and after is not the same page.",
