@@ -41,30 +41,6 @@ examples:
   %(prog)s ws://127.0.0.1:8080/ --requests 200 --connections 50 --messages 10
                                                     WebSocket: 200 connections, 10 messages each
 exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage, 3 invalid run"""
-_ALLOW = (
-    "127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7",
-)  # fmt: skip
-_HELP = """\
-examples:
-  %(prog)s http://127.0.0.1:8080/ --requests 1000 --connections 50     closed, like ab -n -c
-  %(prog)s http://127.0.0.1:8080/ --rate 200 --duration 30             open, like httperf --rate
-  %(prog)s http://127.0.0.1:8080/ --requests 100 --over 10             N over T, like JMeter
-  %(prog)s ws://127.0.0.1:8080/ --requests 200 --connections 50 --messages 10
-                                                    WebSocket: 200 connections, 10 messages each
-exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage, 3 invalid run"""
-
-
-_HTTP = "version of HTTP; 1.0 keeps connections by Connection: keep-alive (1.1)"
-_RESOLVE = (
-    "look the name up once, before the first request, or for each connection, as a part of its "
-    "own, dns (once)"
-)
-_THRESHOLD = (
-    "a rule that the run must keep, such as 'p95<300ms', 'errors<1%%' or 'rate>100'; of sessions "
-    "'session_p95<10s', 'sessions_failed<1%%' or 'session_rate>5'; may be repeated (none)"
-)
-
-
 _ALLOW = "one more network to send to (loopback and private networks)"
 
 
