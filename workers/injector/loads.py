@@ -51,10 +51,11 @@ class ClosedLoad:
         self._limit = _NEVER if limit is None else shard.nth(limit)
         self._n_running = 0
         self._stages: list[_Stage] = []
-        self._idle = [(offset, make_worker()) for offset in reversed(offsets_ns)]
+        # Made in the order in which they begin, for that is the number of the user they play.
+        self.workers = [make_worker() for _ in offsets_ns]
+        self._idle = list(zip(offsets_ns, self.workers, strict=True))[::-1]
         self._start_ns = 0
         self._pacer = make_pacer(self._employ_due)
-        self.workers = [worker for _, worker in self._idle]
         self.n_dropped = 0
         self.queued_at: dict[int, int] = {}
 
