@@ -190,3 +190,6 @@ def test_a_probe_that_fails_says_how(program, given, kind):
         (answer,), status = program(probe_order(server.port, **given)).rest()
     assert (status, answer["status"], answer["error"]) == (0, None, kind)
     assert answer["detail"]
+    # TCP was accepted where only TLS failed.
+    assert list(answer["parts_us"]) == (["connect"] if kind == "tls_handshake" else [])
+    assert answer["response_us"] >= sum(answer["parts_us"].values())

@@ -33,8 +33,12 @@ class Prober(Worker):
 
     def connect(self) -> Connection:
         self.began = now()
-        connection = self.dialler.dial(self)
-        self.instants["connect"] = connection.connected
+        try:
+            connection = self.dialler.dial(self)
+        finally:
+            # Over also where TLS failed after it.
+            if self.connection is not None:
+                self.instants["connect"] = self.connection.connected
         if connection.tls is not None:
             self.instants["tls"] = connection.secured
             self._look_at_tls(connection)
