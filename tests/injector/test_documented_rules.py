@@ -8,6 +8,7 @@ import pytest
 from campaigns.domain.addresses import _NEVER, parse_networks, vet
 from campaigns.domain.arrivals import schedule
 from campaigns.domain.draws import MEASURED, WARM_UP, _generator
+from campaigns.domain.exchange import Exchange
 from campaigns.domain.plan import ConnectionMode, Plan
 from campaigns.domain.snapshot import Timing
 from campaigns.domain.step_order import OrderKind, StepOrder, draw
@@ -15,6 +16,9 @@ from tests.injector.test_contract import DOCS
 from workers.injector.http1 import authority, request_bytes
 from workers.injector.rows import _STREAM
 from workers.injector.users import _THINK_STREAM
+from workers.injector.websocket.recorder import ExchangeRecorder
+from workers.injector.websocket.talk import Talk
+from workers.injector.websocket.upgrade import UpgradeRequest
 
 TEXT = (DOCS / "injector.md").read_text()
 SEED = 7
@@ -26,9 +30,9 @@ def example(start):
     return json.JSONDecoder().raw_decode(TEXT[TEXT.index(start) :])[0]
 
 
-def dues_ns(**load):
+def dues_ns(warm_up_s=0, **load):
     plan = Plan.from_json({"steps": [{}], "load": {"model": "open", **load}})
-    return [due for _, due in schedule(plan.load, seed=SEED)]
+    return [due for _, due in schedule(plan.load, warm_up_s, seed=SEED)]
 
 
 def pause_ns(number):
@@ -43,6 +47,8 @@ def test_what_is_drawn_is_what_the_document_shows():
     by_weight = StepOrder(OrderKind.WEIGHTED, 1, (5.0, 3.0, 1.0))
     evenly = StepOrder(OrderKind.RANDOM)
     ramp = {"duration_s": 2, "from_per_s": 0, "to_per_s": 3}
+    steps = [{"duration_s": 1, "from_per_s": rate} for rate in (2, 0, 2)]
+    poisson = {"rate_per_s": 3, "distribution": "exponential"}
     gaps = {"uniform_min_s": 0.1, "uniform_max_s": 0.3, "requests": 3}
     assert example('{"draw"') == {
         "draw": [draw(SEED, k) for k in range(3)],
@@ -52,11 +58,16 @@ def test_what_is_drawn_is_what_the_document_shows():
         "pauses_of_user_0_exponential_mean_1_ns": [pause_ns(k) for k in range(3)],
         "pcg64_stream_0": _generator(SEED, MEASURED).random(3).tolist(),
         "pcg64_stream_1": _generator(SEED, WARM_UP).random(3).tolist(),
-        "exponential_3_per_s_for_1_s_ns": dues_ns(
-            rate_per_s=3, duration_s=1, distribution="exponential"
-        ),
+        "exponential_3_per_s_for_1_s_ns": dues_ns(duration_s=1, **poisson),
+        "exponential_3_per_s_with_warm_up_1_s_ns": dues_ns(1, duration_s=1, **poisson),
+        "exponential_3_per_s_9_requests_ns": dues_ns(requests=9, **poisson),
         "uniform_from_0.1_to_0.3_s_ns": dues_ns(distribution="uniform", **gaps),
+        "uniform_from_0.1_to_0.3_s_warm_up_1_s_ns": dues_ns(1, distribution="uniform", **gaps)[:5],
         "stages_from_0_to_3_per_s_in_2_s_ns": dues_ns(stages=[ramp]),
+        "exponential_stages_from_0_to_3_per_s_in_2_s_ns": dues_ns(
+            stages=[ramp], distribution="exponential"
+        ),
+        "stages_1_s_of_2_per_s_1_s_of_0_1_s_of_2_ns": dues_ns(stages=steps),
     }
 
 
@@ -89,3 +100,19 @@ def test_what_the_document_says_may_be_listed_may(address):
 def test_single_empty_buckets_are_written_as_the_document_shows():
     shown = example('{"n": 2, "sum_us": 4,')
     assert Timing.from_json(shown) == Timing.of([1, 3])
+
+
+def test_the_opening_handshake_is_shown_to_the_byte():
+    exchange = Exchange(path="/", subprotocols=("chat", "news"))
+    shown = TEXT[TEXT.index("    GET / HTTP/1.1") :].partition("\n\n")[0]
+    written = "".join(line.strip() for line in shown.splitlines()).replace("\\r\\n", "\r\n")
+    key = b"(16 random bytes in base64)"
+    assert UpgradeRequest.of(exchange, "shop.test").bytes_with(key) == written.encode()
+
+
+def test_a_message_is_what_the_document_says():
+    plan = Plan.from_json(
+        {"exchange": {"size_bytes": 40}, "load": {"model": "sequential", "requests": 1}}
+    )
+    talk = Talk(plan, None, ExchangeRecorder(is_scheduled=False))
+    assert talk.payload(11) == (b"0000000b" + b"benchsite message " * 2)[:40]
