@@ -6,30 +6,64 @@ INJECTOR_UNDER_TEST is the command of another injector, words as a shell would s
 import json
 import os
 import shlex
+import subprocess
+import sys
 import time
+from collections import Counter
 
 import pytest
 
+from campaigns.domain.snapshot import Timing
 from tests.injector.program import OTHER, OURS
-from tests.injector.servers import always, scripted
+from tests.injector.servers import scripted
 from tests.injector.test_contract import DOCS, fault
 
 CASES = json.loads((DOCS / "injector.cases.json").read_text())
-REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+REPLY = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+PARTS = ("lateness", "dns", "connect", "tls", "send", "wait", "receive")
 GIVEN = tuple(shlex.split(os.environ.get("INJECTOR_UNDER_TEST", "")))
-# The one in tests/workers knows closed loads only.
-CLOSED = [
-    case for case in CASES["cases"] if case.get("load", {}).get("model") in {"closed", "sequential"}
-]
+
+
+def is_for_the_other(case):
+    """The one in tests/workers knows closed loads in equal shares only."""
+    is_closed = case.get("load", {}).get("model") in {"closed", "sequential"}
+    return is_closed and "weights" not in case.get("order", {}).get("shard", {})
+
+
 PAIRS = [(case, GIVEN or OURS) for case in CASES["cases"]]
-PAIRS += [] if GIVEN else [(case, OTHER) for case in CLOSED]
+PAIRS += [] if GIVEN else [(case, OTHER) for case in CASES["cases"] if is_for_the_other(case)]
+
+
+@pytest.fixture(scope="module")
+def tally():
+    """Cases that were played, and why others were not. An injector that refuses all passes none."""
+    tally = {"played": 0, "refused": []}
+    yield tally
+    if tally["refused"] and not tally["played"]:
+        pytest.fail(f"Every order was refused: {tally['refused'][0]}")
 
 
 def order_of(case, port):
-    plan = CASES["order"]["plan"]
-    plan = {**plan, "load": {**plan["load"], **case.get("load", {})}, **case.get("plan", {})}
+    usual = CASES["order"]["plan"]
+    plan = {
+        **usual,
+        "load": {**usual["load"], **case.get("load", {})},
+        "session": {**usual["session"], **case.get("session", {})},
+        **case.get("plan", {}),
+    }
     order = {**CASES["order"], "plan": plan, **case.get("order", {})}
     return {**order, "endpoint": {**order["endpoint"], "port": port}}
+
+
+def server_of(delay_s=0.0, reply=REPLY):
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            time.sleep(delay_s)
+            if not reply:
+                return
+            sock.sendall(reply.encode())
+
+    return script
 
 
 def played(case, injector):
@@ -50,11 +84,36 @@ def check_seconds(expected, lines):
         (second, step) for second, step, _ in expected
     ]
     for (_, _, counters), line in zip(expected, lines, strict=True):
-        assert {name: line["counters"].get(name, 0) for name in counters} == counters
+        check_counts(counters, line["counters"])
 
 
-def check(part, line):
-    assert {name: line[name] for name in part} == part
+def check_counts(expected, counts):
+    assert {name: counts.get(name, 0) for name in expected} == expected
+
+
+def check_timings(line, at_least_us):
+    """What each second line must have, whatever the case."""
+    timings = {name: Timing.from_json(data) for name, data in line["timings"].items()}
+    for name, counter in (("response", "ok"), ("failed", "failed")):
+        n_timed = timings[name].n if name in timings else 0
+        assert n_timed == line["counters"].get(counter, 0)
+    for timing in timings.values():
+        assert int(timing.histogram.counts.sum()) == timing.n
+    if {"send", "wait", "receive"} <= set(timings):
+        parts_us = sum(timings[name].sum_us for name in PARTS if name in timings)
+        assert parts_us == timings["response"].sum_us
+    for name, least_us in at_least_us.items():
+        assert name not in timings or timings[name].min_us >= least_us
+
+
+def check_end(case, end):
+    for name in ("totals", "errors"):
+        if name in case:
+            counts = end[name]
+            assert any(counts.values()) == bool(case[name])
+            check_counts(case[name], counts)
+    expected = case.get("ends", {})
+    assert {name: end[name] for name in expected} == expected
 
 
 @pytest.mark.parametrize(
@@ -62,25 +121,45 @@ def check(part, line):
     PAIRS,
     ids=[f"{case['name']}, {command[-1].rpartition('/')[2]}" for case, command in PAIRS],
 )
-def test_what_the_document_says_comes(program, case, command):
-    with scripted(always(REPLY)) as server:
+def test_what_the_document_says_comes(program, tally, case, command):
+    with scripted(server_of(**case.get("server", {}))) as server:
         first, others, status = played(case, program(order_of(case, server.port), command))
     assert [fault(line, "out") for line in (first, *others)] == [None] * (1 + len(others))
     if "refused" in case:
         assert (first["type"], first["kind"], status) == ("refused", case["refused"], 2)
         return
     if GIVEN and first.get("kind") == "bad_order":
+        tally["refused"].append(first["reason"])
         pytest.skip(first["reason"])
+    tally["played"] += 1
     assert (first["type"], status) == ("ready", 0)
     *seconds, end = others
-    check(case.get("facts", {}), first["facts"])
+    facts = case.get("facts", {})
+    assert {name: first["facts"][name] for name in facts} == facts
+    if "request" in case:
+        wanted = case["request"].replace("PORT", str(server.port))
+        assert server.requests[0].decode() == wanted
     if "seconds" in case:
         check_seconds(case["seconds"], seconds)
-    if "totals" in case:
-        totals = {name: n for name, n in end["totals"].items() if n}
-        assert bool(totals) == bool(case["totals"])
-        check(case["totals"], totals)
-    check(case.get("ends", {}), end)
+    if "statuses" in case:
+        assert sum((Counter(line["statuses"]) for line in seconds), Counter()) == case["statuses"]
+    for line in seconds:
+        check_timings(line, case.get("at_least_us", {}))
+    check_end(case, end)
+
+
+def test_an_injector_that_refuses_every_order_does_not_pass(tmp_path):
+    line = {"type": "refused", "kind": "bad_order", "reason": "I cannot do anything."}
+    refuser = tmp_path / "refuser.sh"
+    refuser.write_text(f"#!/bin/sh\nread order\necho '{json.dumps(line)}'\nexit 2\n")
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", __file__, "-k", "unequal"],
+        env={**os.environ, "INJECTOR_UNDER_TEST": f"/bin/sh {refuser}"},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 1
+    assert "Every order was refused: I cannot do anything." in result.stdout
 
 
 @pytest.mark.parametrize(

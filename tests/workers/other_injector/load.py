@@ -43,12 +43,12 @@ class Connection(threading.Thread):
                 self.connect(run)
                 marks["connect"] = now()
             headers = {
-                "User-Agent": "other",
+                "User-Agent": "benchsite",
+                "Accept": "*/*",
                 "Accept-Encoding": "identity",
+                **({} if run.keeps else {"Connection": "close"}),
                 **dict(step["headers"]),
             }
-            if not run.keeps:
-                headers["Connection"] = "close"
             body = step["body"].encode() or None
             self.client.request(step["method"], step["path"], body, headers)
             marks["send"] = now()
