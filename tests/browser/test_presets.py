@@ -114,9 +114,29 @@ def report(page, style: str) -> dict[str, str]:
     return {name.strip(): rest.strip() for name, _, rest in lines}
 
 
+# Every row of the reports in the documents that this product was founded on.
+AB_ROWS = {
+    "Server Software", "Server Hostname", "Server Port", "SSL/TLS Protocol", "Document Path",
+    "Document Length", "Concurrency Level", "Time taken for tests", "Complete requests",
+    "Failed requests", "Write errors", "Total transferred", "HTML transferred",
+    "Requests per second", "Time per request", "Transfer rate", "Connect", "Processing", "Waiting",
+    "Total",
+}  # fmt: skip
+HTTPERF_ROWS = {
+    "Maximum connect burst length", "Total", "Connection rate", "Connection time [ms]",
+    "Connection length [replies/conn]", "Request rate", "Request size [B]",
+    "Reply rate [replies/s]", "Reply time [ms]", "Reply size [B]", "Reply status", "CPU time [s]",
+    "Net I/O", "Errors",
+}  # fmt: skip
+
+
 def test_ab_over_https_has_ab_s_rows(measure):
     run = open_last_run(measure("ab"))
     lines = report(run.page, "ab")
+    assert AB_ROWS - lines.keys() == set()
+    transferred = int(lines["HTML transferred"].split()[0])
+    assert transferred == 1000 * int(lines["Document Length"].split()[0])
+    assert transferred < int(lines["Total transferred"].split()[0])
     assert lines["Concurrency Level"] == "50"
     assert lines["Complete requests"] == "1000"
     assert lines["Failed requests"] == "0"
@@ -137,6 +157,11 @@ def test_ab_over_https_has_ab_s_rows(measure):
 def test_httperf_one_after_another_has_its_six_groups(measure):
     run = open_last_run(measure("httperf-1000"))
     lines = report(run.page, "httperf")
+    assert HTTPERF_ROWS - lines.keys() == set()
+    assert lines["Maximum connect burst length"] == "1", "one after another"
+    head, body, footer, whole = map(float, re.findall(r"[\d.]+", lines["Reply size [B]"]))
+    assert head + body + footer == pytest.approx(whole, abs=0.2)
+    assert body > 0
     assert lines["Total"].startswith("connections 1000 requests 1000 replies 1000 test-duration")
     for group in ("Connection rate", "Request rate", "Net I/O", "Reply status"):
         assert group in lines
