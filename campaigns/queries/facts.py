@@ -130,10 +130,15 @@ def _reply_parts(total: Total) -> list[list[str]]:
         return []
     spread = f" ± {figure(sizes.body_sd)}" if sizes.varies else ""
     return [
-        ["Head of a reply", f"{figure(sizes.head)} B"],
-        ["Body of a reply", f"{figure(sizes.body)}{spread} B"],
-        *([["Chunked framing of a reply", f"{figure(sizes.framing)} B"]] if sizes.framing else []),
+        ["Head of a reply", f"{_mean(sizes.head)} B"],
+        ["Body of a reply", f"{_mean(sizes.body)}{spread} B"],
+        *([["Chunked framing of a reply", f"{_mean(sizes.framing)} B"]] if sizes.framing else []),
     ]
+
+
+def _mean(size: float) -> str:
+    """Of bytes that are always as many: as many."""
+    return count(int(size)) if size == int(size) else figure(size)
 
 
 def _warnings(run: Run) -> list[list[str]]:

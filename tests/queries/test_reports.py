@@ -1,5 +1,6 @@
 from datetime import timedelta
 
+import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
@@ -235,6 +236,33 @@ def test_thresholds_are_judged_while_the_run_goes(project):
 def test_a_plan_without_rules_has_no_table_of_them(project):
     report = run_report(measure(new_run(project), 20_000))
     assert "thresholds" not in [table.key for table in report.tables]
+
+
+@pytest.mark.parametrize(
+    ("bodies", "framing", "said"),
+    [
+        ([4075, 4075], 0, [["Head of a reply", "526 B"], ["Body of a reply", "4,075 B"]]),
+        (
+            [4000, 4151],
+            7,
+            [
+                ["Head of a reply", "526 B"],
+                ["Body of a reply", "4,076 ± 75.5 B"],
+                ["Chunked framing of a reply", "7 B"],
+            ],
+        ),
+    ],
+)
+def test_the_parts_of_a_reply_are_told_and_how_much_its_body_varies(project, bodies, framing, said):
+    run = new_run(project)
+    sizes = {
+        "head_received": 526 * 2, "body_received": sum(bodies), "framing_received": framing * 2,
+        "body_squares": sum(body**2 for body in bodies),
+    }  # fmt: skip
+    store_second(run, make_second(0, [1000, 1000], counters=sizes))
+    end_shards(run)
+    end(run, Outcome.COMPLETE)
+    assert dict(run_report(run).facts)["Bytes"] == said
 
 
 def test_bytes_of_http_stand_beside_what_tcp_carried(project):
