@@ -15,13 +15,7 @@ from urllib.parse import quote
 
 from local.children import Account, Program
 from local.console import LocalError
-from local.unprivileged import (
-    give_to,
-    reachable_copy,
-    reachable_home,
-    server_account,
-    socket_dir,
-)
+from local.unprivileged import give_to, reachable_copy, reachable_home, server_account, socket_dir
 
 USER = "benchsite"
 DATABASE = "benchsite"

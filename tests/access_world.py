@@ -10,7 +10,7 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 
-from campaigns.domain.plan import Plan
+from campaigns.domain.plan.plan import Plan
 from campaigns.models import ApiToken, Probe
 from campaigns.permissions import Actor, Role, Scope
 from campaigns.services.shares import create_share

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from django.contrib.auth.models import User
 
-from campaigns.domain.snapshot import PARTS, Second, Timing
+from campaigns.domain.measured.snapshot import PARTS, Second, Timing
 from campaigns.models import (
     Campaign,
     Endpoint,

@@ -9,9 +9,9 @@ the load needs.
 from typing import Any
 
 from campaigns.domain.errors import CorruptHistogram
-from campaigns.domain.histogram import Histogram
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.snapshot import TIMINGS
+from campaigns.domain.measured.histogram import Histogram
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.measured.snapshot import TIMINGS
 
 _KINDS = frozenset(Kind)
 _MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from campaigns.api.choices import CONNECTION_MODES
 from campaigns.api.fields import IdField, StrictSerializer
-from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models import Endpoint, PlanVersion, Project
 from campaigns.permissions import Actor
 from campaigns.services.campaigns import Cell

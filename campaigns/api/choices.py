@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from campaigns.domain.comparison import Word
+from campaigns.domain.judged.comparison import Word
 from campaigns.domain.lifecycle import Outcome, RunState, Validity
-from campaigns.domain.plan import ConnectionMode, HttpVersion, Resolve
-from campaigns.domain.tls_options import VERSIONS
-from campaigns.domain.variables import RowOrder
+from campaigns.domain.plan.plan import ConnectionMode, HttpVersion, Resolve
+from campaigns.domain.plan.tls_options import VERSIONS
+from campaigns.domain.plan.variables import RowOrder
 from campaigns.permissions import Role
 
 

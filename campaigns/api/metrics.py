@@ -5,7 +5,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.domain.metrics import METRICS
+from campaigns.domain.shown.metrics import METRICS
 
 
 class MetricSerializer(serializers.Serializer):

@@ -7,7 +7,7 @@ from rest_framework.views import APIView
 
 from campaigns.api.access import find
 from campaigns.api.negotiation import AnyAccept
-from campaigns.domain.tool_reports import REPORTS
+from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.exports.tool_report import text_response
 from campaigns.models import Run
 from campaigns.queries.tool_reports import tool_report

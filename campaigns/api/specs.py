@@ -6,27 +6,20 @@ Names, choices and defaults come from there; a test compares the fields.
 from rest_framework import serializers
 
 from campaigns.api.choices import CONNECTION_MODES, HTTP_VERSIONS, RESOLVES, ROW_ORDERS
-from campaigns.domain.exchange import ExchangeMode, Verify
-from campaigns.domain.plan import (
-    METHODS,
-    ArrivalUnit,
+from campaigns.domain.plan.exchange import ExchangeMode, Verify
+from campaigns.domain.plan.load import ArrivalUnit, Distribution, Hold, Model, WhenSaturated
+from campaigns.domain.plan.plan import ConnectionMode, HttpVersion, Resolve, Timeouts
+from campaigns.domain.plan.session import (
+    MAX_CONNECTIONS_PER_SESSION,
+    MAX_PIPELINE_DEPTH,
     AuthKind,
-    ConnectionMode,
-    Distribution,
-    Hold,
-    HttpVersion,
-    Model,
-    OrderKind,
-    Resolve,
-    RowOrder,
     ThinkKind,
-    Timeouts,
-    WhenSaturated,
 )
-from campaigns.domain.session import MAX_CONNECTIONS_PER_SESSION, MAX_PIPELINE_DEPTH
-from campaigns.domain.shards import MAX_WEIGHT
-from campaigns.domain.steps import Source
-from campaigns.domain.thresholds import UNITS
+from campaigns.domain.plan.shards import MAX_WEIGHT
+from campaigns.domain.plan.step import METHODS, Source
+from campaigns.domain.plan.step_order import OrderKind
+from campaigns.domain.plan.threshold import UNITS
+from campaigns.domain.plan.variables import RowOrder
 
 _STANDARD = Timeouts()
 

@@ -12,8 +12,8 @@ from rest_framework.views import APIView
 from campaigns.api.access import find
 from campaigns.api.choices import VALIDITIES, WORDS
 from campaigns.api.negotiation import AnyAccept
-from campaigns.domain.results import Answer, RunReport, Sentence
-from campaigns.domain.tables import Table
+from campaigns.domain.shown.results import Answer, RunReport, Sentence
+from campaigns.domain.shown.tables import Table
 from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Campaign, Run
 from campaigns.queries.answers import campaign_answer, run_report

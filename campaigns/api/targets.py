@@ -7,7 +7,7 @@ from rest_framework import serializers, status
 from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
 from campaigns.api.tls import TlsSerializer
-from campaigns.domain.tls_options import TlsOptions
+from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.models import Endpoint, Project, Target
 from campaigns.services.targets import archive_target, create_target, edit_target
 

@@ -1,10 +1,10 @@
-"""How TLS is spoken with an endpoint, as the API describes it. domain.tls_options checks it."""
+"""How TLS is spoken with an endpoint, as the API describes it; domain.plan.tls_options checks."""
 
 from rest_framework import serializers
 
 from campaigns.api.choices import TLS_VERSIONS
 from campaigns.api.fields import StrictSerializer
-from campaigns.domain.tls_options import MAX_PEM_BYTES
+from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
 
 
 class TlsSerializer(StrictSerializer):

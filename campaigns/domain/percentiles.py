@@ -1,18 +1,21 @@
-"""Which rank a percentile is, how sure it is, and whether it may be shown.
+"""Which rank a percentile is, how sure it is, whether it may be shown, and the highest that may.
 
 q is given in 1/100,000 (p99.9 is 99900): in floats 100·(1 − 0.9) is below 10 and would hide p90.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-from campaigns.domain.snapshot import Timing
 from campaigns.domain.special import binomial_quantile
 
 WHOLE = 100_000
 P50, P90, P95, P99, P999 = 50_000, 90_000, 95_000, 99_000, 99_900
-CURVE_FROM = 10_000
-_TICKS = (CURVE_FROM, 50_000, 90_000, 95_000, 99_000, 99_900, 99_990, 99_999)
+
+
+# The percentiles among which the highest that n values allow is named.
+_LADDER = (50_000, 75_000, 90_000, 95_000, 99_000, 99_500, 99_900, 99_950, 99_990, 99_999)
+# A percentile rests on the values beyond it: with fewer than ten it is weak, below five noise.
+_SOUND_BEYOND, _WEAK_BEYOND = 10, 5
 
 
 class Shown(StrEnum):
@@ -34,9 +37,9 @@ def beyond(n: int, per_100k: int) -> float:
 def shown(n: int, per_100k: int) -> Shown:
     """Ok with ten samples beyond the percentile, weak with five, no below."""
     scaled = n * (WHOLE - per_100k)
-    if scaled >= 10 * WHOLE:
+    if scaled >= _SOUND_BEYOND * WHOLE:
         return Shown.OK
-    return Shown.WEAK if scaled >= 5 * WHOLE else Shown.NO
+    return Shown.WEAK if scaled >= _WEAK_BEYOND * WHOLE else Shown.NO
 
 
 def why_not_shown(n: int, per_100k: int) -> str:
@@ -46,10 +49,27 @@ def why_not_shown(n: int, per_100k: int) -> str:
         return ""
     if not n:
         return "No request succeeded, so there is no response time."
-    needed = -(-10 * WHOLE // (WHOLE - per_100k))
+    needed = -(-_SOUND_BEYOND * WHOLE // (WHOLE - per_100k))
     word = "Weak" if verdict is Shown.WEAK else "Not shown"
     needs = f"{name(per_100k)} needs {needed:,} requests (ten beyond it)"
     return f"{word}: {needs}; there {'is' if n == 1 else 'are'} {n:,}."
+
+
+@dataclass(frozen=True, slots=True)
+class HighestPercentile:
+    """`label` such as p99.9; "" where n is too small even for the median."""
+
+    label: str
+    n: int
+    beyond: int
+
+
+def highest_percentile(n: int) -> HighestPercentile:
+    """The highest usual percentile that n values show soundly, and how many lie beyond it."""
+    sound = [per_100k for per_100k in _LADDER if shown(n, per_100k) is Shown.OK]
+    if not sound:
+        return HighestPercentile("", n, 0)
+    return HighestPercentile(name(sound[-1]), n, int(beyond(n, sound[-1])))
 
 
 def name(per_100k: int) -> str:
@@ -67,24 +87,3 @@ def rank_interval(n: int, per_100k: int, confidence: float = 0.95) -> tuple[int 
     lower = binomial_quantile((1 - confidence) / 2, n, q)
     upper = 1 + binomial_quantile((1 + confidence) / 2, n, q)
     return lower or None, upper if upper <= n else None
-
-
-def curve(timing: Timing, per_decade: int = 24) -> list[dict[str, Any]]:
-    """The percentile plot: [{"x": 1/(1−q), "q", "ms", "beyond"}] from p10 to the last sample.
-
-    Evenly spaced in log x, with the usual percentiles among them; `beyond` is N(1 − q).
-    """
-    grid = {10 ** (step / per_decade) for step in range(1, 6 * per_decade)}
-    quantiles = {round(WHOLE * (1 - 1 / x)) for x in grid} | set(_TICKS)
-    fitting = sorted(
-        q for q in quantiles if CURVE_FROM <= q < WHOLE and timing.n * (WHOLE - q) >= WHOLE
-    )
-    return [
-        {
-            "x": WHOLE / (WHOLE - q),
-            "q": q / WHOLE,
-            "ms": round(timing.percentile_us(q) / 1000, 4),
-            "beyond": beyond(timing.n, q),
-        }
-        for q in fitting
-    ]

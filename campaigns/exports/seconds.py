@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable
 from io import StringIO
 
-from campaigns.domain.series import Point
+from campaigns.domain.measured.series import Point
 
 _COLUMNS = (
     ("second", "second (s)"),

@@ -4,7 +4,7 @@ import csv
 from collections.abc import Iterable
 from io import StringIO
 
-from campaigns.domain.tables import Cell, Column, Table
+from campaigns.domain.shown.tables import Cell, Column, Table
 
 # A spreadsheet would compute a text that begins like this. Numbers are written as numbers.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from campaigns.domain.tables import Cell, Table
+from campaigns.domain.shown.tables import Cell, Table
 
 _GAP = "  "
 

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.utils import timezone
 
-from campaigns.domain.injectors import share_fault
+from campaigns.domain.plan.injectors import share_fault
 from campaigns.models import Campaign, Project
 from campaigns.queries.campaigns import STATES, CampaignFilter, Grid
 from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S, MAX_REPEATS, MAX_RUNS, Cell

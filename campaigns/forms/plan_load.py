@@ -4,9 +4,10 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan import USES, ArrivalUnit, Distribution, Hold, Model, WhenSaturated
-from campaigns.domain.shards import shares_of_text
-from campaigns.domain.stages import stages_of_text, text_of_stages
+from campaigns.domain.plan.load import ArrivalUnit, Distribution, Hold, Model, WhenSaturated
+from campaigns.domain.plan.load_rules import USES
+from campaigns.domain.plan.shards import shares_of_text
+from campaigns.domain.plan.stages import stages_of_text, text_of_stages
 from campaigns.forms.numbers import number, number_field, typed
 from campaigns.forms.requests import area, text_widget
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan import AuthKind, ThinkKind
+from campaigns.domain.plan.session import AuthKind, ThinkKind
 from campaigns.forms.numbers import number, number_field
 from campaigns.forms.requests import text_widget
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan import MAX_STEPS, METHODS, OrderKind
+from campaigns.domain.plan.step import MAX_STEPS, METHODS
+from campaigns.domain.plan.step_order import OrderKind
 from campaigns.forms.numbers import number
 from campaigns.forms.plan_variables import read_extracts, write_extracts
 from campaigns.forms.requests import RequestFields, area, read_headers, text_widget, write_headers

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.thresholds import Threshold, parse_rule
+from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.forms.requests import area
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.steps import Source
-from campaigns.domain.variables import RowOrder
+from campaigns.domain.plan.step import Source
+from campaigns.domain.plan.variables import RowOrder
 from campaigns.forms.requests import area
 
 ROW_ORDERS = [(RowOrder.SEQUENTIAL, "One after another"), (RowOrder.RANDOM, "At random")]

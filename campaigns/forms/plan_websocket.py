@@ -5,8 +5,9 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.exchange import ExchangeMode, Verify
-from campaigns.domain.plan import ConnectionMode, Step
+from campaigns.domain.plan.exchange import ExchangeMode, Verify
+from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.step import Step
 from campaigns.forms.numbers import number, number_field, typed
 from campaigns.forms.requests import area, read_headers, text_widget, write_headers
 

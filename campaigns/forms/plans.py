@@ -4,7 +4,8 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan import MAX_BODY_BYTES, ConnectionMode, HttpVersion, Resolve
+from campaigns.domain.plan.plan import ConnectionMode, HttpVersion, Resolve
+from campaigns.domain.plan.step import MAX_BODY_BYTES
 from campaigns.forms.numbers import number, number_field, typed
 from campaigns.forms.plan_load import LoadFields, initial_load
 from campaigns.forms.plan_session import SessionFields, initial_session

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from campaigns.domain.plan import METHODS
+from campaigns.domain.plan.step import METHODS
 
 
 def text_widget(css: str, **attrs):

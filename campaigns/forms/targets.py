@@ -3,7 +3,7 @@
 from itertools import zip_longest
 from typing import Any
 
-from campaigns.domain.tls_options import TlsOptions
+from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.forms.target_tls import posted_tls, split_key
 from campaigns.models import Endpoint, Target
 

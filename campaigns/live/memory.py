@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from django.db.models import Max
 
-from campaigns.domain.results import Answer, Gist, RunReport
+from campaigns.domain.shown.results import Answer, Gist, RunReport
 from campaigns.models import Campaign, Run, RunEvent, RunSummary, ShardSecond
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report

@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models.plans import PlanVersion
 from campaigns.models.projects import Project
 from campaigns.models.targets import Endpoint

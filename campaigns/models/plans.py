@@ -3,7 +3,7 @@
 from django.conf import settings
 from django.db import models
 
-from campaigns.domain import plan as domain_plan
+from campaigns.domain.plan import plan as domain_plan
 from campaigns.models.projects import Project
 from campaigns.models.visibility import ProjectQuerySet
 

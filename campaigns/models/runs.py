@@ -15,7 +15,7 @@ from campaigns.domain.lifecycle import (
     Validity,
 )
 from campaigns.domain.lifecycle import RunState as State
-from campaigns.domain.snapshot import Second
+from campaigns.domain.measured.snapshot import Second
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.targets import Target
 from campaigns.models.visibility import SharedQuerySet
@@ -133,7 +133,7 @@ class ShardSecond(models.Model):
     second = models.IntegerField()
     step = models.PositiveIntegerField()
     epoch = models.PositiveIntegerField()
-    # campaigns.domain.snapshot.Second.to_json(), field by field.
+    # domain.measured.snapshot.Second.to_json(), field by field.
     counters = models.JSONField()
     errors = models.JSONField()
     statuses = models.JSONField()
@@ -163,11 +163,11 @@ class RunSummary(models.Model):
     n_seconds = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     duration_s = models.FloatField()  # the measured part
-    total = models.JSONField()  # domain.snapshot.Total of all steps, warm-up excluded
+    total = models.JSONField()  # domain.measured.snapshot.Total of all steps, warm-up excluded
     steps = models.JSONField()  # [Total, …] in the order of the plan's steps
     series = models.JSONField()  # a point a second: see queries.series
     vitals = models.JSONField()  # per shard: the worst of each vital
-    thresholds = models.JSONField(default=list)  # domain.thresholds.Verdict of each of the plan's
+    thresholds = models.JSONField(default=list)  # a judged.thresholds.Verdict each
     made_at = models.DateTimeField(db_default=Now())
 
     class Meta:

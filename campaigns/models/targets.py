@@ -2,8 +2,8 @@
 
 from django.db import models
 
-from campaigns.domain.target import SCHEMES
-from campaigns.domain.tls_options import TlsOptions
+from campaigns.domain.plan.target import SCHEMES
+from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.models.projects import Project
 from campaigns.models.visibility import ProjectQuerySet
 
@@ -44,7 +44,7 @@ class Endpoint(models.Model):
     port = models.PositiveIntegerField()
     # Off only for certificates that nobody signed; every page that shows a result says so.
     verify_tls = models.BooleanField(default=True)
-    # What is not as usual of domain.tls_options.TlsOptions.
+    # What is not as usual of domain.plan.tls_options.TlsOptions.
     tls = models.JSONField(default=dict, blank=True)
     # The client certificate's key, encrypted by services.vault; only orders carry it on.
     client_key = models.TextField(default="", blank=True, editable=False)

@@ -5,24 +5,18 @@ No permission is checked in here: callers pass rows that they found with visible
 
 from collections.abc import Sequence
 
-from campaigns.domain.comparison import holm
-from campaigns.domain.exchange_tables import Exchanged, campaign_exchange_tables
-from campaigns.domain.latency_table import latency_table
+from campaigns.domain.judged.comparison import holm
 from campaigns.domain.lifecycle import Validity
-from campaigns.domain.percentiles import curve
-from campaigns.domain.report_words import errors_text
-from campaigns.domain.results import (
-    Answer,
-    OverheadAnswer,
-    Sentence,
-    SplitAnswer,
-    TestAnswer,
-)
-from campaigns.domain.sentences import Pair, overhead_sentence
-from campaigns.domain.sweep_table import injector_words
-from campaigns.domain.tables import Table
-from campaigns.domain.target import WEBSOCKET_SCHEMES
-from campaigns.domain.threshold_tables import campaign_thresholds_table
+from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
+from campaigns.domain.shown.latency_table import latency_table
+from campaigns.domain.shown.report_words import errors_text
+from campaigns.domain.shown.results import Answer, OverheadAnswer, Sentence, SplitAnswer, TestAnswer
+from campaigns.domain.shown.sentences import Pair, overhead_sentence
+from campaigns.domain.shown.sweep_table import injector_words
+from campaigns.domain.shown.tables import Table
+from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import counted, ms, percent, rate
 from campaigns.models import Campaign
 from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of, worst_validity

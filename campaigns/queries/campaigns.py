@@ -7,15 +7,15 @@ from functools import cached_property
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
-from campaigns.domain.blocks import order_of_runs
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
-from campaigns.domain.plan import ConnectionMode, Plan
-from campaigns.domain.target import TLS_TWINS, WEBSOCKET_SCHEMES
+from campaigns.domain.plan.blocks import order_of_runs
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
+from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Target, Test
 from campaigns.models import Plan as PlanRow
 from campaigns.permissions import Actor
-from campaigns.queries.plans import plan_load_words
 
 STATES = ("draft", "running", "stopping", "done")
 _MODES = {

@@ -6,8 +6,8 @@ from ipaddress import ip_address
 
 from django.conf import settings
 
-from campaigns.domain.addresses import parse_networks, vet
 from campaigns.domain.lifecycle import ACTIVE_STATES
+from campaigns.domain.plan.addresses import parse_networks, vet
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Run
 from campaigns.queries.injectors import hosts

@@ -5,20 +5,20 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from campaigns.domain.achieved import unlike
-from campaigns.domain.cells import Figure, count_cell, figure_cell
-from campaigns.domain.exchange_tables import exchange_figures
-from campaigns.domain.latency_table import figures_by_key
 from campaigns.domain.lifecycle import Validity
-from campaigns.domain.metrics import METRICS
-from campaigns.domain.percentiles import curve
-from campaigns.domain.plan import Plan
-from campaigns.domain.results import Comparison
-from campaigns.domain.tables import Cell, Row, Table
+from campaigns.domain.measured.achieved import unlike
+from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.cells import Figure, count_cell, figure_cell
+from campaigns.domain.shown.exchange_tables import exchange_figures
+from campaigns.domain.shown.latency_table import figures_by_key
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.shown.results import Comparison
+from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.units import DASH, decimals_for
 from campaigns.models import Run
 from campaigns.queries.measured import MeasuredRun, measured_runs, reason_text
-from campaigns.queries.plans import plan_load_words
 
 __all__ = ["Comparison", "compare_runs"]
 

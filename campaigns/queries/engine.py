@@ -24,9 +24,10 @@ from django.db.models.functions import Coalesce, Greatest
 
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
 from campaigns.domain.lifecycle import ShardState as Part
-from campaigns.domain.limits import longest_run_s
-from campaigns.domain.plan import Timeouts, stored_load
-from campaigns.domain.session import stored_session
+from campaigns.domain.plan.load import stored_load
+from campaigns.domain.plan.plan import Timeouts
+from campaigns.domain.plan.session import stored_session
+from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.models import Campaign, InjectorHost, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 

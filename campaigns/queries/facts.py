@@ -2,20 +2,21 @@
 
 from typing import Any
 
-from campaigns.domain.achieved import achieved_by, sent_until_stopped
-from campaigns.domain.exchange_tables import close_codes
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.plan import Plan, mean_rate_per_s
-from campaigns.domain.reply_sizes import reply_sizes
-from campaigns.domain.series import Point, most_in_flight
-from campaigns.domain.snapshot import Total
-from campaigns.domain.target import TLS_SCHEMES
-from campaigns.domain.tls_options import TlsOptions
-from campaigns.domain.tool_reports.measurement import servers_of
+from campaigns.domain.measured.achieved import achieved_by, sent_until_stopped
+from campaigns.domain.measured.reply_sizes import reply_sizes
+from campaigns.domain.measured.series import Point, most_in_flight
+from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.other_tools.measurement import servers_of
+from campaigns.domain.plan.load import mean_rate_per_s
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.target import TLS_SCHEMES
+from campaigns.domain.plan.tls_options import TlsOptions
+from campaigns.domain.shown.exchange_tables import close_codes
+from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
 from campaigns.queries.measured import sending_s_of
-from campaigns.queries.plans import plan_load_words
 
 Facts = list[tuple[str, list[list[str]]]]
 

@@ -6,12 +6,12 @@ from datetime import datetime
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from campaigns.domain.exchange_tables import exchange_columns
-from campaigns.domain.latency_table import Line, plain_table
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.repeats import figures_of
-from campaigns.domain.snapshot import Total
-from campaigns.domain.tables import Cell
+from campaigns.domain.measured.figures import figures_of
+from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.shown.exchange_tables import exchange_columns
+from campaigns.domain.shown.latency_table import Line, plain_table
+from campaigns.domain.shown.tables import Cell
 from campaigns.models import Project, Run, RunSummary
 from campaigns.permissions import Actor
 

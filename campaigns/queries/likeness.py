@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from campaigns.domain.snapshot import Total, total_of
+from campaigns.domain.measured.snapshot import Total, total_of
 from campaigns.domain.units import count, percent
 from campaigns.queries.measured import MeasuredRun
 

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.domain.achieved import Achieved, achieved_by
-from campaigns.domain.exchange_tables import EXCHANGE_TIMINGS
-from campaigns.domain.latency_table import Line
+from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Validity
-from campaigns.domain.plan import Plan
-from campaigns.domain.repeats import Figures, figures_of
-from campaigns.domain.report_words import ending_text
-from campaigns.domain.snapshot import Timing, Total, total_of
-from campaigns.domain.thresholds import Verdict
+from campaigns.domain.measured.achieved import Achieved, achieved_by
+from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.snapshot import Timing, Total, total_of
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.exchange_tables import EXCHANGE_TIMINGS
+from campaigns.domain.shown.latency_table import Line
+from campaigns.domain.shown.report_words import ending_text
 from campaigns.models import Run, RunSummary, Shard
 
 # Of the others only the moments are read: a mean needs no histogram, and decoding is what costs.

@@ -3,26 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.achieved import unlike
-from campaigns.domain.comparison import (
-    FLOOR_US,
-    Reason,
-    Verdict,
-    Word,
-    verdict,
-)
-from campaigns.domain.overhead import OverheadRow, overhead_rows, part_means_us
-from campaigns.domain.overhead_table import (
+from campaigns.domain.judged.comparison import FLOOR_US, Reason, Verdict, Word, verdict
+from campaigns.domain.judged.overhead import OverheadRow, overhead_rows, part_means_us
+from campaigns.domain.judged.repeats import MIN_REPEATS
+from campaigns.domain.measured.achieved import unlike
+from campaigns.domain.percentiles import P50
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
+from campaigns.domain.shown.overhead_table import (
     forest,
     overhead_table,
     split_answer,
     time_decimals,
 )
-from campaigns.domain.percentiles import P50
-from campaigns.domain.plan import Plan
-from campaigns.domain.repeats import MIN_REPEATS
-from campaigns.domain.results import OverheadAnswer
-from campaigns.domain.target import TLS_TWINS, WEBSOCKET_SCHEMES
+from campaigns.domain.shown.results import OverheadAnswer
 from campaigns.domain.units import percent
 from campaigns.models import Campaign, Test
 from campaigns.queries.likeness import like_for_like

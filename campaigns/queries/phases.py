@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from campaigns.domain.phases import Part, Span, find_phases, phases_table
-from campaigns.domain.plan import Plan
-from campaigns.domain.tables import Table
+from campaigns.domain.measured.phases import Part, Span, find_phases
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.phases_table import phases_table
+from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
 
 # Injectors that begin together also end together but for chance.

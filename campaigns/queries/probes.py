@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
-from campaigns.domain.exchange_tables import close_words
-from campaigns.domain.remedies import remedy, words_of
-from campaigns.domain.snapshot import PARTS
+from campaigns.domain.measured.snapshot import PARTS
+from campaigns.domain.shown.exchange_tables import close_words
+from campaigns.domain.shown.remedies import remedy, words_of
 from campaigns.domain.units import decimals_for, number
 from campaigns.models import Probe
 

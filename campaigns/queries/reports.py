@@ -3,19 +3,20 @@
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.domain import report_tables as tables
-from campaigns.domain.exchange_tables import closes_table, exchange_table
+from campaigns.domain.judged.thresholds import Judge, Verdict
 from campaigns.domain.lifecycle import Outcome, Validity
-from campaigns.domain.percentiles import curve
-from campaigns.domain.plan import Plan, mean_rate_per_s
-from campaigns.domain.repeats import Figures, figures_of
-from campaigns.domain.report_words import RunState, run_grounds, run_sentence, run_tiles
-from campaigns.domain.results import RunReport
-from campaigns.domain.series import Point, vitals_of
-from campaigns.domain.session_tables import session_tables
-from campaigns.domain.snapshot import Total
-from campaigns.domain.threshold_tables import run_thresholds_table
-from campaigns.domain.thresholds import Judge, Verdict
+from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.measured.series import Point, vitals_of
+from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.plan.load import mean_rate_per_s
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown import report_tables as tables
+from campaigns.domain.shown.exchange_tables import closes_table, exchange_table
+from campaigns.domain.shown.report_words import RunState, run_grounds, run_sentence, run_tiles
+from campaigns.domain.shown.results import RunReport
+from campaigns.domain.shown.session_tables import session_tables
+from campaigns.domain.shown.threshold_tables import run_thresholds_table
 from campaigns.models import Run
 from campaigns.queries.facts import run_facts
 from campaigns.queries.phases import phases_of

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from campaigns.domain.plan.estimates import LOCAL_PORTS, Estimate
 from campaigns.models import InjectorHost
 from campaigns.queries.checks import Check
-from campaigns.queries.estimates import LOCAL_PORTS, Estimate
 
 # A row holds one second of one injector at one step, some 3 kB. Beyond this pages become slow.
 ROW_BUDGET = 1_000_000

@@ -4,12 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from campaigns.domain.outcomes import WORDS, Kind
-from campaigns.domain.plan import (
-    Plan,
-    mean_rate_per_s,
-    planned_duration_s,
-)
+from campaigns.domain.measured.outcomes import WORDS, Kind
+from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
+from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run, RunEvent
 from campaigns.queries.series import Point
 

@@ -7,8 +7,8 @@ from math import floor
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, ShardState
-from campaigns.domain.series import Point, points_of
-from campaigns.domain.snapshot import Second, Timing
+from campaigns.domain.measured.series import Point, points_of
+from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.models import Run, RunSummary, ShardSecond
 
 __all__ = ["Point", "latest_summary", "run_points", "run_seconds"]

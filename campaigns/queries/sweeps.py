@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P95, Shown, shown
-from campaigns.domain.repeats import Figures
-from campaigns.domain.results import SweepAnswer
-from campaigns.domain.sentences import MODES
-from campaigns.domain.sweep_table import SweepLine, sweep_table
+from campaigns.domain.shown.results import SweepAnswer
+from campaigns.domain.shown.sentences import MODES
+from campaigns.domain.shown.sweep_table import SweepLine, sweep_table
 from campaigns.models import Test
 from campaigns.queries.measured import pooled_of, worst_validity
 from campaigns.queries.overheads import Arm

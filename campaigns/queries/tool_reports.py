@@ -4,11 +4,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from campaigns.domain.lifecycle import Outcome, RunState
-from campaigns.domain.plan import Plan
-from campaigns.domain.series import most_in_flight
-from campaigns.domain.snapshot import Second, Timing, total_of
-from campaigns.domain.tool_reports import REPORTS, Measurement, styles_for
-from campaigns.domain.tool_reports.measurement import most_of, servers_of, sum_of, warnings_of
+from campaigns.domain.measured.series import most_in_flight
+from campaigns.domain.measured.snapshot import Second, Timing, total_of
+from campaigns.domain.other_tools.measurement import (
+    Measurement,
+    most_of,
+    servers_of,
+    sum_of,
+    warnings_of,
+)
+from campaigns.domain.other_tools.reports import REPORTS, styles_for
+from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run
 from campaigns.queries.measured import sending_s_of
 from campaigns.queries.reports import Measured, measured_of

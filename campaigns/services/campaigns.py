@@ -8,13 +8,13 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from campaigns.domain.blocks import order_of_runs
 from campaigns.domain.errors import Refused
-from campaigns.domain.injectors import plan_for, share_fault
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.plan import ConnectionMode
-from campaigns.domain.shards import MAX_INJECTORS
-from campaigns.domain.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
+from campaigns.domain.plan.blocks import order_of_runs
+from campaigns.domain.plan.injectors import plan_for, share_fault
+from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.shards import MAX_INJECTORS
+from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require

@@ -3,7 +3,7 @@
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from campaigns.domain.target import Origin
+from campaigns.domain.plan.target import Origin
 from campaigns.models import Endpoint
 from campaigns.services.vault import decrypt, encrypt, encrypt_anew
 

@@ -8,9 +8,10 @@ from django.db.models.functions import Now
 
 from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
 from campaigns.domain.lifecycle import ShardState as Part
-from campaigns.domain.limits import longest_run_s
-from campaigns.domain.plan import Timeouts, stored_load
-from campaigns.domain.session import stored_session
+from campaigns.domain.plan.load import stored_load
+from campaigns.domain.plan.plan import Timeouts
+from campaigns.domain.plan.session import stored_session
+from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now

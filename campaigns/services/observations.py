@@ -1,9 +1,9 @@
 """What a finished run shows of each validity criterion, read from its summary."""
 
+from campaigns.domain.judged.observations import Seen, hosts_of, is_loopback
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.observations import Seen, hosts_of, is_loopback
-from campaigns.domain.plan import Plan
-from campaigns.domain.snapshot import Total
+from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.plan.plan import Plan
 from campaigns.models import InjectorHost, Run, RunSummary
 
 

@@ -1,7 +1,7 @@
 """The secret of a plan's credentials: written by editors, read by launchers only."""
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.session import AuthKind
+from campaigns.domain.plan.session import AuthKind
 from campaigns.models import Plan, PlanSecret, PlanVersion, Run
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.client_keys import secret_of

@@ -5,8 +5,8 @@ from typing import Any
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from campaigns.domain import plan as domain_plan
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
+from campaigns.domain.plan import plan as domain_plan
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.plan_secrets import keep_secret

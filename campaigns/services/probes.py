@@ -7,9 +7,9 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from campaigns import queue
-from campaigns.domain import plan as domain_plan
 from campaigns.domain.errors import InvalidPlan, Refused
-from campaigns.domain.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan import plan as domain_plan
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, Probe
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require

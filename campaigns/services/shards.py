@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce, Greatest
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
 from campaigns.domain.lifecycle import ShardState as Part
-from campaigns.domain.ordered_plan import ordered_plan
+from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now

@@ -9,13 +9,14 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from campaigns.domain.judged.observations import headline_us, observe
+from campaigns.domain.judged.thresholds import Judge
+from campaigns.domain.judged.validity import judge, limits_with
 from campaigns.domain.lifecycle import Outcome, ShardState, Validity
-from campaigns.domain.observations import headline_us, observe
-from campaigns.domain.plan import Plan, planned_duration_s
-from campaigns.domain.series import points_of, vitals_of
-from campaigns.domain.snapshot import Second, Total
-from campaigns.domain.thresholds import Judge
-from campaigns.domain.validity import judge, limits_with
+from campaigns.domain.measured.series import points_of, vitals_of
+from campaigns.domain.measured.snapshot import Second, Total
+from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run, RunSummary, Shard, ShardSecond
 from campaigns.services.observations import seen_of
 

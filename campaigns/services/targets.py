@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns.domain.errors import InvalidTarget, Refused
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.target import Description, Origin, check_target
+from campaigns.domain.plan.target import Description, Origin, check_target
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.client_keys import keep_key

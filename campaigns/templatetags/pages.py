@@ -4,9 +4,9 @@ from django import template
 from django.urls import reverse
 
 from campaigns.domain import units
-from campaigns.domain.remedies import words_of
-from campaigns.domain.tables import Row, Table
-from campaigns.queries.plans import plan_load_words
+from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.shown.remedies import words_of
+from campaigns.domain.shown.tables import Row, Table
 
 register = template.Library()
 

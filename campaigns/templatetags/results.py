@@ -6,10 +6,10 @@ from math import ceil
 from django import template
 from django.utils import timezone
 
-from campaigns.domain.target import SCHEMES
+from campaigns.domain.percentiles import HighestPercentile
+from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Run
-from campaigns.queries.estimates import HighestPercentile
 
 register = template.Library()
 _MODES = {"new": "new connection", "resumed": "resumed session", "keep-alive": "keep-alive"}

@@ -6,8 +6,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.domain.results import Answer, OverheadAnswer, TestAnswer
-from campaigns.domain.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.estimates import estimate_campaign
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import BEFORE_ALL, Cursor
 from campaigns.live.feed import FEED
@@ -15,7 +16,6 @@ from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, Run
 from campaigns.queries.campaigns import current_run_of, runs_of
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.estimates import estimate_campaign
 from campaigns.queries.runs import chart_plan
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.sweep_curve import sweep_panels

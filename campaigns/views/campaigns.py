@@ -12,7 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.proposals import Proposal, proposal_for
+from campaigns.domain.plan.estimates import estimate_campaign
+from campaigns.domain.plan.proposals import Proposal, proposal_for
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignFilterForm, CampaignForm, new_seed
 from campaigns.live.memory import answer_of, gist_of
@@ -30,7 +31,6 @@ from campaigns.queries.campaigns import (
     ticks_for_plan,
 )
 from campaigns.queries.checks import checks_before_start
-from campaigns.queries.estimates import estimate_campaign
 from campaigns.queries.injectors import hosts
 from campaigns.queries.room import room_checks, room_of
 from campaigns.services import campaigns as services

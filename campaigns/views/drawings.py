@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from campaigns.domain.overhead import SPLIT_PARTS
-from campaigns.domain.results import OverheadAnswer, SplitAnswer
+from campaigns.domain.judged.overhead import SPLIT_PARTS
+from campaigns.domain.shown.results import OverheadAnswer, SplitAnswer
 from campaigns.domain.units import figure, number
 
 # A wider axis would press all intervals into one point; what lies beyond is cut at the edge.

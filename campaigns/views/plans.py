@@ -10,17 +10,18 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from campaigns.domain.equivalents import equivalents
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.plan import planned_duration_s
-from campaigns.domain.presets import PRESETS, Preset
+from campaigns.domain.other_tools.equivalents import equivalents
+from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.presets import PRESETS, Preset
+from campaigns.domain.shown import plan_words
+from campaigns.domain.shown.session_words import session_facts
 from campaigns.forms.plan_load import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS
 from campaigns.forms.plans import PlanForm
 from campaigns.models import Plan, PlanVersion, Project
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
-from campaigns.queries.plan_sessions import session_facts
 from campaigns.services import plans as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 
@@ -103,11 +104,11 @@ def plan_detail(request, plan: int):
         "value": value,
         "spec": value.to_json(),
         "model": dict(MODELS)[value.load.model],
-        "load_words": queries.plan_load_words(value),
-        "order_words": queries.order_words(value),
+        "load_words": plan_words.plan_load_words(value),
+        "order_words": plan_words.order_words(value),
         "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
-        "exchange_facts": queries.exchange_facts(value.exchange),
-        "load_facts": queries.load_facts(value.load),
+        "exchange_facts": plan_words.exchange_facts(value.exchange),
+        "load_facts": plan_words.load_facts(value.load),
         "n_requests": value.planned_requests,
         "duration_s": planned_duration_s(value.load),
         "equivalents": equivalents(value),

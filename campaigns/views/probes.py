@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidPlan, Refused
-from campaigns.domain.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.forms.probes import ProbeForm
 from campaigns.forms.requests import write_headers
 from campaigns.models import Endpoint, Probe

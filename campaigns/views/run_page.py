@@ -3,21 +3,14 @@
 from math import ceil
 from typing import Any
 
-from campaigns.domain.results import RunReport
+from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.shown.results import RunReport
 from campaigns.live.events import BEFORE_ALL, Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import report_of
 from campaigns.models import Run
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.plans import plan_load_words
-from campaigns.queries.runs import (
-    Planned,
-    chart_plan,
-    happenings,
-    plan_of,
-    planned_end,
-    planned_of,
-)
+from campaigns.queries.runs import Planned, chart_plan, happenings, plan_of, planned_end, planned_of
 from campaigns.queries.series import run_points
 
 

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.domain.tool_reports import STYLE_WORDS
+from campaigns.domain.other_tools.reports import STYLE_WORDS
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables
 from campaigns.exports.tool_report import text_response

@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import floor, log10
 from typing import Any
 
-from campaigns.domain.results import SweepAnswer
+from campaigns.domain.shown.results import SweepAnswer
 from campaigns.domain.units import figure
 
 # The labels of the upright axis stand to the left of 0, where the drawing has its padding.

@@ -6,8 +6,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidTarget
-from campaigns.domain.target import WEBSOCKET_SCHEMES
-from campaigns.domain.tls_options import VERSIONS
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.forms.probes import ProbeForm
 from campaigns.forms.targets import FACT_LABELS, TargetForm
 from campaigns.models import Project, Target

@@ -3,19 +3,14 @@ from dataclasses import fields
 import pytest
 
 from campaigns.api import specs
-from campaigns.domain.exchange import Exchange
-from campaigns.domain.plan import (
-    Auth,
-    Load,
-    Plan,
-    Session,
-    Step,
-    StepOrder,
-    ThinkTime,
-    Timeouts,
-    Variables,
-)
-from campaigns.domain.thresholds import Threshold
+from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.load import Load
+from campaigns.domain.plan.plan import Plan, Timeouts
+from campaigns.domain.plan.session import Auth, Session, ThinkTime
+from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.step_order import StepOrder
+from campaigns.domain.plan.threshold import Threshold
+from campaigns.domain.plan.variables import Variables
 from tests.api.conftest import client_of
 from tests.factories import make_plan, plan_spec
 

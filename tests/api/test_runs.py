@@ -1,6 +1,6 @@
 import pytest
 
-from campaigns.domain.snapshot import Second, Timing
+from campaigns.domain.measured.snapshot import Second, Timing
 from tests.api.conftest import client_of
 from tests.factories import (
     make_campaign,

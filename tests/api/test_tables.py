@@ -8,7 +8,7 @@ from io import StringIO
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.metrics import METRICS
+from campaigns.domain.shown.metrics import METRICS
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of
 from tests.factories import (

@@ -3,21 +3,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaigns.domain.measured.figures import percentiles_us
+from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.percentiles import (
     P90,
     P95,
     P99,
     P999,
     Shown,
-    curve,
     name,
     nearest_rank,
     rank_interval,
     shown,
     why_not_shown,
 )
-from campaigns.domain.repeats import percentiles_us
-from campaigns.domain.snapshot import Timing
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@ from io import StringIO
 
 import pytest
 
-from campaigns.domain.cells import Figure, column_cells, count_cell, text_cell
-from campaigns.domain.metrics import METRICS
-from campaigns.domain.tables import Row, Table
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.tables import Row, Table
 from campaigns.exports import csv_of_seconds, csv_of_tables, text_of_tables
 from campaigns.exports.tables import safe
 

@@ -12,8 +12,8 @@ from typing import Any
 import gevent
 from gevent.pool import Pool
 
-from campaigns.domain.plan import Plan
-from campaigns.domain.snapshot import Second
+from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import Script, closed, make_order, reset, scripted
 from workers.injector.connection import now
 from workers.injector.engine import Engine

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from campaigns.domain.metrics import METRICS
+from campaigns.domain.shown.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
 from workers.injector import cli

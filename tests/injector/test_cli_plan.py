@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from campaigns.domain.plan import Plan
+from campaigns.domain.plan.plan import Plan
 from tests.factories import plan_spec
 from tests.injector.servers import OK_REPLY, always, scripted
 from workers.injector import cli

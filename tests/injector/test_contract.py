@@ -7,10 +7,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import Load, Plan
-from campaigns.domain.series import VITALS
-from campaigns.domain.snapshot import COUNTERS, TIMINGS, Second, Timing, total_of
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.measured.series import VITALS
+from campaigns.domain.measured.snapshot import COUNTERS, TIMINGS, Second, Timing, total_of
+from campaigns.domain.plan.load import Load
+from campaigns.domain.plan.plan import Plan
 from tests.faults.processes import eventually
 from tests.injector.program import OTHER, OURS
 from tests.injector.servers import OK_REPLY, always, closed, make_order, reset, scripted

@@ -13,7 +13,7 @@ from collections import Counter
 
 import pytest
 
-from campaigns.domain.snapshot import Timing
+from campaigns.domain.measured.snapshot import Timing
 from tests.injector.program import OTHER, OURS
 from tests.injector.servers import scripted
 from tests.injector.test_contract import DOCS, fault

@@ -5,13 +5,13 @@ import re
 
 import pytest
 
-from campaigns.domain.addresses import _NEVER, parse_networks, vet
-from campaigns.domain.arrivals import schedule
-from campaigns.domain.draws import MEASURED, WARM_UP, _generator
-from campaigns.domain.exchange import Exchange
-from campaigns.domain.plan import ConnectionMode, Plan
-from campaigns.domain.snapshot import Timing
-from campaigns.domain.step_order import OrderKind, StepOrder, draw
+from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.plan.addresses import _NEVER, parse_networks, vet
+from campaigns.domain.plan.arrivals import schedule
+from campaigns.domain.plan.draws import MEASURED, WARM_UP, _generator
+from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.step_order import OrderKind, StepOrder, draw
 from tests.injector.test_contract import DOCS
 from workers.injector.http1 import authority, request_bytes
 from workers.injector.rows import _STREAM

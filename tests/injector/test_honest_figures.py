@@ -6,8 +6,8 @@ import time
 import pytest
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan import Plan
-from campaigns.domain.tool_reports import REPORTS
+from campaigns.domain.other_tools.reports import REPORTS
+from campaigns.domain.plan.plan import Plan
 from tests.factories import plan_spec
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, scripted
 from tests.injector.test_loads import Arrivals

@@ -7,8 +7,8 @@ from statistics import median
 
 import pytest
 
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import Plan
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
 from workers.injector.connection import now
 from workers.injector.engine import Engine

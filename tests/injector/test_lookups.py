@@ -6,8 +6,8 @@ import time
 import pytest
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import Plan, Resolve
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.plan import Plan, Resolve
 from tests.injector.authority import issue, server_context
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from tests.injector.websocket.peers import echo

@@ -6,7 +6,7 @@ import time
 import gevent
 import pytest
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
 from workers.injector.engine import Engine
 from workers.injector.order import Order

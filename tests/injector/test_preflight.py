@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.tool_reports import REPORTS
+from campaigns.domain.other_tools.reports import REPORTS
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from workers.injector import machine, preflight
 from workers.injector.local_run import run_here

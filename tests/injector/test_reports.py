@@ -7,11 +7,11 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
-from campaigns.domain.metrics import METRICS
-from campaigns.domain.plan import Plan
-from campaigns.domain.series import VITALS
-from campaigns.domain.snapshot import Second, Timing
-from campaigns.domain.tool_reports import REPORTS
+from campaigns.domain.measured.series import VITALS
+from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.other_tools.reports import REPORTS
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_cli import run
 from workers.injector import cli

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from campaigns.domain.step_order import OrderKind, StepOrder
+from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 
 STEPS = [{"path": f"/{name}"} for name in "abc"]

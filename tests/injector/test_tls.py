@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 
 HEAD = b"HTTP/1.1 200 OK\r\n"

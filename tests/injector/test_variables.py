@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.plan import Plan
+from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from workers.injector.users import is_plain
 

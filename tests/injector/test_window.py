@@ -6,8 +6,8 @@ import time
 import gevent
 import pytest
 
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import Hold
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.load import Hold
 from tests.injector.servers import OK_REPLY, always, make_order, measure, reset, scripted
 from tests.injector.test_loads import Kept, is_conserved
 from workers.injector.connection import now

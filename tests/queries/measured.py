@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
-from campaigns.domain.snapshot import Timing
+from campaigns.domain.measured.snapshot import Timing
 from campaigns.models import Campaign, Run, Test
 from campaigns.services.summaries import summarise_run
 from tests.factories import (

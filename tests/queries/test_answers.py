@@ -2,7 +2,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome, Validity
-from campaigns.domain.sentences import plain_text
+from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Run
 from campaigns.queries.answers import campaign_answer
 from tests.factories import (

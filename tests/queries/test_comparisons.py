@@ -1,7 +1,7 @@
 import pytest
 
 from campaigns.domain.lifecycle import Outcome, Validity
-from campaigns.domain.plan import Plan
+from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run
 from campaigns.queries.comparisons import compare_runs
 from tests.factories import make_campaign, make_plan, make_run, make_test, plan_spec

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.plan import Plan
+from campaigns.domain.plan.plan import Plan
 from campaigns.models import Shard
 from campaigns.queries.phases import phases_of
 from campaigns.queries.reports import run_report

@@ -2,8 +2,10 @@
 
 import pytest
 
-from campaigns.domain.plan import Load, Model
-from campaigns.queries.plans import changes_between, field_name, load_words, plans_of, versions_of
+from campaigns.domain.plan.load import Load, Model
+from campaigns.domain.shown.plan_changes import changes_between, field_name
+from campaigns.domain.shown.plan_words import load_words
+from campaigns.queries.plans import plans_of, versions_of
 from campaigns.services.plans import edit_plan
 from tests.factories import make_plan, plan_spec
 

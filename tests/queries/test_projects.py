@@ -8,13 +8,7 @@ from django.utils import timezone
 from campaigns.models import InjectorHost
 from campaigns.permissions import Role
 from campaigns.queries import injectors, projects, targets
-from tests.factories import (
-    make_campaign,
-    make_endpoint,
-    make_membership,
-    make_project,
-    make_target,
-)
+from tests.factories import make_campaign, make_endpoint, make_membership, make_project, make_target
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
-from campaigns.domain.sentences import plain_text
+from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Run
 from campaigns.queries.answers import run_report
 from campaigns.queries.tool_reports import tool_report

@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.plan import Plan
-from campaigns.domain.tool_reports import REPORTS
+from campaigns.domain.other_tools.reports import REPORTS
+from campaigns.domain.plan.plan import Plan
 from campaigns.models import Shard
 from campaigns.queries.tool_reports import tool_report, tool_reports
 from campaigns.services.summaries import summarise_run

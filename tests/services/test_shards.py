@@ -4,7 +4,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.ordered_plan import ordered_plan
+from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch

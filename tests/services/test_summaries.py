@@ -1,7 +1,7 @@
 import pytest
 
 from campaigns.domain.lifecycle import Outcome, Validity
-from campaigns.domain.snapshot import Total
+from campaigns.domain.measured.snapshot import Total
 from campaigns.models import InjectorHost, Run
 from campaigns.services.summaries import judge_run, measured_s, summarise_run
 from tests.factories import (

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.presets import PRESETS
+from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, Run
 from campaigns.permissions import Role
 from campaigns.services.hosts import announce_host

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from campaigns.domain.results import SplitAnswer
+from campaigns.domain.shown.results import SplitAnswer
 from campaigns.views.drawings import RatioAxis, split_bars
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.template.loader import render_to_string
 
-from campaigns.domain.tables import Cell, Column, Row, Table
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
 
 TABLE = Table(
     key="latency",

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.presets import PRESETS
+from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import PlanForm, initial_of
 from campaigns.models import Plan
 

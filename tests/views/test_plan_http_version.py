@@ -1,6 +1,6 @@
 """The version of HTTP in the form and on the page of a plan."""
 
-from campaigns.domain.plan import Plan
+from campaigns.domain.plan.plan import Plan
 from campaigns.forms.plans import PlanForm, initial_of
 from tests.factories import make_plan
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.plan import Plan
+from campaigns.domain.plan.plan import Plan
 from campaigns.forms.plans import PlanForm, initial_of
 from tests.factories import make_plan, plan_spec
 

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.presets import PRESETS
+from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanVersion
 from tests.factories import make_plan, plan_spec

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.presets import PRESETS
+from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanSecret, PlanVersion
 from campaigns.permissions import Actor

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.snapshot import Second, Timing
+from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.models import Run
 from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_report

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.snapshot import Second, Timing
+from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
 from campaigns.queries.answers import campaign_answer

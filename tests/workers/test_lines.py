@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.snapshot import Timing
+from campaigns.domain.measured.snapshot import Timing
 from tests.factories import make_second
 from workers.lines import Judge
 

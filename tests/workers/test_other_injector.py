@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from campaigns.domain.snapshot import Total
+from campaigns.domain.measured.snapshot import Total
 from campaigns.services.campaigns import Cell, create_campaign, start_campaign
 from tests.factories import make_endpoint, make_plan, make_target, plan_spec
 from tests.injector.servers import OK_REPLY, always, scripted

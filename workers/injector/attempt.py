@@ -11,9 +11,9 @@ import traceback
 
 import gevent
 
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import Plan, Step
-from campaigns.domain.steps import REPEATABLE_METHODS
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.step import REPEATABLE_METHODS, Step
 from workers.injector import faults
 from workers.injector.connection import NS, WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from campaigns.domain import units
 from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.lifecycle import Validity
+from campaigns.domain.measured.snapshot import Second, Timing, Total
+from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.percentiles import P50, P99, Shown, shown
-from campaigns.domain.plan import ConnectionMode, Plan
-from campaigns.domain.snapshot import Second, Timing, Total
-from campaigns.domain.target import WEBSOCKET_SCHEMES
-from campaigns.domain.tool_reports import REPORTS
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from workers.injector.cli_load import add_load_options
 from workers.injector.cli_plan import add_plan_options, check_shares, make_plan
 from workers.injector.cli_refusals import advice, lines_of

@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
-from campaigns.domain.plan import ArrivalUnit, Distribution, Hold, WhenSaturated
-from campaigns.domain.shards import shares_of_text
-from campaigns.domain.stages import stages_of_text
+from campaigns.domain.plan.load import ArrivalUnit, Distribution, Hold, WhenSaturated
+from campaigns.domain.plan.shards import shares_of_text
+from campaigns.domain.plan.stages import stages_of_text
 
 # The options that are fields of a load under another name or as they are, by option.
 FIELDS = {

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.injectors import plan_for
-from campaigns.domain.plan import HttpVersion, Plan, Resolve
-from campaigns.domain.target import WEBSOCKET_SCHEMES
-from campaigns.domain.thresholds import parse_rule
+from campaigns.domain.plan.injectors import plan_for
+from campaigns.domain.plan.plan import HttpVersion, Plan, Resolve
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.threshold import parse_rule
 from workers.injector.cli_load import make_load
 from workers.injector.cli_session import session_of
 from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector.cli_load import FIELDS
 from workers.injector.order import Refusal
 

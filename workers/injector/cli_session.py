@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from campaigns.domain.variables import RowOrder
+from campaigns.domain.plan.variables import RowOrder
 
 
 def add_session_options(parser: argparse.ArgumentParser) -> None:

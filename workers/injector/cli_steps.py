@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from campaigns.domain.plan import METHODS
-from campaigns.domain.step_order import OrderKind
+from campaigns.domain.plan.step import METHODS
+from campaigns.domain.plan.step_order import OrderKind
 
 EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
 _HTTP_ONLY = ("method", "body", "step", "order", "block_repeat", "weights", "extract", "expect")

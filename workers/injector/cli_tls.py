@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from campaigns.domain.tls_options import VERSIONS
+from campaigns.domain.plan.tls_options import VERSIONS
 
 
 def add_tls_options(parser: argparse.ArgumentParser) -> None:

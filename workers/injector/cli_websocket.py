@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from campaigns.domain.exchange import ExchangeMode, Verify
+from campaigns.domain.plan.exchange import ExchangeMode, Verify
 
 _STANDARD: dict[str, Any] = {
     "messages": 0, "size": 64, "binary": False, "message_rate": None,

@@ -10,8 +10,8 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import ConnectionMode, Timeouts
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.plan import ConnectionMode, Timeouts
 from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name

@@ -3,9 +3,10 @@
 import base64
 from dataclasses import replace
 
-from campaigns.domain.exchange import Exchange
-from campaigns.domain.plan import Plan, Step
-from campaigns.domain.session import Auth, AuthKind
+from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.session import Auth, AuthKind
+from campaigns.domain.plan.step import Step
 from workers.injector.order import Refusal
 
 

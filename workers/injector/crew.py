@@ -1,8 +1,9 @@
 """Who sends an order's load: its requests as bytes, their recorders, and the workers."""
 
-from campaigns.domain import arrivals
-from campaigns.domain.plan import ConnectionMode, Step
-from campaigns.domain.session import makes_visits
+from campaigns.domain.plan import arrivals
+from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.session import makes_visits
+from campaigns.domain.plan.step import Step
 from workers.injector import drivers, http1
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import Dialler

@@ -2,16 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from campaigns.domain import arrivals
-from campaigns.domain.arrivals import Shard
-from campaigns.domain.plan import (
-    ArrivalUnit,
-    ConnectionMode,
-    Hold,
-    Model,
-    Plan,
-    planned_arrivals,
-)
+from campaigns.domain.plan import arrivals
+from campaigns.domain.plan.load import ArrivalUnit, Hold, Model, planned_arrivals
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.shards import Shard
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Dialler
 from workers.injector.loads import ClosedLoad, OpenLoad

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import gevent
 from gevent.event import Event
 
-from campaigns.domain.plan import Resolve
-from campaigns.domain.snapshot import Second
+from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.plan.plan import Resolve
 from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, Dialler, now

@@ -3,7 +3,7 @@
 import errno
 import ssl
 
-from campaigns.domain.outcomes import CLIENT_KINDS, Kind
+from campaigns.domain.measured.outcomes import CLIENT_KINDS, Kind
 
 _CONNECT = {
     errno.ECONNREFUSED: Kind.CONNECT_REFUSED,

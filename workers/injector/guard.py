@@ -4,7 +4,7 @@ import socket
 import threading
 from ipaddress import ip_address
 
-from campaigns.domain.addresses import Network, vet
+from campaigns.domain.plan.addresses import Network, vet
 from workers.injector.order import Endpoint, Refusal
 
 RESOLVE_LIMIT_S = 5.0

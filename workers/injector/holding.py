@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import gevent
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt_row import FIELDS
 from workers.injector.connection import Connection, Dialler, now

@@ -7,8 +7,9 @@ chunk size) is an `http_parse` error and its connection is never used again.
 import re
 from dataclasses import dataclass, field
 
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import ConnectionMode, HttpVersion, Step
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.plan import ConnectionMode, HttpVersion
+from campaigns.domain.plan.step import Step
 from workers.injector.order import DEFAULT_PORTS
 
 HEADER_CAP_BYTES = 64 * 1024

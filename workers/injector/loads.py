@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import gevent
 
-from campaigns.domain.arrivals import AnySchedule, Shard
-from campaigns.domain.plan import WhenSaturated
+from campaigns.domain.plan.arrivals import AnySchedule
+from campaigns.domain.plan.load import WhenSaturated
+from campaigns.domain.plan.shards import Shard
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import now
 from workers.injector.pacer import make_pacer

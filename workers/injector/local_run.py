@@ -10,8 +10,8 @@ from typing import Any
 import gevent
 from gevent.subprocess import PIPE, Popen
 
-from campaigns.domain.plan import Plan
-from campaigns.domain.snapshot import Second
+from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.plan.plan import Plan
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine
 from workers.injector.order import Order, Refusal

@@ -3,14 +3,13 @@
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from campaigns.domain.addresses import Network, parse_networks
-from campaigns.domain.arrivals import Shard
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.fields import Fields
-from campaigns.domain.injectors import plan_for
-from campaigns.domain.plan import ConnectionMode, Plan
-from campaigns.domain.shards import MAX_WEIGHT
-from campaigns.domain.tls_options import TlsOptions, read_tls_options
+from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.addresses import Network, parse_networks
+from campaigns.domain.plan.injectors import plan_for
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.shards import MAX_WEIGHT, Shard
+from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 
 PROTOCOL = 1
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
@@ -145,7 +144,7 @@ def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Endpoint:
 
 
 def _read_tls(data: dict[str, Any]) -> TlsOptions:
-    reader = Fields(data, "tls")
+    reader = JsonReader(data, "tls")
     options = read_tls_options(reader)
     if reader.errors:
         raise ValueError("; ".join(f"{name}: {text}" for name, text in reader.errors.items()))

@@ -9,7 +9,7 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.snapshot import Second
+from campaigns.domain.measured.snapshot import Second
 
 _WRITE = 2
 _SLICE_S = 0.002

@@ -7,7 +7,7 @@ call that is unanswered then is a failure of its own: nothing is sent a second t
 from collections import deque
 from dataclasses import dataclass
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of
 from workers.injector.connection import Connection, Dialler, now

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from math import ceil
 
-from campaigns.domain.arrivals import is_scheduled
-from campaigns.domain.plan import (
+from campaigns.domain.plan.arrivals import is_scheduled
+from campaigns.domain.plan.load import (
     ArrivalUnit,
-    ConnectionMode,
     peak_rate_per_s,
     planned_arrivals,
     planned_duration_s,
 )
-from campaigns.domain.session import connections_per_arrival
+from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.session import connections_per_arrival
 from workers.injector import drivers, machine
 from workers.injector.order import Order, Refusal
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.plan import ConnectionMode
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.plan import ConnectionMode
 from workers.injector import http1
 from workers.injector.attempt import Request, interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from campaigns.domain.outcomes import Kind
-from campaigns.domain.snapshot import Second
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.measured.snapshot import Second
 from workers.injector.attempt_row import (
     BODY,
     CONNECTED,

@@ -1,9 +1,8 @@
 """The rows of a plan's table, one for each use, whatever shard they are used in."""
 
-from campaigns.domain.arrivals import Shard
-from campaigns.domain.plan import RowOrder
-from campaigns.domain.step_order import draw
-from campaigns.domain.variables import Variables
+from campaigns.domain.plan.shards import Shard
+from campaigns.domain.plan.step_order import draw
+from campaigns.domain.plan.variables import RowOrder, Variables
 
 _STREAM = 0x726F7773
 

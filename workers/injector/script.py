@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from campaigns.domain.step_order import OrderKind, StepOrder
+from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from workers.injector.attempt import Request
 
 # A driver takes its number modulo the length. What never repeats is as long as can be said.

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import gevent
 
-from campaigns.domain.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
-from campaigns.domain.patterns import bounded
-from campaigns.domain.plan import Step
-from campaigns.domain.steps import Source
-from campaigns.domain.variables import filled_in, names_used
+from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.plan.patterns import bounded
+from campaigns.domain.plan.step import Source, Step
+from campaigns.domain.plan.variables import filled_in, names_used
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.http1 import Head

@@ -5,19 +5,24 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from campaigns.domain.latency_table import figures_by_key
+from campaigns.domain.judged.observations import Seen, headline_us, hosts_of, is_loopback, observe
+from campaigns.domain.judged.thresholds import Verdict, judge_seconds
+from campaigns.domain.judged.validity import LIMITS, Limits, judge
 from campaigns.domain.lifecycle import Validity
-from campaigns.domain.metrics import METRICS
-from campaigns.domain.observations import Seen, headline_us, hosts_of, is_loopback, observe
-from campaigns.domain.plan import Plan
-from campaigns.domain.repeats import Figures, figures_of
-from campaigns.domain.series import Point, most_in_flight, points_of, vitals_of
-from campaigns.domain.sessions_seen import session_figures
-from campaigns.domain.snapshot import TIMINGS, Second, Timing, Total, total_of
-from campaigns.domain.thresholds import Verdict, judge_seconds
-from campaigns.domain.tool_reports import Measurement
-from campaigns.domain.tool_reports.measurement import most_of, servers_of, sum_of, warnings_of
-from campaigns.domain.validity import LIMITS, Limits, judge
+from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.series import Point, most_in_flight, points_of, vitals_of
+from campaigns.domain.measured.sessions import session_figures
+from campaigns.domain.measured.snapshot import TIMINGS, Second, Timing, Total, total_of
+from campaigns.domain.other_tools.measurement import (
+    Measurement,
+    most_of,
+    servers_of,
+    sum_of,
+    warnings_of,
+)
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.latency_table import figures_by_key
+from campaigns.domain.shown.metrics import METRICS
 from workers.own_addresses import own_addresses
 
 PERCENTILES = {
@@ -150,8 +155,8 @@ class Result:
         return any(map(is_loopback, hosts)) or bool(hosts & set(own_addresses()))
 
     def to_json(self) -> dict[str, Any]:
-        """The summary. Names of figures as in domain.metrics, times in ms; what was not timed is
-        absent, what cannot be said is null."""
+        """The summary. Names of figures as in domain.shown.metrics, times in ms; what was not timed
+        is absent, what cannot be said is null."""
         total = self.total
         validity, reasons = self.verdict
         attempts = sum(end["totals"].get(name, 0) for end in self.ends for name in _ENDED)

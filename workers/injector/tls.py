@@ -3,7 +3,7 @@
 import ssl
 import tempfile
 
-from campaigns.domain.tls_options import TlsOptions
+from campaigns.domain.plan.tls_options import TlsOptions
 from workers.injector.order import Endpoint, Refusal
 
 _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}

@@ -5,7 +5,7 @@ import ssl
 from collections import Counter
 from typing import Any
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.order import Endpoint, Refusal

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from campaigns.domain.snapshot import Timing
+from campaigns.domain.measured.snapshot import Timing
 
 
 @dataclass(slots=True)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from campaigns.domain.loads import ArrivalUnit, Hold, Model
-from campaigns.domain.plan import Plan
-from campaigns.domain.session import PLAIN_SESSION, ThinkKind, makes_visits
-from campaigns.domain.step_order import draw
+from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.session import PLAIN_SESSION, ThinkKind, makes_visits
+from campaigns.domain.plan.step_order import draw
 from workers.injector.attempt import Request
 from workers.injector.connection import NS
 from workers.injector.cookies import CookieJar

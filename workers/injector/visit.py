@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import gevent
 
-from campaigns.domain.session import MAX_RETRIES
+from campaigns.domain.plan.session import MAX_RETRIES
 from workers.injector.attempt import Request
 from workers.injector.connection import now
 from workers.injector.session import SessionWorker

@@ -6,8 +6,8 @@ counted; of either it is noted how many calls were not made because it ended ear
 
 from collections import Counter
 
-from campaigns.domain.sessions_seen import length_counter
-from campaigns.domain.snapshot import SESSIONS, Timing
+from campaigns.domain.measured.sessions import length_counter
+from campaigns.domain.measured.snapshot import SESSIONS, Timing
 
 NS = 1_000_000_000
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import gevent
 
-from campaigns.domain.plan import Hold
+from campaigns.domain.plan.load import Hold
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Connection, Dialler, now
 from workers.injector.pacer import make_pacer

@@ -35,7 +35,7 @@ function readLoad() {
   return load;
 }
 
-// The server counts the same: domain.session.calls_per_arrival.
+// The server counts the same: domain.plan.session.calls_per_arrival.
 function callsOf(load) {
   const isConnection = load.model === "window" || arrivalOf(load) === "connection";
   if (arrivalOf(load) === "session") return number("calls_per_session") || 1;

@@ -6,12 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wsproto import ConnectionType, WSConnection
-from wsproto.events import (
-    AcceptConnection,
-    CloseConnection,
-    Message,
-    Request,
-)  # fmt: skip
+from wsproto.events import AcceptConnection, CloseConnection, Message, Request  # fmt: skip
 
 from tests.injector.servers import Script, Scripted, make_order
 from workers.injector.local_run import run_here

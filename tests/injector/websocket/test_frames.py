@@ -7,7 +7,7 @@ from wsproto import events
 from wsproto.connection import Connection, ConnectionType
 from wsproto.frame_protocol import FrameProtocol, ParseFailed
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector.http1 import BadReply
 from workers.injector.websocket import frames
 from workers.injector.websocket.frames import (

@@ -7,7 +7,7 @@ import gevent
 import pytest
 from wsproto.events import CloseConnection
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from tests.injector.servers import make_order, scripted
 from tests.injector.websocket.peers import after_opening, echo, head, measure, read_key
 from tests.injector.websocket.test_exchange import assert_all_ok, assert_parts_add_up

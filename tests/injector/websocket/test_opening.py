@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan import Plan
+from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import closed, make_order, scripted
 from tests.injector.websocket.peers import echo, head, measure, read_key
 from workers.injector.local_run import run_here

@@ -11,14 +11,7 @@ from tests.injector.websocket.peers import after_opening, echo, head, read_key
 from workers.injector import probe
 from workers.injector.order import Order
 from workers.injector.websocket import probe as websocket_probe
-from workers.injector.websocket.frames import (
-    BINARY,
-    CLOSE,
-    PING,
-    TEXT,
-    close_payload,
-    encode_frame,
-)
+from workers.injector.websocket.frames import BINARY, CLOSE, PING, TEXT, close_payload, encode_frame
 
 BYE = encode_frame(CLOSE, close_payload(1000))
 

@@ -6,8 +6,8 @@ import pytest
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, Request
 
-from campaigns.domain.exchange import Exchange
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.exchange import Exchange
 from workers.injector.http1 import BadReply
 from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, make_keys
 

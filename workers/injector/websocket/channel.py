@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import gevent
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector.connection import WRITE, Connection
 from workers.injector.http1 import BadReply
 

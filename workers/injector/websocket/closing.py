@@ -3,7 +3,7 @@
 import ssl
 from typing import TYPE_CHECKING
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector.connection import now
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.talk import Talk

@@ -3,7 +3,7 @@
 from collections import deque
 from typing import TYPE_CHECKING
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector.connection import NS, now
 from workers.injector.http1 import BadReply
 from workers.injector.websocket import frames

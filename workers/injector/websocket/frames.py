@@ -7,7 +7,7 @@ none is ever asked for.
 import codecs
 from typing import Any
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector.http1 import BadReply
 from workers.injector.websocket.masking import apply_mask
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from campaigns.domain.exchange import Exchange
-from campaigns.domain.variables import filled_in, names_used
+from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.variables import filled_in, names_used
 from workers.injector.order import Order
 from workers.injector.rows import Rows
 from workers.injector.websocket.upgrade import UpgradeRequest

@@ -2,9 +2,9 @@
 
 import sys
 
-from campaigns.domain import arrivals
-from campaigns.domain.exchange import Exchange, ExchangeMode, Verify
-from campaigns.domain.plan import Plan
+from campaigns.domain.plan import arrivals
+from campaigns.domain.plan.exchange import Exchange, ExchangeMode, Verify
+from campaigns.domain.plan.plan import Plan
 from workers.injector.alarm import Alarm
 from workers.injector.connection import NS
 from workers.injector.credentials import signed_exchange

@@ -5,8 +5,8 @@ import os
 from binascii import b2a_base64
 from dataclasses import dataclass
 
-from campaigns.domain.exchange import Exchange
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.exchange import Exchange
 from workers.injector.http1 import BadReply, Head, parse_head
 
 _NONCE_BYTES = 16

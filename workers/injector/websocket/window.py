@@ -9,7 +9,7 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.plan import Hold
+from campaigns.domain.plan.load import Hold
 from workers.injector.connection import now
 from workers.injector.websocket.stay import Stay
 from workers.injector.websocket.talk import Talk

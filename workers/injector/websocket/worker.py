@@ -6,7 +6,7 @@ RFC 6455 wants it, and so the wait for the port's reuse falls to the server.
 
 from collections.abc import Callable
 
-from campaigns.domain.outcomes import Kind
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of
 from workers.injector.connection import Connection, Dialler, now

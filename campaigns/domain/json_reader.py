@@ -1,0 +1,78 @@
+"""Takes values out of parsed JSON; what is wrong is collected under each field's path."""
+
+from enum import StrEnum
+from typing import Any
+
+
+class JsonReader:
+    """Takes values out of JSON and collects what is wrong, so that all is said at once."""
+
+    def __init__(self, data: Any, path: str = "", errors: dict[str, str] | None = None):
+        self.errors = {} if errors is None else errors
+        self.path = path
+        self.data = data if isinstance(data, dict) else {}
+        if not isinstance(data, dict):
+            self.errors[path or "plan"] = "Write an object with named fields."
+
+    def child(self, name: str) -> "JsonReader":
+        return JsonReader(self.data.get(name, {}), self._path(name), self.errors)
+
+    def _path(self, name: str) -> str:
+        return f"{self.path}.{name}" if self.path else name
+
+    def fail(self, name: str, sentence: str) -> None:
+        self.errors.setdefault(self._path(name), sentence)
+
+    def refuse_unknown(self, *known: str) -> None:
+        for name in sorted(set(self.data) - set(known)):
+            self.fail(name, f"There is no field {name!r} here. Known: {', '.join(known)}.")
+
+    def number(
+        self,
+        name: str,
+        default: float | None = None,
+        *,
+        low: float,
+        high: float,
+        whole: bool = False,
+        above_low: bool = False,
+    ) -> float | None:
+        """A number in [low, high] (or above low), or the default where it is missing."""
+        value = self.data.get(name)
+        if value is None or value == "":
+            return default
+        bounds = f"{'above' if above_low else 'from'} {low:,g} to {high:,g}"
+        kind = "a whole number" if whole else "a number"
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not is_number or value != value or (whole and value != int(value)):
+            self.fail(name, f"Write {kind} {bounds}.")
+            return default
+        if value > high or value < low or (above_low and value == low):
+            self.fail(name, f"{value:,g} is outside: write {kind} {bounds}.")
+            return default
+        return int(value) if whole else float(value)
+
+    def text(self, name: str, default: str = "", limit: int = 2000) -> str:
+        value = self.data.get(name, default)
+        if not isinstance(value, str):
+            self.fail(name, "Write text.")
+            return default
+        if len(value) > limit:
+            self.fail(name, f"{len(value):,} characters are too many; at most {limit:,}.")
+            return default
+        return value
+
+    def boolean(self, name: str, default: bool) -> bool:
+        value = self.data.get(name, default)
+        if not isinstance(value, bool):
+            self.fail(name, "Write true or false.")
+            return default
+        return value
+
+    def choice(self, name: str, kind: type[StrEnum], default: Any) -> Any:
+        value = self.data.get(name, default)
+        try:
+            return kind(value)
+        except ValueError:
+            self.fail(name, f"Choose one of: {', '.join(kind)}.")
+            return default

@@ -1,0 +1,267 @@
+"""What a measurement shows of each validity criterion, whether a campaign or a person ran it."""
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.judged.steady import steadiness
+from campaigns.domain.judged.validity import Observed
+from campaigns.domain.measured.outcomes import CLIENT_KINDS
+from campaigns.domain.measured.series import Point
+from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.percentiles import P90, P99, WHOLE, Shown, name, shown
+from campaigns.domain.plan.load import Model
+from campaigns.domain.plan.plan import Plan
+
+# Vitals of which the mean over the run counts, by criterion; and those of which the worst second.
+_MEANS = {
+    "cpu": "cpu_share",
+    "run_delay": "run_delay_share",
+    "steal": "steal_share",
+    "other_cpu": "other_cpu_share",
+    "gc_share": "gc_share",
+}
+_WORST = {
+    "hub_lag": "hub_lag_max_us",
+    "gc_pause": "gc_pause_max_us",
+    "open_files": "open_files_share",
+    "ports": "ports_share",
+    "swapped": "swapped_pages",
+    "clock_step": "clock_step_us",
+    "link": "link_share",
+    "packets_lost": "packets_lost_share",
+}
+# Where the target is on the same machine, its CPU and its ends of the connections are seen here
+# too: these say nothing then.
+_MEANINGLESS_BESIDE_THE_TARGET = ("other_cpu", "ports")
+# Little's law needs a queue that is there: below this, rounding to whole requests is the error.
+_LITTLE_MIN_IN_FLIGHT = 10
+_LITTLE_MIN_SECONDS = 10
+_EVEN_MODELS = {Model.CLOSED, Model.SEQUENTIAL, Model.OPEN, Model.OVER}
+# One segment that was sent again is no share of a handful.
+_FEW_SEGMENTS = 1000
+
+
+def judged_percentile(n: int) -> int:
+    """The percentile that counts in a run of n requests: p99, p90, or the maximum."""
+    return next((q for q in (P99, P90) if shown(n, q) is not Shown.NO), WHOLE)
+
+
+def headline_us(total: Total) -> float | None:
+    """The run's own high percentile of the response time; None if no request succeeded."""
+    response = total.timing("response")
+    return response.percentile_us(judged_percentile(response.n))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A measurement as far as its validity depends on it.
+
+    `vitals` are `series.vitals_of` each injector. `is_whole`: it ended as planned. `is_co_located`:
+    the target is on an injector's own machine. `starts_apart_us`: how far apart the starts of
+    several injectors may have been.
+    """
+
+    plan: Plan
+    total: Total
+    series: list[Point]
+    vitals: list[dict[str, Any]]
+    duration_s: float
+    is_whole: bool
+    is_co_located: bool
+    starts_apart_us: float | None = None
+
+
+def observe(seen: Seen) -> dict[str, Observed]:
+    """The criteria that could be looked at; codes as in domain.judged.validity."""
+    total = seen.total
+    vitals = _vitals(seen.vitals)
+    if seen.is_co_located:
+        for code in _MEANINGLESS_BESIDE_THE_TARGET:
+            vitals.pop(code, None)
+    found = {
+        "too_few_requests": Observed(_attempts(total)),
+        "lateness_p99": _lateness(seen),
+        "sent_share": _sent_share(seen),
+        "dropped": _share_of_arrivals(seen, total.count("dropped")),
+        "slot_wait": _share_of_arrivals(seen, total.timing("slot_wait").n),
+        "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)),
+        "hub_lag_p99": _high_of(total.timing("hub_lag")),
+        "little": _little(seen),
+        "missing_seconds": _missing(seen.series),
+        **_unsteady(seen),
+        "resent": _resent(total),
+        "starts_apart": None if seen.starts_apart_us is None else Observed(seen.starts_apart_us),
+        "in_doubt": _share_of_attempts(total, min(total.count("in_doubt"), _attempts(total))),
+        "errors": _target_errors(seen),
+        "only_redirects": Observed(float(_only_redirects(total))),
+        "body_changed": _body_changed(seen.series),
+        "co_located": Observed(float(seen.is_co_located)),
+        **vitals,
+    }
+    return {code: each for code, each in found.items() if each is not None}
+
+
+def _attempts(total: Total) -> int:
+    return total.count("ok") + total.count("failed") + total.count("dropped")
+
+
+def _share_of_attempts(total: Total, count: int, second: int | None = None) -> Observed | None:
+    attempts = _attempts(total)
+    return Observed(count / attempts, second) if attempts else None
+
+
+def _share_of_arrivals(seen: Seen, count: int) -> Observed | None:
+    """Of what arrived; where that makes several requests each, they are counted with it."""
+    calls = seen.plan.calls_per_arrival
+    intended = _attempts(seen.total) + _not_as_planned(seen.total)
+    return Observed(min(1.0, count * calls / intended)) if intended else None
+
+
+def _high_of(timing: Timing) -> Observed | None:
+    """Its value at the percentile that its own size allows to judge."""
+    if not timing.n:
+        return None
+    judged = judged_percentile(timing.n)
+    return Observed(
+        timing.percentile_us(judged), measure="max" if judged == WHOLE else name(judged)
+    )
+
+
+def _lateness(seen: Seen) -> Observed | None:
+    """The injector's own delay. Older measurements have it in one with waiting for a connection."""
+    vital, timing = "own_delay_p99_us", seen.total.timing("own_delay")
+    if not timing.n:
+        vital, timing = "lateness_p99_us", seen.total.timing("lateness")
+    worst = _worst_of(seen.vitals, vital)
+    high = _high_of(timing)
+    if high is None or worst is None:
+        return high
+    return Observed(high.value, worst["at"][vital], _number(seen.vitals, worst), high.measure)
+
+
+def _not_as_planned(total: Total) -> int:
+    """What a session that failed had left was never due; what was sent again was not planned."""
+    return total.count("calls_skipped") - total.count("calls_retried")
+
+
+def _sent_share(seen: Seen) -> Observed | None:
+    """Started of intended requests, where the plan (not the target) decides how many there are."""
+    load = seen.plan.load
+    if load.model not in {Model.OPEN, Model.OVER} or not seen.is_whole:
+        return None
+    intended = seen.plan.planned_requests
+    looked_after = seen.total.count("started") + _not_as_planned(seen.total)
+    return Observed(looked_after / intended) if intended else None
+
+
+def _little(seen: Seen) -> Observed | None:
+    """|L − X·R| / L of a closed load: mean requests in flight against rate × service time."""
+    if seen.plan.load.model != Model.CLOSED:
+        return None
+    inside = [point["in_flight"] for point in seen.series if point["second"] >= 0][:-1]
+    if len(inside) < _LITTLE_MIN_SECONDS or sum(inside) < _LITTLE_MIN_IN_FLIGHT * len(inside):
+        return None
+    busy_s = (seen.total.timing("service").sum_us + seen.total.timing("failed").sum_us) / 1e6
+    in_flight = sum(inside) / len(inside)
+    return Observed(abs(in_flight - busy_s / seen.duration_s) / in_flight)
+
+
+def _unsteady(seen: Seen) -> dict[str, Observed]:
+    """How much of the run lies before its last stretch at one level, by the p50 of its seconds.
+
+    Asked only of loads that are the same all the time. The last second is not a whole one.
+    """
+    load = seen.plan.load
+    is_even = load.model in _EVEN_MODELS and not (
+        load.stages or load.ramp_up_s or load.start_offset_s
+    )
+    levels = [
+        (point["second"], point["p50_ms"])
+        for point in seen.series[:-1]
+        if point["second"] >= 0 and point["p50_ms"]
+    ]
+    found = steadiness([level for _, level in levels]) if is_even else None
+    if found is None or not found.steady_from:
+        return {}
+    code = "warming_up" if found.ratio > 1 else "slowing_down"
+    return {code: Observed(found.unsteady_share, levels[found.steady_from][0])}
+
+
+def _missing(series: list[Point]) -> Observed | None:
+    """The share of shard-seconds that nobody delivered, holes between seconds included."""
+    measured = [point for point in series if point["second"] >= 0]
+    if not measured:
+        return None
+    holes = measured[-1]["second"] + 1 - len(measured)
+    shards = max(point["shards"] + point["missing"] for point in measured)
+    missing = sum(point["missing"] for point in measured) + holes * shards
+    first = next((point["second"] for point in measured if point["missing"]), None)
+    return Observed(missing / (missing + sum(point["shards"] for point in measured)), first)
+
+
+def _resent(total: Total) -> Observed | None:
+    """TCP segments of the run's own connections that were sent again, of all sent."""
+    sent = total.count("segments_sent")
+    return Observed(total.count("segments_resent") / max(sent, _FEW_SEGMENTS)) if sent else None
+
+
+def _target_errors(seen: Seen) -> Observed | None:
+    total = seen.total
+    failed = total.count("failed") - sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)
+    worst = max(seen.series, key=lambda point: point["failed"], default=None)
+    second = worst["second"] if worst and worst["failed"] else None
+    return _share_of_attempts(total, max(0, failed), second)
+
+
+def _only_redirects(total: Total) -> bool:
+    return bool(total.statuses) and all(status.startswith("3") for status in total.statuses)
+
+
+def _body_changed(series: list[Point]) -> Observed | None:
+    """In the worst second, against all before it."""
+    changes = [(point.get("body_change"), point["second"]) for point in series]
+    known = [(change, second) for change, second in changes if change is not None]
+    worst = max(known, key=lambda pair: pair[0], default=None)
+    return None if worst is None else Observed(*worst)
+
+
+def hosts_of(peers: list[str]) -> set[str]:
+    """The addresses of peers written 10.0.0.5:443 or [::1]:443."""
+    return {peer.rpartition(":")[0].strip("[]") for peer in peers}
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _vitals(vitals: list[dict[str, Any]]) -> dict[str, Observed | None]:
+    seen: dict[str, Observed | None] = {}
+    for code, vital in _MEANS.items():
+        shards = [each for each in vitals if vital in each["mean"]]
+        worst = max(shards, key=lambda each: each["mean"][vital], default=None)
+        if worst:
+            at = worst["at"][vital]
+            seen[code] = Observed(worst["mean"][vital], at, _number(vitals, worst))
+    for code, vital in _WORST.items():
+        if worst := _worst_of(vitals, vital):
+            at = worst["at"][vital]
+            seen[code] = Observed(worst["worst"][vital], at, _number(vitals, worst))
+    busiest = max(vitals, key=lambda each: each["cpu_5s"] or 0.0, default=None)
+    if busiest and busiest["cpu_5s"] is not None:
+        at = busiest["cpu_5s_at"]
+        seen["cpu_5s"] = Observed(busiest["cpu_5s"], at, _number(vitals, busiest))
+    return seen
+
+
+def _worst_of(vitals: list[dict[str, Any]], vital: str) -> dict[str, Any] | None:
+    shards = [each for each in vitals if vital in each["worst"]]
+    return max(shards, key=lambda each: each["worst"][vital], default=None)
+
+
+def _number(vitals: list[dict[str, Any]], shard: dict[str, Any] | None) -> int | None:
+    """The injector's number from 1, where there is more than one to name."""
+    return shard["shard"] + 1 if shard and len(vitals) > 1 else None

@@ -1,0 +1,152 @@
+"""What HTTPS costs over HTTP: both percentages, by name, and the parts that the cost consists of.
+
+increase = (HTTPS − HTTP) / HTTP, "HTTPS takes so much more"; share = (HTTPS − HTTP) / HTTPS, "so
+much of the HTTPS time is overhead". Only means split into parts; percentiles do not add up.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean
+
+from campaigns.domain.judged.comparison import RatioInterval, ratio_interval
+from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
+from campaigns.domain.measured.snapshot import PARTS, Total
+from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
+
+SPLIT_PARTS = (*PARTS, "lateness")
+_BUCKET = 2.0**-10  # the width of a histogram bucket, as a share of the value
+
+
+def increase(http: float, https: float) -> float | None:
+    """(HTTPS − HTTP) / HTTP, 0.543 for 54.3 % more; None where HTTP is not above 0."""
+    return (https - http) / http if http > 0 else None
+
+
+def share(http: float, https: float) -> float | None:
+    """(HTTPS − HTTP) / HTTPS, the share of the HTTPS time; None where HTTPS is not above 0."""
+    return (https - http) / https if https > 0 else None
+
+
+def share_of_increase(value: float) -> float:
+    """The same overhead in the other form: s = o / (1 + o)."""
+    return value / (1 + value)
+
+
+def increase_of_share(value: float) -> float:
+    """o = s / (1 − s)."""
+    return value / (1 - value)
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadRow:
+    """One metric of both arms, µs. `why` says why a figure or the interval is missing."""
+
+    metric: str
+    http_us: float | None
+    https_us: float | None
+    interval: RatioInterval | None = None
+    weak: bool = False
+    why: str = ""
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.http_us is not None and self.https_us is not None
+
+    @property
+    def difference_us(self) -> float | None:
+        return self.https_us - self.http_us if self._is_whole else None
+
+    @property
+    def ratio(self) -> float | None:
+        return self.https_us / self.http_us if self._is_whole and self.http_us > 0 else None
+
+    @property
+    def increase(self) -> float | None:
+        return increase(self.http_us, self.https_us) if self._is_whole else None
+
+    @property
+    def share(self) -> float | None:
+        return share(self.http_us, self.https_us) if self._is_whole else None
+
+
+def overhead_rows(
+    http: Sequence[Figures], https: Sequence[Figures], *, paired: bool
+) -> list[OverheadRow]:
+    """Average, min, percentiles and max of two sets of usable runs (paired: in block order).
+
+    Average and percentiles are means of run-level values with an interval; min and max are those
+    of all requests and have none.
+    """
+    return [
+        _mean_row("mean", [run.mean_us for run in http], [run.mean_us for run in https], paired),
+        _extreme_row("min", min, http, https),
+        *(_percentile_row(q, http, https, paired) for q in SHOWN_PERCENTILES),
+        _extreme_row("max", max, http, https),
+    ]
+
+
+def _mean_row(
+    metric: str, http: list, https: list, paired: bool, *, weak: bool = False, why: str = ""
+) -> OverheadRow:
+    known = [value for value in http if value is not None]
+    known_s = [value for value in https if value is not None]
+    if not known or not known_s:
+        return OverheadRow(metric, None, None, why=why or "One of the two has no usable run yet.")
+    both = paired and len(known) == len(known_s) == len(http) == len(https)
+    h, s = mean(known), mean(known_s)
+    interval = ratio_interval(
+        known, known_s, paired=both, resolutions=(max(1.0, h * _BUCKET), max(1.0, s * _BUCKET))
+    )
+    if interval is None:
+        why = why or "An interval needs two usable repeats of both."
+    return OverheadRow(metric, h, s, interval, weak, why)
+
+
+def _extreme_row(metric: str, pick, http: Sequence[Figures], https: Sequence[Figures]):
+    values = [
+        [each for run in arm if (each := getattr(run, f"{metric}_us")) is not None]
+        for arm in (http, https)
+    ]
+    if not all(values):
+        return OverheadRow(metric, None, None, why="One of the two has no usable run yet.")
+    why = f"The {metric} of all requests is one single request: it has no interval."
+    return OverheadRow(metric, float(pick(values[0])), float(pick(values[1])), why=why)
+
+
+def _percentile_row(
+    q: int, http: Sequence[Figures], https: Sequence[Figures], paired: bool
+) -> OverheadRow:
+    fewest = min((run.n for run in (*http, *https)), default=0)
+    visible = shown(fewest, q)
+    why = why_not_shown(fewest, q)
+    if visible is Shown.NO:
+        return OverheadRow(name(q), None, None, why=why)
+    return _mean_row(
+        name(q),
+        [run.percentiles.get(q) for run in http],
+        [run.percentiles.get(q) for run in https],
+        paired,
+        weak=visible is Shown.WEAK,
+        why=why,
+    )
+
+
+def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:
+    """Where the mean response time goes: mean over runs of each part's time per request, µs.
+
+    A part that happened to some requests only counts as 0 for the others; one that never happened
+    is None. `lateness` is the rest, which by definition is what was sent too late; so the parts
+    add up to the mean.
+    """
+    runs = [total for total in totals if total.timing("response").n]
+    if not runs:
+        return dict.fromkeys(SPLIT_PARTS)
+    parts: dict[str, float | None] = {
+        part: mean([run.timing(part).sum_us / run.timing("response").n for run in runs])
+        if any(run.timing(part).n for run in runs)
+        else None
+        for part in PARTS
+    }
+    whole = mean([run.timing("response").mean_us for run in runs])
+    parts["lateness"] = whole - sum(value for value in parts.values() if value is not None)
+    return parts

@@ -1,0 +1,70 @@
+"""Repeats of one test: the run is the unit of replication.
+
+A run gives one value per metric; means, intervals and flags are over those values. What is pooled
+(min of min, max of max, percentiles of all requests) comes from merged totals instead.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log, sqrt
+from statistics import mean, median, stdev
+
+from campaigns.domain.special import t_quantile
+
+MIN_REPEATS = 3  # below this no word is given, whatever the figures say
+_MAD_LIMIT = 3.5
+_OUTLIER_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class MeanInterval:
+    """A mean over k runs; the 95 % interval by t, None for a single run."""
+
+    mean: float
+    k: int
+    low: float | None
+    high: float | None
+    cv: float | None
+
+
+def mean_interval(values: Sequence[float], confidence: float = 0.95) -> MeanInterval:
+    """The mean of run-level values and its interval between runs. `values` is not empty."""
+    centre, k = mean(values), len(values)
+    if k < 2:
+        return MeanInterval(centre, k, None, None, None)
+    sd = stdev(values)
+    half = t_quantile((1 + confidence) / 2, k - 1) * sd / sqrt(k)
+    return MeanInterval(centre, k, centre - half, centre + half, sd / centre if centre else None)
+
+
+def ratio_half_width(cv: float, k: int) -> float:
+    """Half-width of the 95 % interval of a ratio of two arms with k runs each and this run CV."""
+    return exp(t_quantile(0.975, 2 * k - 2) * cv * sqrt(2 / k)) - 1
+
+
+def needed_repeats(cv: float, threshold: float, most: int = 1000) -> int | None:
+    """The repeats per arm that resolve a difference of `threshold`; None above `most`."""
+    for k in range(MIN_REPEATS, most + 1):
+        if t_quantile(0.975, 2 * k - 2) * cv * sqrt(2 / k) <= log(1 + threshold):
+            return k
+    return None
+
+
+def outlier_flags(values: Sequence[float]) -> list[bool]:
+    """Which runs to look at: off the median by 3.5 robust deviations and 5 %. None is removed."""
+    middle = median(values)
+    mad = median([abs(value - middle) for value in values])
+    return [
+        middle > 0
+        and abs(value / middle - 1) > _OUTLIER_SHARE
+        and 0.6745 * abs(value - middle) > _MAD_LIMIT * mad
+        for value in values
+    ]
+
+
+def one_request_explains(sums: Sequence[float], maxima: Sequence[float], row: int) -> bool:
+    """Whether row's sum of times, without its slowest request, is within 5 % of the others'."""
+    others = [value for index, value in enumerate(sums) if index != row]
+    if not others:
+        return False
+    return abs((sums[row] - maxima[row]) / median(others) - 1) <= _OUTLIER_SHARE

@@ -1,0 +1,117 @@
+"""Is a rule such as p95 < 300 ms kept? Judged as a run goes, and at its end.
+
+A rule is judged on everything measured so far, not second by second. A run that breaks one is still
+a good measurement: whether its figures may be believed is another matter (judged.validity).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Any, Self
+
+from campaigns.domain.measured.figures import percentiles_us
+from campaigns.domain.measured.snapshot import Second, Total
+from campaigns.domain.percentiles import P50, P95, P99
+from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, Threshold
+
+_PERCENTILES = {"p50": P50, "p95": P95, "p99": P99}
+_TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
+# What each rate counts, and the ok, failed and dropped of each share of errors.
+_COUNTED = {"rate": "ok", "session_rate": "sessions_ok"}
+_ENDED = {
+    "errors": ("ok", "failed", "dropped"),
+    "sessions_failed": ("sessions_ok", "sessions_failed", "sessions_dropped"),
+}
+
+
+def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
+    """The rule's figure in its unit; None where there is none."""
+    if rule.metric in RATES:
+        return total.count(_COUNTED[rule.metric]) / duration_s if duration_s > 0 else None
+    if rule.metric in SHARES:
+        return _errors(total, _ENDED[rule.metric], in_percent=rule.unit == "%")
+    timing = total.timing("session" if rule.is_of_sessions else "response")
+    figure = rule.metric.removeprefix(SESSION_PREFIX)
+    if figure in _PERCENTILES:
+        q = _PERCENTILES[figure]
+        value = percentiles_us(timing, (q,)).get(q)
+    else:
+        value = timing.mean_us if figure == "mean" else timing.max_us
+    return None if value is None else value * _TIMES[rule.unit]
+
+
+def _errors(total: Total, counters: tuple[str, str, str], *, in_percent: bool) -> float | None:
+    ok, failed, dropped = (total.count(name) for name in counters)
+    errors = failed + dropped
+    attempts = errors + ok
+    if not in_percent:
+        return float(errors)
+    return 100 * errors / attempts if attempts else None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How one rule stands. `measured` in the rule's unit; `since`: the second from which on it was
+    broken until the end, None where it is kept."""
+
+    rule: str
+    metric: str
+    limit: float
+    unit: str
+    measured: float | None
+    passed: bool
+    since: int | None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        return cls(**data)
+
+
+class Judge:
+    """Looks at the total after each second and remembers since when each rule is broken."""
+
+    def __init__(self, thresholds: Sequence[Threshold]):
+        self._thresholds = thresholds
+        self._since: list[int | None] = [None] * len(thresholds)
+
+    def look(self, second: int, total: Total) -> None:
+        """`total` is everything measured up to the end of `second`."""
+        for index, each in enumerate(self._thresholds):
+            if each.is_kept(measure(each, total, second + 1)):
+                self._since[index] = None
+            elif self._since[index] is None:
+                self._since[index] = second
+
+    def verdicts(self, total: Total, duration_s: float) -> list[Verdict]:
+        """The last word, on the exact duration."""
+        return [
+            self._verdict(each, since, total, duration_s)
+            for each, since in zip(self._thresholds, self._since, strict=True)
+        ]
+
+    def _verdict(self, each: Threshold, since, total: Total, duration_s: float) -> Verdict:
+        measured = measure(each, total, duration_s)
+        passed = each.is_kept(measured)
+        if not passed and since is None:
+            since = max(0, ceil(duration_s) - 1)
+        shown = None if measured is None else round(measured, 6)
+        since = None if passed else since
+        return Verdict(each.rule, each.metric, each.limit, each.unit, shown, passed, since)
+
+
+def judge_seconds(
+    thresholds: Sequence[Threshold], seconds: Iterable[Second], duration_s: float
+) -> list[Verdict]:
+    """The verdicts on measured seconds, which come in order; the warm-up does not count."""
+    judge, total, present = Judge(thresholds), Total(), None
+    for second in seconds if thresholds else ():
+        if second.second < 0:
+            continue
+        if present is not None and second.second != present:
+            judge.look(present, total)
+        present = second.second
+        total.add(second)
+    return judge.verdicts(total, duration_s)

@@ -1,0 +1,92 @@
+"""What load was really there, beside what was asked for: times of unlike loads say nothing.
+
+What a plan controls must have been alike. An open load controls the rate; how many are in flight
+is the target's answer. A closed one controls how many are in flight; a slower target lowers its
+rate, and that is the answer, not a fault.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.plan.load import Model, planned_duration_s
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.session import ThinkKind
+from campaigns.domain.units import figure, percent
+
+MAX_DIFFERENCE = 0.05
+_SCHEDULED = {Model.OPEN, Model.OVER}
+# A closed load runs dry at its end: with few rounds that end is a share of the whole.
+_MIN_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Achieved:
+    """One run. `sent_per_s` over the time of sending; `in_flight` over the whole duration."""
+
+    sent_per_s: float | None
+    in_flight: float | None
+
+
+def achieved_by(
+    plan: Plan, total: Total, duration_s: float, sending_s: float | None = None
+) -> Achieved:
+    """`sending_s`: from the start of measuring to the last request's start, where it is known.
+
+    A schedule's rate is what was sent over its planned time, or over the longer time that it took:
+    waiting for the last replies is no part of it, nor is what the last sessions have still to say.
+    """
+    if plan.calls_per_arrival > 1:
+        sending_s = None
+    sent = total.count("started") - total.count("dropped")
+    planned_s = planned_duration_s(plan.load) if plan.load.model in _SCHEDULED else None
+    over_s = max(planned_s, sending_s or 0.0) if planned_s else duration_s
+    return Achieved(sent / over_s if over_s else None, mean_in_flight(total, duration_s))
+
+
+def sent_until_stopped(total: Total, duration_s: float) -> float | None:
+    """Requests a second of a run that did not use its planned time, which so is no measure."""
+    sent = total.count("started") - total.count("dropped")
+    return sent / duration_s if duration_s else None
+
+
+def mean_in_flight(total: Total, duration_s: float) -> float | None:
+    """Over time, exactly: the time spent in attempts for each second of the run."""
+    if not duration_s:
+        return None
+    return (total.timing("service").sum_us + total.timing("failed").sum_us) / 1e6 / duration_s
+
+
+def unlike(plan: Plan, first: Sequence[Achieved], second: Sequence[Achieved]) -> str:
+    """Why times of two sets of runs of this plan cannot be compared, with both numbers; or ""."""
+    if plan.load.model in _SCHEDULED:
+        name, unit = "sent_per_s", "requests/s sent"
+    elif _holds_its_connections(plan):
+        name, unit = "in_flight", "requests in flight on average"
+    else:
+        return ""
+    values = [_mean([getattr(each, name) for each in runs]) for runs in (first, second)]
+    if None in values or not max(values):
+        return ""
+    difference = abs(values[0] - values[1]) / max(values)
+    if difference <= MAX_DIFFERENCE:
+        return ""
+    return (
+        f"They were not under the same load: {figure(values[0])} and {figure(values[1])} {unit}, "
+        f"{percent(difference)} apart (limit {percent(MAX_DIFFERENCE)})."
+    )
+
+
+def _holds_its_connections(plan: Plan) -> bool:
+    """Whether as many requests are in flight as the plan has connections, almost always."""
+    load = plan.load
+    if load.model != Model.CLOSED or load.ramp_up_s or load.start_offset_s:
+        return False
+    if plan.session.think_time.kind != ThinkKind.NONE or plan.exchange is not None:
+        return False
+    return load.requests is None or load.requests >= _MIN_ROUNDS * (load.connections or 1)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,72 @@
+"""The figures of one run, or of several pooled ones: what tables, words and tiles are made of."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.percentiles import P50, P90, P95, P99, nearest_rank
+
+SHOWN_PERCENTILES = (P50, P90, P95, P99)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The run-level figures of one run, or of several pooled ones. Times in µs.
+
+    `n` counts the ok requests, the ones that have a response time; `attempts` all that ended.
+    """
+
+    n: int
+    failed: int
+    dropped: int
+    duration_s: float
+    mean_us: float | None = None
+    min_us: int | None = None
+    max_us: int | None = None
+    percentiles: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def attempts(self) -> int:
+        return self.n + self.failed + self.dropped
+
+    @property
+    def errors(self) -> int:
+        return self.failed + self.dropped
+
+    @property
+    def error_share(self) -> float | None:
+        return self.errors / self.attempts if self.attempts else None
+
+    @property
+    def rate_per_s(self) -> float | None:
+        """Ok requests a measured second."""
+        return self.n / self.duration_s if self.duration_s > 0 else None
+
+
+def figures_of(total: Total, duration_s: float) -> Figures:
+    """The figures of a merged total that was measured for `duration_s` seconds."""
+    response = total.timing("response")
+    return Figures(
+        n=total.count("ok"),
+        failed=total.count("failed"),
+        dropped=total.count("dropped"),
+        duration_s=duration_s,
+        mean_us=response.mean_us,
+        min_us=response.min_us,
+        max_us=response.max_us,
+        percentiles=percentiles_us(response, SHOWN_PERCENTILES),
+    )
+
+
+def percentiles_us(timing: Timing, per_100k: Sequence[int]) -> dict[int, float]:
+    """Several nearest-rank percentiles at the cost of one; {} where nothing was timed."""
+    if not timing.n:
+        return {}
+    ranks = [nearest_rank(timing.n, q) for q in per_100k]
+    values = timing.histogram.values_at_ranks(ranks)
+    return {
+        q: float(timing.max_us)
+        if rank == timing.n
+        else min(max(value, timing.min_us), timing.max_us)
+        for q, rank, value in zip(per_100k, ranks, values, strict=True)
+    }

@@ -1,0 +1,30 @@
+"""The percentile plot of a timing."""
+
+from typing import Any
+
+from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.percentiles import WHOLE, beyond
+
+CURVE_FROM = 10_000
+_TICKS = (CURVE_FROM, 50_000, 90_000, 95_000, 99_000, 99_900, 99_990, 99_999)
+
+
+def curve(timing: Timing, per_decade: int = 24) -> list[dict[str, Any]]:
+    """The percentile plot: [{"x": 1/(1−q), "q", "ms", "beyond"}] from p10 to the last sample.
+
+    Evenly spaced in log x, with the usual percentiles among them; `beyond` is N(1 − q).
+    """
+    grid = {10 ** (step / per_decade) for step in range(1, 6 * per_decade)}
+    quantiles = {round(WHOLE * (1 - 1 / x)) for x in grid} | set(_TICKS)
+    fitting = sorted(
+        q for q in quantiles if CURVE_FROM <= q < WHOLE and timing.n * (WHOLE - q) >= WHOLE
+    )
+    return [
+        {
+            "x": WHOLE / (WHOLE - q),
+            "q": q / WHOLE,
+            "ms": round(timing.percentile_us(q) / 1000, 4),
+            "beyond": beyond(timing.n, q),
+        }
+        for q in fitting
+    ]

@@ -1,0 +1,104 @@
+"""The phases of a run whose injectors do not all send all the time: one for each set of them that
+is at work, as the Uniserve study splits its test R99.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+# Shorter than a boundary can be known.
+_LEAST_S = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When an injector was at work, s from the start of the measurement."""
+
+    injector: int
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one injector saw in one second: ok requests, their response times in µs."""
+
+    injector: int
+    second: int
+    n: int
+    sum_us: int = 0
+    min_us: int = 0
+    max_us: int = 0
+
+
+@dataclass(slots=True)
+class Phase:
+    """`injectors` are those at work. `is_shared_out`: a boundary cut a second that `n` is of."""
+
+    injectors: tuple[int, ...]
+    start_s: float
+    end_s: float
+    n: int = 0
+    is_shared_out: bool = False
+    whole: list[Part] = field(default_factory=list)
+
+    @property
+    def duration_s(self) -> float:
+        return self.end_s - self.start_s
+
+
+def find_phases(spans: Sequence[Span], parts: Iterable[Part]) -> list[Phase]:
+    """The phases in their order, with what was seen in each; the numbers add up to all."""
+    phases = _windows(spans)
+    by_injector = {span.injector: span for span in spans}
+    for part in parts:
+        if part.n and part.injector in by_injector:
+            _give(part, by_injector[part.injector], phases)
+    return phases
+
+
+def _windows(spans: Sequence[Span]) -> list[Phase]:
+    edges = sorted({edge for span in spans for edge in (span.start_s, span.end_s)})
+    phases: list[Phase] = []
+    for start, end in pairwise(edges):
+        middle = (start + end) / 2
+        active = tuple(s.injector for s in spans if s.start_s < middle < s.end_s)
+        if not active or end - start < _LEAST_S:
+            continue
+        if phases and phases[-1].injectors == active:
+            phases[-1].end_s = end
+        else:
+            phases.append(Phase(active, start, end))
+    return phases
+
+
+def _give(part: Part, span: Span, phases: Sequence[Phase]) -> None:
+    """The part to the phases of its injector, by the time that it has in each."""
+    start, end = max(part.second, span.start_s), min(part.second + 1, span.end_s)
+    overlaps = [
+        (phase, min(end, phase.end_s) - max(start, phase.start_s))
+        for phase in phases
+        if part.injector in phase.injectors
+    ]
+    touched = [(phase, overlap) for phase, overlap in overlaps if overlap > _LEAST_S]
+    if len(touched) == 1:
+        touched[0][0].n += part.n
+        touched[0][0].whole.append(part)
+    elif touched:
+        _share_out(part.n, touched)
+    else:  # after its injector's end, by a rounding
+        nearest = min(phases, key=lambda phase: abs(phase.end_s - start))
+        nearest.n += part.n
+
+
+def _share_out(n: int, touched: Sequence[tuple[Phase, float]]) -> None:
+    """Whole requests by largest remainder, so that nothing is lost."""
+    whole_s = sum(overlap for _, overlap in touched)
+    exact = [n * overlap / whole_s for _, overlap in touched]
+    counts = [int(value) for value in exact]
+    most_left = sorted(range(len(exact)), key=lambda i: counts[i] - exact[i])
+    for index in most_left[: n - sum(counts)]:
+        counts[index] += 1
+    for (phase, _), count in zip(touched, counts, strict=True):
+        phase.n += count
+        phase.is_shared_out = True

@@ -1,0 +1,111 @@
+"""How large the replies were, and whether a page became another one while it was measured."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+
+from campaigns.domain.measured.snapshot import Second, Total
+
+# Sizes that vary by themselves are not a change: so many standard errors are taken for chance, and
+# that is told from no fewer replies.
+_CHANCE = 5
+_FEW = 30
+# Squares are exact to 15 digits only: below this share of the mean there is no deviation.
+_ALIKE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class ReplySizes:
+    """Mean bytes of an ok reply's parts, and the standard deviation of its body."""
+
+    head: float
+    body: float
+    framing: float
+    body_sd: float
+
+    @property
+    def whole(self) -> float:
+        return self.head + self.body + self.framing
+
+    @property
+    def varies(self) -> bool:
+        return self.body_sd > _ALIKE * self.body
+
+
+def reply_sizes(total: Total) -> ReplySizes | None:
+    """None where nothing was ok, or nobody counted the parts apart."""
+    n = total.count("ok")
+    if not n or not total.count("head_received"):
+        return None
+    parts = (total.count(f"{part}_received") / n for part in ("head", "body", "framing"))
+    bodies = _Bodies(n, total.count("body_received"), total.count("body_squares"))
+    return ReplySizes(*parts, bodies.sd)
+
+
+@dataclass(slots=True)
+class _Bodies:
+    n: int = 0
+    sum_bytes: int = 0
+    sum_squares: int = 0
+
+    @property
+    def mean(self) -> float:
+        return self.sum_bytes / self.n
+
+    @property
+    def sd(self) -> float:
+        return sqrt(max(0, self.n * self.sum_squares - self.sum_bytes**2)) / self.n
+
+    def add(self, other: "_Bodies") -> None:
+        self.n += other.n
+        self.sum_bytes += other.sum_bytes
+        self.sum_squares += other.sum_squares
+
+
+class BodyWatch:
+    """Compares the mean body of each step's ok replies with that of all before them.
+
+    Sizes that are always the same are compared second by second; others as soon as there are
+    enough of them to tell a change from chance.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, _Bodies] = {}
+        self._latest: dict[int, _Bodies] = {}
+
+    def change(self, seconds: Iterable[Second]) -> float | None:
+        """By what share the bodies of one second's replies are off, of the step where they are
+        most; 0 where chance explains it, None where nothing was compared. Seconds in order."""
+        found = []
+        for step, seen in _bodies_by_step(seconds).items():
+            before = self._before.setdefault(step, _Bodies())
+            latest = self._latest.setdefault(step, _Bodies())
+            latest.add(seen)
+            if before.n and (change := _change(before, latest)) is not None:
+                found.append(change)
+            elif before.n >= _FEW:
+                continue
+            before.add(self._latest.pop(step))
+        return max(found, default=None)
+
+
+def _bodies_by_step(seconds: Iterable[Second]) -> dict[int, _Bodies]:
+    bodies: dict[int, _Bodies] = {}
+    for second in seconds:
+        count = second.counters.get
+        if count("ok") and count("head_received"):
+            seen = _Bodies(count("ok"), count("body_received", 0), count("body_squares", 0))
+            bodies.setdefault(second.step, _Bodies()).add(seen)
+    return bodies
+
+
+def _change(before: _Bodies, latest: _Bodies) -> float | None:
+    """None where there are too few to tell."""
+    off = abs(latest.mean - before.mean)
+    spread = max(before.sd, latest.sd)
+    if spread > _ALIKE * before.mean:
+        if min(before.n, latest.n) < _FEW:
+            return None
+        if off <= _CHANCE * spread * sqrt(1 / before.n + 1 / latest.n):
+            return 0.0
+    return off / max(before.mean, 1.0)

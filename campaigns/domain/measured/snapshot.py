@@ -1,0 +1,275 @@
+"""What was seen: one second of one shard at one step, and how seconds are merged.
+
+A second is the only stored result. Counters and timings add up over seconds, shards and steps;
+percentiles are read from the merged histogram and never averaged.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any, Self
+
+import numpy as np
+
+from campaigns.domain.measured.histogram import Histogram
+
+# Counted per second and step. `started` lies in the second of the start, the others in the second
+# of the end. `queued` were due while all of `max_in_flight` were under way, and waited; they are in
+# other counts as well. `carried` ended after the warm-up but began in it: in no other count than
+# `started`, in no timing.
+# `in_doubt` were counted as ok before the connection brought more replies than it was asked for.
+# `head_…`, `body_…` and `framing_received` (chunk sizes, trailers) are bytes of ok replies; what is
+# in `bytes_received` beyond them came with others. `body_squares` sums the bodies' squared sizes.
+# `wire_…` and `segments_…` are what TCP carried, counted where a connection ends and at the end of
+# the run.
+# started = ok + failed + dropped + carried + (in flight at the end); so do those of sessions.
+# `calls_skipped` were never due, for the session or connection that they belong to ended before.
+# `calls_retried` were made again after a failure; they are in other counts as well.
+COUNTERS = (
+    "started",
+    "ok",
+    "failed",
+    "dropped",
+    "queued",
+    "carried",
+    "bytes_sent",
+    "bytes_received",
+    "head_received",
+    "body_received",
+    "framing_received",
+    "body_squares",
+    "wire_sent",
+    "wire_received",
+    "segments_sent",
+    "segments_resent",
+    "connections_opened",
+    "tls_full",
+    "tls_resumed",
+    "tls_ragged_eof",
+    "messages_sent",
+    "messages_received",
+    "window_throttled",
+    "extract_missed",
+    "window_resumed",
+    "in_doubt",
+    "calls_skipped",
+    "calls_retried",
+    "sessions_started",
+    "sessions_ok",
+    "sessions_failed",
+    "sessions_dropped",
+    "sessions_carried",
+)
+# Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
+# An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.
+PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "handshake", "exchange", "close")
+# lateness = own_delay + slot_wait: the injector's own fault, and waiting for a free connection
+# (only of those that waited). hub_lag is of the injector's event loop, not of attempts.
+LATENESS = ("lateness", "own_delay", "slot_wait")
+# Sums of parts, attempt by attempt, for those who count in them: from the connection being ready to
+# the last byte (HTTP), and TCP with TLS (where there is TLS).
+COMBINED = ("processing", "connect_tls")
+# `message`: the round trips of an exchange's messages, which lie within its attempt.
+# `session` and `session_failed`: from when a session was due to its end, pauses included.
+SESSIONS = ("session", "session_failed")
+TIMINGS = (
+    "response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "hub_lag", *SESSIONS,
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Timing:
+    """A set of durations: exact moments beside the histogram. Microseconds throughout."""
+
+    n: int = 0
+    sum_us: int = 0
+    sum_squares: int = 0
+    min_us: int | None = None
+    max_us: int | None = None
+    histogram: Histogram = field(default_factory=Histogram)
+
+    @classmethod
+    def of(cls, values_us: Any) -> Self:
+        """A timing of whole microseconds, shape (k,)."""
+        values = np.asarray(values_us, dtype=np.int64)
+        return cls._of_rows(values.reshape(1, -1))[0] if values.size else cls()
+
+    @classmethod
+    def of_each(cls, values_us: dict[str, np.ndarray]) -> dict[str, Self]:
+        """The timings of sets of int64, shape (k,), by name; those that are empty have none.
+
+        Sets of one size are worked out together: for some hundred durations numpy takes most of
+        its time for being called.
+        """
+        by_size: dict[int, list[str]] = {}
+        for name, values in values_us.items():
+            by_size.setdefault(len(values), []).append(name)
+        by_size.pop(0, None)
+        found: dict[str, Self] = {}
+        for names in by_size.values():
+            rows = np.array([values_us[name] for name in names])
+            found |= zip(names, cls._of_rows(rows), strict=True)
+        return {name: found[name] for name in values_us if name in found}
+
+    @classmethod
+    def _of_rows(cls, values: np.ndarray) -> list[Self]:
+        moments = (
+            values.sum(axis=1).tolist(),
+            # Floats: squares of hours overflow 64 bits after a few million values.
+            map(int, np.square(values.astype(np.float64)).sum(axis=1).tolist()),
+            values.min(axis=1).tolist(),
+            values.max(axis=1).tolist(),
+        )
+        n = values.shape[1]
+        histograms = Histogram.of_rows(values)
+        return [cls(n, *each) for each in zip(*moments, histograms, strict=True)]
+
+    def merged(self, other: Self) -> Self:
+        """The timing of both sets of durations."""
+        if not self.n:
+            return other
+        if not other.n:
+            return self
+        return type(self)(
+            n=self.n + other.n,
+            sum_us=self.sum_us + other.sum_us,
+            sum_squares=self.sum_squares + other.sum_squares,
+            min_us=min(self.min_us, other.min_us),
+            max_us=max(self.max_us, other.max_us),
+            histogram=self.histogram.merged(other.histogram),
+        )
+
+    @property
+    def mean_us(self) -> float | None:
+        return self.sum_us / self.n if self.n else None
+
+    @property
+    def sd_us(self) -> float | None:
+        """The sample standard deviation (n − 1); None below two values."""
+        if self.n < 2:
+            return None
+        return sqrt(max(0.0, (self.sum_squares - self.sum_us**2 / self.n) / (self.n - 1)))
+
+    def percentile_us(self, per_100k: int) -> float | None:
+        """Nearest rank ⌈q·n⌉, q given in 1/100,000 (p99.9 is 99900); None where n is 0."""
+        if not self.n:
+            return None
+        rank = max(1, -(-per_100k * self.n // 100_000))
+        if rank == self.n:
+            return float(self.max_us)
+        return min(max(self.histogram.value_at_rank(rank), self.min_us), self.max_us)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "n": self.n,
+            "sum_us": self.sum_us,
+            "sum_squares": self.sum_squares,
+            "min_us": self.min_us,
+            "max_us": self.max_us,
+            "histogram": self.histogram.encode(),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any] | None) -> Self:
+        """Raises CorruptHistogram for a payload that is not ours."""
+        if not data or not data["n"]:
+            return cls()
+        moments = {name: data[name] for name in ("n", "sum_us", "sum_squares", "min_us", "max_us")}
+        return cls(**moments, histogram=Histogram.decode(data["histogram"]))
+
+
+@dataclass(slots=True)
+class Second:
+    """What one shard saw in one second at one step.
+
+    `second` counts from the start of the measurement; the warm-up has negative seconds.
+    `errors` and `statuses` count by kind and by status code; `in_flight` is read at the second's
+    end. `vitals` stands in the row of step 0 only.
+    """
+
+    second: int
+    step: int
+    counters: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    in_flight: int = 0
+    timings: dict[str, Timing] = field(default_factory=dict)
+    vitals: dict[str, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "second": self.second,
+            "step": self.step,
+            "counters": {name: count for name, count in self.counters.items() if count},
+            "errors": self.errors,
+            "statuses": self.statuses,
+            "in_flight": self.in_flight,
+            "timings": {
+                name: timing.to_json() for name, timing in self.timings.items() if timing.n
+            },
+            "vitals": self.vitals,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        return cls(
+            second=data["second"],
+            step=data["step"],
+            counters=dict(data["counters"]),
+            errors=dict(data["errors"]),
+            statuses=dict(data["statuses"]),
+            in_flight=data["in_flight"],
+            timings={name: Timing.from_json(each) for name, each in data["timings"].items()},
+            vitals=data["vitals"],
+        )
+
+
+@dataclass(slots=True)
+class Total:
+    """Any number of seconds merged: of one second over shards, of one run, of several runs."""
+
+    counters: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    statuses: dict[str, int] = field(default_factory=dict)
+    timings: dict[str, Timing] = field(default_factory=dict)
+
+    def add(self, part: "Second | Total") -> None:
+        for name in ("counters", "errors", "statuses"):
+            mine = getattr(self, name)
+            for key, count in getattr(part, name).items():
+                mine[key] = mine.get(key, 0) + count
+        for name, timing in part.timings.items():
+            self.timings[name] = self.timing(name).merged(timing)
+
+    def timing(self, name: str) -> Timing:
+        return self.timings.get(name) or Timing()
+
+    def count(self, name: str) -> int:
+        return self.counters.get(name, 0)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "counters": self.counters,
+            "errors": self.errors,
+            "statuses": self.statuses,
+            "timings": {
+                name: timing.to_json() for name, timing in self.timings.items() if timing.n
+            },
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        return cls(
+            counters=dict(data["counters"]),
+            errors=dict(data["errors"]),
+            statuses=dict(data["statuses"]),
+            timings={name: Timing.from_json(each) for name, each in data["timings"].items()},
+        )
+
+
+def total_of(parts: Iterable[Second | Total]) -> Total:
+    """All parts merged into one."""
+    total = Total()
+    for part in parts:
+        total.add(part)
+    return total

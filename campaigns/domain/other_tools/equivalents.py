@@ -1,0 +1,293 @@
+"""The command of ab, httperf, wrk or k6 that does what a plan does; or why there is none.
+
+TARGET stands for host and port, HOST and PORT for either: a plan has none. What another tool cannot
+be told is not hidden in a command that does something else.
+"""
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+
+from campaigns.domain.other_tools.httperf_sessions import call_options, has_calls
+from campaigns.domain.other_tools.k6_script import script, why_no_script
+from campaigns.domain.other_tools.websocket_equivalents import commands_of
+from campaigns.domain.plan.load import (
+    MAX_REQUESTS,
+    ArrivalUnit,
+    Distribution,
+    Load,
+    Model,
+    mean_rate_per_s,
+)
+from campaigns.domain.plan.plan import ConnectionMode, HttpVersion, Plan
+from campaigns.domain.plan.session import PLAIN_SESSION, AuthKind
+from campaigns.domain.plan.step import Step
+
+URL = "http://TARGET"
+_CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalent:
+    """`command` is "" where there is none; `words` say then why, else what still differs."""
+
+    tool: str
+    command: str
+    words: str
+
+
+_EACH = " This is one injector's part: start it as often as the campaign has injectors."
+
+_NO_WARM_UP = " It has no warm-up: everything counts."
+
+
+class _NoneExists(Exception):
+    """The text says why, as a sentence."""
+
+
+def equivalents(plan: Plan) -> list[Equivalent]:
+    """One entry for each tool that measures what the plan does."""
+    if plan.exchange is not None:
+        return [Equivalent(*each) for each in commands_of(plan)]
+    return [_equivalent(tool, make, plan) for tool, make in _TOOLS.items()]
+
+
+def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) -> Equivalent:
+    try:
+        _refuse_what_none_can(plan)
+        command, words = make(plan)
+        words += _EACH if plan.load.per_injector else ""
+        return Equivalent(tool, command, words + (_NO_WARM_UP if plan.warm_up_s else ""))
+    except _NoneExists as why:
+        return Equivalent(tool, "", str(why))
+
+
+def _refuse_what_none_can(plan: Plan) -> None:
+    if plan.exchange is not None:
+        raise _NoneExists("It measures HTTP; this plan opens WebSockets.")
+    if plan.load.model == Model.WINDOW:
+        raise _NoneExists("It has no window of connections being opened; wsperf has.")
+    if plan.connection_mode == ConnectionMode.RESUMED:
+        raise _NoneExists("It cannot be told to resume every TLS session on a new connection.")
+    _refuse_what_needs_a_script(plan)
+
+
+def _refuse_what_needs_a_script(plan: Plan) -> None:
+    if any(_has_values_to_fill_in(step) for step in plan.steps):
+        raise _NoneExists("No single command fills in values: it would need a script.")
+    if plan.auth.kind != AuthKind.NONE:
+        raise _NoneExists("The credentials are secret, so no command is written with them.")
+
+
+def _refuse_sessions(plan: Plan) -> None:
+    if plan.session != PLAIN_SESSION:
+        raise _NoneExists("No single command has this plan's sessions: it would need a script.")
+
+
+def _has_values_to_fill_in(step: Step) -> bool:
+    texts = [step.path, step.body, *(value for _, value in step.headers)]
+    return any("${" in text for text in texts)
+
+
+def _steady_rate(load: Load) -> float | None:
+    """Arrivals a second where it is the same all the time."""
+    if load.model == Model.OVER:
+        return mean_rate_per_s(load)
+    return load.rate_per_s
+
+
+def _only_step(plan: Plan, tool: str) -> Step:
+    if tool != "httperf" or not has_calls(plan):
+        _refuse_sessions(plan)
+    if len(plan.steps) > 1:
+        raise _NoneExists(f"{tool} sends one request only, this plan has {len(plan.steps)} steps.")
+    return plan.steps[0]
+
+
+def _keeps_connections(plan: Plan) -> bool:
+    is_connection = plan.load.arrival_unit == ArrivalUnit.CONNECTION
+    return plan.connection_mode == ConnectionMode.KEEP_ALIVE and not is_connection
+
+
+def _n_connections(load: Load) -> int:
+    return load.connections or 1
+
+
+def _joined(*words: str) -> str:
+    return " ".join(words)
+
+
+# --- ab ------------------------------------------------------------------------------------------
+def _ab(plan: Plan) -> tuple[str, str]:
+    step, load = _only_step(plan, "ab"), plan.load
+    if load.model not in _CLOSED:
+        raise _NoneExists("ab has no rate: it always waits for a reply before the next request.")
+    if load.ramp_up_s:
+        raise _NoneExists("ab has no ramp-up.")
+    limit_s = ceil(plan.timeouts.total_s)
+    # ab refuses more connections than requests; more than that many never have anything to send.
+    n_used = min(_n_connections(load), load.requests or MAX_REQUESTS)
+    words = ["ab", *_ab_stop(load), "-c", str(n_used), "-s", str(limit_s)]
+    words += ["-k"] if _keeps_connections(plan) else []
+    words += _ab_request(step)
+    return _joined(*words, shlex.quote(URL + step.path)), (
+        "It speaks HTTP/1.0 and counts a reply of another length as failed."
+        + _rounding(plan, limit_s)
+    )
+
+
+def _ab_stop(load: Load) -> list[str]:
+    """-t alone would mean -n 50000."""
+    if load.duration_s is None:
+        return ["-n", str(load.requests)]
+    return ["-t", _whole_seconds("ab", load.duration_s), "-n", "100000000"]
+
+
+def _whole_seconds(tool: str, duration_s: float) -> str:
+    if duration_s != int(duration_s):
+        raise _NoneExists(f"{tool} takes whole seconds only, this plan lasts {duration_s:g} s.")
+    return f"{duration_s:.0f}"
+
+
+def _rounding(plan: Plan, limit_s: int) -> str:
+    """What else differs, where a limit had to be rounded."""
+    exact_s = plan.timeouts.total_s
+    return "" if exact_s == limit_s else f" Its limit is {limit_s} s, the plan's {exact_s:g} s."
+
+
+def _ab_request(step: Step) -> list[str]:
+    words = []
+    kind = "application/octet-stream"
+    for name, value in step.headers:
+        if step.body and name.lower() == "content-type":
+            kind = value
+        else:
+            words += ["-H", shlex.quote(f"{name}: {value}")]
+    match step.method:
+        case "POST" | "PUT" if step.body:
+            flag = "-p" if step.method == "POST" else "-u"
+            return [*words, flag, "body.txt", "-T", shlex.quote(kind)]
+        case "HEAD":
+            return [*words, "-i"]
+        case "GET":
+            return words
+    if step.body:
+        raise _NoneExists(f"ab sends no body with {step.method}.")
+    return [*words, "-m", step.method]
+
+
+# --- httperf -------------------------------------------------------------------------------------
+def _httperf(plan: Plan) -> tuple[str, str]:
+    step, load = _only_step(plan, "httperf"), plan.load
+    if load.model == Model.CLOSED and _n_connections(load) > 1:
+        raise _NoneExists(
+            "httperf opens connections at a rate or one after another, not N at once "
+            "(its --max-connections is for sessions)."
+        )
+    if step.body:
+        raise _NoneExists("httperf sends a body from a session log only.")
+    words = ["httperf", "--server", "HOST", "--port", "PORT", "--uri", shlex.quote(step.path)]
+    words += _httperf_version(plan)
+    words += ["--method", step.method] if step.method != "GET" else []
+    for name, value in step.headers:
+        words += ["--add-header", shlex.quote(f"{name}: {value}\\n")]
+    words += _httperf_arrivals(plan)
+    return _joined(*words, "--timeout", f"{plan.timeouts.total_s:g}"), (
+        "Its timeout begins anew with every progress; for HTTPS add --ssl."
+    )
+
+
+def _httperf_version(plan: Plan) -> list[str]:
+    """Tried with 0.9.0: of several calls all but the first are lost."""
+    if plan.http_version == HttpVersion.HTTP_1_1:
+        return []
+    if plan.session != PLAIN_SESSION or _keeps_connections(plan):
+        raise _NoneExists("In HTTP/1.0, httperf makes one call on a connection.")
+    return ["--http-version", "1.0"]
+
+
+def _httperf_arrivals(plan: Plan) -> list[str]:
+    load, requests = plan.load, plan.planned_requests
+    if has_calls(plan):
+        options = call_options(plan)
+        if isinstance(options, str):
+            raise _NoneExists(options)
+        return [*options, *_httperf_rate(load)]
+    is_kept = _keeps_connections(plan)
+    if requests is None:
+        raise _NoneExists("httperf ends after a number of connections, not after a time.")
+    if load.model in _CLOSED:
+        return _httperf_calls(requests, is_kept)
+    if is_kept:
+        raise _NoneExists("At a rate, httperf opens a new connection for every request.")
+    return [*_httperf_calls(requests, is_kept), *_httperf_rate(load)]
+
+
+def _httperf_calls(requests: int, is_kept: bool) -> list[str]:
+    if is_kept:
+        return ["--num-conns", "1", "--num-calls", str(requests)]
+    return ["--num-conns", str(requests), "--num-calls", "1"]
+
+
+def _httperf_rate(load: Load) -> list[str]:
+    if load.distribution == Distribution.UNIFORM:
+        return ["--period", f"u{load.uniform_min_s or 0:g},{load.uniform_max_s:g}"]
+    rate = _steady_rate(load)
+    if not rate:
+        raise _NoneExists("httperf has one rate for the whole run.")
+    if load.distribution == Distribution.EXPONENTIAL:
+        return ["--period", f"e{1 / rate:g}"]
+    return ["--rate", f"{rate:g}"]
+
+
+# --- wrk -----------------------------------------------------------------------------------------
+def _wrk(plan: Plan) -> tuple[str, str]:
+    step, load = _only_step(plan, "wrk"), plan.load
+    if load.model not in _CLOSED:
+        raise _NoneExists("wrk has no rate: it always waits for a reply before the next request.")
+    if load.duration_s is None:
+        raise _NoneExists("wrk ends after a time, not after a number of requests.")
+    if step.method != "GET" or step.body:
+        raise _NoneExists(f"wrk needs a Lua script to send {step.method}.")
+    if load.ramp_up_s:
+        raise _NoneExists("wrk has no ramp-up.")
+    words = [
+        "wrk",
+        "-t1",
+        f"-c{_n_connections(load)}",
+        f"-d{_whole_seconds('wrk', load.duration_s)}s",
+    ]
+    limit_s = ceil(plan.timeouts.total_s)
+    words += ["--latency", "--timeout", f"{limit_s}s"]
+    headers = list(step.headers)
+    if not _keeps_connections(plan):
+        headers.append(("Connection", "close"))
+    for name, value in headers:
+        words += ["-H", shlex.quote(f"{name}: {value}")]
+    return _joined(*words, shlex.quote(URL + step.path)), (
+        "It resumes TLS sessions, and fills in response times that it did not measure."
+        + _rounding(plan, limit_s)
+        + _other_version(plan)
+    )
+
+
+# --- k6 ------------------------------------------------------------------------------------------
+def _k6(plan: Plan) -> tuple[str, str]:
+    step = _only_step(plan, "A k6 scenario as short as this")
+    if why_not := why_no_script(plan, step):
+        raise _NoneExists(why_not)
+    command, words = script(plan, step, URL + step.path, is_kept=_keeps_connections(plan))
+    return command, words + _other_version(plan)
+
+
+def _other_version(plan: Plan) -> str:
+    return " It speaks HTTP/1.1." if plan.http_version != HttpVersion.HTTP_1_1 else ""
+
+
+_TOOLS: dict[str, Callable[[Plan], tuple[str, str]]] = {
+    "ab": _ab,
+    "httperf": _httperf,
+    "wrk": _wrk,
+    "k6": _k6,
+}

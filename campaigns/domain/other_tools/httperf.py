@@ -1,0 +1,259 @@
+"""The report in httperf's groups: total, connections, requests, replies, miscellaneous, errors, and
+sessions where there are any.
+
+Names and order are httperf's. Where its definition hides something ours differs, and says so in
+the line itself: lifetimes are of all connections, rates stand beside their whole-run value.
+"""
+
+from collections.abc import Mapping
+
+from campaigns.domain.measured.outcomes import TIMEOUT_KINDS
+from campaigns.domain.measured.reply_sizes import reply_sizes
+from campaigns.domain.measured.sessions import session_figures
+from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.other_tools.measurement import Measurement
+from campaigns.domain.other_tools.report_words import (
+    DASH,
+    closing_lines,
+    load_lines,
+    mean_in_flight,
+    merged,
+    ms,
+    per_s,
+)
+from campaigns.domain.plan.load import ArrivalUnit, Model
+from campaigns.domain.plan.plan import ConnectionMode
+
+SAMPLE_S = 5
+# Session lengths beyond are counted by their first two digits only, and are in --json.
+_MOST_LENGTHS = 99
+
+
+def httperf(result: Measurement) -> str:
+    total, duration_s = result.total, result.duration_s
+    groups = [
+        _total(result),
+        _connections(result),
+        _requests(total, duration_s),
+        _replies(result),
+        _miscellaneous(result),
+        _errors(total),
+        *_session_group(result),
+    ]
+    lines = ["\n".join([*group, ""]) for group in groups]
+    return "\n".join([*lines, *load_lines(result), *closing_lines(result)[1:]])
+
+
+def _sent(total: Total) -> int:
+    return total.count("started") - total.count("dropped")
+
+
+def _replies_of(total: Total) -> int:
+    return sum(total.statuses.values())
+
+
+def _per(duration_s: float, count: int) -> str:
+    return f"{duration_s * 1000 / count:.1f}" if count else DASH
+
+
+def _total(result: Measurement) -> list[str]:
+    total, duration_s, burst = result.total, result.duration_s, result.connect_burst
+    longest = [] if burst is None else [f"Maximum connect burst length: {burst}"]
+    return [
+        *longest,
+        f"Total: connections {total.count('connections_opened')} requests {_sent(total)} "
+        f"replies {_replies_of(total)} test-duration {duration_s:.3f} s",
+    ]
+
+
+def _connections(result: Measurement) -> list[str]:
+    total, duration_s = result.total, result.duration_s
+    opened = total.count("connections_opened")
+    in_flight = mean_in_flight(result)
+    mean = DASH if in_flight is None else f"{in_flight:.1f}"
+    most = result.connections_at_once
+    at_once = "" if most is None else f", <={most} concurrent connections"
+    length = f"{_replies_of(total) / opened:.3f}" if opened else DASH
+    return [
+        f"Connection rate: {per_s(opened, duration_s)} conn/s ({_per(duration_s, opened)} ms/conn"
+        f"{at_once}), {mean} requests in flight on average",
+        _lifetimes(result),
+        f"Connection time [ms]: connect {ms(_connect_us(total), 1)} "
+        f"(TCP {ms(total.timing('connect').mean_us)} + TLS {ms(total.timing('tls').mean_us)})",
+        f"Connection length [replies/conn]: {length}",
+    ]
+
+
+def _lifetimes(result: Measurement) -> str:
+    """httperf takes only those with a reply; here the failed ones count too."""
+    total = result.total
+    if not _has_one_request_each(result):
+        return "Connection time [ms]: not measured, connections are kept for many requests"
+    lives = merged(total.timing("service"), total.timing("failed"))
+    return (
+        f"Connection time [ms]: min {ms(lives.min_us, 1)} avg {ms(lives.mean_us, 1)} "
+        f"max {ms(lives.max_us, 1)} median {ms(lives.percentile_us(50_000), 1)} "
+        f"stddev {ms(lives.sd_us, 1)} (failed ones included)"
+    )
+
+
+def _has_one_request_each(result: Measurement) -> bool:
+    """Then a connection lives as long as its request takes."""
+    load = result.plan.load
+    if load.arrival_unit == ArrivalUnit.CONNECTION or load.model == Model.WINDOW:
+        return result.plan.calls_per_arrival == 1
+    return result.connection_mode != ConnectionMode.KEEP_ALIVE
+
+
+def _connect_us(total: Total) -> float | None:
+    """httperf's connect ends after the TLS handshake."""
+    connect, tls = total.timing("connect").mean_us, total.timing("tls").mean_us
+    return None if connect is None else connect + (tls or 0)
+
+
+def _requests(total: Total, duration_s: float) -> list[str]:
+    sent, ended = _sent(total), total.count("ok") + total.count("failed")
+    size = f"{total.count('bytes_sent') / ended:.1f}" if ended else DASH
+    return [
+        f"Request rate: {per_s(sent, duration_s)} req/s ({_per(duration_s, sent)} ms/req)",
+        f"Request size [B]: {size}",
+    ]
+
+
+def _replies(result: Measurement) -> list[str]:
+    total = result.total
+    classes = [
+        sum(count for status, count in total.statuses.items() if status[0] == digit)
+        for digit in "12345"
+    ]
+    receive = total.timing("receive").mean_us
+    return [
+        _reply_rate(result),
+        f"Reply time [ms]: response {ms(_response_us(total), 1)} transfer {ms(receive, 1)}",
+        _reply_size(total),
+        "Reply status: " + " ".join(f"{n + 1}xx={count}" for n, count in enumerate(classes)),
+    ]
+
+
+def _reply_size(total: Total) -> str:
+    """Of ok replies; the footer is what frames chunks. Older measurements have only the sum."""
+    sizes = reply_sizes(total)
+    if sizes is not None:
+        return (
+            f"Reply size [B]: header {sizes.head:.1f} content {sizes.body:.1f} "
+            f"footer {sizes.framing:.1f} (total {sizes.whole:.1f})"
+        )
+    replies = _replies_of(total)
+    whole = f"{total.count('bytes_received') / replies:.1f}" if replies else DASH
+    return f"Reply size [B]: header, content and footer (total {whole})"
+
+
+def _response_us(total: Total) -> float | None:
+    """From the first byte sent to the first byte received."""
+    send, wait = total.timing("send").mean_us, total.timing("wait").mean_us
+    return None if send is None or wait is None else send + wait
+
+
+def rate_samples(result: Measurement, counts: Mapping[int, int]) -> list[float]:
+    """Of what was counted by second: a rate for every whole five seconds; what is left at the end
+    is no sample.
+    """
+    per_sample = [0] * int(result.duration_s // SAMPLE_S)
+    for second, count in counts.items():
+        index = second // SAMPLE_S
+        if 0 <= index < len(per_sample):
+            per_sample[index] += count
+    return [each / SAMPLE_S for each in per_sample]
+
+
+def _sampled(samples: list[float], decimals: int) -> str:
+    timing = Timing.of([round(each * 1e6) for each in samples])
+    low, mean, high, deviation = (
+        DASH if value is None else f"{value / 1e6:.{decimals}f}"
+        for value in (timing.min_us, timing.mean_us, timing.max_us, timing.sd_us)
+    )
+    return f"min {low} avg {mean} max {high} stddev {deviation}"
+
+
+def _reply_rate(result: Measurement) -> str:
+    samples = rate_samples(result, result.replies)
+    whole = per_s(_replies_of(result.total), result.duration_s)
+    return (
+        f"Reply rate [replies/s]: {_sampled(samples, 1)} "
+        f"({len(samples)} samples of {SAMPLE_S} s), whole run {whole}"
+    )
+
+
+def _session_group(result: Measurement) -> list[list[str]]:
+    """httperf's group of --wsess, where sessions arrived; its histogram counts failed ones too."""
+    total = result.total
+    seen = session_figures(total, result.duration_s)
+    if seen is None:
+        return []
+    samples = rate_samples(result, result.sessions)
+    each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
+    whole = DASH if seen.rate_per_s is None else f"{seen.rate_per_s:.2f}"
+    most = min(max(seen.lengths, default=0), _MOST_LENGTHS)
+    lengths = " ".join(str(seen.lengths.get(n, 0)) for n in range(most + 1))
+    return [
+        [
+            f"Session rate [sess/s]: {_sampled(samples, 2)} ({seen.ok}/{seen.started}), "
+            f"whole run {whole}",
+            f"Session: avg {each} connections/session",
+            f"Session lifetime [s]: {_mean_s(total, 'session')}",
+            f"Session failtime [s]: {_mean_s(total, 'session_failed')}",
+            f"Session length histogram: {lengths}",
+        ]
+    ]
+
+
+def _mean_s(total: Total, name: str) -> str:
+    mean_us = total.timing(name).mean_us
+    return DASH if mean_us is None else f"{mean_us / 1e6:.3f}"
+
+
+def _miscellaneous(result: Measurement) -> list[str]:
+    total, duration_s = result.total, result.duration_s
+    size = total.count("bytes_sent") + total.count("bytes_received")
+    speed = f"{size / 1024 / duration_s:.1f}" if duration_s else DASH
+    bits = f"{size * 8e-6 / duration_s:.3f}" if duration_s else DASH
+    return [
+        _cpu_time(result),
+        f"Net I/O: {speed} KiB/s ({bits}*10^6 bps), without TLS and TCP",
+    ]
+
+
+def _cpu_time(result: Measurement) -> str:
+    """Of all injectors, in shares of one core. httperf takes 100 %; ours sleeps between replies."""
+    total_us, user_us = result.cpu_us, result.cpu_user_us
+    if total_us is None or not result.duration_s:
+        return f"CPU time [s]: {DASH}"
+
+    def seconds(us: int) -> str:
+        return f"{us / 1e6:.2f}"
+
+    def share(us: int) -> str:
+        return f"{us / 1e4 / result.duration_s:.1f} %"
+
+    if user_us is None:
+        return f"CPU time [s]: user + system {seconds(total_us)} ({share(total_us)} of one core)"
+    system_us = total_us - user_us
+    return (
+        f"CPU time [s]: user {seconds(user_us)} system {seconds(system_us)} (user "
+        f"{share(user_us)} system {share(system_us)} total {share(total_us)} of one core)"
+    )
+
+
+def _errors(total: Total) -> list[str]:
+    count = total.errors.get
+    timeouts = sum(count(kind, 0) for kind in TIMEOUT_KINDS)
+    fd_unavailable, ports = count("client_fd_exhausted", 0), count("client_ports", 0)
+    refused, resets = count("connect_refused", 0), count("reset", 0)
+    table_full = count("client_file_table", 0)
+    named = timeouts + refused + resets + fd_unavailable + ports + table_full
+    return [
+        f"Errors: total {total.count('failed')} client-timo {timeouts} (socket-timo among them) "
+        f"connrefused {refused} connreset {resets}",
+        f"Errors: fd-unavail {fd_unavailable} addrunavail {ports} ftab-full {table_full} "
+        f"other {total.count('failed') - named}",
+    ]

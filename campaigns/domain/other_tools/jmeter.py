@@ -1,0 +1,65 @@
+"""The columns of JMeter's Aggregate Report and Summary Report, a row for each step and a total.
+
+JMeter counts failed samples in every time and takes the deviation of the whole population; here
+times are of ok requests, percentiles nearest rank, the deviation that of a sample (n - 1).
+"""
+
+from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.other_tools.measurement import Measurement
+from campaigns.domain.other_tools.report_words import DASH, closing_lines, load_lines, ms, quantile
+
+_HEADS = (
+    "# Samples", "Average", "Median", "90% Line", "95% Line", "99% Line", "Min", "Max",
+    "Std. Dev.", "Error %", "Thr./sec", "Recv KiB/s", "Sent KiB/s", "Avg. Bytes",
+)  # fmt: skip
+_LABEL_WIDTH, _WIDTH = 24, 11
+
+
+def jmeter(result: Measurement) -> str:
+    labels = result.plan.labels
+    steps = [
+        _row(label, step, result.duration_s)
+        for label, step in zip(labels, result.steps, strict=False)
+        if len(labels) > 1
+    ]
+    lines = [
+        *load_lines(result),
+        "",
+        "Times in ms, from the actual start to the last byte, of ok requests.",
+        f"{'Label':<{_LABEL_WIDTH}}" + "".join(f"{head:>{_WIDTH}}" for head in _HEADS),
+        *steps,
+        _row("TOTAL", result.total, result.duration_s),
+    ]
+    return "\n".join([*lines, *closing_lines(result)])
+
+
+def _row(label: str, total: Total, duration_s: float) -> str:
+    elapsed = total.timing("service")
+    ended = total.count("ok") + total.count("failed")
+    cells = [str(ended), *_times(elapsed), _share(total.count("failed"), ended)]
+    cells += [_per_s(ended, duration_s)]
+    cells += [
+        _per_s(total.count(name) / 1024, duration_s) for name in ("bytes_received", "bytes_sent")
+    ]
+    cells.append(f"{total.count('bytes_received') / ended:.1f}" if ended else DASH)
+    name = label if len(label) < _LABEL_WIDTH else f"{label[: _LABEL_WIDTH - 2]}…"
+    return f"{name:<{_LABEL_WIDTH}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)
+
+
+def _times(elapsed: Timing) -> list[str]:
+    ranks = (50_000, 90_000, 95_000, 99_000)
+    return [
+        ms(elapsed.mean_us, 2),
+        *(quantile(elapsed, rank, 2) for rank in ranks),
+        ms(elapsed.min_us, 2),
+        ms(elapsed.max_us, 2),
+        ms(elapsed.sd_us, 2),
+    ]
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.2f}" if whole else DASH
+
+
+def _per_s(amount: float, duration_s: float) -> str:
+    return f"{amount / duration_s:.2f}" if duration_s else DASH

@@ -1,0 +1,94 @@
+"""The k6 script that sends what a plan of one step sends; or why there is none."""
+
+import json
+from decimal import Decimal
+from fractions import Fraction
+
+from campaigns.domain.plan.load import (
+    Distribution,
+    Load,
+    Model,
+    WhenSaturated,
+    planned_arrivals,
+    planned_duration_s,
+)
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.step import Step
+
+_MOST_READY = 100
+_TIMES = "Its http_req_duration leaves out connecting and TLS, and counts from the actual start."
+_LAST = " It would begin one request more at the very end, which the script leaves out."
+_OWN = " Each of its users has a connection of its own, so that more are opened."
+_DROPS = " What is due while all its users are busy is dropped."
+
+
+def why_no_script(plan: Plan, step: Step) -> str:
+    """A sentence; "" where there is one."""
+    load, names = plan.load, [name.lower() for name, _ in step.headers]
+    if len(set(names)) < len(names):
+        return "k6 sends each header once."
+    if load.model in {Model.CLOSED, Model.SEQUENTIAL}:
+        return "k6's ramp-up of users has other steps than this plan's." if load.ramp_up_s else ""
+    if load.stages or load.distribution != Distribution.DETERMINISTIC:
+        return "One k6 scenario has arrivals at one rate and even distances only."
+    return ""
+
+
+def script(plan: Plan, step: Step, url: str, *, is_kept: bool) -> tuple[str, str]:
+    """(the command, what still differs)."""
+    is_closed = plan.load.model in {Model.CLOSED, Model.SEQUENTIAL}
+    options = {
+        "scenarios": {"plan": _closed(plan.load) if is_closed else _arrivals(plan.load)},
+        "noConnectionReuse": not is_kept,
+        "discardResponseBodies": True,
+    }
+    request = [
+        json.dumps(step.method),
+        json.dumps(url),
+        json.dumps(step.body) if step.body else "null",
+        json.dumps({"headers": dict(step.headers), "timeout": f"{plan.timeouts.total_s:g}s"}),
+    ]
+    call = f"http.request({', '.join(request)})"
+    guard = f"exec.scenario.iterationInTest < {planned_arrivals(plan.load)} && "
+    lines = [
+        "import http from 'k6/http';",
+        *([] if is_closed else ["import exec from 'k6/execution';"]),
+        f"export const options = {json.dumps(options)};",
+        f"export default () => {'' if is_closed else guard}{call};",
+    ]
+    words = _TIMES if is_closed else _TIMES + _words_of_arrivals(plan.load, is_kept)
+    return "\n".join(["k6 run - <<'EOF'", *lines, "EOF"]), words
+
+
+def _words_of_arrivals(load: Load, is_kept: bool) -> str:
+    drops = _DROPS if load.when_saturated == WhenSaturated.QUEUE else ""
+    return _LAST + (_OWN if is_kept else "") + drops
+
+
+def _closed(load: Load) -> dict[str, object]:
+    # k6 refuses more users than iterations; more than that many never have anything to send.
+    vus = min(load.connections or 1, load.requests or load.connections or 1)
+    if load.duration_s is not None:
+        return {"executor": "constant-vus", "vus": vus, "duration": _time(load.duration_s)}
+    return {"executor": "shared-iterations", "vus": vus, "iterations": load.requests}
+
+
+def _arrivals(load: Load) -> dict[str, object]:
+    """k6 takes a whole number of iterations in a unit of time, and lasts a second at least."""
+    rate, unit = load.requests, _time(load.over_s or 0)
+    if load.model == Model.OPEN:
+        rate, unit_s = Fraction(str(load.rate_per_s)).as_integer_ratio()
+        unit = f"{unit_s}s"
+    return {
+        "executor": "constant-arrival-rate",
+        "rate": rate,
+        "timeUnit": unit,
+        "duration": _time(max(1, planned_duration_s(load))),
+        "preAllocatedVUs": min(load.max_in_flight, _MOST_READY),
+        "maxVUs": load.max_in_flight,
+    }
+
+
+def _time(seconds: float) -> str:
+    """To the last digit, as Go reads it."""
+    return f"{Decimal(repr(seconds)).normalize():f}s"

@@ -1,0 +1,87 @@
+"""The report in our own words: what was sent, how fast it was answered, where the time went."""
+
+from campaigns.domain.measured.outcomes import WORDS, Kind
+from campaigns.domain.measured.sessions import length_words, session_figures
+from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
+from campaigns.domain.other_tools.measurement import Measurement
+from campaigns.domain.other_tools.report_words import (
+    DASH,
+    closing_lines,
+    load_lines,
+    merged,
+    ms,
+    per_s,
+    quantile,
+)
+from campaigns.domain.percentiles import P50, P90, P95, P99
+from campaigns.domain.units import counted
+
+_NAME_WIDTH = 15
+_COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
+
+
+def plain(result: Measurement) -> str:
+    """Response times are of ok requests; failed ones have their row, and one with both."""
+    total, duration_s = result.total, result.duration_s
+    n_ok, n_failed = total.count("ok"), total.count("failed")
+    dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
+    lines = [
+        f"{counted(n_ok + n_failed, 'requests')} in {duration_s:.2f} s: {n_ok:,} ok, "
+        f"{n_failed:,} failed"
+        f"{dropped}",
+        f"{per_s(n_ok, duration_s)} ok/s",
+        *_message_lines(total, duration_s),
+        *_session_lines(total, duration_s),
+        *load_lines(result),
+        "",
+        f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
+        *(_row(name, timing) for name, timing in _timings(total) if timing.n),
+        "",
+        *_error_lines(total),
+    ]
+    return "\n".join([*lines, *closing_lines(result)[0 if total.errors else 1 :]])
+
+
+def _message_lines(total: Total, duration_s: float) -> list[str]:
+    """Messages of a WebSocket exchange each way; nothing for another run."""
+    sent, received = total.count("messages_sent"), total.count("messages_received")
+    if not sent + received:
+        return []
+    rates = f"{per_s(sent, duration_s)} and {per_s(received, duration_s)} messages/s"
+    return [f"{counted(sent, 'messages')} sent, {received:,} received: {rates}"]
+
+
+def _session_lines(total: Total, duration_s: float) -> list[str]:
+    """What became of sessions that arrived; nothing where none did."""
+    seen = session_figures(total, duration_s)
+    if seen is None:
+        return []
+    skipped = f"; {counted(seen.calls_skipped, 'calls')} not made" if seen.calls_skipped else ""
+    skipped += f"; {counted(seen.calls_retried, 'calls')} made again" if seen.calls_retried else ""
+    each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
+    return [
+        f"{counted(seen.started, 'sessions')}: {seen.ok:,} ok, {seen.failed:,} failed, "
+        f"{seen.dropped:,} dropped{skipped}",
+        f"{per_s(seen.ok, duration_s)} ok sessions/s, {each} connections each",
+        f"Sessions by ok calls: {length_words(seen.lengths) or DASH}",
+    ]
+
+
+def _timings(total: Total) -> list[tuple[str, Timing]]:
+    names = ("response", "service", *LATENESS, *PARTS, "message", "failed", *SESSIONS)
+    rows = [(name, total.timing(name)) for name in names]
+    if total.timing("failed").n:
+        rows.append(("attempts", merged(total.timing("response"), total.timing("failed"))))
+    return rows
+
+
+def _row(name: str, timing: Timing) -> str:
+    cells = [ms(timing.mean_us), ms(timing.min_us)]
+    cells += [quantile(timing, q) for q in (P50, P90, P95, P99)]
+    text = "".join(f"{cell:>10}" for cell in [*cells, ms(timing.max_us)])
+    return f"{name:<{_NAME_WIDTH}}{timing.n:>10,d}{text}"
+
+
+def _error_lines(total: Total) -> list[str]:
+    ordered = sorted(total.errors.items(), key=lambda item: -item[1])
+    return [f"{count:>10,d}  {kind}: {WORDS[Kind(kind)]}" for kind, count in ordered]

@@ -1,0 +1,122 @@
+"""What every report says: what was asked for and reached, the rules, whether to believe it."""
+
+from campaigns.domain.measured import achieved
+from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.other_tools.measurement import Measurement
+from campaigns.domain.percentiles import Shown, shown
+from campaigns.domain.plan.load import Load, Model, mean_rate_per_s
+from campaigns.domain.units import counted
+
+DASH = "–"
+_CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
+
+
+def per_s(count: float, duration_s: float) -> str:
+    return f"{count / duration_s:,.1f}" if duration_s else DASH
+
+
+def ms(us: float | None, decimals: int = 3) -> str:
+    return DASH if us is None else f"{us / 1000:.{decimals}f}"
+
+
+def quantile(timing: Timing, per_100k: int, decimals: int = 3) -> str:
+    """A dash where too few lie beyond it, ~ where few do."""
+    verdict = shown(timing.n, per_100k)
+    if verdict is Shown.NO:
+        return DASH
+    mark = "~" if verdict is Shown.WEAK else ""
+    return mark + ms(timing.percentile_us(per_100k), decimals)
+
+
+def mean_in_flight(result: Measurement) -> float | None:
+    return achieved.mean_in_flight(result.total, result.duration_s)
+
+
+def is_closed(result: Measurement) -> bool:
+    return result.plan.load.model in _CLOSED
+
+
+def load_lines(result: Measurement) -> list[str]:
+    """What was asked for beside what was reached: two tools differ here before they differ."""
+    lines = _asked_and_reached(result)
+    if result.is_stopped:
+        lines.insert(0, f"Stopped after {result.duration_s:.1f} s, before the end of its plan.")
+    return lines
+
+
+def _asked_and_reached(result: Measurement) -> list[str]:
+    load = result.plan.load
+    reached = achieved.achieved_by(result.plan, result.total, result.duration_s, result.sending_s)
+    sent_per_s = reached.sent_per_s
+    if result.is_stopped:
+        sent_per_s = achieved.sent_until_stopped(result.total, result.duration_s)
+    sent = DASH if sent_per_s is None else f"{sent_per_s:,.1f}"
+    if is_closed(result):
+        asked = load.connections or 1
+        return [
+            f"Load: closed loop, {counted(asked, 'connections')} asked for, "
+            f"{_in_flight(result, reached)}, {sent} {_sent_words(result)}.",
+            "Times are those at this concurrency: a slow reply delays the next request.",
+        ]
+    if load.model == Model.WINDOW:
+        return [
+            f"Load: window, {load.low:,} to {load.high:,} being opened by each injector asked for, "
+            f"{_in_flight(result, reached)}, {sent} connections/s begun.",
+            "Times count from the actual start: a slow target is given fewer connections.",
+        ]
+    words = f"Load: {load.model}, {_asked_rate(load)} asked for, {sent} {_sent_words(result)}, "
+    since = "Times count from the intended start"
+    if result.plan.calls_per_arrival > 1:
+        since += f"; of a {load.arrival_unit}'s later requests that is when they are sent"
+    return [f"{words}{_in_flight(result, reached)}. {since}."]
+
+
+def _sent_words(result: Measurement) -> str:
+    """What a WebSocket plan sends are its opening handshakes, one for each connection."""
+    return "requests/s sent" if result.plan.exchange is None else "connections/s begun"
+
+
+def _in_flight(result: Measurement, reached: achieved.Achieved) -> str:
+    mean = DASH if reached.in_flight is None else f"{reached.in_flight:.1f}"
+    most = result.most_in_flight
+    ends = "" if most is None else f" (at most {most:,} at the end of a second)"
+    return f"{mean} in flight on average{ends}"
+
+
+def _asked_rate(load: Load) -> str:
+    rate_per_s = mean_rate_per_s(load)
+    return f"{rate_per_s:,.1f} {load.arrival_unit}s/s" if rate_per_s else "its own schedule"
+
+
+def warm_up_lines(result: Measurement) -> list[str]:
+    warm_up = result.warm_up
+    n_ended = warm_up.count("ok") + warm_up.count("failed")
+    if not n_ended:
+        return []
+    longest = ms(warm_up.timing("response").max_us)
+    nouns = "requests" if result.plan.exchange is None else "connections"
+    return [f"Warm-up, in no figure: {counted(n_ended, nouns)}, longest {longest} ms."]
+
+
+def closing_lines(result: Measurement) -> list[str]:
+    """The rules and the verdict, at the end of every report."""
+    validity, reasons = result.verdict
+    lines = ["", *warm_up_lines(result), *result.warnings, *_threshold_lines(result)]
+    return [*lines, f"Validity: {validity}", *(f"  {reason['text']}" for reason in reasons)]
+
+
+def _threshold_lines(result: Measurement) -> list[str]:
+    lines = ["Thresholds:"] if result.thresholds else []
+    for each in result.thresholds:
+        measured = "nothing measured" if each.measured is None else f"{each.measured:.4g}"
+        since = "" if each.since is None else f", since second {each.since}"
+        state = "passed" if each.passed else "FAILED"
+        lines.append(f"  {state}  {each.rule}: {measured} {each.unit}".rstrip() + since)
+    return lines
+
+
+def merged(*timings: Timing) -> Timing:
+    whole = Timing()
+    for each in timings:
+        whole = whole.merged(each)
+    return whole

@@ -1,0 +1,39 @@
+"""Reports as text, in the style of the classic tools and in our own: for the terminal, for the page
+of a run and for download, from one and the same measurement.
+
+Figures that a tool defines in a way that cannot be right are left out or made right, and the report
+says so.
+"""
+
+from collections.abc import Callable
+
+from campaigns.domain.other_tools.ab import ab
+from campaigns.domain.other_tools.httperf import httperf
+from campaigns.domain.other_tools.jmeter import jmeter
+from campaigns.domain.other_tools.measurement import Measurement
+from campaigns.domain.other_tools.plain import plain
+from campaigns.domain.other_tools.wsperf import wsperf
+
+__all__ = ["REPORTS", "STYLE_WORDS", "Measurement", "styles_for"]
+
+REPORTS: dict[str, Callable[[Measurement], str]] = {
+    "ab": ab,
+    "httperf": httperf,
+    "jmeter": jmeter,
+    "plain": plain,
+    "wsperf": wsperf,
+}
+STYLE_WORDS = {
+    "ab": "ab",
+    "httperf": "httperf",
+    "jmeter": "JMeter",
+    "plain": "our own words",
+    "wsperf": "wsperf",
+}
+
+
+def styles_for(measurement: Measurement) -> list[str]:
+    """The styles that say most about it, the most fitting first."""
+    if measurement.plan.exchange is not None:
+        return ["wsperf", "ab", "plain"]
+    return ["ab", "httperf", "jmeter", "plain"]

@@ -1,0 +1,95 @@
+"""wsperf's table of handshakes; beside its opening handshake the other phases of a connection.
+
+wsperf prints the opening handshake only, although its title speaks of closing too, takes failed
+connections in, and prints the maximum as q99.99 where there are too few for it.
+"""
+
+from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.other_tools.measurement import Measurement
+from campaigns.domain.other_tools.report_words import DASH, closing_lines, load_lines, ms, quantile
+from campaigns.domain.units import counted
+
+# A kind of request that is no WebSocket has the columns that it has.
+_PHASES = (
+    ("TCP", "connect"),
+    ("TLS", "tls"),
+    ("opening", "handshake"),
+    ("messages", "exchange"),
+    ("closing", "close"),
+    ("whole", "service"),
+)
+_QUANTILES = {
+    "q90": 90_000, "q95": 95_000, "q99": 99_000, "q99.9": 99_900, "q99.99": 99_990,
+}  # fmt: skip
+_NAME, _WIDTH = 18, 11
+
+
+def wsperf(result: Measurement) -> str:
+    phases = [(title, result.total.timing(name)) for title, name in _PHASES]
+    shown = [(title, timing) for title, timing in phases if timing.n]
+    lines = [
+        *_counts(result),
+        "",
+        *load_lines(result),
+        *_marks(result),
+        f"{'ms, of successes':>{_NAME}}" + "".join(f"{title:>{_WIDTH}}" for title, _ in shown),
+        *(_row(name, [text(timing) for _, timing in shown]) for name, text in _figures()),
+    ]
+    return "\n".join([*lines, *closing_lines(result)])
+
+
+def _counts(result: Measurement) -> list[str]:
+    total, duration_s = result.total, result.duration_s
+    success, fail = total.count("ok"), total.count("failed")
+    ended = success + fail
+    per_s = f"{success / duration_s:.0f}" if duration_s else DASH
+    share = f"{100 * fail / ended:.2f}" if ended else DASH
+    title = "Aggregate results"
+    if result.plan.exchange is not None:
+        title += " (WebSocket Opening+Closing Handshake)"
+    return [
+        title,
+        "",
+        f"{'Duration:':>{_NAME}} {duration_s:9.1f} s",
+        f"{'Total:':>{_NAME}} {ended:9d}",
+        f"{'Success:':>{_NAME}} {success:9d}",
+        f"{'Fail:':>{_NAME}} {fail:9d}",
+        f"{'Fail %:':>{_NAME}} {share:>9}",
+        f"{'Handshakes/sec:':>{_NAME}} {per_s:>9}",
+    ]
+
+
+def _marks(result: Measurement) -> list[str]:
+    load, total = result.plan.load, result.total
+    if load.low is None:
+        return []
+    throttled, resumed = total.count("window_throttled"), total.count("window_resumed")
+    return [
+        f"Marks of each injector: {load.low} and {load.high}; "
+        f"reached the high one {counted(throttled, 'times')}, "
+        f"refilled {counted(resumed, 'times')}.",
+        "",
+    ]
+
+
+def _figures():
+    """(name, how a timing says it), in wsperf's order."""
+    return [
+        ("Min", lambda timing: ms(timing.min_us, 2)),
+        ("SD", lambda timing: ms(timing.sd_us, 2)),
+        ("Avg", lambda timing: ms(timing.mean_us, 2)),
+        ("Median", lambda timing: quantile(timing, 50_000, 2)),
+        *((name, _at(rank)) for name, rank in _QUANTILES.items()),
+        ("Max", lambda timing: ms(timing.max_us, 2)),
+    ]
+
+
+def _at(rank: int):
+    def text(timing: Timing) -> str:
+        return quantile(timing, rank, 2)
+
+    return text
+
+
+def _row(name: str, cells: list[str]) -> str:
+    return f"{name + ':':>{_NAME}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)

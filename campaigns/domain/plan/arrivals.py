@@ -1,0 +1,201 @@
+"""When requests are due, and which shard sends which, in whole nanoseconds.
+
+Even arrival k is due at ⌊k·period⌋, counted from the start of the measurement, so that no rounding
+adds up: 3 over 1 s are due at 0, 333333333 and 666666666 ns. The warm-up has the same rate and the
+arrivals −1, −2, … before zero. Each arrival belongs to one shard (domain.plan.shards), so that
+together they send exactly the intended schedule, evenly spread; of a random one each shard draws
+the whole and takes its own.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from campaigns.domain.plan.draws import (
+    MEASURED,
+    WARM_UP,
+    even_positions,
+    poisson_positions,
+    uniform_offsets,
+)
+from campaigns.domain.plan.load import (
+    Distribution,
+    Load,
+    Model,
+    planned_arrivals,
+    planned_duration_s,
+)
+from campaigns.domain.plan.shards import ALONE, Numbers, Shard, part_among, split
+from campaigns.domain.plan.stages import RateCurve, Stage
+
+__all__ = ["Shard", "split"]
+
+NS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The arrivals of these numbers; arrival k is due at ⌊k·period⌋ ns."""
+
+    period_ns: Fraction
+    numbers: range | Numbers
+
+    def due_ns(self, arrival: int) -> int:
+        return arrival * self.period_ns.numerator // self.period_ns.denominator
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """(number of the arrival, its due time in ns), in order."""
+        for arrival in self.numbers:
+            yield arrival, self.due_ns(arrival)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnSchedule:
+    """Arrivals −n_warm_up … n_measured − 1 of which this shard takes its own.
+
+    `draw` gives the due times of all shards in ns, in order, in chunks.
+    """
+
+    draw: Callable[[], Iterator[np.ndarray]]
+    n_warm_up: int
+    n_measured: int
+    shard: Shard = ALONE
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """(number of the arrival, its due time in ns), in order."""
+        first = -self.n_warm_up
+        for dues in self.draw():
+            own = self.shard.own(first, first + len(dues))
+            places = np.fromiter(own, np.int64, len(own)) - first
+            yield from zip(own, dues[places].tolist(), strict=True)
+            first += len(dues)
+
+    def __len__(self) -> int:
+        return len(self.shard.own(-self.n_warm_up, self.n_measured))
+
+
+AnySchedule = Schedule | DrawnSchedule
+
+
+def is_scheduled(load: Load) -> bool:
+    """Whether requests have due times of their own, whatever the replies do."""
+    return load.model in {Model.OPEN, Model.OVER}
+
+
+def period_ns(load: Load) -> Fraction:
+    """Exact nanoseconds between two even arrivals of an open load, or of N over T."""
+    if load.model == Model.OVER:
+        return Fraction(str(load.over_s)) * NS / load.requests
+    return NS / Fraction(str(load.rate_per_s))
+
+
+def schedule(load: Load, warm_up_s: int = 0, shard: Shard = ALONE, seed: int = 0) -> AnySchedule:
+    """The shard's arrivals of a scheduled load, its warm-up (negative numbers) included.
+
+    The same load and seed give the same arrivals, whatever the number of shards.
+    """
+    if load.distribution == Distribution.UNIFORM:
+        return _uniform(load, warm_up_s, shard, seed)
+    if load.stages or load.distribution == Distribution.EXPONENTIAL:
+        return _curved(load, warm_up_s, shard, seed)
+    own = shard.own(-(warm_up_s * NS // period_ns(load)), planned_arrivals(load))
+    return Schedule(period_ns(load), own)
+
+
+def _curved(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedule:
+    """Positions, even or random, mapped to instants by the integral of the rate.
+
+    The warm-up has the rate with which the first stage begins.
+    """
+    n_measured, duration_s = planned_arrivals(load), planned_duration_s(load)
+    # 3/s over 1.1 s are 4 arrivals: random ones lie within the 1.1 s.
+    steady = (Stage(duration_s, n_measured / duration_s, n_measured / duration_s),)
+    curve = RateCurve(load.stages or steady)
+    first_rate = load.stages[0].from_per_s if load.stages else load.rate_per_s
+    n_warm_up = int(warm_up_s * Fraction(str(first_rate)))
+    is_random = load.distribution == Distribution.EXPONENTIAL
+    positions = poisson_positions if is_random else even_positions
+    scale = curve.area / n_measured if is_random else 1.0
+
+    def draw() -> Iterator[np.ndarray]:
+        for chunk in positions(n_warm_up, seed, WARM_UP):
+            yield _whole_ns((chunk - n_warm_up) * NS / first_rate)
+        for chunk in positions(n_measured, seed, MEASURED):
+            yield curve.due_ns(chunk * scale)
+
+    return DrawnSchedule(draw, n_warm_up, n_measured, shard)
+
+
+def _uniform(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedule:
+    gaps = load.uniform_min_s, load.uniform_max_s
+    before = _before_zero(warm_up_s, *gaps, seed)
+
+    def draw() -> Iterator[np.ndarray]:
+        yield _whole_ns(before * NS)
+        # The first one is due at zero.
+        yield np.zeros(1, dtype=np.int64)
+        for offsets in uniform_offsets(load.requests - 1, *gaps, seed, MEASURED):
+            yield _whole_ns(offsets * NS)
+
+    return DrawnSchedule(draw, len(before), load.requests, shard)
+
+
+def _before_zero(warm_up_s: int, low_s: float, high_s: float, seed: int) -> np.ndarray:
+    """Negative seconds of the warm-up's arrivals, in order."""
+    chunks, last = [], 0.0
+    endless = uniform_offsets(None, low_s, high_s, seed, WARM_UP)
+    while last <= warm_up_s:
+        offsets = next(endless)
+        chunks.append(offsets[offsets <= warm_up_s])
+        last = offsets[-1]
+    return -np.concatenate(chunks)[::-1]
+
+
+def _whole_ns(ns: np.ndarray) -> np.ndarray:
+    return np.floor(ns).astype(np.int64)
+
+
+def connections_of(load: Load, shard: Shard) -> int:
+    """How many connections of a closed load this shard keeps busy; may be none."""
+    return len(shard.own(0, 1 if load.model == Model.SEQUENTIAL else load.connections))
+
+
+def ramp_offsets_ns(load: Load, shard: Shard) -> list[int]:
+    """When each of the shard's connections begins, in ns after the start of sending.
+
+    JMeter's rule, exact: connection i of N begins at i·ramp/N. The shards take turns, so that
+    together they make the one ramp.
+    """
+    n_all = 1 if load.model == Model.SEQUENTIAL else load.connections
+    ramp_ns = Fraction(str(load.ramp_up_s)) * NS
+    begin_ns = start_offset_ns(load, shard)
+    return [begin_ns + int(i * ramp_ns / n_all) for i in shard.own(0, n_all)]
+
+
+def start_offset_ns(load: Load, shard: Shard) -> int:
+    """How much later than the first injector this one begins to send."""
+    return int(shard.index * Fraction(str(load.start_offset_s)) * NS)
+
+
+def numbers_of(load: Load, shard: Shard) -> range | Numbers | None:
+    """The numbers of the connections that this shard's window opens; None: only time ends it."""
+    return None if load.requests is None else shard.own(0, load.requests)
+
+
+def requests_of(load: Load, shard: Shard) -> int | None:
+    """How many requests of a closed load this shard sends; None where only time ends it.
+
+    They are shared by the shards that have a connection; the others get none.
+    """
+    if load.requests is None:
+        return None
+    each = [replace(shard, index=index) for index in range(shard.count)]
+    at_work = [one.index for one in each if connections_of(load, one)]
+    if shard.index not in at_work:
+        return 0
+    return split(load.requests, part_among(shard, at_work))

@@ -1,0 +1,163 @@
+"""What a campaign will cost before it starts: time, requests, ports, the highest percentile.
+
+Pure arithmetic on domain plans. What only the target decides (how long 1,000 requests of a closed
+loop take) is left out of the sums and counted beside them, never guessed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from campaigns.domain.percentiles import HighestPercentile, highest_percentile
+from campaigns.domain.plan.injectors import largest_share, plan_for
+from campaigns.domain.plan.load import (
+    ArrivalUnit,
+    Hold,
+    Model,
+    peak_rate_per_s,
+    planned_arrivals,
+    planned_duration_s,
+)
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.session import connections_per_arrival, longest_visit_s
+
+# From one run's end to the next one's first request: claim, resolve, barrier, summary.
+SET_UP_S = 2.0
+# Linux keeps a closed connection's port for a minute; its range has this many by default.
+TIME_WAIT_S = 60.0
+LOCAL_PORTS = 28_232
+# What an injector has open besides its connections: pipes, libraries, the resolver.
+OWN_DESCRIPTORS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class TestEstimate:
+    """One run of one test. None where only the target decides."""
+
+    __test__ = False  # pytest: not a test case
+
+    requests: int | None
+    duration_s: float | None  # warm-up included
+    ports: int | None
+    descriptors: int | None
+    rows: int  # stored: a second of an injector at a step each
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """The whole campaign; sums leave out what only the target decides."""
+
+    n_tests: int
+    repeats: int
+    duration_s: float
+    runs_of_unknown_duration: int
+    requests: int
+    runs_of_unknown_requests: int
+    fewest_in_a_run: int | None
+    most_in_a_run: int | None
+    highest_of_a_run: HighestPercentile | None
+    highest_pooled: HighestPercentile | None
+    ports: int | None
+    descriptors: int | None
+    rows: int
+
+    @property
+    def n_runs(self) -> int:
+        return self.n_tests * self.repeats
+
+
+def estimate_campaign(
+    tests: Sequence[tuple[Plan, ConnectionMode, int]], *, repeats: int, pause_s: float
+) -> Estimate:
+    """The estimate for these tests (plan, connection mode and injectors each), `repeats` runs of
+    each."""
+    each = [
+        estimate_test(plan_for(plan, injectors), mode, pause_s, injectors)
+        for plan, mode, injectors in tests
+    ]
+    known_s = sum(test.duration_s or 0.0 for test in each)
+    counts = [test.requests for test in each if test.requests is not None]
+    n_runs = len(each) * repeats
+    waits_s = n_runs * SET_UP_S + max(0, n_runs - 1) * pause_s
+    return Estimate(
+        n_tests=len(each),
+        repeats=repeats,
+        duration_s=known_s * repeats + waits_s,
+        runs_of_unknown_duration=repeats * sum(test.duration_s is None for test in each),
+        requests=sum(counts) * repeats,
+        runs_of_unknown_requests=repeats * (len(each) - len(counts)),
+        fewest_in_a_run=min(counts, default=None),
+        most_in_a_run=max(counts, default=None),
+        highest_of_a_run=highest_percentile(min(counts)) if counts else None,
+        highest_pooled=highest_percentile(min(counts) * repeats) if counts else None,
+        ports=_most(test.ports for test in each),
+        descriptors=_most(test.descriptors for test in each),
+        rows=sum(test.rows for test in each) * repeats,
+    )
+
+
+def estimate_test(plan: Plan, mode: ConnectionMode, pause_s: float, injectors: int) -> TestEstimate:
+    """One run of this plan in this connection mode, its load shared by `injectors`."""
+    measured_s = planned_duration_s(plan.load)
+    duration_s = None if measured_s is None else measured_s + plan.warm_up_s
+    arrivals = planned_arrivals(plan.load)
+    in_flight = _most_in_flight(plan, arrivals, injectors)
+    return TestEstimate(
+        requests=plan.planned_requests,
+        duration_s=duration_s,
+        ports=_ports(plan, mode, arrivals, duration_s, pause_s, injectors, in_flight),
+        descriptors=in_flight + OWN_DESCRIPTORS,
+        rows=ceil(duration_s or 0) * len(plan.labels) * injectors,
+    )
+
+
+def _most_in_flight(plan: Plan, arrivals: int | None, injectors: int) -> int:
+    """Connections in the worst case of one injector: a target that never answers."""
+    load, share = plan.load, largest_share(plan.load, injectors)
+    if load.model == Model.SEQUENTIAL:
+        return 1
+    if load.model == Model.CLOSED:
+        return ceil((load.connections or 1) * share)
+    if load.model == Model.WINDOW:
+        held = (arrivals or 0) * share if load.hold == Hold.KEEP_UNTIL_ALL else 0
+        return max(load.high, ceil(held))
+    # Sessions that are answered stay for as long as they think.
+    stays_s = max(plan.timeouts.total_s, longest_visit_s(load, plan.session, 0))
+    waiting = ceil((peak_rate_per_s(load) or 0) * stays_s)
+    most = min(load.max_in_flight, waiting, arrivals or waiting)
+    return max(1, ceil(most * share)) * (plan.session.connections_per_session or 1)
+
+
+def _ports(
+    plan: Plan,
+    mode: ConnectionMode,
+    arrivals: int | None,
+    duration_s: float | None,
+    pause_s: float,
+    injectors: int,
+    in_flight: int,
+) -> int | None:
+    """Local ports of one injector at a time: each closed connection holds its own for a minute."""
+    load, is_kept = plan.load, mode == ConnectionMode.KEEP_ALIVE
+    is_new_each = load.model == Model.WINDOW or load.arrival_unit != ArrivalUnit.REQUEST
+    if is_kept and not is_new_each:
+        return in_flight
+    rate_per_s = peak_rate_per_s(load)
+    if rate_per_s is not None:
+        in_a_minute = rate_per_s * min(TIME_WAIT_S, duration_s or TIME_WAIT_S)
+        if load.stages:
+            in_a_minute = min(in_a_minute, arrivals)
+    elif arrivals is not None:
+        in_a_minute = arrivals
+    else:
+        return None
+    in_a_minute *= connections_per_arrival(load, plan.session, is_kept=is_kept)
+    # Short runs follow one another within the minute.
+    cycle_s = (duration_s or TIME_WAIT_S) + pause_s + SET_UP_S
+    in_all = in_a_minute * max(1, int(TIME_WAIT_S // cycle_s))
+    return ceil(in_all * largest_share(load, injectors))
+
+
+def _most(values) -> int | None:
+    known = [value for value in values if value is not None]
+    return max(known, default=None)

@@ -1,0 +1,270 @@
+"""Plans that are one click away: the classic measurements, each named by its question."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.plan.plan import Plan
+
+SOAP_BODY = """<?xml version="1.0" encoding="UTF-8"?>
+<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/" xmlns:s="urn:scope">
+  <soapenv:Body>
+    <s:addToScope>
+      <s:scope>/example/production</s:scope>
+      <s:serviceClass>Access</s:serviceClass>
+      <s:serviceName>Catalogue</s:serviceName>
+    </s:addToScope>
+  </soapenv:Body>
+</soapenv:Envelope>
+"""
+_SOAP_STEP = {
+    "label": "add to scope",
+    "method": "POST",
+    "path": "/",
+    "headers": [["Content-Type", "text/xml; charset=utf-8"], ["SOAPAction", '"addToScope"']],
+    "body": SOAP_BODY,
+}
+_GET_STEP = {"method": "GET", "path": "/"}
+
+
+# Five files as in the French study; L2 takes them in blocks, L3 at random.
+_FILES = [{"method": "GET", "path": f"/index{number}.html"} for number in range(1, 6)]
+_AT_RANDOM = {"kind": "random"}
+STUDIES, GENERAL = "Measurements of earlier studies", "Questions of every day"
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """`question` is what a person wants to know; `name` is the plan's, until it is changed."""
+
+    key: str
+    question: str
+    summary: str
+    name: str
+    spec: dict[str, Any]
+    group: str = STUDIES
+
+
+_OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange", "http_version", "session"}
+
+
+def _spec(steps: list[dict[str, Any]], connection_mode: str, **given: Any) -> dict[str, Any]:
+    """The stored form. What is no field of a plan is one of its load."""
+    own = {name: given.pop(name) for name in _OWN_FIELDS & given.keys()}
+    spec = {"steps": steps, "load": given, "connection_mode": connection_mode, **own}
+    return Plan.from_json(spec).to_json()
+
+
+def _soap(key: str, question: str, requests: int, over_s: int) -> Preset:
+    return Preset(
+        key,
+        question,
+        f"{requests} SOAP requests spread over {over_s} s, each on a new connection",
+        f"{requests} over {over_s} s",
+        _spec([_SOAP_STEP], "new", model="over", requests=requests, over_s=over_s),
+    )
+
+
+_OF_STUDIES = (
+    _soap("over-100", "What does HTTPS cost when the server has time?", 100, 100),
+    _soap("over-10", "And what when requests come ten times faster?", 100, 10),
+    _soap("over-5", "The same in 5 seconds, for a first look", 100, 5),
+    _soap("over-1", "The same in 1 second, for a first look", 100, 1),
+    Preset(
+        "ab",
+        "How fast with 50 at once?",
+        "1,000 requests on 50 connections, each waiting for its reply: ab -n 1000 -c 50; the study "
+        "chose an HTTPS endpoint",
+        "1,000 on 50 connections",
+        _spec(
+            [_GET_STEP],
+            "new",
+            http_version="1.0",
+            expected_status=["2xx"],
+            model="closed",
+            connections=50,
+            requests=1000,
+        ),
+    ),
+    Preset(
+        "httperf-1000",
+        "How fast one after another?",
+        "1,000 connections with a request each, one after another: httperf --num-conns 1000",
+        "1,000 one after another",
+        _spec([_GET_STEP], "new", model="sequential", requests=1000),
+    ),
+    Preset(
+        "httperf",
+        "Does it keep up with 10 a second?",
+        "100 connections at 10 a second, replies or not, 1 s for each: httperf --num-conns 100 "
+        "--rate 10 --timeout 1",
+        "100 at 10/s",
+        _spec(
+            [_GET_STEP],
+            "new",
+            timeouts={"connect_s": 1, "tls_s": 1, "total_s": 1},
+            model="open",
+            arrival_unit="connection",
+            rate_per_s=10,
+            requests=100,
+        ),
+    ),
+    Preset(
+        "l1",
+        "L1: how fast is one file?",
+        "1,000 requests for one file, one after another",
+        "L1",
+        _spec([{"method": "GET", "path": "/index.html"}], "new", model="sequential", requests=1000),
+    ),
+    Preset(
+        "l2",
+        "L2: how fast are five files in turn?",
+        "5,000 requests one after another: 1,000 for the first file, 1,000 for the next, and so on",
+        "L2",
+        _spec(
+            _FILES,
+            "new",
+            order={"kind": "blocks", "block_repeat": 1000},
+            model="sequential",
+            requests=5000,
+        ),
+    ),
+    Preset(
+        "l3",
+        "L3: how fast are five files at random?",
+        "1,000 requests one after another, each for one of five files at random",
+        "L3",
+        _spec(_FILES, "new", order=_AT_RANDOM, model="sequential", requests=1000),
+    ),
+    Preset(
+        "r99-1",
+        "R99-1: what do three clients get that begin a second apart?",
+        "each injector is a client: 5,000 requests one after another, at random from five files; "
+        "the study had 3, which begin 1 s apart",
+        "R99-1",
+        _spec(
+            _FILES,
+            "new",
+            order=_AT_RANDOM,
+            model="closed",
+            connections=1,
+            start_offset_s=1,
+            requests=5000,
+            per_injector=True,
+        ),
+    ),
+    Preset(
+        "r99-2",
+        "R99-2: what do more and more clients get?",
+        "each injector is a client: 5,000 requests one after another, at random from five files; "
+        "the study had 1, 2, 3, 4, 5, 6, 9 and 12",
+        "R99-2",
+        _spec(
+            _FILES,
+            "new",
+            order=_AT_RANDOM,
+            model="sequential",
+            requests=5000,
+            per_injector=True,
+        ),
+    ),
+    Preset(
+        "wsperf",
+        "How many WebSockets open and close each second?",
+        "each injector opens and closes 50,000 WebSockets and has from 250 to 500 under way; "
+        "wsperf's example has 4",
+        "wsperf, 4 × 50,000",
+        _spec(
+            [],
+            "new",
+            exchange={"messages": 0, "close_code": 1001},
+            model="window",
+            low=250,
+            high=500,
+            requests=50_000,
+            per_injector=True,
+        ),
+    ),
+)
+_OF_EVERY_DAY = (
+    Preset(
+        "smoke",
+        "Does it work at all?",
+        "20 requests one after another on one connection",
+        "Smoke",
+        _spec([_GET_STEP], "keep-alive", model="sequential", requests=20),
+        GENERAL,
+    ),
+    Preset(
+        "load",
+        "How is it on a normal day?",
+        "20 requests a second for five minutes, replies or not",
+        "Load",
+        _spec([_GET_STEP], "keep-alive", model="open", rate_per_s=20, duration_s=300),
+        GENERAL,
+    ),
+    Preset(
+        "stress",
+        "What happens as more and more come?",
+        "from 1 to 100 requests a second within two minutes",
+        "Stress",
+        _spec(
+            [_GET_STEP],
+            "keep-alive",
+            model="open",
+            stages=[{"duration_s": 120, "from_per_s": 1, "to_per_s": 100}],
+        ),
+        GENERAL,
+    ),
+    Preset(
+        "sessions",
+        "How long does a whole visit take?",
+        "10 visitors, one a second, each with 5 requests and 2 s of thinking between them: httperf "
+        "--wsess 10,5,2 --rate 1 --timeout 5",
+        "Sessions",
+        _spec(
+            [_GET_STEP],
+            "keep-alive",
+            timeouts={"connect_s": 5, "tls_s": 5, "total_s": 5},
+            session={"calls_per_session": 5, "think_time": {"kind": "constant", "mean_s": 2}},
+            model="open",
+            arrival_unit="session",
+            rate_per_s=1,
+            requests=10,
+        ),
+        GENERAL,
+    ),
+    Preset(
+        "spike",
+        "Does it survive a sudden crowd?",
+        "10 requests a second, then 200 for ten seconds, then 10 again, on new connections",
+        "Spike",
+        _spec(
+            [_GET_STEP],
+            "new",
+            model="open",
+            stages=[
+                {"duration_s": duration_s, "from_per_s": rate, "to_per_s": rate}
+                for duration_s, rate in ((20, 10), (10, 200), (30, 10))
+            ],
+        ),
+        GENERAL,
+    ),
+    Preset(
+        "soak",
+        "Does it stay well for an hour?",
+        "10 requests a second for an hour",
+        "Soak",
+        _spec([_GET_STEP], "keep-alive", model="open", rate_per_s=10, duration_s=3600),
+        GENERAL,
+    ),
+    Preset(
+        "capacity",
+        "How many can it answer at most?",
+        "64 connections as fast as they get replies, for a minute",
+        "Capacity",
+        _spec([_GET_STEP], "keep-alive", model="closed", connections=64, duration_s=60),
+        GENERAL,
+    ),
+)
+
+PRESETS: dict[str, Preset] = {preset.key: preset for preset in (*_OF_STUDIES, *_OF_EVERY_DAY)}

@@ -1,0 +1,160 @@
+"""A step of a plan: one request, and what may stand in it."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH, PatternFault, bounded
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# By HTTP itself: done twice they do what they do once.
+REPEATABLE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
+MAX_STEPS = 50
+MAX_EXTRACTS = 20
+VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+MAX_BODY_BYTES = 1024 * 1024
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# The injector writes these itself; a second copy would make the request ambiguous.
+RESERVED_HEADERS = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"}
+)
+
+
+class Source(StrEnum):
+    BODY = "body"
+    HEADER = "header"
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """A value taken out of a reply: what one group of `pattern` finds (domain.plan.patterns)."""
+
+    name: str
+    source: Source
+    pattern: str
+    header: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        return {
+            "name": self.name,
+            "from": str(self.source),
+            "header": self.header,
+            "pattern": self.pattern,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    label: str
+    method: str
+    path: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+    extract: tuple[Extract, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "method": self.method,
+            "path": self.path,
+            "headers": [list(pair) for pair in self.headers],
+            "body": self.body,
+            "extract": [each.to_json() for each in self.extract],
+        }
+
+
+def read_steps(reader: JsonReader) -> tuple[Step, ...]:
+    raw = reader.data.get("steps")
+    if not isinstance(raw, list) or not raw:
+        reader.fail("steps", "A plan needs at least one step.")
+        return ()
+    if len(raw) > MAX_STEPS:
+        reader.fail("steps", f"At most {MAX_STEPS} steps.")
+        return ()
+    return tuple(
+        read_step(JsonReader(item, f"steps.{index}", reader.errors))
+        for index, item in enumerate(raw)
+    )
+
+
+def read_step(reader: JsonReader) -> Step:
+    method = reader.text("method", "GET").upper()
+    if method not in METHODS:
+        reader.fail("method", f"Choose one of: {', '.join(METHODS)}.")
+    path = reader.text("path", "/", limit=8000)
+    if fault := path_fault(path):
+        reader.fail("path", fault)
+    body = reader.text("body", "", limit=MAX_BODY_BYTES)
+    if body and method in {"GET", "HEAD"}:
+        reader.fail("body", f"{method} sends no body. Choose POST, or leave the body empty.")
+    label = reader.text("label", "", limit=100) or f"{method} {path}"[:100]
+    reader.refuse_unknown("label", "method", "path", "headers", "body", "extract")
+    return Step(label, method, path, read_headers(reader), body, _read_extract(reader))
+
+
+def _read_extract(reader: JsonReader) -> tuple[Extract, ...]:
+    raw = reader.data.get("extract", [])
+    if not isinstance(raw, list) or len(raw) > MAX_EXTRACTS:
+        reader.fail("extract", f"Write a list of at most {MAX_EXTRACTS} values to take.")
+        return ()
+    return tuple(
+        _read_one(JsonReader(item, f"{reader.path}.extract.{index}", reader.errors))
+        for index, item in enumerate(raw)
+    )
+
+
+def _read_one(reader: JsonReader) -> Extract:
+    extract = Extract(
+        name=reader.text("name", "", limit=64),
+        source=reader.choice("from", Source, Source.BODY),
+        pattern=reader.text("pattern", "", limit=MAX_PATTERN_LENGTH),
+        header=reader.text("header", "", limit=100),
+    )
+    reader.refuse_unknown("name", "from", "header", "pattern")
+    if not VARIABLE_NAME.fullmatch(extract.name):
+        reader.fail("name", f"{extract.name!r} is no name; use letters, digits and _.")
+    is_named = bool(_TOKEN.fullmatch(extract.header))
+    if is_named != (extract.source == Source.HEADER):
+        reader.fail("header", "Name the header to read, and only where one is read.")
+    try:
+        bounded(extract.pattern)
+    except PatternFault as fault:
+        reader.fail("pattern", str(fault))
+    return extract
+
+
+def path_fault(path: str) -> str | None:
+    """What is wrong with a path, or None."""
+    if not path.startswith("/"):
+        return "A path begins with a slash, such as /login/."
+    if not path.isascii() or any(ch <= " " or ch == "\x7f" for ch in path):
+        return "Only printable ASCII without spaces; write others as %20, %C3%A9 …"
+    return None
+
+
+def read_headers(reader: JsonReader) -> tuple[tuple[str, str], ...]:
+    raw = reader.data.get("headers", [])
+    if not isinstance(raw, list | tuple) or not all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(x, str) for x in pair)
+        for pair in raw
+    ):
+        reader.fail("headers", "Write headers as pairs of name and value.")
+        return ()
+    for name, value in raw:
+        sentence = header_fault(name, value)
+        if sentence:
+            reader.fail("headers", sentence)
+    return tuple((name, value.strip()) for name, value in raw)
+
+
+def header_fault(name: str, value: str) -> str | None:
+    """What is wrong with one header, or None."""
+    if not _TOKEN.fullmatch(name):
+        return f"{name!r} is not a header name; write it as in Content-Type."
+    if name.lower() in RESERVED_HEADERS:
+        return f"{name} is written by the injector itself; leave it out."
+    if any((ord(ch) < 32 and ch != "\t") or ord(ch) == 127 or ord(ch) > 255 for ch in value):
+        return f"The value of {name} has a character that no header may have."
+    return None

@@ -1,0 +1,89 @@
+"""Which step of a plan a request sends: in turns, in blocks, at random or by weight.
+
+The k-th request of a run has one step, whoever sends it: random orders are a function of the seed
+and of k, so that injectors that share a run send together what one alone would have sent.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+
+from campaigns.domain.json_reader import JsonReader
+
+MAX_BLOCK_REPEAT = 10_000_000
+MAX_WEIGHT = 1_000_000
+_64_BITS = (1 << 64) - 1
+
+
+class OrderKind(StrEnum):
+    ROUND_ROBIN = "round_robin"
+    BLOCKS = "blocks"
+    RANDOM = "random"
+    WEIGHTED = "weighted"
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """`block_repeat`: requests of a step before the next one's. `weights`: one for each step."""
+
+    kind: OrderKind = OrderKind.ROUND_ROBIN
+    block_repeat: int = 1
+    weights: tuple[float, ...] = ()
+
+    def step_at(self, number: int, n_steps: int, seed: int) -> int:
+        """The step of request `number` of the run, which may be negative in the warm-up."""
+        match self.kind:
+            case OrderKind.BLOCKS:
+                return number // self.block_repeat % n_steps
+            case OrderKind.RANDOM:
+                return draw(seed, number) * n_steps >> 64
+            case OrderKind.WEIGHTED:
+                bounds = list(accumulate(self.weights))
+                return min(
+                    bisect_right(bounds, draw(seed, number) / (1 << 64) * bounds[-1]), n_steps - 1
+                )
+        return number % n_steps
+
+
+IN_TURNS = StepOrder()
+
+
+def draw(seed: int, number: int) -> int:
+    """The `number`-th of the evenly spread 64-bit numbers of a seed (SplitMix64)."""
+    mixed = (seed * 0xD1342543DE82EF95 + (number + 1) * 0x9E3779B97F4A7C15) & _64_BITS
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _64_BITS
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _64_BITS
+    return mixed ^ mixed >> 31
+
+
+def read_order(reader: JsonReader, n_steps: int) -> StepOrder:
+    kind = reader.choice("kind", OrderKind, OrderKind.ROUND_ROBIN)
+    repeat = reader.number("block_repeat", 1, low=1, high=MAX_BLOCK_REPEAT, whole=True)
+    weights = _read_weights(reader)
+    if kind == OrderKind.WEIGHTED and not reader.errors and len(weights) != n_steps:
+        reader.fail("weights", f"Write a weight for each of the {n_steps} steps.")
+    if kind != OrderKind.WEIGHTED and weights:
+        reader.fail("weights", f"The order {kind} has no use for weights; leave them empty.")
+    if kind != OrderKind.BLOCKS and repeat != 1:
+        reader.fail("block_repeat", f"The order {kind} has no blocks; leave it at 1.")
+    reader.refuse_unknown("kind", "block_repeat", "weights")
+    return StepOrder(kind, int(repeat), weights)
+
+
+def _read_weights(reader: JsonReader) -> tuple[float, ...]:
+    raw = reader.data.get("weights") or []
+    if not isinstance(raw, list | tuple):
+        reader.fail("weights", "Write a list of numbers, one for each step.")
+        return ()
+    wrong = [place for place, each in enumerate(raw) if not _is_weight(each)]
+    for place in wrong:
+        reader.fail(f"weights.{place}", f"Write a number from 0 to {MAX_WEIGHT:,}.")
+    if not wrong and raw and not any(raw):
+        reader.fail("weights", "Give at least one step a weight above 0.")
+    return () if wrong else tuple(float(each) for each in raw)
+
+
+def _is_weight(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and 0 <= value <= MAX_WEIGHT

@@ -1,0 +1,146 @@
+"""What a target's description may say. `check_target` is the only door, and it says everything that
+is wrong at once, each sentence under the path of its field, such as "endpoints.0.host".
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any
+
+from campaigns.domain.errors import InvalidTarget
+from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
+
+SCHEMES = ("http", "https", "ws", "wss")
+TLS_SCHEMES = frozenset({"https", "wss"})
+WEBSOCKET_SCHEMES = frozenset({"ws", "wss"})
+# The same without and with TLS: what is compared for what TLS costs.
+TLS_TWINS = {"https": "http", "wss": "ws"}
+MAX_ENDPOINTS = 50
+_USUAL_TLS = TlsOptions()
+MAX_FACTS = 100
+MAX_LABEL = 60
+MAX_VALUE = 500
+_NAME = re.compile(
+    r"(?=.{1,253}\Z)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*"
+    r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?\Z"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    scheme: str
+    host: str
+    port: int
+    verify_tls: bool = True
+    tls: TlsOptions = _USUAL_TLS
+    client_key_pem: str = field(default="", repr=False)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        return (self.scheme, self.host, self.port)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    name: str
+    environment: tuple[tuple[str, str], ...]
+    origins: tuple[Origin, ...]
+
+
+def check_target(
+    name: str, environment: Sequence[Sequence[str]], endpoints: Sequence[dict[str, Any]]
+) -> Description:
+    """The target as described, cleaned. Raises InvalidTarget with a sentence for each field."""
+    errors: dict[str, str] = {}
+    description = Description(
+        name=_name(name, errors),
+        environment=_environment(environment, errors),
+        origins=_origins(endpoints, errors),
+    )
+    if errors:
+        raise InvalidTarget(errors)
+    return description
+
+
+def host_fault(host: str) -> str | None:
+    """What is wrong with a host, or None."""
+    if not host:
+        return "Write a name or an address, such as shop.example or 10.0.0.5."
+    if "/" in host or host.count(":") == 1:
+        return "Only the name or address; scheme and port have their own fields."
+    return None if _is_address(host) or _is_name(host) else f"{host} is not a name or an address."
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_name(host: str) -> bool:
+    looks_like_an_address = re.fullmatch(r"[0-9.]+", host)
+    return bool(_NAME.match(host)) and not looks_like_an_address
+
+
+def _name(name: str, errors: dict[str, str]) -> str:
+    name = name.strip()
+    if not name:
+        errors["name"] = "Give the target a name, such as shop or checkout-api."
+    elif len(name) > 100:
+        errors["name"] = f"{len(name)} characters are too many; at most 100."
+    return name
+
+
+def _environment(rows: Sequence[Sequence[str]], errors: dict[str, str]):
+    if len(rows) > MAX_FACTS:
+        errors["environment"] = f"At most {MAX_FACTS} facts."
+    facts = tuple((label.strip(), value.strip()) for label, value in rows)
+    for index, (label, value) in enumerate(facts):
+        if not label:
+            errors[f"environment.{index}.label"] = "Name the fact, such as CPU."
+        elif len(label) > MAX_LABEL:
+            errors[f"environment.{index}.label"] = f"At most {MAX_LABEL} characters."
+        if len(value) > MAX_VALUE:
+            errors[f"environment.{index}.value"] = f"At most {MAX_VALUE} characters."
+    return facts
+
+
+def _origins(rows: Sequence[dict[str, Any]], errors: dict[str, str]) -> tuple[Origin, ...]:
+    if not rows:
+        errors["endpoints"] = "A target needs at least one endpoint: a scheme, a host and a port."
+    if len(rows) > MAX_ENDPOINTS:
+        errors["endpoints"] = f"At most {MAX_ENDPOINTS} endpoints."
+    origins = tuple(_origin(row, f"endpoints.{index}", errors) for index, row in enumerate(rows))
+    seen: set[tuple] = set()
+    for index, origin in enumerate(origins):
+        if origin.key in seen:
+            errors.setdefault(f"endpoints.{index}.host", "This endpoint stands above already.")
+        seen.add(origin.key)
+    return origins
+
+
+def _origin(row: dict[str, Any], path: str, errors: dict[str, str]) -> Origin:
+    scheme = str(row.get("scheme", ""))
+    host = str(row.get("host", "")).strip().strip("[]").lower()
+    if scheme not in SCHEMES:
+        errors[f"{path}.scheme"] = f"Choose one of: {', '.join(SCHEMES)}."
+    fault = host_fault(host)
+    if fault:
+        errors[f"{path}.host"] = fault
+    port, verify = _port(row, path, errors), bool(row.get("verify_tls", True))
+    if scheme not in TLS_SCHEMES:
+        return Origin(scheme, host, port, verify)
+    tls = read_tls_options(JsonReader(row.get("tls") or {}, f"{path}.tls", errors))
+    return Origin(scheme, host, port, verify, tls, str(row.get("client_key_pem") or "").strip())
+
+
+def _port(row: dict[str, Any], path: str, errors: dict[str, str]) -> int:
+    text = str(row.get("port", "")).strip()
+    if text.isascii() and text.isdigit() and 1 <= int(text) <= 65535:
+        return int(text)
+    errors[f"{path}.port"] = "Write a port from 1 to 65535."
+    return 0

@@ -1,0 +1,132 @@
+"""How TLS is spoken with an endpoint. Every default is what Python's ssl module does by itself."""
+
+import ssl
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from campaigns.domain.json_reader import JsonReader
+
+VERSIONS = ("1.2", "1.3")
+MAX_PEM_BYTES = 256 * 1024
+_NAMES = (
+    "min_version",
+    "max_version",
+    "ciphers",
+    "ca_pem",
+    "sni",
+    "client_certificate_pem",
+    "alpn",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """`ca_pem`: trusted instead of the machine's authorities. `sni`: the name that is announced and
+    verified, where it is not the host. `ciphers`: OpenSSL's list for TLS 1.2. `alpn`: offer
+    http/1.1. The key of the client certificate is a secret and never stands here.
+    """
+
+    min_version: str | None = None
+    max_version: str | None = None
+    ciphers: str = ""
+    ca_pem: str = ""
+    sni: str = ""
+    client_certificate_pem: str = ""
+    alpn: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """The stored form; `read_tls_options` reads it back."""
+        return asdict(self)
+
+    def chosen(self) -> dict[str, Any]:
+        """Only what is not as usual."""
+        usual = TlsOptions().to_json()
+        return {name: value for name, value in self.to_json().items() if value != usual[name]}
+
+    @classmethod
+    def of(cls, chosen: dict[str, Any]) -> Self:
+        """Options from what `chosen` gave."""
+        return cls(**chosen)
+
+    def words(self) -> list[str]:
+        """What is not as usual, as a page says it."""
+        said = {
+            "min_version": f"TLS {self.min_version} or newer",
+            "max_version": f"TLS {self.max_version} or older",
+            "ciphers": f"ciphers {self.ciphers}",
+            "ca_pem": "authorities of its own",
+            "sni": f"announces {self.sni}",
+            "client_certificate_pem": "shows a client certificate",
+            "alpn": "offers no ALPN",
+        }
+        return [said[name] for name in self.chosen()]
+
+
+def read_tls_options(reader: JsonReader) -> TlsOptions:
+    """Options from JSON; what is wrong is collected by `reader`, a sentence for each field."""
+    options = TlsOptions(
+        min_version=_version(reader, "min_version"),
+        max_version=_version(reader, "max_version"),
+        ciphers=reader.text("ciphers", limit=1000).strip(),
+        ca_pem=reader.text("ca_pem", limit=MAX_PEM_BYTES).strip(),
+        sni=reader.text("sni", limit=253).strip().lower(),
+        client_certificate_pem=reader.text("client_certificate_pem", limit=MAX_PEM_BYTES).strip(),
+        alpn=_flag(reader, "alpn"),
+    )
+    reader.refuse_unknown(*_NAMES)
+    _refuse_what_cannot_work(options, reader)
+    return options
+
+
+def _version(reader: JsonReader, name: str) -> str | None:
+    value = reader.data.get(name) or None
+    if value is not None and value not in VERSIONS:
+        reader.fail(name, f"Choose one of: {', '.join(VERSIONS)}.")
+        return None
+    return value
+
+
+def _flag(reader: JsonReader, name: str) -> bool:
+    value = reader.data.get(name, True)
+    if not isinstance(value, bool):
+        reader.fail(name, "Write true or false.")
+    return bool(value)
+
+
+def _refuse_what_cannot_work(options: TlsOptions, reader: JsonReader) -> None:
+    if (options.min_version, options.max_version) == ("1.3", "1.2"):
+        reader.fail("max_version", "The newest version cannot be older than the oldest.")
+    if options.ciphers and not _names_ciphers(options.ciphers):
+        reader.fail("ciphers", "OpenSSL knows no such ciphers; write as in ECDHE+AESGCM.")
+    if options.ca_pem and not _holds_certificates(options.ca_pem):
+        reader.fail("ca_pem", "No certificate can be read; paste PEM, -----BEGIN CERTIFICATE-----.")
+    if options.client_certificate_pem and not _holds_certificates(options.client_certificate_pem):
+        reader.fail("client_certificate_pem", "No certificate can be read; paste PEM.")
+    if not _is_name(options.sni):
+        reader.fail(
+            "sni", "Write a host name, such as shop.example; an address is never announced."
+        )
+
+
+def _names_ciphers(ciphers: str) -> bool:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).set_ciphers(ciphers)
+    except (ssl.SSLError, ValueError):
+        return False
+    return True
+
+
+def _holds_certificates(pem: str) -> bool:
+    if "PRIVATE KEY" in pem:
+        return False
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
+    except (ssl.SSLError, ValueError):
+        return False
+    return True
+
+
+def _is_name(sni: str) -> bool:
+    labels = sni.rstrip(".").split(".")
+    allowed = all(ch.isascii() and (ch.isalnum() or ch in "-_.") for ch in sni)
+    return not sni or (allowed and all(labels) and not labels[-1].isdigit())

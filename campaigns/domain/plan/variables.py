@@ -1,0 +1,120 @@
+"""Values that differ from request to request: from a table, or taken out of an earlier reply.
+
+`${name}` in a path, a header's value or a body stands for one. It does so only where the plan has
+a variable of some name; without any it is text like any other.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+
+from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.step import VARIABLE_NAME, Step
+
+MAX_CSV_BYTES = 256 * 1024
+MAX_ROWS = 10_000
+MAX_COLUMNS = 50
+_USE = re.compile(r"\$\{([^${}]{0,100})\}")
+_PATH_SAFE = "/?&=%:@!$'()*+,;~-._"
+_NOT_FOR_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")
+
+
+class RowOrder(StrEnum):
+    SEQUENTIAL = "sequential"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True)
+class Variables:
+    """`csv`: a table whose first row has the names. Each request, or session, gets a row."""
+
+    csv: str = ""
+    order: RowOrder = RowOrder.SEQUENTIAL
+
+    @cached_property
+    def table(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+        """(names, rows); ValueError and csv.Error where it is no table."""
+        rows = [tuple(row) for row in csv.reader(io.StringIO(self.csv), strict=True) if row]
+        return (rows[0], tuple(rows[1:])) if rows else ((), ())
+
+    def values(self, row: int) -> dict[str, str]:
+        names, rows = self.table
+        return dict(zip(names, rows[row], strict=True))
+
+
+NO_VARIABLES = Variables()
+
+
+def names_used(step: Step) -> set[str]:
+    texts = (step.path, step.body, *(value for _, value in step.headers))
+    return {name for text in texts for name in _USE.findall(text)}
+
+
+def declared_names(variables: Variables, steps: Iterable[Step]) -> set[str]:
+    return {*variables.table[0], *(each.name for step in steps for each in step.extract)}
+
+
+def filled_in(step: Step, values: Mapping[str, str]) -> Step:
+    """The step with its values; one that is missing yet is empty.
+
+    Values are written so that they stay what they are: percent-encoded in a path where they must
+    be, without line ends in a header, as they are in a body.
+    """
+    return replace(
+        step,
+        path=_filled(step.path, values, lambda text: quote(text, safe=_PATH_SAFE)),
+        headers=tuple(
+            (name, _filled(value, values, lambda text: _NOT_FOR_HEADERS.sub("", text)))
+            for name, value in step.headers
+        ),
+        body=_filled(step.body, values, str),
+    )
+
+
+def _filled(text: str, values: Mapping[str, str], written: Any) -> str:
+    if "${" not in text:
+        return text
+    return _USE.sub(lambda use: written(values.get(use[1], "")), text)
+
+
+def read_variables(reader: JsonReader, steps: tuple[Step, ...]) -> Variables:
+    text = reader.text("csv", "", limit=MAX_CSV_BYTES)
+    variables = Variables(text, reader.choice("order", RowOrder, RowOrder.SEQUENTIAL))
+    reader.refuse_unknown("csv", "order")
+    fault = _table_fault(variables)
+    if fault:
+        reader.fail("csv", fault)
+        return NO_VARIABLES
+    declared = declared_names(variables, steps)
+    unknown = sorted({name for step in steps for name in names_used(step)} - declared)
+    if declared and unknown:
+        reader.fail("csv", f"${{{unknown[0]}}} is used, but no column and no extraction gives it.")
+    return variables
+
+
+def _table_fault(variables: Variables) -> str | None:
+    try:
+        names, rows = variables.table
+    except csv.Error as error:
+        return f"This is no CSV: {error}."
+    if not names:
+        return None
+    wrong = [name for name in names if not VARIABLE_NAME.fullmatch(name)]
+    if wrong:
+        return f"{wrong[0]!r} is no name. The first row has the names: letters, digits and _."
+    if len(set(names)) < len(names) or len(names) > MAX_COLUMNS:
+        return f"Write at most {MAX_COLUMNS} names, each once."
+    if not 1 <= len(rows) <= MAX_ROWS:
+        return f"Write 1 to {MAX_ROWS:,} rows below the names."
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(names):
+            return f"Row {number} has {len(row)} values for {len(names)} names."
+        if any("\0" in value for value in row):
+            return f"Row {number} has a NUL character."
+    return None

@@ -1,0 +1,46 @@
+"""Columns of figures: one rounding for the whole column, a reason in every empty cell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.shown.tables import Cell
+from campaigns.domain.units import DASH, decimals_for, number
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A value before rounding, in its column's unit; `why` explains None or a weak value."""
+
+    value: float | None
+    why: str = ""
+    weak: bool = False
+
+
+def empty(why: str) -> Cell:
+    return Cell(None, DASH, why=why)
+
+
+def text_cell(text: str, why: str = "", tone: str = "") -> Cell:
+    return Cell(text or None, text or DASH, why=why, tone=tone)
+
+
+def count_cell(value: int | None, why: str = "", tone: str = "") -> Cell:
+    return empty(why) if value is None else Cell(value, number(value), why=why, tone=tone)
+
+
+def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
+    """A cell whose value has exactly the digits that its text shows."""
+    if figure.value is None:
+        return empty(figure.why)
+    text = number(figure.value, decimals, signed=signed)
+    plain = float(text.replace(",", "").replace("\u2212", "-"))
+    return Cell(plain, text, weak=figure.weak, why=figure.why)
+
+
+def column_cells(
+    figures: Sequence[Figure], *, decimals: int | None = None, signed: bool = False
+) -> list[Cell]:
+    """The column with equal decimals: three significant digits for its typical value."""
+    if decimals is None:
+        decimals = decimals_for([figure.value for figure in figures])
+    return [figure_cell(figure, decimals, signed=signed) for figure in figures]

@@ -1,0 +1,207 @@
+"""The tables of WebSocket measurements: handshakes and messages, and the codes of close frames."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.measured.figures import percentiles_us
+from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.percentiles import P50, P90, P95, P99, P999, Shown, name, shown, why_not_shown
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.units import counted
+
+EXCHANGE_TIMINGS = ("handshake", "message", "close")
+_PERCENTILES = (P50, P90, P95, P99, P999)
+_KEYS = ("per_second", "mean", *(name(q) for q in _PERCENTILES), "max", "n")
+_CODE = "close_code_"
+_CODE_WORDS = {
+    1000: "normal closure",
+    1001: "the server goes away",
+    1002: "the server saw a protocol error",
+    1003: "the server cannot take such data",
+    1005: "a close frame without a code",
+    1006: "no close frame at all",
+    1007: "the server saw data of another kind than announced",
+    1008: "against the server's policy",
+    1009: "a message too big for the server",
+    1010: "the server wants an extension",
+    1011: "the server met an error of its own",
+    1012: "the server restarts",
+    1013: "the server asks to try again later",
+    1014: "a gateway got a bad answer",
+}
+
+
+def exchange_table(total: Total, duration_s: float) -> Table:
+    """Handshakes and messages of a WebSocket run; no rows for another."""
+    return exchanges_table("exchange", "Handshakes and messages", [("", total, duration_s)])
+
+
+def exchanges_table(key: str, title: str, measured: Sequence[tuple[str, Total, float]]) -> Table:
+    """A row for each timing of each (label, total, seconds); those without handshakes have none."""
+    parts = [
+        (label, part, total.timing(part), duration_s)
+        for label, total, duration_s in measured
+        for part in EXCHANGE_TIMINGS
+        if total.timing("handshake").n and total.timing(part).n
+    ]
+    timings = [timing for _, _, timing, _ in parts]
+    figures = [
+        [Figure(timing.n / seconds if seconds else None) for _, _, timing, seconds in parts],
+        [Figure(timing.mean_us / 1000) for timing in timings],
+        *([percentile_figure(timing, q) for timing in timings] for q in _PERCENTILES),
+        [Figure(timing.max_us / 1000) for timing in timings],
+    ]
+    columns = [column_cells(column) for column in figures]
+    columns.append([count_cell(timing.n) for timing in timings])
+    rows = (
+        Row(f"{label}: {METRICS[part].title}" if label else METRICS[part].title, cells, part)
+        for (label, part, *_), cells in zip(parts, zip(*columns, strict=True), strict=True)
+    )
+    return Table(
+        key,
+        title,
+        tuple(METRICS[each].column() for each in _KEYS),
+        tuple(rows),
+        label_title="part",
+        note=_said(measured) if parts else "",
+    )
+
+
+def _said(measured: Sequence[tuple[str, Total, float]]) -> str:
+    """How many messages went each way."""
+    sent, received = (
+        sum(total.count(name) for _, total, _ in measured)
+        for name in ("messages_sent", "messages_received")
+    )
+    if not sent and not received:
+        return "No messages: connections were opened and closed."
+    return f"{counted(sent, 'messages')} sent, {received:,} received."
+
+
+def percentile_figure(timing: Timing, q: int) -> Figure:
+    """A percentile in ms, or why it may not be shown."""
+    verdict = shown(timing.n, q)
+    why = why_not_shown(timing.n, q)
+    if verdict is Shown.NO:
+        return Figure(None, why)
+    return Figure(percentiles_us(timing, (q,))[q] / 1000, why, weak=verdict is Shown.WEAK)
+
+
+def close_codes(total: Total) -> dict[int, int]:
+    """How the opened connections ended, by the code of the server's close frame."""
+    return {
+        int(key.removeprefix(_CODE)): number
+        for key, number in sorted(total.counters.items())
+        if key.startswith(_CODE) and number
+    }
+
+
+def close_words(code: int) -> str:
+    if 3000 <= code <= 3999:
+        return "a registered code of a protocol"
+    return _CODE_WORDS.get(code, "the application's own code")
+
+
+def closes_table(total: Total) -> Table:
+    """A row for each close code; no rows where no WebSocket was opened."""
+    codes = close_codes(total)
+    opened = sum(codes.values())
+    shares = column_cells([Figure(100 * number / opened) for number in codes.values()], decimals=2)
+    return Table(
+        "closes",
+        "Close codes",
+        tuple(METRICS[key].column() for key in ("words", "count", "share_of_opened")),
+        tuple(
+            Row(str(code), (text_cell(close_words(code)), count_cell(number), share), "code")
+            for (code, number), share in zip(codes.items(), shares, strict=True)
+        ),
+        label_title="code",
+        note="Of the server's close frame; each opened connection has one." if codes else "",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Exchanged:
+    """What the counted runs of a WebSocket test measured. `most_open`: connections at once."""
+
+    label: str
+    total: Total
+    duration_s: float
+    most_open: int | None
+
+
+def campaign_exchange_tables(tests: Sequence[Exchanged]) -> tuple[Table, ...]:
+    """Timings, and what was counted, of each WebSocket test; none where there is no such test."""
+    timings = exchanges_table(
+        "exchanges",
+        "Handshakes and messages",
+        [(each.label, each.total, each.duration_s) for each in tests],
+    )
+    return (timings, _connections_table(tests)) if timings.rows else ()
+
+
+def _connections_table(tests: Sequence[Exchanged]) -> Table:
+    """A row for each test: connections, messages, and a column for each close code that came."""
+    codes = [close_codes(each.total) for each in tests]
+    columns = {
+        "opened": [count_cell(sum(each.values())) for each in codes],
+        "most_open": [
+            count_cell(each.most_open or None, "None was open at the end of a second.")
+            for each in tests
+        ],
+        "messages_per_s": column_cells([_messages_per_s(each) for each in tests]),
+    }
+    came = sorted({code for each in codes for code in each})
+    by_code = [[count_cell(each.get(code, 0)) for each in codes] for code in came]
+    cells = zip(*columns.values(), *by_code, strict=True)
+    return Table(
+        "connections",
+        "Connections and close codes",
+        (
+            *(METRICS[key].column() for key in columns),
+            *(Column(f"close_{code}", f"closed {code}", help=close_words(code)) for code in came),
+        ),
+        tuple(Row(each.label, row, "test") for each, row in zip(tests, cells, strict=True)),
+        label_title="test",
+        note="Of the runs that count. Each opened connection has one close code.",
+    )
+
+
+def _messages_per_s(each: Exchanged) -> Figure:
+    number = max(each.total.count(name) for name in ("messages_sent", "messages_received"))
+    return Figure(number / each.duration_s if each.duration_s else None, "Nothing was measured.")
+
+
+_NO_EXCHANGE = "Not a WebSocket run."
+
+
+def exchange_columns(measured: Sequence[tuple[Total, float] | None]) -> list[list[Cell]]:
+    """Handshake p50, p99 and messages/s of each (total, seconds), for lists of runs of any kind."""
+    figures = [exchange_figures(*each) if each else {} for each in measured]
+    return [
+        column_cells([each.get(key, _absent(key, each)) for each in figures])
+        for key in ("handshake p50, ms", "handshake p99, ms", "messages/s")
+    ]
+
+
+def _absent(key: str, figures: dict[str, Figure]) -> Figure:
+    return Figure(
+        None, f"No {key}: connections were opened and closed." if figures else _NO_EXCHANGE
+    )
+
+
+def exchange_figures(total: Total | None, duration_s: float) -> dict[str, Figure]:
+    """What two runs are compared by, in words: handshake p95, ms; messages/s."""
+    if total is None or not total.timing("handshake").n:
+        return {}
+    figures = {
+        f"{part} {name(q)}, ms": percentile_figure(total.timing(part), q)
+        for part in EXCHANGE_TIMINGS
+        if total.timing(part).n
+        for q in (P50, P95, P99)
+    }
+    if total.timing("message").n:
+        figures["messages/s"] = _messages_per_s(Exchanged("", total, duration_s, None))
+    return figures

@@ -1,0 +1,246 @@
+"""The table of a test: a row a run, their mean, and all requests pooled.
+
+Minimum and maximum are single requests: they stand in the pooled row and are never averaged.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import mean
+from typing import Any
+
+from campaigns.domain import units
+from campaigns.domain.judged.repeats import mean_interval, one_request_explains, outlier_flags
+from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
+from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, empty
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.units import figure, ms, percent
+
+_KEYS = (
+    "mean",
+    "min",
+    *(name(q) for q in SHOWN_PERCENTILES),
+    "max",
+    "rate",
+    "duration",
+    "errors",
+    "n",
+)
+_EXTREME = "A single request is not averaged: see the pooled row."
+_COUNTED = "Counted, not averaged: see the pooled row."
+_NO_RUN = "No run can be used yet."
+_DOUBTFUL = (
+    "No run can be trusted: mean and pooled are of doubtful ones, and no word rests on them. The "
+    "rows say why."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row before rounding. `figures` None: nothing measured, and `why` says why."""
+
+    label: str
+    figures: Figures | None = None
+    kind: str = "run"
+    why: str = ""
+    note: str = ""
+    link: dict[str, Any] = field(default_factory=dict)
+    is_counted: bool = True
+
+
+def latency_table(
+    key: str,
+    title: str,
+    lines: Sequence[Line],
+    pooled: Figures | None,
+    *,
+    is_sound: bool = True,
+    noun: str = "requests",
+) -> Table:
+    """Run rows, then the mean row over the counted ones, then the pooled row.
+
+    Not sound: no run can be trusted, and mean and pooled say that they are of doubtful ones.
+    `noun`: what is counted.
+    """
+    counted = [line.figures for line in lines if line.is_counted and line.figures]
+    notes = _outlier_notes(lines)
+    run_rows = [_figures_of_line(line) for line in lines]
+    columns = _rounded_columns([*run_rows, _mean_figures(counted), _pooled_figures(pooled)])
+    rows = [
+        Row(line.label, cells, "run", " ".join(filter(None, (line.note, note))), line.link)
+        for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
+    ]
+    rows.append(Row(_mean_label(counted, is_sound), columns[-2], "mean", mean_note(counted)))
+    rows.append(Row(_pooled_label(pooled, is_sound, noun), columns[-1], "pooled"))
+    return Table(
+        key,
+        title,
+        _columns(noun),
+        tuple(rows),
+        label_title="run",
+        note=_left_out_note(lines) if is_sound else _DOUBTFUL,
+    )
+
+
+def plain_table(
+    key: str, title: str, lines: Sequence[Line], label_title: str = "", noun: str = "requests"
+) -> Table:
+    """The same columns for lines that are not repeats of each other: the steps of one run."""
+    columns = _rounded_columns([_figures_of_line(line) for line in lines])
+    return Table(
+        key,
+        title,
+        _columns(noun),
+        tuple(
+            Row(line.label, cells, line.kind, line.note, line.link)
+            for line, cells in zip(lines, columns, strict=True)
+        ),
+        label_title=label_title,
+    )
+
+
+def _columns(noun: str) -> tuple[Column, ...]:
+    columns = (METRICS[key].column() for key in _KEYS)
+    return tuple(
+        replace(each, title=each.title.replace("requests", noun)) if each.key == "rate" else each
+        for each in columns
+    )
+
+
+def _figures_of_line(line: Line) -> dict[str, Figure]:
+    if line.figures is None:
+        return {key: Figure(None, line.why) for key in _KEYS}
+    return figures_by_key(line.figures)
+
+
+def figures_by_key(run: Figures) -> dict[str, Figure]:
+    """Every column of one run or of pooled ones, in the column's unit."""
+    no_time = "" if run.n else "No request succeeded, so there is no response time."
+    return {
+        "mean": Figure(_ms(run.mean_us), no_time),
+        "min": Figure(_ms(run.min_us), no_time),
+        "max": Figure(_ms(run.max_us), no_time),
+        **{name(q): _percentile(q, run.n, run.percentiles.get(q)) for q in SHOWN_PERCENTILES},
+        "rate": Figure(run.rate_per_s, "Nothing was measured."),
+        "duration": Figure(run.duration_s),
+        "errors": Figure(run.errors),
+        "n": Figure(run.n),
+    }
+
+
+def _percentile(q: int, n: int, value_us: float | None) -> Figure:
+    verdict = shown(n, q)
+    value = None if verdict is Shown.NO else _ms(value_us)
+    return Figure(value, why_not_shown(n, q), weak=verdict is Shown.WEAK)
+
+
+def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
+    """Means of run-level values; runs that do not count are absent, not 0."""
+    if not counted:
+        return {key: Figure(None, _NO_RUN) for key in _KEYS}
+    fewest = min(run.n for run in counted)
+    return {
+        "mean": Figure(_mean_of(counted, lambda run: _ms(run.mean_us))),
+        "min": Figure(None, _EXTREME),
+        "max": Figure(None, _EXTREME),
+        **{
+            name(q): _percentile(
+                q, fewest, _mean_of(counted, lambda run, q=q: run.percentiles.get(q))
+            )
+            for q in SHOWN_PERCENTILES
+        },
+        "rate": Figure(_mean_of(counted, lambda run: run.rate_per_s), "Nothing was measured."),
+        "duration": Figure(_mean_of(counted, lambda run: run.duration_s)),
+        "errors": Figure(None, _COUNTED),
+        "n": Figure(None, _COUNTED),
+    }
+
+
+def _mean_of(runs: Sequence[Figures], value: Callable[[Figures], float | None]) -> float | None:
+    values = [value(run) for run in runs]
+    return None if None in values else float(mean(values))
+
+
+def _pooled_figures(pooled: Figures | None) -> dict[str, Figure]:
+    if pooled is None:
+        return {key: Figure(None, _NO_RUN) for key in _KEYS}
+    return figures_by_key(pooled)
+
+
+def _rounded_columns(rows: Sequence[dict[str, Figure]]) -> list[tuple[Cell, ...]]:
+    """The cells row by row; each column rounded by itself."""
+    columns = []
+    for key in _KEYS:
+        figures = [row[key] for row in rows]
+        columns.append(
+            [_counted(each) for each in figures]
+            if key in {"errors", "n"}
+            else column_cells(figures)
+        )
+    return [tuple(column[index] for column in columns) for index in range(len(rows))]
+
+
+def _counted(each: Figure) -> Cell:
+    return empty(each.why) if each.value is None else count_cell(int(each.value))
+
+
+def _mean_label(counted: Sequence[Figures], is_sound: bool) -> str:
+    if not counted:
+        return "Mean"
+    return f"Mean of {units.counted(len(counted), 'runs' if is_sound else 'doubtful runs')}"
+
+
+def _pooled_label(pooled: Figures | None, is_sound: bool, noun: str) -> str:
+    if pooled is None:
+        return "Pooled"
+    return f"Pooled, {units.counted(pooled.n, noun if is_sound else f'doubtful {noun}')}"
+
+
+def mean_note(counted: Sequence[Figures]) -> str:
+    """The interval between runs of the average, in words."""
+    means = [run.mean_us for run in counted if run.mean_us is not None]
+    if not means:
+        return ""
+    interval = mean_interval(means)
+    if interval.low is None:
+        return "1 run: describes this run only."
+    return (
+        f"95 % interval of the average: {figure(max(0.0, interval.low) / 1000)} to "
+        f"{ms(interval.high)} (t over {interval.k} runs, CV {percent(interval.cv)})."
+    )
+
+
+def _outlier_notes(lines: Sequence[Line]) -> list[str]:
+    known = [
+        index
+        for index, line in enumerate(lines)
+        if line.is_counted and line.figures and line.figures.mean_us is not None
+    ]
+    notes = [""] * len(lines)
+    if len(known) < 3:
+        return notes
+    runs = [lines[index].figures for index in known]
+    flags = outlier_flags([run.mean_us for run in runs])
+    sums = [run.mean_us * run.n for run in runs]
+    maxima = [float(run.max_us) for run in runs]
+    for row, index in enumerate(known):
+        if flags[row]:
+            notes[index] = "Look at this run: its average is off the others'" + (
+                f"; one request of {ms(maxima[row])} explains it."
+                if one_request_explains(sums, maxima, row)
+                else "."
+            )
+    return notes
+
+
+def _left_out_note(lines: Sequence[Line]) -> str:
+    left_out = sum(1 for line in lines if line.figures and not line.is_counted)
+    if not left_out:
+        return ""
+    runs = "1 run is" if left_out == 1 else f"{left_out} runs are"
+    return f"{runs} shown but left out of mean and pooled: see the reason in the row."
+
+
+def _ms(value_us: float | None) -> float | None:
+    return None if value_us is None else value_us / 1000

@@ -1,0 +1,171 @@
+"""The overhead of HTTPS as a table, a forest of ratios, and a split of the mean into parts."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from campaigns.domain.judged.comparison import Word
+from campaigns.domain.judged.overhead import OverheadRow
+from campaigns.domain.shown.cells import Figure, column_cells, empty, text_cell
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.results import SplitAnswer
+from campaigns.domain.shown.tables import Column, Row, Table
+from campaigns.domain.units import MAX_DECIMALS, decimals_for, rounded_to_sum
+
+HTTP_NAMES = ("HTTP", "HTTPS")
+_KEYS = ("http", "https", "difference", "ratio", "low", "high", "increase", "share")
+_RATIO_DECIMALS = 3
+_PERCENT_DECIMALS = 1
+_DECIMALS = {
+    **dict.fromkeys(("ratio", "low", "high"), _RATIO_DECIMALS),
+    **dict.fromkeys(("increase", "share"), _PERCENT_DECIMALS),
+}
+_NOTE = (
+    "increase = (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and percentiles: "
+    "mean over runs, 95 % interval of the ratio. Min and max: of all requests."
+)
+_NO_WORD = "The word belongs to the average; this row shows whether body and tail agree."
+
+
+def time_decimals(rows: Sequence[OverheadRow]) -> int:
+    """The decimals of all times of the table, by its averages: three significant digits."""
+    mean = [row for row in rows if row.metric == "mean"]
+    return decimals_for(
+        [value / 1000 for row in mean for value in (row.http_us, row.https_us) if value]
+    )
+
+
+def in_names(text: str, names: tuple[str, str]) -> str:
+    """A text about HTTP and HTTPS, said of another pair such as WS and WSS."""
+    plain, tls = names
+    return text.replace("HTTPS", "\0").replace("HTTP", plain).replace("\0", tls)
+
+
+def _column(key: str, names: tuple[str, str]) -> Column:
+    column = METRICS[key].column()
+    return replace(
+        column,
+        title=in_names(column.title, names),
+        unit=in_names(column.unit, names),
+        help=in_names(column.help, names),
+    )
+
+
+def overhead_table(
+    key: str,
+    title: str,
+    rows: Sequence[OverheadRow],
+    word: Word | None,
+    word_why: str,
+    names: tuple[str, str] = HTTP_NAMES,
+) -> Table:
+    """A row per metric; the word stands in the row of the average.
+
+    `names`: of what is compared without and with TLS.
+    """
+    decimals = dict.fromkeys(("http", "https", "difference"), time_decimals(rows)) | _DECIMALS
+    signed = {"difference", "increase"}
+    figures = [_figures(row) for row in rows]
+    columns = [
+        column_cells(
+            [each[column] for each in figures], decimals=decimals[column], signed=column in signed
+        )
+        for column in _KEYS
+    ]
+    columns.append([_word_cell(row, word, word_why) for row in rows])
+    return Table(
+        key,
+        title,
+        tuple(_column(column, names) for column in (*_KEYS, "word")),
+        tuple(
+            Row(
+                METRICS[row.metric].title,
+                tuple(column[index] for column in columns),
+                row.metric,
+            )
+            for index, row in enumerate(rows)
+        ),
+        label_title="metric",
+        note=in_names(_NOTE, names),
+    )
+
+
+def _figures(row: OverheadRow) -> dict[str, Figure]:
+    interval = row.interval
+
+    def each(value: float | None, scale: float = 1.0) -> Figure:
+        why = row.why if value is None or row.weak else ""
+        return Figure(None if value is None else value * scale, why, row.weak)
+
+    return {
+        "http": each(row.http_us, 1e-3),
+        "https": each(row.https_us, 1e-3),
+        "difference": each(row.difference_us, 1e-3),
+        "ratio": each(row.ratio),
+        "low": each(interval.low if interval else None),
+        "high": each(interval.high if interval else None),
+        "increase": each(row.increase, 100),
+        "share": each(row.share, 100),
+    }
+
+
+def _word_cell(row: OverheadRow, word: Word | None, why: str):
+    if row.metric != "mean":
+        return empty(_NO_WORD)
+    return text_cell(str(word) if word else "", why)
+
+
+def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any]]:
+    """What the plot of ratios draws: the rows that have an interval, the primary one first."""
+    return [
+        {
+            "metric": METRICS[row.metric].title,
+            "ratio": round(row.interval.ratio, 4),
+            "low": round(row.interval.low, 4),
+            "high": round(row.interval.high, 4),
+            "word": str(word) if word and row.metric == "mean" else "",
+            "primary": row.metric == "mean",
+        }
+        for row in rows
+        if row.interval
+    ]
+
+
+def split_answer(
+    arms: Sequence[tuple[str, str, dict[str, float | None]]], decimals: int
+) -> SplitAnswer | None:
+    """The split of HTTP and HTTPS, each (label, scheme, {part: mean µs or None}), in this order.
+
+    Parts are rounded so that they add up to their total; the difference is that of rounded rows.
+    None where an arm has nothing measured.
+    """
+    if any(all(value is None for value in parts.values()) for _, _, parts in arms):
+        return None
+    decimals = min(decimals + 1, MAX_DECIMALS)
+    rows = [_split_row(label, scheme, parts, decimals) for label, scheme, parts in arms]
+    http, https = rows
+    difference = {
+        part: _difference(http["parts"][part], https["parts"][part], decimals)
+        for part in http["parts"]
+    }
+    total = round(https["total_ms"] - http["total_ms"], decimals)
+    return SplitAnswer(rows, {"parts": difference, "total_ms": total}, decimals)
+
+
+def _split_row(
+    label: str, scheme: str, parts: dict[str, float | None], decimals: int
+) -> dict[str, Any]:
+    present = {part: value / 1000 for part, value in parts.items() if value is not None}
+    shown, total = rounded_to_sum(present, decimals)
+    return {
+        "label": label,
+        "scheme": scheme,
+        "parts": {part: float(shown[part]) if part in shown else None for part in parts},
+        "total_ms": float(total),
+    }
+
+
+def _difference(http: float | None, https: float | None, decimals: int) -> float | None:
+    if http is None and https is None:
+        return None
+    return round((https or 0.0) - (http or 0.0), decimals)

@@ -1,0 +1,153 @@
+"""The tables of one run: steps, response time parts, errors, and the injectors' vitals."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.outcomes import CLIENT_KINDS, WORDS
+from campaigns.domain.measured.series import Point
+from campaigns.domain.measured.snapshot import PARTS, Total
+from campaigns.domain.percentiles import P50, P95, name
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.exchange_tables import percentile_figure
+from campaigns.domain.shown.latency_table import Line, plain_table
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.tables import Column, Row, Table
+from campaigns.domain.units import MAX_DECIMALS, decimals_for
+
+_SHOWN_PARTS = ("lateness", *PARTS, "response", "service")
+_VITALS = (
+    ("cpu_share", "CPU of the process", "% of a core", 100),
+    ("other_cpu_share", "CPU of others", "% of the machine", 100),
+    ("steal_share", "CPU stolen", "% of the machine", 100),
+    ("run_delay_share", "waiting for a CPU", "%", 100),
+    ("hub_lag_max_us", "longest standstill", "ms", 1e-3),
+    ("gc_pause_max_us", "longest garbage collection", "ms", 1e-3),
+    ("lateness_p99_us", "lateness p99", "ms", 1e-3),
+    ("own_delay_p99_us", "own delay p99", "ms", 1e-3),
+    ("open_connections", "open connections", "", 1),
+    ("open_files_share", "open files", "% of the limit", 100),
+    ("ports_share", "TCP sockets of all programs, of the local ports", "%", 100),
+    ("link_share", "network link", "% of its speed", 100),
+    ("packets_lost_share", "packets lost by the machine", "%", 100),
+    ("swapped_pages", "memory swapped", "pages", 1),
+    ("clock_step_us", "step of the wall clock", "ms", 1e-3),
+    ("rss_bytes", "memory", "MB", 1e-6),
+)
+
+
+def steps_table(
+    whole: Figures,
+    labels: Sequence[str],
+    steps: Sequence[Total],
+    duration_s: float,
+    noun: str = "requests",
+) -> Table:
+    """All steps first, then each step of a plan that has several."""
+    lines = [Line("All steps", whole, kind="total")]
+    if len(labels) > 1:
+        lines += [
+            Line(label, figures_of(step, duration_s), kind="step", link={"step": index})
+            for index, (label, step) in enumerate(zip(labels, steps, strict=True))
+        ]
+    return plain_table("steps", "Steps", lines, label_title="step", noun=noun)
+
+
+def parts_table(total: Total) -> Table:
+    """Where the response time goes; a part that did not happen is absent, not 0."""
+    timings = [(part, total.timing(part)) for part in _SHOWN_PARTS]
+    present = [(part, timing) for part, timing in timings if timing.n]
+    figures = [
+        [Figure(timing.mean_us / 1000) for _, timing in present],
+        *([percentile_figure(timing, q) for _, timing in present] for q in (P50, P95)),
+        [Figure(timing.max_us / 1000) for _, timing in present],
+    ]
+    # Parts are small beside the whole: one decimal more than the response time needs.
+    whole_ms = (total.timing("response").mean_us or 0.0) / 1000
+    decimals = min(decimals_for([whole_ms]) + 1, MAX_DECIMALS)
+    columns = [column_cells(column, decimals=decimals) for column in figures]
+    columns.append([count_cell(timing.n) for _, timing in present])
+    return Table(
+        "parts",
+        "Where the time goes",
+        tuple(METRICS[key].column() for key in ("mean", name(P50), name(P95), "max", "n")),
+        tuple(
+            Row(METRICS[part].title, tuple(column[index] for column in columns), part)
+            for index, (part, _) in enumerate(present)
+        ),
+        label_title="part",
+        note=f"response = lateness + {_sum_of(total)}, for the average; percentiles do not add up.",
+    )
+
+
+def _sum_of(total: Total) -> str:
+    is_exchange = total.timing("handshake").n > 0
+    parts = ("dns", "connect", "tls")
+    parts += ("handshake", "exchange", "close") if is_exchange else ("send", "wait", "receive")
+    return " + ".join(parts)
+
+
+def errors_table(total: Total, series: Sequence[Point]) -> Table:
+    """A row per kind, the most frequent first, with the seconds of first and last sight."""
+    attempts = total.count("ok") + total.count("failed") + total.count("dropped")
+    counts = dict(total.errors)
+    if total.count("dropped"):
+        counts["dropped"] = total.count("dropped")
+    kinds = sorted(counts, key=lambda kind: (-counts[kind], kind))
+    shares = column_cells(
+        [Figure(100 * counts[kind] / attempts if attempts else None) for kind in kinds], decimals=2
+    )
+    keys = ("words", "count", "share_of_requests", "first", "last")
+    rows = []
+    for kind, share in zip(kinds, shares, strict=True):
+        first, last = _first_and_last(kind, series)
+        words = "no free connection was left" if kind == "dropped" else WORDS.get(kind, kind)
+        tone = "warn" if kind in CLIENT_KINDS else "bad"
+        cells = (
+            text_cell(words),
+            count_cell(counts[kind], tone=tone),
+            share,
+            count_cell(first, "In no second."),
+            count_cell(last, "In no second."),
+        )
+        rows.append(Row(kind, cells, "error"))
+    columns = tuple(METRICS[key].column() for key in keys)
+    return Table("errors", "Errors", columns, tuple(rows), label_title="kind")
+
+
+def _first_and_last(kind: str, series: Sequence[Point]) -> tuple[int | None, int | None]:
+    seen = [
+        point["second"]
+        for point in series
+        if point["second"] >= 0
+        and (point["dropped"] if kind == "dropped" else point["errors"].get(kind))
+    ]
+    return (seen[0], seen[-1]) if seen else (None, None)
+
+
+def vitals_table(vitals: Sequence[dict[str, Any]]) -> Table:
+    """A row per vital, a column per shard: the worst second of each."""
+    columns = [
+        Column(f"shard-{each['shard']}", f"injector {each['shard'] + 1}", each.get("host", ""))
+        for each in vitals
+    ]
+    rows = []
+    for key, title, unit, scale in _VITALS:
+        figures = [_worst(each, key, scale) for each in vitals]
+        if any(figure.value is not None for figure in figures):
+            label = f"{title}, {unit}" if unit else title
+            cells = column_cells(figures, decimals=0 if key == "open_connections" else None)
+            rows.append(Row(label, tuple(cells), key))
+    return Table(
+        "vitals",
+        "Injectors",
+        tuple(columns),
+        tuple(rows),
+        label_title="vital",
+        note="Each figure is the worst second of that injector process.",
+    )
+
+
+def _worst(vitals: dict[str, Any], key: str, scale: float) -> Figure:
+    value = vitals["worst"].get(key)
+    return Figure(None if value is None else value * scale, "This injector did not report it.")

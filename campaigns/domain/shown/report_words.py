@@ -1,0 +1,166 @@
+"""One run in words and tiles: how it ended, what it measured, whether to believe it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain import units
+from campaigns.domain.measured.figures import Figures
+from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
+from campaigns.domain.shown.results import Sentence
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """What the words are made of. `is_good`: complete and not invalid."""
+
+    state: str
+    outcome: str
+    validity: str
+    why: str
+    reasons: tuple[str, ...]
+    figures: Figures
+    planned_requests: int | None
+    planned_rate: float | None
+    is_good: bool
+    is_exchange: bool = False
+
+    @property
+    def noun(self) -> str:
+        """What is counted: a WebSocket attempt is a connection, opened and closed."""
+        return "connections" if self.is_exchange else "requests"
+
+    @property
+    def is_done(self) -> bool:
+        return self.state == "done"
+
+
+_WAITING = {
+    "queued": "This run waits for its turn.",
+    "preparing": "This run waits until its injectors are ready.",
+    "armed": "This run starts within seconds.",
+}
+
+
+def ending_text(outcome: str, reason: str) -> str:
+    """How a run ended that did not end as planned: "Failed: the name could not be resolved."."""
+    reason = (reason or "it did not end as planned").removesuffix(".")
+    begins_so = reason.lower().startswith(outcome)
+    return f"{reason}." if begins_so else f"{outcome.capitalize()}: {reason}."
+
+
+def errors_text(errors: int, attempts: int, noun: str) -> str:
+    """How many of the attempts failed, in words: "no errors in 1,000 requests"."""
+    failed = units.counted(errors, "errors") if errors else "no errors"
+    return f"{failed} in {units.counted(attempts, noun)}"
+
+
+def run_sentence(run: RunState) -> Sentence:
+    """How it ended if not as planned, then rate, average and errors."""
+    sentence = _ending(run)
+    if not run.figures.attempts:
+        if run.is_done:
+            return [*sentence, ("Nothing was measured.", False)]
+        return [(_WAITING.get(run.state, "The first second has not arrived yet."), False)]
+    sentence += _measured_words(run)
+    if run.is_done and run.validity == "invalid" and run.reasons:
+        sentence += [
+            (" ", False),
+            ("The numbers are invalid", True),
+            (f": {run.reasons[0]}", False),
+        ]
+    return sentence
+
+
+def _ending(run: RunState) -> Sentence:
+    if not run.is_done or run.outcome == "complete":
+        return []
+    return [(ending_text(run.outcome, run.why), True), (" ", False)]
+
+
+def _measured_words(run: RunState) -> Sentence:
+    figures = run.figures
+    so_far = "" if run.is_done else " so far"
+    rate = units.rate(figures.rate_per_s)
+    if not figures.n:
+        return [(_all_failed(figures.attempts, run.noun), True), (f"{so_far}.", False)]
+    p95 = _percentile_text(figures, P95)
+    return [
+        (f"{units.ms(figures.mean_us)} on average", True),
+        (f"{f' (p95 {p95})' if p95 else ''} at ", False),
+        (f"{rate} {run.noun}/s", True),
+        (f"{so_far}, {_errors(figures, run.noun)}.", False),
+    ]
+
+
+def _all_failed(attempts: int, noun: str) -> str:
+    everything = units.counted(attempts, noun)
+    return f"The only {everything[2:]} failed" if attempts == 1 else f"All {everything} failed"
+
+
+def _percentile_text(figures: Figures, q: int) -> str:
+    if shown(figures.n, q) is Shown.NO:
+        return ""
+    return units.ms(figures.percentiles[q])
+
+
+def _errors(figures: Figures, noun: str) -> str:
+    return errors_text(figures.errors, figures.attempts, noun)
+
+
+def run_grounds(run: RunState) -> list[str]:
+    grounds = list(run.reasons)
+    if run.is_done and run.validity == "valid":
+        grounds.append("valid: the injectors were well within their limits")
+    grounds.append("one run describes itself only; faster or slower needs three repeats")
+    return grounds
+
+
+def run_tiles(run: RunState) -> list[dict[str, Any]]:
+    """Requests/s, p50, p95, p99 and errors: [{key, title, value, unit, lines}]."""
+    figures = run.figures
+    return [
+        _tile(
+            "rate",
+            "Handshakes/s achieved" if run.is_exchange else "Requests/s achieved",
+            units.rate(figures.rate_per_s),
+            "",
+            _rate_lines(run),
+        ),
+        *(_percentile_tile(figures, q, run.noun) for q in (P50, P95, P99)),
+        _error_tile(figures, run.noun),
+    ]
+
+
+def _tile(key: str, title: str, value: str, unit: str, lines: list[str]) -> dict[str, Any]:
+    return {"key": key, "title": title, "value": value, "unit": unit, "lines": lines}
+
+
+def _rate_lines(run: RunState) -> list[str]:
+    figures, lines = run.figures, []
+    if run.planned_rate and run.figures.rate_per_s is not None:
+        lines.append(f"of {units.rate(run.planned_rate)} planned")
+    done = units.count(figures.attempts)
+    if run.planned_requests:
+        lines.append(f"{done} of {units.counted(run.planned_requests, run.noun)}")
+    else:
+        lines.append(units.counted(figures.attempts, run.noun))
+    return lines
+
+
+def _percentile_tile(figures: Figures, q: int, noun: str) -> dict[str, Any]:
+    verdict = shown(figures.n, q)
+    if verdict is Shown.NO:
+        return _tile(name(q), name(q), units.DASH, "", [why_not_shown(figures.n, q)])
+    value = units.figure(figures.percentiles[q] / 1000)
+    lines = [f"of {units.counted(figures.n, f'ok {noun}')}"]
+    if verdict is Shown.WEAK:
+        value, lines = f"~{value}", [why_not_shown(figures.n, q)]
+    return _tile(name(q), name(q), value, "ms", lines)
+
+
+def _error_tile(figures: Figures, noun: str) -> dict[str, Any]:
+    if figures.error_share is None:
+        return _tile("errors", "Errors", units.DASH, "", ["Nothing was measured."])
+    value = units.percent(figures.error_share).removesuffix(f"{units.THIN}%")
+    of = f"{units.count(figures.errors)} of {units.counted(figures.attempts, noun)}"
+    return _tile("errors", "Errors", value, "%", [of])

@@ -1,0 +1,175 @@
+"""What a campaign, a run or a pair of runs has to say, as plain values.
+
+Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.lifecycle import Validity
+from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.shown.tables import Table
+
+Sentence = list[tuple[str, bool]]  # (text, is it bold)
+
+
+@dataclass(frozen=True, slots=True)
+class TestAnswer:
+    """One plan on one arm. `table` has a row a run, a mean row and a pooled row.
+
+    `means_ms` has an entry per repeat (None: not usable). `curve` is the pooled percentile plot:
+    [{"x": 1/(1−q), "q", "ms", "beyond": samples above}]. Of `pooled`, response and lateness have
+    histograms; the parts have only their exact moments.
+    """
+
+    __test__ = False  # pytest: not a test case
+
+    test_id: int
+    label: str
+    scheme: str
+    connection_mode: str
+    plan_label: str
+    table: Table
+    pooled: Total
+    means_ms: list[float | None]
+    validity: str
+    curve: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitAnswer:
+    """The mean response time by parts: [{"label", "scheme", "parts": {part: ms|None}, "total_ms"}].
+
+    Parts are dns, connect, tls, send, wait, receive and lateness; rounded, they add up to the
+    total. `difference` is {"parts", "total_ms"} of HTTPS − HTTP.
+    """
+
+    rows: list[dict[str, Any]]
+    difference: dict[str, Any]
+    decimals: int
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadAnswer:
+    """HTTPS against HTTP, or wss against ws (`names`), same plan and connection mode.
+
+    `table`: rows metric; columns http, https, difference, ratio, low, high, increase, share, word.
+    `forest`: [{"metric", "ratio", "low", "high", "word", "primary"}] of the rows with an interval.
+    `like_for_like`: {"same": [[k, v]], "equal": [[k, v]], "different": [[k, http, https]]}.
+    `word` is "" before the third finished repeat; `word_reason` says why a word is missing or weak.
+    """
+
+    plan_label: str
+    connection_mode: str
+    http_test_id: int
+    https_test_id: int
+    table: Table
+    forest: list[dict[str, Any]]
+    split: SplitAnswer | None
+    word: str
+    word_reason: str
+    like_for_like: dict[str, list[list[str]]]
+    names: tuple[str, str] = ("HTTP", "HTTPS")
+
+
+@dataclass(frozen=True, slots=True)
+class SweepAnswer:
+    """One plan on one arm by several numbers of injectors: `table` has a row for each, `points` is
+    the curve: [{"injectors", "rate": requests/s|None, "mean_ms", "p95_ms"}]."""
+
+    title: str
+    plan_label: str
+    table: Table
+    points: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What lists show of an answer: small, so that many can be kept."""
+
+    sentence: Sentence
+    validity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A campaign's answer: the sentence first, then its grounds, tables and overheads.
+
+    `exchanges`: what its WebSocket tests have beside, none without any.
+    """
+
+    sentence: Sentence
+    grounds: list[str]
+    tests: list[TestAnswer]
+    overheads: list[OverheadAnswer]
+    n_done: int
+    n_runs: int
+    has_word: bool
+    thresholds: Table
+    exchanges: tuple[Table, ...] = ()
+    sweeps: tuple[SweepAnswer, ...] = ()
+
+    @property
+    def validity(self) -> str:
+        """The worst of its tests; "" where none was judged yet."""
+        found = {test.validity for test in self.tests}
+        return next((str(each) for each in reversed(Validity) if each in found), "")
+
+    @property
+    def gist(self) -> "Gist":
+        return Gist(self.sentence, self.validity)
+
+    @property
+    def tables(self) -> list[Table]:
+        """Every table in the order of the page."""
+        thresholds = [self.thresholds] if self.thresholds.rows else []
+        tests = [test.table for test in self.tests]
+        overheads = [each.table for each in self.overheads]
+        sweeps = [each.table for each in self.sweeps]
+        return [*sweeps, *tests, *self.exchanges, *thresholds, *overheads]
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """One run. `tiles`: [{"key", "title", "value", "unit", "lines": [text, …]}].
+
+    `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `reasons` are
+    the run's validity reasons.
+    """
+
+    sentence: Sentence
+    grounds: list[str]
+    tiles: list[dict[str, Any]]
+    table: Table
+    parts: Table
+    errors: Table
+    vitals: Table
+    facts: list[tuple[str, list[list[str]]]]
+    curve: list[dict[str, Any]]
+    validity: str
+    reasons: list[dict[str, Any]]
+    thresholds: Table
+    exchange: Table
+    closes: Table
+    phases: Table
+    sessions: tuple[Table, ...] = ()
+
+    @property
+    def tables(self) -> list[Table]:
+        thresholds = [self.thresholds] if self.thresholds.rows else []
+        exchange = [table for table in (self.exchange, self.closes) if table.rows]
+        phases = [self.phases] if self.phases.rows else []
+        beside = [*phases, *self.sessions, *thresholds, *exchange]
+        return [self.table, *beside, self.parts, self.errors, self.vitals]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two single runs: `differs` is [[field, baseline, candidate]]; `note` says why no word;
+    `warnings` what makes the figures of either doubtful."""
+
+    table: Table
+    differs: list[list[str]]
+    curves: dict[str, list[dict[str, Any]]]
+    note: str
+    warnings: list[str]

@@ -1,0 +1,106 @@
+"""Verdicts in whole words, as a colleague would say them: [(text, is bold), …]."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.judged.comparison import Verdict, Word
+from campaigns.domain.judged.overhead import OverheadRow
+from campaigns.domain.judged.repeats import MIN_REPEATS
+from campaigns.domain.shown.overhead_table import HTTP_NAMES, time_decimals
+from campaigns.domain.shown.results import Sentence
+from campaigns.domain.units import number, percent, with_unit
+
+MODES = {
+    "new": "new connection",
+    "keep-alive": "keep-alive",
+    "resumed": "resumed session",
+}
+_LEADS = {
+    "new": "on a new connection",
+    "keep-alive": "with keep-alive",
+    "resumed": "with a resumed TLS session",
+}
+_MOST = 4  # pairs that the sentence tells one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What the sentence needs of one comparison. `plan_label` is "" where all have one plan."""
+
+    plan_label: str
+    connection_mode: str
+    mean: OverheadRow
+    verdict: Verdict
+    has_word: bool
+    names: tuple[str, str] = HTTP_NAMES
+
+
+def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
+    """TLS against the same without, in words; "so far" while runs are still to come."""
+    sentence: Sentence = []
+    for index, pair in enumerate(pairs[:_MOST]):
+        lead = _lead(pair, so_far=not is_final and index == 0)
+        sentence += [*_clause(pair, lead, is_final=is_final), (" ", False)]
+    if len(pairs) > _MOST:
+        sentence.append((f"{len(pairs) - _MOST} more comparisons stand below. ", False))
+    if not is_final and any(not pair.has_word for pair in pairs):
+        sentence.append((f"No word yet: it needs {MIN_REPEATS} finished repeats of both.", False))
+    return _trimmed(sentence)
+
+
+def _lead(pair: Pair, *, so_far: bool) -> str:
+    plan = f"{pair.plan_label}: " if pair.plan_label else ""
+    where = f"{'so far ' if so_far else ''}{_LEADS[pair.connection_mode]}"
+    return plan + (where if plan else where[0].upper() + where[1:])
+
+
+def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
+    mean, word = pair.mean, pair.verdict.word
+    plain, tls = pair.names
+    if mean.ratio is None:
+        return [(f"{lead} nothing can be compared yet.", False)]
+    change, times = percent(mean.increase, decimals=1, signed=True), _times(mean)
+    if not pair.has_word and not is_final:
+        return [(f"{lead} {tls} takes ", False), (times, True), (f" ({change}).", False)]
+    if word is Word.SAME:
+        return [
+            (f"{lead} there is ", False),
+            ("no practical difference", True),
+            (f" between {plain} and {tls} ({change}).", False),
+        ]
+    if word is Word.INCONCLUSIVE:
+        return [
+            (f"{lead} {tls} against {plain} is ", False),
+            ("inconclusive", True),
+            (f": {change} ({times}). {_first_sentence(pair.verdict.text)}", False),
+        ]
+    return [
+        (f"{lead} {tls} is ", False),
+        (f"{word} than {plain}: {change}", True),
+        (f" ({times}).", False),
+    ]
+
+
+def _first_sentence(text: str) -> str:
+    """The details of a reason stand below the sentence, not in it."""
+    return text.split(". ")[0].removesuffix(".") + "." if text else ""
+
+
+def _times(mean: OverheadRow) -> str:
+    decimals = time_decimals([mean])
+    https, http = (number(each / 1000, decimals) for each in (mean.https_us, mean.http_us))
+    return f"{https} instead of {with_unit(http, 'ms')}"
+
+
+def _trimmed(sentence: Sentence) -> Sentence:
+    """Without the space after the last word."""
+    while sentence and not sentence[-1][0].strip():
+        sentence = sentence[:-1]
+    if not sentence:
+        return sentence
+    text, is_bold = sentence[-1]
+    return [*sentence[:-1], (text.rstrip(), is_bold)]
+
+
+def plain_text(sentence: Sentence) -> str:
+    return "".join(text for text, _ in sentence)

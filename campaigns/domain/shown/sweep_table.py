@@ -1,0 +1,72 @@
+"""A sweep: the same plan on the same arm by several numbers of injectors, a row for each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.measured.figures import Figures
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.latency_table import figures_by_key
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.units import counted
+
+_FIGURES = ("duration", "interval", "mean", "min", "p50", "p95", "max", "rate", "speed_up")
+_COLUMNS = ("n", *_FIGURES, "errors", "validity")
+_TONES = {"valid": "good", "suspicious": "warn", "invalid": "bad"}
+_NO_RUN = "No run can be used yet."
+
+
+@dataclass(frozen=True, slots=True)
+class SweepLine:
+    """All usable requests of one number of injectors; `figures` None where there is no such run."""
+
+    injectors: int
+    figures: Figures | None
+    validity: str
+
+
+def injector_words(injectors: int) -> str:
+    return counted(injectors, "injectors")
+
+
+def sweep_table(key: str, title: str, lines: Sequence[SweepLine]) -> Table:
+    """The lines in the order of their numbers of injectors."""
+    first = lines[0].figures if lines else None
+    rows = [_figures(line.figures, first) for line in lines]
+    columns = [column_cells([row[key] for row in rows]) for key in _FIGURES]
+    return Table(
+        key,
+        title,
+        tuple(METRICS[each].column() for each in _COLUMNS),
+        tuple(
+            Row(injector_words(line.injectors), cells, "sweep")
+            for line, cells in zip(lines, _rows(lines, columns), strict=True)
+        ),
+        label_title="injectors",
+        note="All usable runs of a row pooled. Injectors on one machine share its cores: see the "
+        "validity before you read a ceiling as the target's.",
+    )
+
+
+def _rows(lines: Sequence[SweepLine], columns: Sequence[Sequence[Cell]]):
+    for index, line in enumerate(lines):
+        figures = line.figures
+        yield (
+            count_cell(figures and figures.n, _NO_RUN),
+            *(column[index] for column in columns),
+            count_cell(figures and figures.errors, _NO_RUN),
+            text_cell(line.validity, _NO_RUN, _TONES.get(line.validity, "")),
+        )
+
+
+def _figures(figures: Figures | None, first: Figures | None) -> dict[str, Figure]:
+    if figures is None:
+        return dict.fromkeys(_FIGURES, Figure(None, _NO_RUN))
+    rate, base = figures.rate_per_s, first and first.rate_per_s
+    return {
+        **figures_by_key(figures),
+        "interval": Figure(1000 / rate if rate else None, "No request succeeded."),
+        "speed_up": Figure(
+            rate / base if rate and base else None, "The first row has no rate to compare with."
+        ),
+    }

@@ -1,0 +1,83 @@
+"""A table of figures, drawn once: pages, API, CSV and the terminal all show these cells.
+
+So a figure is the same everywhere, to the last digit. A cell knows its unrounded value, its text as
+a page shows it, and why it is empty or weak.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`key` is the metric's name (shown.metrics); `title` and `unit` are the head's two lines."""
+
+    key: str
+    title: str
+    unit: str = ""
+    help: str = ""
+    is_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """`value` in the column's unit, rounded as shown; `text` as a page shows it ("–" if empty).
+
+    `weak`: fewer than ten samples lie beyond this percentile. `why` says why the cell is empty or
+    weak. `tone` is "", "good", "warn" or "bad".
+    """
+
+    value: float | int | str | None
+    text: str
+    weak: bool = False
+    why: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`kind` is run, mean, pooled, or the table's own; `link` names what the row is about."""
+
+    label: str
+    cells: tuple[Cell, ...]
+    kind: str = ""
+    note: str = ""
+    link: dict[str, Any] = field(default_factory=dict)  # such as {"run": 14}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    key: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    label_title: str = ""
+    note: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """{"key", "title", "columns": [{key, title, unit}], "rows": [{label, kind, values, …}]}."""
+        return {
+            "key": self.key,
+            "title": self.title,
+            "columns": [
+                {"key": column.key, "title": column.title, "unit": column.unit}
+                for column in self.columns
+            ],
+            "rows": [
+                {
+                    "label": row.label,
+                    "kind": row.kind,
+                    **row.link,
+                    "values": {
+                        column.key: cell.value
+                        for column, cell in zip(self.columns, row.cells, strict=True)
+                    },
+                    "weak": [
+                        column.key
+                        for column, cell in zip(self.columns, row.cells, strict=True)
+                        if cell.weak
+                    ],
+                }
+                for row in self.rows
+            ],
+        }

@@ -1,0 +1,81 @@
+"""The tables of thresholds: of one run, and of a campaign's tests over their repeats."""
+
+from collections.abc import Iterable, Sequence
+
+from campaigns.domain.judged.thresholds import Verdict
+from campaigns.domain.plan.threshold import RATES
+from campaigns.domain.shown.cells import Figure, count_cell, empty, figure_cell, text_cell
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.tables import Cell, Row, Table
+from campaigns.domain.units import decimals_for
+
+_NO_FIGURE = "No {} succeeded."
+
+
+def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
+    """A row per rule: measured, limit, result, since when."""
+    return Table(
+        "thresholds",
+        "Thresholds",
+        tuple(METRICS[key].column() for key in ("measured", "limit", "result", "since")),
+        tuple(Row(each.rule, _cells(each), "threshold") for each in verdicts),
+        label_title="rule",
+        note="Judged on everything measured so far; since: the second from which on it was broken.",
+    )
+
+
+def _cells(verdict: Verdict) -> tuple[Cell, ...]:
+    return (
+        _measured(verdict, verdict.measured),
+        _figure(verdict.limit, verdict.unit),
+        text_cell("passed" if verdict.passed else "failed", tone=_tone(verdict.passed)),
+        empty("It is kept.") if verdict.passed else count_cell(verdict.since),
+    )
+
+
+def _measured(verdict: Verdict, value: float | None) -> Cell:
+    if value is not None:
+        return _figure(value, verdict.unit)
+    is_of_sessions = verdict.metric.startswith("session")
+    return empty(_NO_FIGURE.format("session" if is_of_sessions else "request"))
+
+
+def _figure(value: float, unit: str) -> Cell:
+    """With its unit, since every row has its own."""
+    decimals = 0 if value == int(value) else decimals_for([value])
+    cell = figure_cell(Figure(value), decimals)
+    return Cell(cell.value, f"{cell.text} {unit}".strip())
+
+
+def _tone(passed: bool) -> str:
+    return "good" if passed else "bad"
+
+
+def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdict]]]]) -> Table:
+    """A row per test and rule, from (label of the test, the verdicts of each of its runs)."""
+    rows = []
+    for label, runs in tests:
+        for verdicts in zip(*runs, strict=False):
+            rows.append(Row(f"{label}: {verdicts[0].rule}", _cells_of_runs(verdicts), "threshold"))
+    return Table(
+        "thresholds",
+        "Thresholds",
+        tuple(METRICS[key].column() for key in ("kept", "worst", "limit", "result")),
+        tuple(rows),
+        label_title="test and rule",
+        note="A test keeps a rule if all its finished runs do.",
+    )
+
+
+def _cells_of_runs(verdicts: Sequence[Verdict]) -> tuple[Cell, ...]:
+    first, n_kept = verdicts[0], sum(each.passed for each in verdicts)
+    measured = [each.measured for each in verdicts if each.measured is not None]
+    is_lower_worse = first.metric in RATES
+    worst = (min if is_lower_worse else max)(measured, default=None)
+    has_all = n_kept == len(verdicts)
+    return (
+        text_cell(f"{n_kept} of {len(verdicts)} runs"),
+        _measured(first, worst),
+        _figure(first.limit, first.unit),
+        text_cell("passed" if has_all else "failed", tone=_tone(has_all)),
+    )

@@ -1,0 +1,146 @@
+"""What is looked at before a run is judged, and whom it blames."""
+
+import pytest
+
+from campaigns.domain.judged.observations import Seen, observe
+from campaigns.domain.measured.series import points_of, vitals_of
+from campaigns.domain.measured.snapshot import Timing, total_of
+from campaigns.domain.plan.plan import Plan
+from tests.factories import make_second, plan_spec
+
+VITALS = {
+    "cpu_share": 0.3, "other_cpu_share": 0.4, "steal_share": 0.05, "run_delay_share": 0.1,
+    "hub_lag_max_us": 900, "own_delay_p99_us": 70, "gc_pause_max_us": 12_000, "gc_share": 0.02,
+    "open_files_share": 0.8, "ports_share": 0.9, "swapped_pages": 7, "clock_step_us": 60_000,
+    "link_share": 0.85, "packets_lost_share": 0.02,
+}  # fmt: skip
+
+
+OPEN = plan_spec(model="open", rate_per_s=1000, duration_s=1)
+
+
+def seen(*, timings=None, is_co_located=False, vitals=VITALS, counters=None, spec=OPEN):
+    second = make_second(0, [5000] * 1000, vitals=vitals)
+    second.timings |= timings or {}
+    second.counters |= counters or {}
+    return Seen(
+        plan=Plan.from_json(spec),
+        total=total_of([second]),
+        series=list(points_of([(0, second)], {0: 0})),
+        vitals=[vitals_of([(0, vitals)], 0)],
+        duration_s=1.0,
+        is_whole=True,
+        is_co_located=is_co_located,
+    )
+
+
+def test_every_vital_is_a_criterion():
+    values = {code: each.value for code, each in observe(seen()).items()}
+    assert values["cpu"] == 0.3
+    assert values["other_cpu"] == 0.4
+    assert values["steal"] == 0.05
+    assert values["hub_lag"] == 900
+    assert (values["gc_pause"], values["gc_share"]) == (12_000, 0.02)
+    assert (values["open_files"], values["ports"]) == (0.8, 0.9)
+    assert (values["swapped"], values["clock_step"]) == (7, 60_000)
+    assert (values["link"], values["packets_lost"]) == (0.85, 0.02)
+
+
+@pytest.mark.parametrize(("sent", "resent", "share"), [(10_000, 500, 0.05), (10, 5, 0.005)])
+def test_segments_sent_again_are_a_share_of_all_and_of_no_fewer_than_a_thousand(
+    sent, resent, share
+):
+    counters = {"segments_sent": sent, "segments_resent": resent}
+    assert observe(seen(counters=counters))["resent"].value == share
+
+
+def test_a_kernel_that_does_not_count_segments_is_not_judged_by_them():
+    assert "resent" not in observe(seen())
+
+
+def test_beside_the_target_its_cpu_and_its_ports_say_nothing():
+    observed = observe(seen(is_co_located=True))
+    assert not observed.keys() & {"other_cpu", "ports"}
+    assert "steal" in observed
+
+
+def test_lateness_is_the_injectors_own_delay_without_the_wait_for_a_connection():
+    late = {
+        "lateness": Timing.of([90_000] * 1000),
+        "own_delay": Timing.of([100] * 1000),
+        "slot_wait": Timing.of([89_900] * 500),
+    }
+    observed = observe(seen(timings=late))
+    assert observed["lateness_p99"].value == 100
+    assert observed["slot_wait"].value == 0.5
+
+
+def test_an_older_measurement_has_lateness_only():
+    late = {"lateness": Timing.of([90_000] * 1000)}
+    old = {"cpu_share": 0.1, "lateness_p99_us": 90_000}
+    assert observe(seen(timings=late, vitals=old))["lateness_p99"].value == 90_000
+
+
+def test_the_event_loop_is_judged_by_its_p99():
+    lag = {"hub_lag": Timing.of([100] * 980 + [60_000] * 20)}
+    observed = observe(seen(timings=lag))["hub_lag_p99"]
+    assert (round(observed.value, -3), observed.measure) == (60_000, "p99")
+
+
+def test_sessions_are_judged_by_what_arrived_not_by_their_requests():
+    spec = plan_spec(model="open", rate_per_s=300, duration_s=1, arrival_unit="session")
+    spec["session"] = {"calls_per_session": 5}
+    counters = {"started": 1100, "dropped": 100, "calls_skipped": 400}
+    waited = {"slot_wait": Timing.of([1000] * 60)}
+    observed = observe(seen(spec=spec, counters=counters, timings=waited))
+    # 300 sessions were due: 100 were dropped with the 4 more requests of each, 60 had to wait.
+    assert observed["sent_share"].value == 1.0
+    assert observed["dropped"].value == pytest.approx(100 / 300)
+    assert observed["slot_wait"].value == pytest.approx(60 / 300)
+
+
+def stretches(*levels_us: int, spec):
+    """40 seconds at each level, then the beginning of one more."""
+    seconds = [
+        make_second(40 * nth + each, [level_us] * 20)
+        for nth, level_us in enumerate(levels_us)
+        for each in range(40)
+    ]
+    seconds.append(make_second(len(seconds), [900_000]))
+    return Seen(
+        plan=Plan.from_json(spec),
+        total=total_of(seconds),
+        series=list(points_of([(0, second) for second in seconds], {0: len(seconds) - 1})),
+        vitals=[],
+        duration_s=float(len(seconds)),
+        is_whole=True,
+        is_co_located=False,
+    )
+
+
+def unsteady(seen) -> dict:
+    found = observe(seen)
+    return {code: found[code] for code in ("warming_up", "slowing_down") if code in found}
+
+
+def test_a_run_that_comes_to_rest_late_says_from_which_second_on():
+    (found,) = unsteady(stretches(9000, 5000, 5100, spec=OPEN)).items()
+    assert found[0] == "warming_up"
+    assert (found[1].second, found[1].value) == (40, pytest.approx(1 / 3))
+
+
+def test_a_target_that_slows_down_is_another_reason():
+    (found,) = unsteady(stretches(5000, 5000, 9000, spec=OPEN)).items()
+    assert (found[0], found[1].second) == ("slowing_down", 80)
+
+
+def test_a_run_at_one_level_is_steady():
+    assert unsteady(stretches(5000, 5000, spec=OPEN)) == {}
+
+
+def test_a_load_that_changes_is_not_expected_to_be_at_rest():
+    stages = [{"duration_s": 120, "from_per_s": 10, "to_per_s": 50}]
+    staged = plan_spec(model="open", stages=stages)
+    assert unsteady(stretches(9000, 5000, 5000, spec=staged)) == {}
+    ramped = plan_spec(model="closed", connections=10, duration_s=120, ramp_up_s=60)
+    assert unsteady(stretches(9000, 5000, 5000, spec=ramped)) == {}

@@ -1,0 +1,128 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain.judged.overhead import (
+    increase,
+    increase_of_share,
+    overhead_rows,
+    part_means_us,
+    share,
+    share_of_increase,
+)
+from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.snapshot import PARTS, Timing, Total
+from campaigns.domain.shown.overhead_table import overhead_table
+from campaigns.domain.units import rounded
+
+GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "gcube_overhead.json").read_text())
+CELLS = [(metric, column) for metric in ("mean", "min", "max", "p90") for column in (0, 1)]
+PRINTED = {**GOLDEN["printed_share_percent"], "p90": GOLDEN["share_p90_percent"]}
+us = st.floats(1, 1e7)
+
+
+@pytest.mark.parametrize(("metric", "column"), CELLS)
+def test_every_figure_of_the_gcube_study(metric, column):
+    http, https = GOLDEN["http"][metric][column], GOLDEN["https"][metric][column]
+    digits = 4 if metric == "p90" else 2
+    assert float(rounded(100 * share(http, https), digits)) == PRINTED[metric][column]
+    found = float(rounded(100 * increase(http, https), 4))
+    assert found == GOLDEN["increase_percent"][metric][column]
+
+
+def one_run(column: int, arm: str) -> Figures:
+    of = {metric: GOLDEN[arm][metric][column] * 1000 for metric in ("mean", "min", "max", "p90")}
+    return Figures(
+        n=100,
+        failed=0,
+        dropped=0,
+        duration_s=100,
+        mean_us=of["mean"],
+        min_us=of["min"],
+        max_us=of["max"],
+        percentiles={90_000: of["p90"], 50_000: of["mean"], 95_000: of["max"], 99_000: of["max"]},
+    )
+
+
+@pytest.mark.parametrize("column", [0, 1])
+def test_the_overhead_rows_of_two_single_runs_are_those_of_the_study(column):
+    rows = overhead_rows([one_run(column, "http")], [one_run(column, "https")], paired=True)
+    by_metric = {row.metric: row for row in rows}
+    for metric in ("mean", "min", "max"):
+        shown = float(rounded(100 * by_metric[metric].share, 2))
+        assert shown == GOLDEN["printed_share_percent"][metric][column]
+        assert by_metric[metric].interval is None
+    assert float(rounded(100 * by_metric["p90"].share, 4)) == GOLDEN["share_p90_percent"][column]
+    assert [row.metric for row in rows] == ["mean", "min", "p50", "p90", "p95", "p99", "max"]
+
+
+def test_a_percentile_that_the_runs_are_too_short_for_is_left_out_with_a_reason():
+    rows = overhead_rows([one_run(0, "http")], [one_run(0, "https")], paired=True)
+    by_metric = {row.metric: row for row in rows}
+    assert by_metric["p95"].weak
+    assert by_metric["p99"].ratio is None
+    assert "needs 1,000 requests" in by_metric["p99"].why
+
+
+def test_without_a_usable_run_every_row_says_so():
+    for row in overhead_rows([], [one_run(0, "https")], paired=True):
+        assert row.ratio is None
+        assert row.why
+
+
+def test_an_undefined_overhead_is_none_and_a_negative_one_is_allowed():
+    assert increase(0, 5) is None
+    assert share(5, 0) is None
+    assert share(10, 8) == pytest.approx(-0.25)
+    assert increase(10, 8) == pytest.approx(-0.2)
+
+
+@given(us, us)
+def test_each_form_of_the_overhead_gives_the_other(http, https):
+    assert share_of_increase(increase(http, https)) == pytest.approx(
+        share(http, https), rel=1e-6, abs=1e-6
+    )
+    assert increase_of_share(share(http, https)) == pytest.approx(
+        increase(http, https), rel=1e-6, abs=1e-6
+    )
+
+
+def total(**parts: list[int]) -> Total:
+    return Total(timings={name: Timing.of(values) for name, values in parts.items()})
+
+
+def test_a_part_that_never_happened_is_none_and_one_that_sometimes_did_is_spread():
+    found = part_means_us([total(response=[1000, 3000], connect=[500], wait=[500, 2900])])
+    assert found["tls"] is None
+    assert found["connect"] == 250
+    assert found["wait"] == 1700
+    assert found["lateness"] == 50
+
+
+def test_nothing_measured_has_no_parts():
+    assert set(part_means_us([Total()]).values()) == {None}
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(PARTS), st.integers(0, 10**6)), min_size=1))
+def test_the_parts_add_up_to_the_mean(runs):
+    totals = [
+        total(response=[sum(parts.values()) + 7], **{name: [us] for name, us in parts.items()})
+        for parts in runs
+    ]
+    found = part_means_us(totals)
+    whole = sum(figures_of(each, 1.0).mean_us for each in totals) / len(totals)
+    assert sum(value for value in found.values() if value is not None) == pytest.approx(whole)
+    assert found["lateness"] == pytest.approx(7, abs=1e-3)
+
+
+def test_a_table_of_ws_and_wss_names_them():
+    table = overhead_table("k", "T", overhead_rows([], [], paired=False), None, "", ("WS", "WSS"))
+    assert [column.title for column in table.columns[:2]] == ["WS", "WSS"]
+    assert [column.unit for column in table.columns if column.key in {"increase", "share"}] == [
+        "% of WS",
+        "% of WSS",
+    ]
+    assert "HTTP" not in table.note + "".join(column.help for column in table.columns)

@@ -1,0 +1,69 @@
+"""Whether a run came to rest, on synthetic series of 120 s with 2 % of noise."""
+
+import numpy as np
+import pytest
+
+from campaigns.domain.judged.steady import change_points, steadiness
+
+SECONDS = np.arange(120)
+SEEDS = range(20)
+
+
+def noisy(series, seed: int) -> list[float]:
+    noise = np.random.default_rng(seed).normal(0, 0.02, len(series))
+    return list(np.asarray(series) * np.exp(noise))
+
+
+def spikes(seed: int):
+    return np.where(np.random.default_rng(seed).random(120) < 0.03, 100.0, 20.0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_level_with_noise_spikes_or_a_short_saw_tooth_is_at_rest(seed):
+    saw_tooth = 20 * (1 + 0.3 * (SECONDS % 20) / 20)
+    for series in (np.full(120, 20.0), spikes(seed), saw_tooth):
+        found = steadiness(noisy(series, seed))
+        assert (found.unsteady_share, found.steady_from) == (0, 0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("series", "latest"),
+    [
+        (np.where(SECONDS < 10, 30.0, 20.0), 11),
+        (20 * (1 + np.exp(-SECONDS / 5)), 25),
+        (20 * (1 + np.exp(-SECONDS / 15)), 60),
+    ],
+)
+def test_a_slow_beginning_is_not_at_rest(series, latest, seed):
+    found = steadiness(noisy(series, seed))
+    assert 0 < found.steady_from <= latest
+    assert found.unsteady_share == pytest.approx(found.steady_from / 120)
+    assert found.ratio > 1.05
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_target_that_slows_down_was_quicker_before(seed):
+    late = steadiness(noisy(np.where(SECONDS < 90, 20.0, 26.0), seed))
+    assert (late.steady_from, late.unsteady_share) == (90, 0.75)
+    assert late.ratio == pytest.approx(20 / 26, rel=0.02)
+    trend = steadiness(noisy(20 * (1 + 0.5 * SECONDS / 120), seed))
+    assert trend.unsteady_share > 0.5
+    assert trend.ratio < 1
+
+
+def test_fewer_than_thirty_seconds_are_not_judged():
+    assert steadiness([20.0] * 29) is None
+    assert steadiness([20.0] * 30).unsteady_share == 0
+
+
+def test_an_hour_is_judged_by_blocks_of_seconds():
+    found = steadiness(noisy(np.where(np.arange(3600) < 600, 30.0, 20.0), 1))
+    assert found.steady_from == 600
+
+
+def test_a_step_of_a_tenth_is_found_at_its_place():
+    before = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100]
+    after = [110, 111, 109, 110, 112, 108, 110, 111, 109, 110]
+    assert change_points(np.log([*before, *after])) == [10]
+    assert change_points(np.log([*before, *before])) == []

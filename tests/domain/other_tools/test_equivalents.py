@@ -1,0 +1,285 @@
+"""The commands of other tools: the ones that exist, and why others do not."""
+
+import shlex
+
+import pytest
+
+from campaigns.domain.other_tools.equivalents import equivalents
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.presets import PRESETS
+from tests.factories import plan_spec
+
+
+def of(tool: str, key: str = "", **spec):
+    plan = Plan.from_json(PRESETS[key].spec if key else plan_spec() | spec)
+    return next(each for each in equivalents(plan) if each.tool == tool)
+
+
+def get(load, *, headers=(), method="GET", body="", **spec):
+    step = {"method": method, "path": "/a?b=1&c=2", "headers": list(headers), "body": body}
+    return {"steps": [step], "load": load, **spec}
+
+
+CLOSED = {"model": "closed", "connections": 8, "duration_s": 10}
+
+
+@pytest.mark.parametrize(
+    ("tool", "key", "command"),
+    [
+        ("ab", "ab", "ab -n 1000 -c 50 -s 30 http://TARGET/"),
+        (
+            "httperf",
+            "httperf",
+            "httperf --server HOST --port PORT --uri / --num-conns 100 --num-calls 1 --rate 10 "
+            "--timeout 1",
+        ),
+        (
+            "httperf",
+            "httperf-1000",
+            "httperf --server HOST --port PORT --uri / --num-conns 1000 --num-calls 1 --timeout 30",
+        ),
+        ("wrk", "capacity", "wrk -t1 -c64 -d60s --latency --timeout 30s http://TARGET/"),
+    ],
+)
+def test_the_studies_commands_come_back(tool, key, command):
+    assert of(tool, key).command == command
+
+
+def test_httperf_speaks_the_version_of_the_plan():
+    load = {"model": "sequential", "requests": 9}
+    old = of("httperf", **get(load, connection_mode="new", http_version="1.0"))
+    assert "--http-version 1.0 --num-conns 9 --num-calls 1" in old.command
+    kept = of("httperf", **get(load, connection_mode="keep-alive", http_version="1.0"))
+    assert kept.command == ""
+    assert "one call on a connection" in kept.words
+
+
+@pytest.mark.parametrize(
+    ("tool", "key", "words"),
+    [
+        ("ab", "over-10", "no rate"),
+        ("httperf", "ab", "not N at once"),
+        ("httperf", "over-10", "session log"),
+        ("httperf", "load", "a new connection for every request"),
+        ("wrk", "ab", "ends after a time"),
+        ("wrk", "httperf", "no rate"),
+        ("ab", "l2", "5 steps"),
+        ("k6", "l3", "5 steps"),
+        ("httperf", "spike", "one rate"),
+        ("k6", "stress", "one rate"),
+    ],
+)
+def test_where_there_is_none_a_sentence_says_why(tool, key, words):
+    found = of(tool, key)
+    assert found.command == ""
+    assert words in found.words
+    assert found.words.endswith(".")
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_every_plan_has_a_command_or_a_reason_for_each_tool(key):
+    found = equivalents(Plan.from_json(PRESETS[key].spec))
+    assert [each.tool for each in found][:4] == ["ab", "httperf", "wrk", "k6"]
+    assert all(each.words for each in found)
+
+
+def test_what_a_shell_would_understand_is_quoted():
+    headers = [("X-Try", "it's; rm -rf $HOME")]
+    words = shlex.split(of("wrk", **get(CLOSED, headers=headers)).command)
+    assert words[-1] == "http://TARGET/a?b=1&c=2"
+    assert "X-Try: it's; rm -rf $HOME" in words
+
+
+def test_a_body_is_a_file_for_ab_and_text_for_k6():
+    spec = get(CLOSED, method="POST", body="<a/>\nEOF\n", headers=[("Content-Type", "text/xml")])
+    words = shlex.split(of("ab", **spec).command)
+    assert words[words.index("-p") + 1 :][:3] == ["body.txt", "-T", "text/xml"]
+    assert "\nEOF\n" not in of("k6", **spec).command, "or the shell ends the script there"
+    assert "Lua" in of("wrk", **spec).words
+
+
+def test_a_new_connection_is_asked_for():
+    spec = get(CLOSED, connection_mode="new")
+    assert "Connection: close" in shlex.split(of("wrk", **spec).command)
+    assert "-k" not in shlex.split(of("ab", **spec).command)
+
+
+def test_random_arrivals_are_httperf_s_only():
+    load = {"model": "open", "rate_per_s": 4, "requests": 9, "distribution": "exponential"}
+    spec = get(load, connection_mode="new")
+    assert "--period e0.25" in of("httperf", **spec).command
+    assert "even distances" in of("k6", **spec).words
+
+
+def test_a_ramp_up_is_no_tool_s():
+    load = CLOSED | {"ramp_up_s": 4}
+    assert all("ramp-up" in of(tool, **get(load)).words for tool in ("ab", "wrk", "k6"))
+
+
+@pytest.mark.parametrize("tool", ["ab", "httperf", "wrk", "k6"])
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"connection_mode": "resumed"}, "resume"),
+        ({"session": {"cookies": True}}, "script"),
+        ({"load": {"model": "window", "low": 2, "high": 4, "requests": 9}}, "window"),
+    ],
+)
+def test_what_no_tool_can_is_said_for_each(tool, changes, words):
+    spec = get(CLOSED) | {"connection_mode": "new"} | changes
+    assert words in of(tool, **spec).words
+
+
+def websocket(load, **exchange):
+    plan = Plan.from_json({"load": load, "exchange": exchange})
+    return {each.tool: each for each in equivalents(plan)}
+
+
+WINDOW = {"model": "window", "low": 250, "high": 500, "requests": 50_000}
+
+
+def test_a_window_of_websockets_is_wsperf_s():
+    found = websocket(WINDOW, path="/a?b=1&c")
+    assert found["wsperf"].command == (
+        "wsperf 'ws://TARGET/a?b=1&c' 1 50000 250 500 result_%d.json"
+    )
+    assert "opening handshake alone" in found["wsperf"].words
+    assert [tool for tool, each in found.items() if each.command] == ["wsperf"]
+    assert "from a script" in found["k6"].words
+
+
+@pytest.mark.parametrize(
+    ("load", "exchange", "words"),
+    [
+        (CLOSED, {}, "within a window"),
+        (WINDOW | {"hold": "keep_until_all"}, {}, "closes each at once"),
+        (WINDOW, {"messages": 3}, "no messages"),
+        (WINDOW, {"subprotocols": ["chat"]}, "subprotocols"),
+    ],
+)
+def test_what_wsperf_cannot_do_is_said(load, exchange, words):
+    none = websocket(load, **exchange)["wsperf"]
+    assert none.command == ""
+    assert words in none.words
+
+
+SESSIONS = {"model": "open", "rate_per_s": 5, "requests": 40, "arrival_unit": "session"}
+CONNECTIONS = SESSIONS | {"arrival_unit": "connection"}
+THINK = {"kind": "constant", "mean_s": 2.5}
+
+
+def calls_of(load, session):
+    return get(load, session=session, connection_mode="keep-alive")
+
+
+@pytest.mark.parametrize(
+    ("load", "session", "options"),
+    [
+        (
+            SESSIONS,
+            {"calls_per_session": 10, "burst_length": 5, "connections_per_session": 4}
+            | {"think_time": THINK},
+            "--wsess 40,10,2.5 --burst-length 5 --max-connections 4 --max-piped-calls 1 --rate 5",
+        ),
+        (
+            SESSIONS | {"distribution": "exponential"},
+            {"calls_per_session": 4, "burst_length": 4, "pipeline_depth": 3},
+            "--wsess 40,4,0 --burst-length 4 --max-connections 1 --max-piped-calls 3 --period e0.2",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 2, "cookies": True},
+            "--wsess 40,2,0 --burst-length 1 --max-connections 1 --max-piped-calls 1 "
+            "--session-cookie --rate 5",
+        ),
+        (CONNECTIONS, {"calls_per_connection": 7}, "--num-conns 40 --num-calls 7 --rate 5"),
+        (
+            CONNECTIONS,
+            {"calls_per_connection": 6, "burst_length": 3, "pipeline_depth": 3}
+            | {"first_call_alone": False},
+            "--num-conns 40 --num-calls 6 --burst-length 3 --rate 5",
+        ),
+    ],
+)
+def test_httperf_has_sessions_and_connections_with_calls(load, session, options):
+    command = of("httperf", **calls_of(load, session)).command
+    assert f" {options} --timeout" in command
+    for tool in ("ab", "wrk", "k6"):
+        assert "need a script" in of(tool, **calls_of(load, session)).words
+
+
+@pytest.mark.parametrize(
+    ("load", "session", "words"),
+    [
+        (SESSIONS, {"calls_per_session": 5, "calls_per_connection": 2}, "until the server ends"),
+        (
+            SESSIONS,
+            {"calls_per_session": 5, "think_time": {"kind": "exponential", "mean_s": 1}},
+            "the same time",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 5, "burst_length": 5, "first_call_alone": False},
+            "burst alone",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 9, "burst_length": 9, "connections_per_session": 5},
+            "at most 4",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 40, "burst_length": 40, "pipeline_depth": 33},
+            "at most 32",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 9, "burst_length": 5, "connections_per_session": 4},
+            "a whole burst",
+        ),
+        (
+            SESSIONS,
+            {"calls_per_session": 10, "burst_length": 5, "connections_per_session": 3},
+            "take at once",
+        ),
+        (SESSIONS, {"calls_per_session": 5, "retry_on_failure": True}, "without end"),
+        (CONNECTIONS, {"calls_per_connection": 5, "think_time": THINK}, "in sessions only"),
+        (CONNECTIONS, {"calls_per_connection": 5, "cookies": True}, "in sessions only"),
+        (CONNECTIONS, {"calls_per_connection": 6, "burst_length": 3}, "whole bursts"),
+        (
+            CONNECTIONS,
+            {"calls_per_connection": 7, "burst_length": 3, "pipeline_depth": 3}
+            | {"first_call_alone": False},
+            "a whole burst",
+        ),
+    ],
+)
+def test_what_httperfs_sessions_cannot_do_is_said(load, session, words):
+    found = of("httperf", **calls_of(load, session))
+    assert (found.command, words in found.words) == ("", True)
+
+
+def test_a_session_of_new_connections_is_not_httperfs():
+    spec = get(SESSIONS, session={"calls_per_session": 5}, connection_mode="new")
+    assert "until the server ends" in of("httperf", **spec).words
+
+
+def test_a_load_of_each_injector_is_a_command_for_each():
+    plan = Plan.from_json(plan_spec(model="sequential", requests=5000, per_injector=True))
+    found = {each.tool: each for each in equivalents(plan)}
+    assert "-n 5000" in found["ab"].command
+    assert "start it as often as" in found["ab"].words
+
+
+@pytest.mark.parametrize("tool", ["ab", "wrk"])
+def test_a_time_that_the_tool_would_cut_off_has_no_command(tool):
+    answer = of(tool, **get({"model": "closed", "connections": 8, "duration_s": 1.5}))
+    assert answer.command == ""
+    assert answer.words == f"{tool} takes whole seconds only, this plan lasts 1.5 s."
+
+
+@pytest.mark.parametrize("tool", ["ab", "wrk"])
+def test_a_limit_that_had_to_be_rounded_is_said(tool):
+    limits = {"connect_s": 1, "tls_s": 1, "total_s": 1.5}
+    answer = of(tool, **get(CLOSED, timeouts=limits))
+    assert answer.words.endswith("Its limit is 2 s, the plan's 1.5 s.")

@@ -1,0 +1,78 @@
+"""Where load may go; what is not listed is refused, and some addresses always are."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain.plan.addresses import never_because, parse_address, parse_networks, vet
+
+EVERYTHING = parse_networks(["0.0.0.0/0", "::/0"])
+NEVER = [
+    "0.0.0.1", "0.1.2.3", "169.254.0.1", "169.254.169.254", "169.254.170.2", "100.100.100.200",
+    "168.63.129.16", "192.0.0.192", "224.0.0.1", "239.255.255.255", "240.0.0.1", "255.255.255.255",
+    "192.0.2.1", "198.51.100.7", "203.0.113.9", "192.88.99.1",
+    "::", "fe80::1", "fec0::1", "ff02::1", "fd00:ec2::254", "64:ff9b::7f00:1", "64:ff9b:1::1",
+    "2002:7f00:1::", "2001:0:1::1", "2001:db8::1", "::127.0.0.1", "::ffff:169.254.169.254",
+    "::ffff:0.0.0.0", "100::1", "fe80::1%eth0", "::1%lo",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", NEVER)
+def test_some_addresses_are_refused_even_where_everything_is_listed(address):
+    assert "no load is ever sent there" in vet(address, EVERYTHING)
+
+
+@pytest.mark.parametrize("address", NEVER)
+def test_they_are_refused_where_they_are_listed_by_name(address):
+    text = address.partition("%")[0]
+    assert vet(address, parse_networks([text])) is not None
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "2606:4700::1"])
+def test_nothing_is_allowed_unless_it_is_listed(address):
+    assert "none of the networks" in vet(address, ())
+    assert vet(address, EVERYTHING) is None
+
+
+@pytest.mark.parametrize(
+    ("address", "listed", "is_allowed"),
+    [
+        ("10.0.0.5", ["10.0.0.5"], True),
+        ("10.0.0.6", ["10.0.0.5"], False),
+        ("10.255.0.1", ["10.0.0.0/8"], True),
+        ("::ffff:10.0.0.5", ["10.0.0.0/8"], True),
+        ("10.0.0.5", ["::/0"], False),
+        ("::1", ["127.0.0.0/8"], False),
+        ("fd12::1", ["fc00::/7"], True),
+        ("10.0.0.5", ["10.0.0.77/8"], True),
+    ],
+)
+def test_a_list_of_networks_decides(address, listed, is_allowed):
+    assert (vet(address, parse_networks(listed)) is None) == is_allowed
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "localhost", "127.1", "0177.0.0.1", "2130706433", "0x7f.1", "1.2.3.4.", " 127.0.0.1"],
+)
+def test_only_a_literal_address_in_its_usual_form_is_one(text):
+    assert "not an IP address" in vet(text, EVERYTHING)
+
+
+def test_a_network_that_is_none_is_named():
+    with pytest.raises(ValueError, match="nonsense"):
+        parse_networks(["10.0.0.0/8", "nonsense"])
+
+
+@given(st.ip_addresses(v=4))
+def test_an_address_mapped_into_ipv6_is_judged_as_itself(address):
+    mapped = parse_address(f"::ffff:{address}")
+    assert mapped == address
+    assert vet(f"::ffff:{address}", EVERYTHING) == vet(str(address), EVERYTHING)
+
+
+@given(st.ip_addresses())
+def test_what_is_allowed_is_listed_and_in_no_forbidden_zone(address):
+    if vet(str(address), EVERYTHING) is None:
+        assert never_because(parse_address(str(address))) is None
+    assert vet(str(address), ()) is not None

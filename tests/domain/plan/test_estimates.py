@@ -1,0 +1,165 @@
+"""The estimate before the start: what is known is summed, what is not is said."""
+
+import pytest
+
+from campaigns.domain.percentiles import highest_percentile
+from campaigns.domain.plan.estimates import estimate_campaign, estimate_test
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+
+NEW, KEEP_ALIVE = ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE
+
+
+def plan(warm_up_s=0, **load) -> Plan:
+    return Plan.from_json(
+        {"steps": [{"method": "GET", "path": "/"}], "load": load, "warm_up_s": warm_up_s}
+    )
+
+
+def hundred_over_ten() -> Plan:
+    return plan(model="over", requests=100, over_s=10)
+
+
+def estimate(*tests, repeats=1, pause_s=0.0, injectors=1):
+    tests = [(*test, injectors) for test in tests]
+    return estimate_campaign(tests, repeats=repeats, pause_s=pause_s)
+
+
+def test_it_sums_the_runs_and_the_pauses_between_them():
+    found = estimate((hundred_over_ten(), NEW), (hundred_over_ten(), NEW), repeats=3, pause_s=5)
+    assert found.n_runs == 6
+    assert found.requests == 600
+    assert found.duration_s == 6 * 10 + 6 * 2 + 5 * 5
+
+
+def test_the_warm_up_takes_time_but_gives_no_requests():
+    found = estimate_test(plan(warm_up_s=10, model="open", rate_per_s=50, duration_s=60), NEW, 0, 1)
+    assert (found.duration_s, found.requests) == (70, 3000)
+
+
+def test_what_only_the_target_decides_is_counted_not_guessed():
+    by_count = plan(model="closed", connections=8, requests=1000)
+    by_time = plan(model="closed", connections=8, duration_s=30)
+    found = estimate((by_count, KEEP_ALIVE), (by_time, KEEP_ALIVE), repeats=2)
+    assert found.runs_of_unknown_duration == 2
+    assert found.runs_of_unknown_requests == 2
+    assert found.requests == 2000
+
+
+def test_without_a_tick_there_is_nothing_to_estimate():
+    found = estimate()
+    assert (found.n_runs, found.duration_s, found.requests) == (0, 0, 0)
+    assert found.highest_of_a_run is None
+
+
+@pytest.mark.parametrize(
+    ("n", "label", "beyond"),
+    [
+        (15, "", 0),
+        (20, "p50", 10),
+        (100, "p90", 10),
+        (200, "p95", 10),
+        (999, "p95", 49),
+        (1000, "p99", 10),
+        (12_000, "p99.9", 12),
+    ],
+)
+def test_the_highest_percentile_has_ten_values_beyond_it(n, label, beyond):
+    found = highest_percentile(n)
+    assert (found.label, found.beyond) == (label, beyond)
+
+
+def test_pooling_the_repeats_allows_a_higher_percentile():
+    found = estimate((hundred_over_ten(), NEW), repeats=10)
+    assert found.highest_of_a_run.label == "p90"
+    assert found.highest_pooled.label == "p99"
+
+
+def test_new_connections_hold_their_ports_for_a_minute():
+    found = estimate((plan(model="open", rate_per_s=1000, duration_s=120), NEW))
+    assert found.ports == 60_000
+
+
+def test_injectors_share_the_ports():
+    found = estimate((plan(model="open", rate_per_s=1000, duration_s=120), NEW), injectors=3)
+    assert found.ports == 20_000
+
+
+def test_the_injector_with_the_largest_share_needs_the_most_ports():
+    load = {"model": "open", "rate_per_s": 1000, "duration_s": 120, "shares": [2, 1, 1]}
+    assert estimate((plan(**load), NEW), injectors=3).ports == 30_000
+
+
+def test_every_second_of_every_injector_at_every_step_is_a_row():
+    found = estimate((plan(5, model="open", rate_per_s=10, duration_s=60), NEW), repeats=4)
+    assert found.rows == 65 * 4
+    twice = estimate((plan(model="open", rate_per_s=10, duration_s=60), NEW), injectors=2)
+    assert twice.rows == 120
+
+
+def test_kept_connections_need_one_port_each():
+    found = estimate((plan(model="closed", connections=100, duration_s=120), KEEP_ALIVE))
+    assert found.ports == 100
+
+
+def test_short_runs_within_a_minute_add_up_their_ports():
+    found = estimate((hundred_over_ten(), NEW), repeats=5)
+    assert found.ports == 500
+
+
+def test_stages_are_estimated_by_their_integral_and_their_peak():
+    stages = [
+        {"duration_s": 60, "from_per_s": 0, "to_per_s": 100},
+        {"duration_s": 60, "from_per_s": 100, "to_per_s": 100},
+    ]
+    found = estimate((plan(warm_up_s=5, model="open", stages=stages), NEW))
+    assert found.requests == 9000
+    assert found.duration_s == 125 + 2
+    assert found.ports == 6000
+    assert found.descriptors == 100 * 30 + 64
+
+
+def test_a_window_opens_every_connection_anew_and_holds_what_it_keeps():
+    window = {"model": "window", "low": 25, "high": 50, "requests": 3000}
+    found = estimate((plan(**window), KEEP_ALIVE))
+    assert (found.ports, found.descriptors) == (3000, 50 + 64)
+    kept = estimate((plan(**window, hold="keep_until_all"), KEEP_ALIVE), injectors=3)
+    assert kept.descriptors == 1000 + 64
+
+
+def test_descriptors_cover_a_target_that_never_answers():
+    found = estimate((plan(model="open", rate_per_s=100, duration_s=600), NEW))
+    assert found.descriptors == 100 * 30 + 64
+
+
+SESSIONS = {"model": "open", "rate_per_s": 10, "duration_s": 30, "arrival_unit": "session"}
+
+
+def sessions(**session) -> Plan:
+    spec = {"steps": [{"method": "GET", "path": "/"}], "load": SESSIONS, "session": session}
+    return Plan.from_json(spec)
+
+
+def test_sessions_have_all_their_requests_and_as_many_connections_as_they_may_open():
+    plan = sessions(calls_per_session=6, burst_length=3, connections_per_session=2)
+    kept, new = (estimate_test(plan, mode, 60, 1) for mode in (KEEP_ALIVE, NEW))
+    assert kept.requests == new.requests == 1800
+    assert (kept.ports, new.ports) == (600, 1800)
+    # Within 30 s none may have answered.
+    assert kept.descriptors == 300 * 2 + 64
+
+
+def test_sessions_that_think_for_long_stay_open_for_long():
+    think = {"kind": "constant", "mean_s": 20}
+    plan = sessions(calls_per_session=3, think_time=think)
+    assert estimate_test(plan, KEEP_ALIVE, 60, 1).descriptors == 300 + 64
+    slow = sessions(calls_per_session=3, think_time=think | {"mean_s": 100})
+    assert estimate_test(slow, KEEP_ALIVE, 60, 1).descriptors == 300 + 64
+
+
+def test_connections_that_arrive_or_that_a_window_opens_may_make_several_calls():
+    load = SESSIONS | {"arrival_unit": "connection"}
+    spec = {"steps": [{"method": "GET", "path": "/"}], "session": {"calls_per_connection": 4}}
+    found = estimate_test(Plan.from_json(spec | {"load": load}), KEEP_ALIVE, 60, 1)
+    assert (found.requests, found.ports) == (1200, 300)
+    window = {"model": "window", "low": 2, "high": 4, "requests": 50}
+    assert estimate_test(Plan.from_json(spec | {"load": window}), NEW, 60, 1).requests == 200

@@ -1,0 +1,84 @@
+"""What a WebSocket plan may say."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+
+LOAD = {"model": "sequential", "requests": 1}
+
+
+def plan(**exchange):
+    return Plan.from_json({"load": LOAD, "exchange": exchange})
+
+
+def test_the_defaults_are_the_two_handshakes():
+    exchange = plan().exchange
+    assert (exchange.messages, exchange.mode, exchange.close_code) == (0, "echo_sync", 1000)
+    assert plan().connection_mode == ConnectionMode.NEW
+    assert plan().labels == ("WebSocket /",)
+
+
+def test_it_reads_what_it_writes():
+    value = plan(
+        path="/x?y", headers=[["Origin", "a"]], subprotocols=["chat"], messages=3, size_bytes=0,
+        binary=True, mode="send_only", rate_per_s=0.5, verify="length", close_code=3000,
+        close_timeout_s=1,
+    )  # fmt: skip
+    assert Plan.from_json(value.to_json()) == value
+
+
+def test_a_plan_without_one_stays_as_it_was():
+    value = Plan.from_json({"load": LOAD, "steps": [{"path": "/"}]})
+    assert value.exchange is None
+    assert value.to_json()["exchange"] is None
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("path", "feed"),
+        ("path", "/a b"),
+        ("headers", [["Sec-WebSocket-Key", "x"]]),
+        ("headers", [["Upgrade", "x"]]),
+        ("headers", [["X", "a\r\nb"]]),
+        ("subprotocols", ["a b"]),
+        ("subprotocols", ["a", "a"]),
+        ("subprotocols", "chat"),
+        ("messages", -1),
+        ("messages", 1.5),
+        ("size_bytes", 2**20 + 1),
+        ("binary", "yes"),
+        ("mode", "echo"),
+        ("rate_per_s", 0),
+        ("verify", "maybe"),
+        ("close_code", 1005),
+        ("close_code", 999),
+        ("close_timeout_s", 0),
+        ("colour", "red"),
+    ],
+)
+def test_it_says_which_field_is_wrong(field, value):
+    with pytest.raises(InvalidPlan) as caught:
+        plan(**{field: value})
+    assert set(caught.value.errors) == {f"exchange.{field}"}
+
+
+def test_it_has_no_steps():
+    with pytest.raises(InvalidPlan) as caught:
+        Plan.from_json({"load": LOAD, "exchange": {}, "steps": [{"path": "/"}]})
+    assert set(caught.value.errors) == {"steps"}
+
+
+def test_it_keeps_no_connection():
+    with pytest.raises(InvalidPlan) as caught:
+        Plan.from_json({"load": LOAD, "exchange": {}, "connection_mode": "keep-alive"})
+    assert set(caught.value.errors) == {"connection_mode"}
+
+
+@pytest.mark.parametrize("hold", [{"hold": "keep_until_all"}, {"hold": "keep_s", "hold_s": 3}])
+def test_a_window_may_keep_its_connections(hold):
+    load = {"model": "window", "low": 2, "high": 4, "requests": 8, **hold}
+    value = Plan.from_json({"load": load, "exchange": {}})
+    assert value.load.hold == hold["hold"]
+    assert Plan.from_json(value.to_json()) == value

@@ -1,0 +1,238 @@
+"""A plan is read whole or refused with a sentence for each field."""
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.load import (
+    Load,
+    Model,
+    count_arrivals,
+    late_start_fault,
+    mean_rate_per_s,
+    planned_arrivals,
+    planned_duration_s,
+    stored_load,
+)
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.step import header_fault
+
+STEP = {"method": "GET", "path": "/"}
+CLOSED = {"model": "closed", "connections": 2, "requests": 10}
+OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
+WINDOW = {"model": "window", "low": 2, "high": 4, "requests": 9}
+UNIFORM = {"model": "open", "requests": 9, "distribution": "uniform"}
+UNIFORM |= {"uniform_min_s": 1, "uniform_max_s": 3}
+
+
+def read(**given):
+    return Plan.from_json({"steps": [STEP], "load": CLOSED} | given)
+
+
+def faults(**given):
+    with pytest.raises(InvalidPlan) as refusal:
+        read(**given)
+    return refusal.value.errors
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        CLOSED,
+        {"model": "closed", "connections": 1, "duration_s": 2.5},
+        {"model": "open", "rate_per_s": 37.5, "duration_s": 10},
+        {"model": "open", "rate_per_s": 5, "requests": 10, "max_in_flight": 3},
+        {"model": "over", "requests": 100, "over_s": 10},
+        {"model": "sequential", "requests": 3},
+        {"model": "closed", "connections": 9, "duration_s": 5, "ramp_up_s": 3.5},
+        {"model": "open", "rate_per_s": 5, "requests": 9, "distribution": "exponential"},
+        {"model": "over", "requests": 9, "over_s": 3, "when_saturated": "drop"},
+        {"model": "window", "low": 2, "high": 4, "requests": 9, "hold": "keep_until_all"},
+        {"model": "over", "requests": 9, "over_s": 3, "arrival_unit": "connection"},
+        {"model": "closed", "connections": 3, "requests": 9, "start_offset_s": 1},
+        {"model": "open", "rate_per_s": 5, "requests": 10, "shares": [2, 1, 1]},
+        {"model": "window", "low": 2, "high": 4, "duration_s": 9, "hold": "keep_s", "hold_s": 1},
+        {"model": "open", "requests": 9, "distribution": "uniform"}
+        | {"uniform_min_s": 0, "uniform_max_s": 0.5},
+    ],
+)
+def test_its_stored_form_reads_back_as_the_same_plan(load):
+    plan = read(load=load, warm_up_s=3, timeouts={"total_s": 9}, expected_status="200, 3xx")
+    assert Plan.from_json(plan.to_json()) == plan
+    assert plan.expected_status == ("200", "3xx")
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"load": {"model": "closed", "requests": 1}}, "load.connections", "needs connections"),
+        ({"load": {"model": "over", "over_s": 1}}, "load.requests", "how many requests"),
+        ({"load": {"model": "open", "rate_per_s": 1}}, "load.requests", "when to stop"),
+        ({"load": CLOSED | {"duration_s": 1}}, "load.duration_s", "not both"),
+        ({"load": CLOSED | {"rate_per_s": 1}}, "load.rate_per_s", "no use for a rate"),
+        ({"load": CLOSED | {"connections": 0}}, "load.connections", "from 1 to"),
+        ({"load": CLOSED | {"connections": 1.5}}, "load.connections", "whole number"),
+        ({"load": CLOSED | {"connections": True}}, "load.connections", "whole number"),
+        ({"load": CLOSED | {"connections": float("nan")}}, "load.connections", "whole number"),
+        ({"load": CLOSED | {"speed": 1}}, "load.speed", "no field"),
+        ({"load": CLOSED | {"ramp_up_s": -1}}, "load.ramp_up_s", "from 0"),
+        ({"load": OPEN | {"ramp_up_s": 1}}, "load.ramp_up_s", "no use for a ramp-up"),
+        (
+            {"load": {"model": "closed", "connections": 2, "duration_s": 5, "ramp_up_s": 5}},
+            "load.ramp_up_s",
+            "less than the 5 s",
+        ),
+        ({"load": CLOSED | {"distribution": "exponential"}}, "load.distribution", "no use"),
+        ({"load": CLOSED | {"when_saturated": "drop"}}, "load.when_saturated", "no use"),
+        ({"load": OPEN | {"when_saturated": "wait"}}, "load.when_saturated", "Choose one of"),
+        ({"load": OPEN | {"distribution": "normal"}}, "load.distribution", "Choose one of"),
+        ({"load": OPEN | {"uniform_min_s": 1}}, "load.uniform_min_s", "Only the distribution"),
+        ({"load": UNIFORM | {"rate_per_s": 5}}, "load.rate_per_s", "make the rate"),
+        ({"load": UNIFORM | {"uniform_min_s": 4}}, "load.uniform_max_s", "above the shortest"),
+        ({"load": UNIFORM | {"uniform_max_s": None}}, "load.uniform_max_s", "longest gap"),
+        (
+            {"load": UNIFORM | {"uniform_min_s": 0, "uniform_max_s": 1e-9}},
+            "load.uniform_max_s",
+            "arrivals a second",
+        ),
+        (
+            {"load": UNIFORM | {"requests": None, "duration_s": 5}},
+            "load.duration_s",
+            "number of requests instead",
+        ),
+        ({"load": OPEN | {"start_offset_s": 1}}, "load.start_offset_s", "no use for a start"),
+        ({"load": OPEN | {"shares": [1]}}, "load.shares", "for each of 2 to 64"),
+        ({"load": OPEN | {"shares": [2, 0]}}, "load.shares", "from 1 to 100"),
+        ({"load": OPEN | {"shares": [1.5, 1]}}, "load.shares", "Write a whole number"),
+        ({"load": OPEN | {"shares": "2, 1"}}, "load.shares", "such as 2, 1, 1"),
+        (
+            {"load": CLOSED | {"shares": [2, 1], "per_injector": True}},
+            "load.shares",
+            "of each injector already",
+        ),
+        (
+            {"load": {"model": "sequential", "requests": 9, "shares": [2, 1]}},
+            "load.shares",
+            "no use for shares",
+        ),
+        ({"load": OPEN | {"arrival_unit": "user"}}, "load.arrival_unit", "Choose one of"),
+        ({"load": CLOSED | {"arrival_unit": "connection"}}, "load.arrival_unit", "no use for a"),
+        ({"load": WINDOW | {"low": None}}, "load.low", "needs a low mark"),
+        ({"load": WINDOW | {"low": 0}}, "load.low", "from 1"),
+        ({"load": WINDOW | {"low": 5}}, "load.low", "at most 4"),
+        ({"load": WINDOW | {"connections": 5}}, "load.connections", "no use for connections"),
+        ({"load": WINDOW | {"hold": "forever"}}, "load.hold", "Choose one of"),
+        ({"load": WINDOW | {"hold": "keep_s"}}, "load.hold_s", "how many seconds"),
+        ({"load": WINDOW | {"hold_s": 3}}, "load.hold_s", "Only hold keep_s"),
+        (
+            {"load": WINDOW | {"hold": "keep_until_all", "requests": None, "duration_s": 3}},
+            "load.requests",
+            "how many there are",
+        ),
+        ({"load": CLOSED | {"high": 5}}, "load.high", "no use for a high mark"),
+        ({"load": {"model": "storm"}}, "load.model", "Choose one of"),
+        ({"steps": [STEP | {"method": "GRAB"}]}, "steps.0.method", "Choose one of"),
+        ({"steps": [STEP | {"path": "no/slash"}]}, "steps.0.path", ""),
+        ({"steps": [STEP | {"path": "/a b"}]}, "steps.0.path", "printable ASCII"),
+        ({"steps": [STEP | {"path": "/\r\nX: y"}]}, "steps.0.path", ""),
+        ({"steps": [STEP | {"body": "x"}]}, "steps.0.body", "no body"),
+        ({"steps": [STEP | {"headers": [["Host", "x"]]}]}, "steps.0.headers", "injector itself"),
+        ({"steps": [STEP | {"headers": [["X", "a\r\nb"]]}]}, "steps.0.headers", "character"),
+        ({"steps": []}, "steps", ""),
+        ({"timeouts": {"connect_s": 50, "total_s": 9}}, "timeouts.connect_s", "total limit"),
+        ({"expected_status": ["9xx"]}, "expected_status", ""),
+        ({"warm_up_s": -1}, "warm_up_s", "from 0"),
+        ({"colour": "red"}, "colour", "no field"),
+    ],
+)
+def test_it_says_what_is_wrong_beside_the_field(given, field, words):
+    assert words.lower() in faults(**given)[field].lower()
+
+
+def test_it_says_everything_at_once():
+    errors = faults(load={"model": "open"}, warm_up_s=-1, steps=[STEP | {"path": ""}])
+    assert {"load.rate_per_s", "load.requests", "warm_up_s"} <= set(errors)
+
+
+@pytest.mark.parametrize("data", [None, [], "plan", 3, {}])
+def test_what_is_no_object_is_refused(data):
+    with pytest.raises(InvalidPlan):
+        Plan.from_json(data)
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["steps", "load", "model", "headers", "path", "x"]), inner),
+    max_leaves=12,
+))  # fmt: skip
+def test_no_json_crashes_it(data):
+    with contextlib.suppress(InvalidPlan):
+        assert Plan.from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("load", "duration_s", "requests"),
+    [
+        (Load(Model.OVER, requests=100, over_s=10), 10, 100),
+        (Load(Model.OPEN, rate_per_s=4, requests=10), 2.5, 10),
+        (Load(Model.OPEN, rate_per_s=37.5, duration_s=10), 10, 375),
+        (stored_load(UNIFORM), 18, 9),
+        (Load(Model.CLOSED, connections=3, requests=10), None, 10),
+        (Load(Model.CLOSED, connections=3, duration_s=7), 7, None),
+    ],
+)
+def test_what_can_be_known_before(load, duration_s, requests):
+    assert (planned_duration_s(load), planned_arrivals(load)) == (duration_s, requests)
+
+
+@pytest.mark.parametrize(
+    ("load", "rate_per_s"),
+    [(OPEN, 5), (UNIFORM, 0.5), (CLOSED, None), ({"model": "over", "requests": 9, "over_s": 3}, 3)],
+)
+def test_the_mean_rate_of_what_has_arrivals(load, rate_per_s):
+    assert mean_rate_per_s(stored_load(load)) == rate_per_s
+
+
+def test_a_plan_that_was_stored_before_a_field_existed_can_be_read():
+    old = read().to_json()
+    for name in ("ramp_up_s", "distribution", "uniform_min_s", "when_saturated"):
+        del old["load"][name]
+    assert Plan.from_json(old) == read()
+
+
+def test_an_injector_that_would_begin_after_the_end_is_a_fault():
+    load = Load(Model.CLOSED, connections=9, duration_s=3, start_offset_s=1)
+    assert late_start_fault(load, 3) is None
+    assert "after 3 s, but the load lasts 3 s" in late_start_fault(load, 4)
+    assert late_start_fault(stored_load(CLOSED), 4) is None
+
+
+@given(st.integers(1, 5000), st.integers(1, 500))
+def test_arrivals_lie_before_the_end(rate, duration_s):
+    assert count_arrivals(rate, duration_s) == rate * duration_s
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_good"),
+    [
+        ("X-Name", "value", True),
+        ("X-Name", "caf\xe9\t", True),
+        ("X Name", "value", False),
+        ("", "value", False),
+        ("Content-Length", "3", False),
+        ("X-Name", "a\nb", False),
+        ("X-Name", "a\x00b", False),
+        ("X-Name", "€", False),
+    ],
+)
+def test_which_headers_can_be_sent(name, value, is_good):
+    assert (header_fault(name, value) is None) == is_good
+
+
+@pytest.mark.parametrize(("status", "expected"), [(200, True), (304, True), (404, False)])
+def test_statuses_are_expected_by_class(status, expected):
+    assert read().status_is_expected(status) == expected

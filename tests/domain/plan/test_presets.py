@@ -1,0 +1,114 @@
+"""Presets are plans like others: valid, and what they say they are."""
+
+import pytest
+
+from campaigns.domain.other_tools.equivalents import equivalents
+from campaigns.domain.plan.injectors import load_for, share_fault
+from campaigns.domain.plan.load import Model, planned_arrivals
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.presets import GENERAL, PRESETS
+from campaigns.domain.plan.proposals import PROPOSALS, Proposal, proposal_for
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_every_preset_is_a_valid_plan_in_its_stored_form(key):
+    spec = PRESETS[key].spec
+    assert Plan.from_json(spec).to_json() == spec
+
+
+@pytest.mark.parametrize(("key", "over_s"), [("over-100", 100), ("over-10", 10)])
+def test_the_two_original_studies_are_there(key, over_s):
+    plan = Plan.from_json(PRESETS[key].spec)
+    assert plan.load.model == Model.OVER
+    assert (plan.load.requests, plan.load.over_s) == (100, over_s)
+    assert plan.steps[0].method == "POST"
+    assert "Envelope" in plan.steps[0].body
+    assert plan.connection_mode == "new"
+
+
+def test_the_ab_preset_is_1000_requests_on_50_connections():
+    load = Plan.from_json(PRESETS["ab"].spec).load
+    assert (planned_arrivals(load), load.connections) == (1000, 50)
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "requests", "connections"),
+    [
+        ("httperf-1000", "sequential", 1000, None),
+        ("l1", "sequential", 1000, None),
+        ("l2", "sequential", 5000, None),
+        ("l3", "sequential", 1000, None),
+        ("r99-1", "closed", 5000, 1),
+        ("r99-2", "sequential", 5000, None),
+    ],
+)
+def test_the_measurements_of_the_studies_are_there(key, kind, requests, connections):
+    load = Plan.from_json(PRESETS[key].spec).load
+    assert (load.model, load.requests, load.connections) == (kind, requests, connections)
+
+
+def test_l2_takes_its_files_in_blocks_and_l3_at_random():
+    blocks, at_random = (Plan.from_json(PRESETS[key].spec) for key in ("l2", "l3"))
+    assert (blocks.order.kind, blocks.order.block_repeat) == ("blocks", 1000)
+    assert at_random.order.kind == "random"
+    assert [step.path for step in blocks.steps][::4] == ["/index1.html", "/index5.html"]
+
+
+def test_r99_begins_its_clients_a_second_apart():
+    load = whole_load("r99-1")
+    assert (load.start_offset_s, load.ramp_up_s) == (1, 0)
+    assert (load.connections, load.requests) == (3, 15_000)
+
+
+def test_the_sweep_of_r99_has_5000_requests_of_each_client():
+    load = Plan.from_json(PRESETS["r99-2"].spec).load
+    assert proposal_for("r99-2").injectors == (1, 2, 3, 4, 5, 6, 9, 12)
+    assert load_for(load, 12).requests == 60_000
+
+
+@pytest.mark.parametrize("key", PROPOSALS)
+def test_every_study_s_campaign_can_share_its_plan(key):
+    load = Plan.from_json(PRESETS[key].spec).load
+    assert [share_fault(load, n) for n in PROPOSALS[key].injectors if share_fault(load, n)] == []
+
+
+@pytest.mark.parametrize("key", ["over-100", "over-10"])
+def test_what_https_costs_is_measured_on_both_schemes(key):
+    assert proposal_for(key).schemes == ("http", "https")
+
+
+@pytest.mark.parametrize("key", ["l1", "l2", "l3"])
+def test_the_local_tests_are_made_five_times(key):
+    assert proposal_for(key).repeats == 5
+
+
+def test_a_question_of_every_day_is_one_run_on_whatever_is_there():
+    assert proposal_for("smoke") == Proposal()
+
+
+def whole_load(key):
+    """The load of all injectors of the proposed campaign."""
+    return load_for(Plan.from_json(PRESETS[key].spec).load, max(proposal_for(key).injectors))
+
+
+def test_wsperf_opens_and_closes_between_its_marks():
+    plan, load = Plan.from_json(PRESETS["wsperf"].spec), whole_load("wsperf")
+    assert (load.low, load.high, load.requests) == (250, 500, 200_000)
+    assert (plan.exchange.messages, plan.exchange.close_code) == (0, 1001)
+
+
+def test_httperf_waits_one_second_at_most():
+    assert Plan.from_json(PRESETS["httperf"].spec).timeouts.total_s == 1
+
+
+def test_there_is_one_for_every_day_too():
+    keys = [preset.key for preset in PRESETS.values() if preset.group == GENERAL]
+    assert keys == ["smoke", "load", "stress", "sessions", "spike", "soak", "capacity"]
+
+
+def test_its_sessions_are_the_example_of_httperf_s_manual():
+    plan = Plan.from_json(PRESETS["sessions"].spec)
+    assert (plan.planned_requests, planned_arrivals(plan.load)) == (50, 10)
+    (httperf,) = (each for each in equivalents(plan) if each.tool == "httperf")
+    assert "--wsess 10,5,2 " in httperf.command
+    assert httperf.command.endswith("--rate 1 --timeout 5")

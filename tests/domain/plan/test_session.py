@@ -1,0 +1,263 @@
+"""Sessions and credentials of a plan: read whole or refused in words."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.session import PLAIN_SESSION, ThinkKind, ThinkTime, stored_session
+
+STEP = {"method": "GET", "path": "/"}
+CLOSED = {"model": "closed", "connections": 2, "requests": 10}
+WINDOW = {"model": "window", "low": 1, "high": 2, "requests": 10}
+OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
+SESSIONS = OPEN | {"arrival_unit": "session"}
+CONNECTIONS = OPEN | {"arrival_unit": "connection"}
+
+
+def read(**given):
+    return Plan.from_json({"steps": [STEP], "load": CLOSED} | given)
+
+
+def faults(**given):
+    with pytest.raises(InvalidPlan) as refusal:
+        read(**given)
+    return refusal.value.errors
+
+
+def test_a_plan_without_a_session_is_as_it_was():
+    assert read().session == PLAIN_SESSION
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"session": {"calls_per_connection": 5, "burst_length": 5, "first_call_alone": False}},
+        {"session": {"think_time": {"kind": "constant", "mean_s": 0.5}, "cookies": True}},
+        {"session": {"think_time": {"kind": "uniform", "min_s": 1, "max_s": 3}}},
+        {"session": {"think_time": {"kind": "exponential", "mean_s": 2}, "calls_per_session": 3}},
+        {"auth": {"kind": "basic", "user": "ann"}},
+        {"session": {"pipeline_depth": 4, "burst_length": 8}},
+        {"auth": {"kind": "bearer"}},
+        {"load": SESSIONS, "session": {"calls_per_session": 5, "burst_length": 5,
+                                       "connections_per_session": 4, "pipeline_depth": 2}},
+        {"load": SESSIONS, "session": {"calls_per_session": 5, "cookies": True,
+                                       "think_time": {"kind": "exponential", "mean_s": 2}}},
+        {"load": SESSIONS, "session": {"calls_per_session": 9, "calls_per_connection": 2,
+                                       "burst_length": 3}},
+        {"load": {"model": "over", "requests": 9, "over_s": 3, "arrival_unit": "session"},
+         "session": {"calls_per_session": 2}},
+        {"load": SESSIONS, "session": {"calls_per_session": 5, "retry_on_failure": True}},
+        {"load": CONNECTIONS, "session": {"calls_per_connection": 5}},
+        {"load": CONNECTIONS, "session": {"calls_per_connection": 6, "burst_length": 3,
+                                          "pipeline_depth": 2,
+                                          "think_time": {"kind": "constant", "mean_s": 1}}},
+        {"load": WINDOW, "session": {"calls_per_connection": 3, "cookies": True,
+                                     "think_time": {"kind": "constant", "mean_s": 1}}},
+        {"load": WINDOW, "variables": {"csv": "id\n1"},
+         "steps": [{"method": "GET", "path": "/${id}"}]},
+    ],
+)  # fmt: skip
+def test_it_survives_being_stored(given):
+    plan = read(**given)
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def think(**fields):
+    return {"session": {"think_time": fields}}
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"session": {"connections_per_session": 4}}, "session.connections_per_session", "empty"),
+        ({"session": {"calls_per_connection": -1}}, "session.calls_per_connection", "outside"),
+        (
+            {"session": {"calls_per_connection": 2, "burst_length": 3}},
+            "session.burst_length",
+            "ends after 2 calls",
+        ),
+        ({"session": {"cookies": "yes"}}, "session.cookies", "true or false"),
+        (think(kind="constant"), "session.think_time.mean_s", "how long"),
+        (think(kind="uniform", min_s=3, max_s=1), "session.think_time.max_s", "above"),
+        (think(kind="constant", mean_s=1, max_s=1), "session.think_time.min_s", "no use"),
+        (think(kind="none", mean_s=1), "session.think_time.mean_s", "no use"),
+        (think(kind="sometimes"), "session.think_time.kind", "Choose one of"),
+        (
+            think(kind="constant", mean_s=1) | {"load": OPEN},
+            "session.think_time.kind",
+            "when they are due",
+        ),
+        (
+            {"session": {"calls_per_session": 2}, "load": OPEN},
+            "session.calls_per_session",
+            "Choose closed",
+        ),
+        (
+            {"session": {"cookies": True}, "load": WINDOW},
+            "session.cookies",
+            "one call on each connection",
+        ),
+        (
+            {"session": {"connections_per_session": 4}, "load": CONNECTIONS},
+            "session.connections_per_session",
+            "only where whole sessions arrive",
+        ),
+        (
+            {"session": {"connections_per_session": 65}, "load": SESSIONS},
+            "session.connections_per_session",
+            "from 1 to 64",
+        ),
+        (
+            {"session": {"connections_per_session": 2, "calls_per_session": 3}, "load": SESSIONS},
+            "session.connections_per_session",
+            "make the bursts longer",
+        ),
+        ({"load": SESSIONS}, "session.calls_per_session", "how many calls"),
+        (
+            {"load": SESSIONS, "session": {"calls_per_session": 3, "burst_length": 4}},
+            "session.burst_length",
+            "ends after 3 calls",
+        ),
+        (
+            {"load": SESSIONS, "session": {"calls_per_session": 3, "pipeline_depth": 4}},
+            "session.pipeline_depth",
+            "make bursts longer",
+        ),
+        (
+            {
+                "load": SESSIONS | {"requests": 1_000_000},
+                "session": {"calls_per_session": 1000},
+            },
+            "session.calls_per_session",
+            "more than 100,000,000",
+        ),
+        (
+            {"load": CONNECTIONS, "session": {"calls_per_session": 3}},
+            "session.calls_per_session",
+            "let sessions arrive",
+        ),
+        (
+            {"load": CONNECTIONS, "session": {"burst_length": 3}},
+            "session.burst_length",
+            "how many calls on a connection",
+        ),
+        (
+            think(kind="constant", mean_s=1) | {"load": WINDOW},
+            "session.think_time.kind",
+            "how many calls on a connection",
+        ),
+        (
+            {"load": WINDOW, "session": {"calls_per_connection": 3, "pipeline_depth": 2}},
+            "session.pipeline_depth",
+            "one call on each at a time",
+        ),
+        (
+            {
+                "load": WINDOW,
+                "steps": [STEP | {"extract": [{"name": "id", "pattern": "(.)"}]}],
+            },
+            "session.calls_per_connection",
+            "Nothing is sent after",
+        ),
+        (
+            {"session": {"calls_per_session": 4, "retry_on_failure": True}},
+            "session.retry_on_failure",
+            "let sessions arrive",
+        ),
+        (
+            {"load": CONNECTIONS, "session": {"retry_on_failure": True}},
+            "session.retry_on_failure",
+            "let sessions arrive",
+        ),
+        (
+            {
+                "load": SESSIONS,
+                "session": {
+                    "calls_per_session": 4,
+                    "burst_length": 4,
+                    "pipeline_depth": 2,
+                    "retry_on_failure": True,
+                },
+            },
+            "session.retry_on_failure",
+            "nobody knows which were done",
+        ),
+        (
+            {
+                "load": SESSIONS,
+                "session": {"calls_per_session": 4, "retry_on_failure": True},
+                "steps": [STEP, STEP | {"method": "POST"}],
+            },
+            "session.retry_on_failure",
+            "A POST may have been done",
+        ),
+        ({"session": {"pipeline_depth": 65}}, "session.pipeline_depth", "from 1 to 64"),
+        (
+            {"session": {"pipeline_depth": 2}, "load": OPEN},
+            "session.pipeline_depth",
+            "choose closed",
+        ),
+        (
+            {"session": {"pipeline_depth": 2}, "steps": [STEP | {"method": "POST"}]},
+            "session.pipeline_depth",
+            "without a body",
+        ),
+        (
+            {"session": {"pipeline_depth": 2, "cookies": True}},
+            "session.pipeline_depth",
+            "no cookies",
+        ),
+        (
+            {
+                "session": {
+                    "pipeline_depth": 2,
+                    "think_time": {"kind": "constant", "mean_s": 1},
+                }
+            },
+            "session.pipeline_depth",
+            "nothing to pipeline",
+        ),
+        ({"auth": {"kind": "basic"}}, "auth.user", "user's name"),
+        ({"auth": {"kind": "basic", "user": "a:b"}}, "auth.user", "no colon"),
+        ({"auth": {"kind": "bearer", "user": "ann"}}, "auth.user", "no user"),
+        ({"auth": {"kind": "bearer", "secret": "s"}}, "auth.secret", "no part of a plan"),
+        (
+            {
+                "auth": {"kind": "bearer"},
+                "steps": [STEP | {"headers": [["authorization", "x"]]}],
+            },
+            "auth.kind",
+            "already",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(given, field, words):
+    assert words in faults(**given)[field]
+
+
+def test_what_arrives_brings_so_many_calls():
+    assert read(load=OPEN).calls_per_arrival == 1
+    assert read(load=CONNECTIONS).calls_per_arrival == 1
+    assert read(load=WINDOW, session={"calls_per_connection": 3}).calls_per_arrival == 3
+    assert read(session={"calls_per_session": 3}).calls_per_arrival == 1
+    plan = read(load=SESSIONS, session={"calls_per_session": 7})
+    assert (plan.calls_per_arrival, plan.planned_requests, plan.keeps_sessions) == (7, 70, True)
+
+
+def test_a_stored_session_is_read_back():
+    plan = read(**think(kind="uniform", min_s=1, max_s=3))
+    assert stored_session(plan.to_json()["session"]) == plan.session
+    assert stored_session({}) == PLAIN_SESSION
+
+
+def test_think_times_are_drawn_as_they_are_named():
+    assert ThinkTime(ThinkKind.CONSTANT, mean_s=2).drawn_s(0.9) == 2
+    assert ThinkTime(ThinkKind.UNIFORM, min_s=1, max_s=3).drawn_s(0.5) == 2
+    exponential = ThinkTime(ThinkKind.EXPONENTIAL, mean_s=2)
+    draws = [exponential.drawn_s((k + 0.5) / 10_000) for k in range(10_000)]
+    assert sum(draws) / len(draws) == pytest.approx(2, rel=0.01)
+
+
+def test_a_plan_with_an_exchange_has_no_use_for_them():
+    exchange = {"steps": [], "exchange": {"path": "/"}, "session": {"cookies": True}}
+    assert "HTTP steps" in faults(**exchange)["session"]

@@ -1,0 +1,74 @@
+"""A target's description: what is refused, under which field, in which words."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidTarget
+from campaigns.domain.plan.target import check_target, host_fault
+
+HTTP = {"scheme": "http", "host": "shop.example", "port": 80}
+
+
+def errors_of(name="shop", environment=(), endpoints=(HTTP,)) -> dict[str, str]:
+    with pytest.raises(InvalidTarget) as refusal:
+        check_target(name, environment, endpoints)
+    return refusal.value.errors
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "shop.example", "10.0.0.5", "::1", "2001:db8::5", "a_b.example", "x1"]
+)
+def test_names_and_addresses_are_hosts(host):
+    assert host_fault(host) is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "",
+        "http://shop.example",
+        "shop.example:8080",
+        "shop.example/x",
+        "10.0.0",
+        "1.2.3.4.5",
+        "a b",
+    ],
+)
+def test_other_things_are_not(host):
+    assert host_fault(host)
+
+
+def test_all_that_is_wrong_is_said_at_once_each_under_its_field():
+    errors = errors_of(
+        name=" ",
+        environment=[["", "8 GB"]],
+        endpoints=[HTTP, {"scheme": "ftp", "host": "a b", "port": "x"}],
+    )
+    assert set(errors) == {
+        "name",
+        "environment.0.label",
+        "endpoints.1.scheme",
+        "endpoints.1.host",
+        "endpoints.1.port",
+    }
+
+
+def test_a_target_needs_an_endpoint():
+    assert "at least one endpoint" in errors_of(endpoints=[])["endpoints"]
+
+
+def test_the_same_endpoint_twice_is_refused_at_the_second():
+    errors = errors_of(endpoints=[HTTP, {**HTTP, "host": "SHOP.example"}])
+    assert list(errors) == ["endpoints.1.host"]
+
+
+@pytest.mark.parametrize("port", [0, 65536, -1, "", "80x", None, "²"])
+def test_a_port_lies_between_1_and_65535(port):
+    assert "endpoints.0.port" in errors_of(endpoints=[{**HTTP, "port": port}])
+
+
+def test_a_bracketed_address_loses_its_brackets_and_a_name_its_capitals():
+    description = check_target(
+        " shop ", [], [{**HTTP, "host": "[::1]"}, {**HTTP, "host": "Shop.Example"}]
+    )
+    assert description.name == "shop"
+    assert [origin.host for origin in description.origins] == ["::1", "shop.example"]

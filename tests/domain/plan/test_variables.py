@@ -1,0 +1,47 @@
+"""Variables of a plan: declared, used, or refused in words."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.plan import Plan
+
+LOAD = {"model": "closed", "connections": 2, "requests": 10}
+TAKEN = {"name": "token", "from": "header", "header": "Location", "pattern": "/(.+)"}
+
+
+def plan(csv: str = "", path: str = "/", **step):
+    return Plan.from_json(
+        {
+            "steps": [{"path": path, **step}],
+            "load": LOAD,
+            "variables": {"csv": csv, "order": "random"},
+        }
+    )
+
+
+def test_variables_survive_being_stored():
+    made = plan("a,b\n1,\n", "/${a}/${token}", extract=[TAKEN])
+    assert Plan.from_json(made.to_json()) == made
+    assert made.variable_names == {"a", "b", "token"}
+    assert made.to_json()["steps"][0]["extract"] == [TAKEN]
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"csv": "a,b\n1\n"}, "variables.csv", "Row 1 has 1 values for 2 names"),
+        ({"csv": "a\n"}, "variables.csv", "1 to 10,000 rows"),
+        ({"csv": "a b\n1\n"}, "variables.csv", "no name"),
+        ({"csv": "a,a\n1,2\n"}, "variables.csv", "each once"),
+        ({"csv": 'a\n"open\n'}, "variables.csv", "no CSV"),
+        ({"csv": "a\n1\n", "path": "/${b}"}, "variables.csv", "${b}"),
+        ({"extract": [TAKEN | {"name": "x y"}]}, "steps.0.extract.0.name", "no name"),
+        ({"extract": [TAKEN | {"header": ""}]}, "steps.0.extract.0.header", "Name the header"),
+        ({"extract": [TAKEN | {"pattern": "(a+)+"}]}, "steps.0.extract.0.pattern", "repeated"),
+        ({"extract": "all"}, "steps.0.extract", "a list"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_words(given, field, words):
+    with pytest.raises(InvalidPlan) as refusal:
+        plan(**given)
+    assert words in refusal.value.errors[field]

@@ -1,0 +1,105 @@
+from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.snapshot import Timing, Total, total_of
+from campaigns.domain.shown.latency_table import Line, latency_table
+
+
+def total(values_us: list[int], failed: int = 0) -> Total:
+    return Total(
+        counters={"ok": len(values_us), "failed": failed},
+        timings={"response": Timing.of(values_us)},
+    )
+
+
+def run(values_us: list[int], failed: int = 0) -> Figures:
+    return figures_of(total(values_us, failed), 10.0)
+
+
+def cells(table, label: str):
+    row = next(row for row in table.rows if row.label.startswith(label))
+    return {column.key: cell for column, cell in zip(table.columns, row.cells, strict=True)}
+
+
+FAST, SLOW = [10_000] * 99 + [30_000], [20_000] * 99 + [50_000]
+
+
+def two_runs(**options):
+    lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", run(SLOW, failed=3), **options)]
+    pooled = figures_of(total_of([total(FAST), total(SLOW, 3)]), 20.0)
+    return latency_table("t", "T", lines, pooled)
+
+
+def test_it_has_a_row_a_run_a_mean_row_and_a_pooled_row():
+    assert [row.kind for row in two_runs().rows] == ["run", "run", "mean", "pooled"]
+
+
+def test_min_and_max_belong_to_the_pooled_row():
+    table = two_runs()
+    mean, pooled = cells(table, "Mean of 2 runs"), cells(table, "Pooled, 200 requests")
+    assert mean["max"].value is None
+    assert "see the pooled row" in mean["max"].why
+    assert (pooled["min"].value, pooled["max"].value) == (10.0, 50.0)
+
+
+def test_the_mean_row_averages_runs_and_the_pooled_row_requests():
+    table = two_runs()
+    assert cells(table, "Mean")["mean"].value == 15.3
+    assert cells(table, "Mean")["p90"].value == 15.0
+    assert cells(table, "Pooled")["p90"].value == 20.0
+    assert cells(table, "Pooled")["n"].text == "200"
+    assert cells(table, "Pooled")["errors"].value == 3
+
+
+def test_a_hundred_requests_have_a_weak_p95_and_a_dash_for_p99():
+    first = cells(two_runs(), "Repeat 1")
+    assert first["p95"].weak
+    assert first["p99"].text == "–"
+    assert "needs 1,000 requests" in first["p99"].why
+
+
+def test_a_run_that_cannot_be_used_is_shown_but_not_averaged():
+    table = two_runs(is_counted=False, note="Invalid: the injector was busy.")
+    assert cells(table, "Repeat 2")["mean"].value == 20.3
+    assert cells(table, "Mean of 1 run")["mean"].value == 10.2
+    assert "1 run is shown but left out" in table.note
+    assert table.rows[1].note == "Invalid: the injector was busy."
+
+
+def test_a_run_without_figures_has_dashes_that_say_why():
+    lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", why="This run is queued.")]
+    table = latency_table("t", "T", lines, run(FAST))
+    assert {cell.text for cell in cells(table, "Repeat 2").values()} == {"–"}
+    assert cells(table, "Repeat 2")["mean"].why == "This run is queued."
+    assert cells(table, "Mean of 1 run")["mean"].value == 10.2
+
+
+def test_one_run_has_no_interval_and_says_so():
+    table = latency_table("t", "T", [Line("Repeat 1", run(FAST))], run(FAST))
+    assert table.rows[1].note == "1 run: describes this run only."
+
+
+def test_several_runs_have_an_interval_in_words():
+    assert two_runs().rows[2].note.startswith("95 % interval of the average:")
+
+
+def test_without_a_usable_run_mean_and_pooled_are_dashes():
+    table = latency_table("t", "T", [Line("Repeat 1", why="This run is queued.")], None)
+    assert [row.label for row in table.rows] == ["Repeat 1", "Mean", "Pooled"]
+    assert cells(table, "Mean")["mean"].why == "No run can be used yet."
+
+
+def test_a_run_that_is_off_the_others_is_pointed_out_and_explained():
+    normal = [run([10_000 + offset] * 100) for offset in (0, 100, -100, 50)]
+    odd = run([10_000] * 99 + [1_000_000])
+    lines = [Line(f"Repeat {index}", each) for index, each in enumerate((*normal, odd), 1)]
+    table = latency_table("t", "T", lines, odd)
+    assert table.rows[4].note.startswith("Look at this run")
+    assert "one request of 1,000" in table.rows[4].note
+    assert table.rows[0].note == ""
+
+
+def test_a_run_that_only_failed_does_not_count_as_fast():
+    lines = [Line("Repeat 1", run(FAST)), Line("Repeat 2", run([], failed=9), is_counted=False)]
+    table = latency_table("t", "T", lines, run(FAST))
+    assert cells(table, "Repeat 2")["mean"].value is None
+    assert cells(table, "Repeat 2")["errors"].value == 9
+    assert cells(table, "Mean of 1 run")["mean"].value == 10.2
