@@ -92,9 +92,16 @@ def _handshakes(total: Total) -> list[list[str]]:
     if full or resumed:
         pairs.append(["TLS handshakes", f"{count(full)} full, {count(resumed)} resumed"])
         pairs.append(["TLS handshake, mean", ms(total.timing("tls").mean_us)])
+    if total.count("replayed"):
+        pairs.append(["Sent again on a new connection", _replays(total)])
     if total.count("tls_ragged_eof"):
         pairs.append(["Closed without close_notify", count(total.count("tls_ragged_eof"))])
     return pairs
+
+
+def _replays(total: Total) -> str:
+    requests = counted(total.count("replayed"), "requests")
+    return f"{requests}: the server had closed the kept connection"
 
 
 def _window(total: Total) -> list[list[str]]:

@@ -55,33 +55,53 @@ def test_cpu_time_is_told_apart_and_its_parts_add_up():
 
 
 def one_reply_each(sock, server):
-    """Keep the connection as far as the client can know, and close it all the same."""
+    """Keep the connection as far as the reply says, and close it all the same, at once with it."""
     server.read_request(sock)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
     sock.sendall(OK_REPLY)
 
 
 def one_reply_then_reset(sock, server):
-    one_reply_each(sock, server)
+    server.read_request(sock)
+    sock.sendall(OK_REPLY)
     server.read_request(sock)
     reset(sock)
 
 
-@pytest.mark.parametrize("script", [one_reply_each, one_reply_then_reset])
-def test_an_idle_connection_closed_by_the_server_is_nobodys_failure(script):
+def one_reply_then_close(sock, server):
+    server.read_request(sock)
+    sock.sendall(OK_REPLY)
+    server.read_request(sock)
+
+
+@pytest.mark.parametrize("load", [closed(5), {"model": "sequential", "requests": 5}])
+def test_a_request_that_met_a_closed_connection_is_replayed_and_counted(load):
+    with scripted(one_reply_each) as server:
+        total = measure(server.port, load=load).total
+    assert (total.count("ok"), total.errors, total.count("replayed")) == (5, {}, 4)
+    assert (total.count("started"), server.n_requests, server.n_connections) == (5, 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("script", "kind"),
+    [(one_reply_then_reset, Kind.RESET), (one_reply_then_close, Kind.EOF_BEFORE_REPLY)],
+)
+def test_a_request_that_reached_the_server_and_got_no_reply_has_failed(script, kind):
     with scripted(script) as server:
-        total = measure(server.port, load=closed(5)).total
-    assert (total.count("ok"), total.errors) == (5, {})
-    assert server.n_connections == 5
+        total = measure(server.port, load=closed(6)).total
+    assert (total.count("ok"), total.errors, total.count("replayed")) == (3, {kind: 3}, 0)
+    assert server.n_requests == 6
 
 
-def test_a_post_is_never_sent_twice():
-    with scripted(one_reply_then_reset) as server:
+@pytest.mark.parametrize("script", [one_reply_then_reset, one_reply_each])
+def test_a_post_is_never_sent_twice(script):
+    with scripted(script) as server:
         total = measure(server.port, method="POST", body="once", load=closed(4)).total
-    assert total.errors == {Kind.RESET: 2}
-    assert server.n_requests == 4
+    assert (total.count("ok"), total.count("failed"), total.count("replayed")) == (2, 2, 0)
+    assert server.n_connections == 2
 
 
-def test_only_one_new_try_for_a_connection_closed_again():
+def test_a_replayed_request_that_fails_has_failed():
     def close_all_but_the_first(sock, server):
         if server.n_connections == 1:
             one_reply_each(sock, server)
@@ -91,7 +111,7 @@ def test_only_one_new_try_for_a_connection_closed_again():
     with scripted(close_all_but_the_first) as server:
         total = measure(server.port, load=closed(2)).total
     assert (total.count("ok"), total.errors) == (1, {Kind.EOF_BEFORE_REPLY: 1})
-    assert server.n_connections == 2
+    assert (total.count("replayed"), server.n_connections) == (1, 2)
 
 
 def test_a_refused_connection_is_counted_and_the_run_ends():

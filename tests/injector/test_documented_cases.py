@@ -6,6 +6,7 @@ INJECTOR_UNDER_TEST is the command of another injector, words as a shell would s
 import json
 import os
 import shlex
+import socket
 import subprocess
 import sys
 import time
@@ -55,11 +56,17 @@ def order_of(case, port):
     return {**order, "endpoint": {**order["endpoint"], "port": port}}
 
 
-def server_of(delay_s=0.0, reply=REPLY):
+def server_of(delay_s=0.0, reply=REPLY, replies=None, ends_with_reply=False):
     def script(sock, server):
+        n_left = replies
         while server.read_request(sock) is not None:
             time.sleep(delay_s)
-            if not reply:
+            if not reply or n_left == 0:
+                return
+            n_left = n_left and n_left - 1
+            if ends_with_reply and n_left == 0:
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+                sock.sendall(reply.encode())
                 return
             sock.sendall(reply.encode())
 

@@ -362,3 +362,10 @@ def test_the_object_has_the_figures_of_sessions():
     assert result.to_json()["timings_ms"]["session"]["mean"] == 2000
     _, without = result_of(second(0, [10_000] * 9))
     assert "sessions" not in without.to_json()
+
+
+def test_the_plain_report_says_which_requests_were_sent_again():
+    seen = second(0, [10_000] * 9)
+    assert "sent again" not in report("plain", seen)
+    seen.counters["replayed"] = 2
+    assert "9 ok, 0 failed, 2 sent again on a new connection" in report("plain", seen)

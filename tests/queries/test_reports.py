@@ -160,6 +160,15 @@ def test_tls_facts_are_counted_not_assumed(project):
     assert ["Address 10.0.0.9:443", "9 connections"] in facts["Environment"]
 
 
+def test_requests_that_were_sent_again_are_on_the_page(project):
+    run = new_run(project)
+    store_second(run, make_second(0, [1000], counters={"connections_opened": 3, "replayed": 2}))
+    end_shards(run)
+    end(run, Outcome.COMPLETE)
+    said = "2 requests: the server had closed the kept connection"
+    assert ["Sent again on a new connection", said] in dict(run_report(run).facts)["Handshakes"]
+
+
 def test_what_the_plan_asks_for_stands_beside_what_was_there(project):
     plan = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=10))
     run = make_run(make_test(make_campaign(project), plan))

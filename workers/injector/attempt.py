@@ -21,12 +21,12 @@ from workers.injector.holding import EXPIRED, NOT_YET, STOPPED, Holder
 from workers.injector.http1 import BadReply, Head, HeadMemo, Surplus
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.reply import ReplyReader
+from workers.injector.wire import is_acknowledged
 
 _RECV_BYTES = 16 * 1024
 _RECV_BODY_BYTES = 256 * 1024
 _BLANK_LINE = b"\r\n\r\n"
 _NOT_WRITTEN = (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError)
-_CLOSED_BY_SERVER = {Kind.EOF_BEFORE_REPLY, Kind.RESET, Kind.WRITE_ERROR}
 _SIMPLE_CAP = 512
 _PAUSE_S = 0.01
 # Whoever sends faster than we read may keep us from the hub, and from our limits, for so long.
@@ -178,6 +178,9 @@ class Worker(Holder):
                 rest = rest[connection.send(rest) :]
             except _NOT_WRITTEN:
                 self.wait_writable(connection.sock.fileno(), Kind.WRITE_TIMEOUT)
+            except OSError as error:
+                # A part of it has left: whatever ended the connection may be its answer.
+                raise AttemptFailed(kind_of(error, 0, 0), str(error)) from error
         connection.watcher.start(self.switch)
 
     def _receive(self, connection: Connection, kind: Kind) -> bytes:
@@ -232,13 +235,18 @@ class Worker(Holder):
         received = self._reader.received_bytes if self._reader else 0
         self._reader = None
         self.limit = 0
-        is_kept = self.connection is not None and not is_new
         kind = kind_of(error, sent, received)
+        is_replayed = (
+            request.is_idempotent
+            and not (is_new or received)
+            and self._was_closed_before(error, kind, sent)
+        )
         if isinstance(error, Surplus):
             self.doubt_earlier_replies()
         self.drop_connection()
-        if is_kept and kind in _CLOSED_BY_SERVER and not received and request.is_idempotent:
+        if is_replayed:
             # The server closed an idle connection just when we used it again: nobody's failure.
+            request.events["replayed"].append(now())
             if faults.is_ragged(error):
                 request.events["tls_ragged_eof"].append(now())
             request.recorder.extra_sent_bytes += request.size_bytes if sent else 0
@@ -247,6 +255,17 @@ class Worker(Holder):
         request.failures.append(Failure(intended, start, now(), *failure))
         self.began = 0
         return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
+
+    def _was_closed_before(self, error: Exception, kind: Kind, sent: int) -> bool:
+        """Whether the server had closed a kept connection before the request reached it.
+
+        A request that reached the server and got no answer is a failure, whatever ended it.
+        """
+        if self.connection is None:
+            return False
+        if not sent:
+            return isinstance(error, OSError)
+        return kind == Kind.EOF_BEFORE_REPLY and not is_acknowledged(self.connection.sock)
 
 
 def _kind_of_signal(signal: str, kind: Kind) -> Kind:

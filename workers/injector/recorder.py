@@ -30,8 +30,8 @@ NS = 1_000_000_000
 _WIDTH = len(FIELDS)
 _COMPACT_AT = 500 * _WIDTH
 EVENTS = (
-    "connections_opened", "tls_full", "tls_resumed", "tls_ragged_eof", "queued", "dropped",
-    "window_throttled", "window_resumed", "extract_missed",
+    "connections_opened", "tls_full", "tls_resumed", "tls_ragged_eof", "replayed",
+    "queued", "dropped", "window_throttled", "window_resumed", "extract_missed",
 )  # fmt: skip
 
 

@@ -20,6 +20,8 @@ _TCP_INFO = np.dtype(
     }
 )
 _FOLD_AT = 256
+_UP_TO_RESENT = 216
+_TAKEN = struct.Struct("=120xQ72xQQ")  # tcpi_bytes_acked, tcpi_bytes_sent, tcpi_bytes_retrans
 _SENT_DATA = struct.Struct("=156xI40xQ")  # tcpi_data_segs_out, tcpi_bytes_sent
 
 
@@ -27,6 +29,21 @@ def sent_with_data(sock: socket.SocketType) -> tuple[int, int]:
     """(segments with data, bytes) sent so far; zeros where the kernel is too old to tell."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_SENT)
     return _SENT_DATA.unpack(info) if len(info) == _UP_TO_SENT else (0, 0)
+
+
+def is_acknowledged(sock: socket.socket) -> bool:
+    """Whether the other side's TCP has taken everything that was sent.
+
+    After the other side's end of the connection it has not where that end was on its way before
+    our last bytes arrived: the end acknowledges what came before it, and nothing later. True where
+    the kernel is too old to tell.
+    """
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_RESENT)
+    if len(info) < _UP_TO_RESENT:
+        return True
+    acknowledged, sent, resent = _TAKEN.unpack(info)
+    # The client's SYN counts as an acknowledged byte.
+    return acknowledged - 1 >= sent - resent
 
 
 def has_unread(fd: int) -> bool:

@@ -24,6 +24,8 @@ from campaigns.domain.measured.histogram import Histogram
 # the run.
 # started = ok + failed + dropped + carried + (in flight at the end); so do those of sessions.
 # `calls_skipped` were never due, for the session or connection that they belong to ended before.
+# `replayed` were sent again on a new connection, because the server had closed the kept one before
+# they reached it; each is one attempt.
 # `calls_retried` were made again after a failure; they are in other counts as well.
 COUNTERS = (
     "started",
@@ -46,6 +48,7 @@ COUNTERS = (
     "tls_full",
     "tls_resumed",
     "tls_ragged_eof",
+    "replayed",
     "messages_sent",
     "messages_received",
     "window_throttled",

@@ -25,10 +25,11 @@ def plain(result: Measurement) -> str:
     total, duration_s = result.total, result.duration_s
     n_ok, n_failed = total.count("ok"), total.count("failed")
     dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
+    n_replayed = total.count("replayed")
+    replayed = f", {n_replayed:,} sent again on a new connection" if n_replayed else ""
     lines = [
         f"{counted(n_ok + n_failed, 'requests')} in {duration_s:.2f} s: {n_ok:,} ok, "
-        f"{n_failed:,} failed"
-        f"{dropped}",
+        f"{n_failed:,} failed{dropped}{replayed}",
         f"{per_s(n_ok, duration_s)} ok/s",
         *_message_lines(total, duration_s),
         *_session_lines(total, duration_s),

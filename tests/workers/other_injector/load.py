@@ -4,6 +4,7 @@ import errno
 import http.client
 import itertools
 import resource
+import select
 import socket
 import threading
 import time
@@ -39,6 +40,8 @@ class Connection(threading.Thread):
             run.row(place, self.began).count("started")
         status, size, kind = None, 0, None
         try:
+            if self.client is not None and self.is_closed_by_server():
+                self.close()
             if self.client is None:
                 self.connect(run)
                 marks["connect"] = now()
@@ -79,6 +82,10 @@ class Connection(threading.Thread):
         self.client.host = run.order["endpoint"]["host"]
         with run.lock:
             run.row(0, now()).count("connections_opened")
+
+    def is_closed_by_server(self):
+        """Between requests nothing else can be there to be read."""
+        return bool(select.select([self.client.sock], [], [], 0)[0])
 
     def close(self):
         if self.client is not None:
