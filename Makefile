@@ -4,7 +4,7 @@ ONCE ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check demo-target benchmark benchmark-peers pictures setup
+.PHONY: help run test test-fast check demo-target benchmark benchmark-peers pictures setup
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ run: ## set up, start everything, run the sample once, serve until Ctrl-C (ONCE=
 
 test: ## set up and run all tests (ARGS="-k histogram": only these, by pytest)
 	@exec $(PYTHON) -m local test $(ARGS)
+
+test-fast: ## the tests that need no server: the domain, the injector's logic, JavaScript (seconds)
+	@exec $(PYTHON) -m local test-fast
 
 check: ## style, the settings of a server, missing migrations, the compose file
 	@exec $(PYTHON) -m local check

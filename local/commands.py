@@ -8,7 +8,7 @@ from local.console import LocalError, fail
 from local.paths import VENV_PYTHON, is_inside_venv
 from local.setup import set_up
 
-REQUIREMENTS = dict.fromkeys(("test", "check", "pictures"), "requirements-dev.txt")
+REQUIREMENTS = dict.fromkeys(("test", "test-fast", "check", "pictures"), "requirements-dev.txt")
 
 
 def run_command(command: str, arguments: list[str]) -> int:
@@ -38,6 +38,10 @@ def _inside(command: str, arguments: list[str]) -> int:
         from local.testing import test
 
         return test(arguments)
+    if command == "test-fast":
+        from local.testing import test_fast
+
+        return test_fast()
     if command == "check":
         from local.checks import check
 

@@ -1,4 +1,7 @@
-"""`make test`: Python on real servers, the browser modules in node, the pages in Chromium."""
+"""`make test`: Python on real servers, the browser modules in node, the pages in Chromium.
+
+`make test-fast`: what needs no server, while one is typing.
+"""
 
 import sys
 
@@ -6,10 +9,13 @@ from local.browsers import ensure_chromium, version_of
 from local.children import Program
 from local.console import LocalError, fail, say
 from local.node_env import node_dir
-from local.paths import ROOT
+from local.paths import ROOT, var_dir
 from local.supervisor import StopRequested, Supervisor
-from local.throw_away import throw_away_servers
+from local.throw_away import environment_without_installation, throw_away_servers
 
+SETTINGS = "--ds=tests.settings"
+# The tests that are marked pure are here.
+PURE_FOLDERS = ("tests/domain", "tests/exports", "tests/injector", "tests/benchmarks")
 # pytest's exit statuses
 TESTS_FAILED = 1
 NO_TESTS_CHOSEN = 5
@@ -20,7 +26,7 @@ def test(arguments: list[str]) -> int:
     try:
         with throw_away_servers() as (supervisor, env):
             results = (
-                {"chosen tests": _pytest(supervisor, env, *arguments)}
+                {"chosen tests": _pytest(supervisor, env, SETTINGS, *arguments)}
                 if arguments
                 else _all_tests(supervisor, env)
             )
@@ -31,15 +37,32 @@ def test(arguments: list[str]) -> int:
     return _report(results)
 
 
+def test_fast() -> int:
+    """The tests that are marked pure, and the browser modules' in node: 0 when all have passed."""
+    supervisor = Supervisor(var_dir() / "log")
+    supervisor.stop_on_signals()
+    env = environment_without_installation()
+    pure = ("-m", "pure and not sockets", *PURE_FOLDERS)
+    try:
+        results = {
+            "pure Python tests": _pytest(supervisor, env, *pure),
+            "JavaScript tests": _node_tests(supervisor, env),
+        }
+    except StopRequested:
+        return 130
+    return _report(results)
+
+
 def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
     results = {
-        "Python tests": _pytest_twice(supervisor, env, "-m", "not browser"),
+        "Python tests": _pytest_twice(supervisor, env, SETTINGS, "-m", "not browser"),
         "JavaScript tests": _node_tests(supervisor, env),
     }
     chromium = ensure_chromium()
     if chromium:
         say(f"\nBrowser tests in {version_of(chromium)}")
-        results["browser tests"] = _pytest_twice(supervisor, env, "-m", "browser", "tests/browser")
+        chosen = ("-m", "browser", "tests/browser")
+        results["browser tests"] = _pytest_twice(supervisor, env, SETTINGS, *chosen)
     return results
 
 

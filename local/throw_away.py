@@ -34,13 +34,14 @@ def throw_away_servers() -> Iterator[tuple[Supervisor, dict[str, str]]]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _environment(folder: Path, servers) -> dict[str, str]:
+def environment_without_installation() -> dict[str, str]:
     """Nothing of the caller's installation may decide about a test."""
-    env = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("BENCHSITE_", "PG", "DJANGO_"))
-    }
+    installation = ("BENCHSITE_", "PG", "DJANGO_", "DATABASE_URL", "REDIS_URL")
+    return {name: value for name, value in os.environ.items() if not name.startswith(installation)}
+
+
+def _environment(folder: Path, servers) -> dict[str, str]:
+    env = environment_without_installation()
     return {
         **env,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{env.get('PATH', os.defpath)}",

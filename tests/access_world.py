@@ -23,13 +23,12 @@ from tests.factories import (
     make_plan,
     make_project,
     make_run,
-    make_second,
     make_target,
     make_test,
     make_user,
-    plan_spec,
     store_second,
 )
+from tests.values import make_second, plan_spec
 
 OPEN, SECRET = "okapi", "zebrafish"
 ROLES = {"alice": "owner", "bob": "editor", "oscar": "operator", "vera": "viewer"}

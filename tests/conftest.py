@@ -1,74 +1,34 @@
-"""The cast of the tests: alice owns, bob edits, vera looks, charlie must see nothing."""
+"""What every test has. Nothing here needs Django: the pure tests run without settings."""
+
+import os
+import socket
+import subprocess
 
 import hypothesis
 import pytest
-
-from campaigns.permissions import Actor, Role
-from tests.factories import make_membership, make_project, make_user
 
 # Algebra has no deadline: on a busy machine one example may well take a second.
 hypothesis.settings.register_profile("algebra", deadline=None)
 hypothesis.settings.load_profile("algebra")
 
+HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ
+pytest_plugins = ["tests.cast"] if HAS_SETTINGS else []
+
+
+def pytest_report_header():
+    if not HAS_SETTINGS:
+        return 'no settings: tests that need Django or a database run with `make test ARGS="…"`'
+    return None
+
 
 @pytest.fixture(autouse=True)
-def _plain_static_names(settings):
-    """Hashed names need a collected manifest; tests/test_static.py tests those by themselves."""
-    settings.STORAGES = {
-        **settings.STORAGES,
-        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    }
+def _pure_tests_open_nothing(request, monkeypatch):
+    """What `make test-fast` runs stays fast: a socket or a process fails such a test."""
 
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("a pure test opens no socket and starts no process")
 
-@pytest.fixture(autouse=True)
-def _quick_passwords(settings):
-    """A slow hash protects people's passwords; the cast has none worth it."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
-@pytest.fixture
-def alice(db):
-    return make_user("alice")
-
-
-@pytest.fixture
-def bob(db):
-    return make_user("bob")
-
-
-@pytest.fixture
-def vera(db):
-    return make_user("vera")
-
-
-@pytest.fixture
-def charlie(db):
-    return make_user("charlie")
-
-
-@pytest.fixture
-def project(alice, bob, vera):
-    project = make_project("Payments", owner=alice)
-    make_membership(project, bob, Role.EDITOR)
-    make_membership(project, vera, Role.VIEWER)
-    return project
-
-
-@pytest.fixture
-def as_alice(alice):
-    return Actor(user=alice)
-
-
-@pytest.fixture
-def as_bob(bob):
-    return Actor(user=bob)
-
-
-@pytest.fixture
-def as_vera(vera):
-    return Actor(user=vera)
-
-
-@pytest.fixture
-def as_charlie(charlie):
-    return Actor(user=charlie)
+    marks = {mark.name for mark in request.node.iter_markers()}
+    if "pure" in marks and "sockets" not in marks:
+        monkeypatch.setattr(socket.socket, "__init__", refuse)
+        monkeypatch.setattr(subprocess.Popen, "__init__", refuse)

@@ -1,12 +1,10 @@
 """Rows with sensible defaults; a test names only what it is about."""
 
 from itertools import count
-from typing import Any
 
-import numpy as np
 from django.contrib.auth.models import User
 
-from campaigns.domain.measured.snapshot import PARTS, Second, Timing
+from campaigns.domain.measured.snapshot import Second
 from campaigns.models import (
     Campaign,
     Endpoint,
@@ -21,6 +19,7 @@ from campaigns.models import (
     Test,
 )
 from campaigns.permissions import Role
+from tests.values import plan_spec
 
 _numbers = count(1)
 
@@ -49,17 +48,6 @@ def make_endpoint(target: Target, scheme: str = "http", port: int | None = None,
     return Endpoint.objects.create(
         target=target, scheme=scheme, host=fields.pop("host", "127.0.0.1"), port=port, **fields
     )
-
-
-def plan_spec(**load: Any) -> dict[str, Any]:
-    """A plan's JSON: 100 POST requests over 10 s on new connections, or the load given."""
-    return {
-        "steps": [
-            {"label": "add", "method": "POST", "path": "/", "headers": [], "body": "<soap/>"}
-        ],
-        "load": load or {"model": "over", "requests": 100, "over_s": 10},
-        "connection_mode": "new",
-    }
 
 
 def make_plan(project: Project, name: str = "", spec: dict | None = None) -> PlanVersion:
@@ -112,27 +100,6 @@ def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
     for number in range(n_shards):
         Shard.objects.create(run=run, number=number)
     return run
-
-
-def make_second(
-    second: int, responses_us: list[int] | None = None, step: int = 0, **fields
-) -> Second:
-    """A second in which these responses (µs) were ok: all of each was spent waiting."""
-    values = np.array(responses_us or [], dtype=np.int64)
-    timings = {
-        "response": Timing.of(values),
-        "service": Timing.of(values),
-        "wait": Timing.of(values),
-        **{part: Timing.of(np.zeros_like(values)) for part in PARTS if part in {"send", "receive"}},
-    }
-    return Second(
-        second=second,
-        step=step,
-        counters={"started": len(values), "ok": len(values), **fields.pop("counters", {})},
-        statuses={"200": len(values)} if len(values) else {},
-        timings={**timings, **fields.pop("timings", {})},
-        **{"errors": {}, "in_flight": 0, "vitals": None, **fields},
-    )
 
 
 def store_second(run: Run, second: Second, shard: int = 0, epoch: int = 1) -> ShardSecond:

@@ -10,8 +10,8 @@ from tests.factories import (
     make_run,
     make_target,
     make_test,
-    plan_spec,
 )
+from tests.values import plan_spec
 
 CAMPAIGNS = "/api/v1/campaigns/"
 

@@ -12,7 +12,8 @@ from campaigns.domain.plan.step_order import StepOrder
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.plan.variables import Variables
 from tests.api.conftest import client_of
-from tests.factories import make_plan, plan_spec
+from tests.factories import make_plan
+from tests.values import plan_spec
 
 PLANS = "/api/v1/plans/"
 

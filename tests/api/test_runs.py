@@ -7,12 +7,11 @@ from tests.factories import (
     make_plan,
     make_project,
     make_run,
-    make_second,
     make_test,
-    plan_spec,
     store_second,
 )
 from tests.queries.measured import measure
+from tests.values import make_second, plan_spec
 
 RUNS = "/api/v1/runs/"
 

@@ -16,11 +16,11 @@ from tests.factories import (
     make_endpoint,
     make_plan,
     make_run,
-    make_second,
     make_target,
     make_test,
     store_second,
 )
+from tests.values import make_second
 
 SLOWER_US = {"http": 0, "https": 2717}
 

@@ -9,6 +9,8 @@ from benchmarks.accuracy import compared, nearest_rank
 from benchmarks.injector_cost import CASES, CONNECTIONS, k6_cost_us, lines_of, locust_cost_us
 from benchmarks.selection import Selection
 
+pytestmark = pytest.mark.pure
+
 KEPT = CASES[0]
 
 

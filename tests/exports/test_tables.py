@@ -9,6 +9,8 @@ from campaigns.domain.shown.tables import Row, Table
 from campaigns.exports import csv_of_seconds, csv_of_tables, text_of_tables
 from campaigns.exports.tables import safe
 
+pytestmark = pytest.mark.pure
+
 AVERAGES = column_cells([Figure(1234.56), Figure(None, "why"), Figure(-2.0, weak=True)], decimals=1)
 
 

@@ -12,9 +12,10 @@ from django.db import connection
 from campaigns.models import InjectorHost
 from campaigns.queries.engine import stuck_runs
 from campaigns.services.campaigns import Cell, create_campaign, start_campaign
-from tests.factories import make_endpoint, make_plan, make_target, plan_spec
+from tests.factories import make_endpoint, make_plan, make_target
 from tests.faults.processes import APPLICATION, eventually, is_alive
 from tests.services.engine import owner_of
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RATE_PER_S = 40

@@ -8,11 +8,6 @@ from tests.injector.program import OURS, Program
 from workers.echo.certificate import ensure_certificate
 
 
-@pytest.fixture(autouse=True)
-def _plain_static_names():
-    """The settings are of no interest here."""
-
-
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory):
     return ensure_certificate(tmp_path_factory.mktemp("certificate"), "127.0.0.1")

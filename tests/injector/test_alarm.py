@@ -7,6 +7,8 @@ import pytest
 
 from workers.injector.alarm import Alarm
 
+pytestmark = pytest.mark.pure
+
 _MS = 1_000_000
 
 

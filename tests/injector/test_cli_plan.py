@@ -6,12 +6,14 @@ import json
 import pytest
 
 from campaigns.domain.plan.plan import Plan
-from tests.factories import plan_spec
 from tests.injector.servers import OK_REPLY, always, scripted
+from tests.values import plan_spec
 from workers.injector import cli
 from workers.injector.drivers import requests_of
 from workers.injector.local_run import shared_orders
 from workers.injector.order import Order
+
+pytestmark = pytest.mark.pure
 
 
 @pytest.fixture
@@ -39,6 +41,7 @@ ADDRESS = "http://127.0.0.1:1/"
 CLOSED = {"model": "closed", "connections": 2, "requests": 9}
 
 
+@pytest.mark.sockets
 def test_the_plan_is_sent_as_it_stands(plan_file):
     steps = [{"method": "GET", "path": f"/{name}"} for name in "abc"]
     with scripted(always(OK_REPLY)) as server:

@@ -7,6 +7,8 @@ import pytest
 from tests.injector.servers import OK_REPLY, always, scripted
 from workers.injector import cli
 
+pytestmark = pytest.mark.pure
+
 
 def paths_sent(*options, first="/a", replies=(OK_REPLY,)):
     """What a server heard, in order, as "METHOD path"."""
@@ -25,16 +27,19 @@ def refusal(capsys, *options, address="http://127.0.0.1:1/"):
 TWO_MORE = ("--step", "/b", "--step", "post /c x=1 y=2")
 
 
+@pytest.mark.sockets
 def test_steps_are_sent_in_turns():
     sent = paths_sent(*TWO_MORE, "--requests", "6")
     assert sent == ["GET /a", "GET /b", "POST /c"] * 2
 
 
+@pytest.mark.sockets
 def test_steps_are_sent_in_blocks():
     sent = paths_sent(*TWO_MORE, "--requests", "6", "--order", "blocks", "--block-repeat", "2")
     assert sent == ["GET /a"] * 2 + ["GET /b"] * 2 + ["POST /c"] * 2
 
 
+@pytest.mark.sockets
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -56,6 +61,7 @@ def test_steps_are_drawn_the_same_with_the_same_seed(options, expected):
     assert all(counts[path] == pytest.approx(n, abs=80) for path, n in expected.items())
 
 
+@pytest.mark.sockets
 def test_a_step_has_a_method_a_path_and_a_body_of_text_or_of_a_file(tmp_path):
     body = tmp_path / "order.json"
     body.write_text('{"id": 7}')
@@ -70,6 +76,7 @@ def test_a_step_has_a_method_a_path_and_a_body_of_text_or_of_a_file(tmp_path):
     assert all(b"\r\nX-A: 1\r\n" in request for request in server.requests)
 
 
+@pytest.mark.sockets
 @pytest.mark.parametrize(
     ("source", "reply"),
     [
@@ -82,6 +89,7 @@ def test_a_value_is_taken_out_of_a_reply_and_used(source, reply):
     assert paths_sent(*options, replies=(reply,)) == ["GET /a", "GET /item/abc"]
 
 
+@pytest.mark.sockets
 def test_rows_of_a_table_come_in_turns_or_are_drawn(tmp_path):
     table = tmp_path / "users.csv"
     table.write_text("user\n" + "\n".join(f"u{n}" for n in range(50)))
@@ -93,6 +101,7 @@ def test_rows_of_a_table_come_in_turns_or_are_drawn(tmp_path):
     assert set(drawn) <= set(in_turns)
 
 
+@pytest.mark.sockets
 def test_only_what_is_expected_is_ok(capsys):
     missing = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
     with scripted(always(missing)) as server:

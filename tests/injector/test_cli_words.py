@@ -18,6 +18,8 @@ from tests.injector.test_loads import Arrivals
 from workers.injector import cli
 from workers.injector.cli_refusals import lines_of
 
+pytestmark = pytest.mark.pure
+
 OPTIONS = [
     action
     for action in cli.make_parser()._actions
@@ -52,6 +54,7 @@ def test_the_document_has_every_option(option):
         assert option.option_strings[0] in document.read()
 
 
+@pytest.mark.sockets
 def test_a_typing_error_is_answered_in_three_lines():
     done = run("http://127.0.0.1/", "--requsts", 3)
     assert done.returncode == 2
@@ -59,6 +62,7 @@ def test_a_typing_error_is_answered_in_three_lines():
     assert len(done.stderr.splitlines()) <= 3
 
 
+@pytest.mark.sockets
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -86,6 +90,7 @@ def test_a_path_that_cannot_be_sent_is_said_of_the_address():
     assert lines_of(InvalidPlan({"steps.0.path": "No spaces."})) == ["URL: No spaces."]
 
 
+@pytest.mark.sockets
 def test_without_an_address_a_person_is_told_what_to_type():
     """A program that waits for an order would look as if it hung."""
     terminal, its_end = pty.openpty()
@@ -96,6 +101,7 @@ def test_without_an_address_a_person_is_told_what_to_type():
     assert "usage:" in done.stderr
 
 
+@pytest.mark.sockets
 @pytest.mark.parametrize("style", [["--json"], []])
 def test_a_reader_that_has_left_causes_no_complaint(style):
     with scripted(always(OK_REPLY)) as server:
@@ -114,6 +120,7 @@ def test_a_reader_that_has_left_causes_no_complaint(style):
     assert "Broken pipe" not in complaint
 
 
+@pytest.mark.sockets
 def test_a_certificate_that_is_refused_leads_to_the_options_for_it(server_tls):
     with scripted(always(OK_REPLY), server_tls) as server:
         done = run(f"https://127.0.0.1:{server.port}/")
@@ -130,6 +137,7 @@ def test_progress_shows_a_p99_only_where_there_is_one(capsys, count, words):
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.sockets
 def test_a_run_that_was_interrupted_says_so_and_its_own_rate():
     with scripted(Arrivals()) as server:
         url = f"http://127.0.0.1:{server.port}/"

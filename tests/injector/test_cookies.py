@@ -4,6 +4,8 @@ import pytest
 
 from workers.injector.cookies import MAX_COOKIES, CookieJar
 
+pytestmark = pytest.mark.pure
+
 
 def jar(*cookies: str, host: str = "shop.test", is_tls: bool = False, path: str = "/a/b"):
     made = CookieJar(host, is_tls)

@@ -20,6 +20,8 @@ from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.talk import Talk
 from workers.injector.websocket.upgrade import UpgradeRequest
 
+pytestmark = pytest.mark.pure
+
 TEXT = (DOCS / "injector.md").read_text()
 SEED = 7
 EVERYWHERE = parse_networks(["0.0.0.0/0", "::/0"])

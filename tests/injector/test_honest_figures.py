@@ -8,9 +8,9 @@ import pytest
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
-from tests.factories import plan_spec
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, scripted
 from tests.injector.test_loads import Arrivals
+from tests.values import plan_spec
 from workers.injector.local_run import run_here
 
 REDIRECT = b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n"

@@ -7,6 +7,8 @@ import pytest
 from workers.injector.links import Links, Traffic, read_traffic
 from workers.injector.proc_files import ProcFiles
 
+pytestmark = pytest.mark.pure
+
 SECOND_NS = 1_000_000_000
 QUIET = Traffic(received_bytes=10_000, sent_bytes=5_000, packets=100, lost=3)
 

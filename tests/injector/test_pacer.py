@@ -4,9 +4,12 @@ import time
 from random import Random
 
 import gevent
+import pytest
 from gevent.event import Event
 
 from workers.injector.pacer import Lead, TimerfdPacer
+
+pytestmark = pytest.mark.pure
 
 _MS = 1_000_000
 

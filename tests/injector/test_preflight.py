@@ -9,6 +9,8 @@ from workers.injector.local_run import run_here
 from workers.injector.order import Order
 from workers.injector.preflight import find_room
 
+pytestmark = pytest.mark.pure
+
 FAR, LOCAL = ["10.0.0.5"], ["127.0.0.1"]
 
 
@@ -98,6 +100,7 @@ def test_what_can_never_be_in_flight_needs_no_files():
     assert warnings(load=opened(rate_per_s=400, max_in_flight=10_000)) == ()
 
 
+@pytest.mark.sockets
 def test_the_warnings_are_in_the_end_line_and_in_front_of_the_verdict(machine_of, capsys):
     machine_of(ports=20)
     load = {"model": "open", "rate_per_s": 50, "requests": 50, "max_in_flight": 5}

@@ -2,7 +2,11 @@
 
 import os
 
+import pytest
+
 from workers.injector.proc_files import ProcFiles
+
+pytestmark = pytest.mark.pure
 
 
 def test_a_file_that_stays_open_says_what_is_true_now(tmp_path):

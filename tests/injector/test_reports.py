@@ -18,6 +18,8 @@ from workers.injector import cli
 from workers.injector.hlog import hlog_lines
 from workers.injector.summary import Result
 
+pytestmark = pytest.mark.pure
+
 CLOSED = {"model": "closed", "connections": 2, "requests": 1000}
 
 
@@ -280,6 +282,7 @@ def test_the_log_is_read_by_the_hdrhistogram_package(tmp_path):
     assert len(read_log(tmp_path / "log", "tls")[1]) == 2
 
 
+@pytest.mark.sockets
 def test_the_command_line_writes_the_log(tmp_path):
     path = tmp_path / "run.hlog"
     with scripted(always(OK_REPLY)) as server:
@@ -288,6 +291,7 @@ def test_the_command_line_writes_the_log(tmp_path):
     assert sum(each.get_total_count() for each in read_log(path, "response")[1]) == 30
 
 
+@pytest.mark.sockets
 def test_a_log_that_cannot_be_written_is_said_before_anything_is_sent(tmp_path):
     with scripted(always(OK_REPLY)) as server:
         done = run(f"http://127.0.0.1:{server.port}/", "--hlog", tmp_path / "no" / "log")

@@ -11,6 +11,8 @@ from workers.injector.recorder import StepRecorder
 from workers.injector.seconds import Seconds
 from workers.injector.visit_book import VisitBook
 
+pytestmark = pytest.mark.pure
+
 S, MS, US = 10**9, 10**6, 10**3
 # In the future, so that the clock of the end is never ahead of the test's.
 ZERO = time.monotonic_ns() + 3600 * S

@@ -1,6 +1,10 @@
 """Which TLS session is offered next, by what servers made of the last ones."""
 
+import pytest
+
 from workers.injector.tls_client import Sessions
+
+pytestmark = pytest.mark.pure
 
 
 class Tls:

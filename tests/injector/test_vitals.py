@@ -15,6 +15,8 @@ from tests.injector.test_loads import Arrivals
 from workers.injector import machine
 from workers.injector.vitals import HubLag, Vitals
 
+pytestmark = pytest.mark.pure
+
 MS = 1_000_000
 QUIET = {
     "at_ns": 0, "cpu_s": 0.0, "machine_s": 0.0, "busy_s": 0.0, "steal_s": 0.0, "run_delay_ns": 0,
@@ -76,6 +78,7 @@ def test_a_standstill_counts_every_timer_that_it_kept_from_running():
     assert lag.take() == []
 
 
+@pytest.mark.sockets
 def test_a_hub_blocked_for_half_a_second_makes_the_run_invalid_and_blames_the_injector():
     load = {"model": "open", "rate_per_s": 100, "duration_s": 4}
     with scripted(Arrivals(service_s=0.002)) as server:
@@ -92,6 +95,7 @@ def test_a_hub_blocked_for_half_a_second_makes_the_run_invalid_and_blames_the_in
     assert not codes & {"errors", "target_saturated", "slot_wait", "dropped"}
 
 
+@pytest.mark.sockets
 def test_waiting_for_a_free_connection_is_not_the_injectors_own_delay():
     load = {"model": "open", "rate_per_s": 100, "duration_s": 2, "max_in_flight": 5}
     with scripted(Arrivals(service_s=0.1)) as server:
@@ -106,6 +110,7 @@ def test_waiting_for_a_free_connection_is_not_the_injectors_own_delay():
     assert "lateness_p99" not in codes
 
 
+@pytest.mark.sockets
 def test_nobody_waits_for_a_connection_while_there_are_some():
     load = {"model": "open", "rate_per_s": 100, "duration_s": 1}
     with scripted(always(OK_REPLY)) as server:
@@ -126,6 +131,7 @@ def with_few_files(*arguments, limit=64, **given):
     return subprocess.run(command, capture_output=True, text=True, timeout=30, **given)
 
 
+@pytest.mark.sockets
 @pytest.mark.parametrize(
     "load",
     [
@@ -143,6 +149,7 @@ def test_too_few_open_files_are_a_refusal_before_a_packet_is_sent(load):
     assert (done.returncode, server.n_connections) == (2, 0)
 
 
+@pytest.mark.sockets
 def test_the_command_line_refuses_it_too():
     done = with_few_files("http://127.0.0.1:9/", "--connections", "200", "--requests", "200")
     assert (done.returncode, done.stdout) == (2, "")
@@ -158,6 +165,7 @@ def test_too_few_ports_are_a_refusal(monkeypatch):
     assert refusal.value.kind == "client_ports"
 
 
+@pytest.mark.sockets
 def test_a_clock_that_is_stepped_in_the_middle_of_a_run_is_seen(monkeypatch):
     really = time.time_ns
     stepped_at = time.monotonic() + 1.5
@@ -180,6 +188,7 @@ def test_clocks_that_run_alike_are_no_step():
     assert max(offsets) - min(offsets) < 50 * MS
 
 
+@pytest.mark.sockets
 def test_a_wall_clock_that_steps_back_changes_no_duration(monkeypatch):
     clock = iter(range(10**9, 0, -3600))
     monkeypatch.setattr(time, "time", lambda: float(next(clock)))

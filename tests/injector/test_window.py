@@ -15,6 +15,8 @@ from workers.injector.engine import Engine
 from workers.injector.order import Order, Refusal
 from workers.injector.window import Marks, WindowLoad
 
+pytestmark = pytest.mark.pure
+
 NS = 1_000_000_000
 
 
@@ -132,6 +134,7 @@ def test_a_refill_is_one_burst_from_below_low_up_to_high():
     assert bursts[-1][0] == 24
 
 
+@pytest.mark.sockets
 def test_it_sends_an_exact_number_each_on_a_connection_of_its_own():
     opening = Opening()
     with scripted(opening) as server:
@@ -144,6 +147,7 @@ def test_it_sends_an_exact_number_each_on_a_connection_of_its_own():
     assert is_conserved(result)
 
 
+@pytest.mark.sockets
 @pytest.mark.parametrize("count", [2, 3])
 def test_processes_share_the_number_and_each_has_the_whole_window(count):
     with scripted(always(OK_REPLY)) as server:
@@ -153,6 +157,7 @@ def test_processes_share_the_number_and_each_has_the_whole_window(count):
     assert server.n_requests == 10
 
 
+@pytest.mark.sockets
 def test_kept_connections_stay_open_until_all_are():
     opening = Opening(service_s=0.01)
     with scripted(opening) as server:
@@ -163,6 +168,7 @@ def test_kept_connections_stay_open_until_all_are():
     assert b"Connection: close" not in server.requests[0]
 
 
+@pytest.mark.sockets
 def test_connections_are_kept_for_a_time():
     opening = Opening(service_s=0.01)
     began = time.monotonic()
@@ -174,6 +180,7 @@ def test_connections_are_kept_for_a_time():
     assert result.total.count("ok") == 20
 
 
+@pytest.mark.sockets
 def test_a_duration_ends_it():
     with scripted(Opening(service_s=0.05)) as server:
         result = measure(server.port, load=window_of(2, 4, None, duration_s=0.6))
@@ -182,6 +189,7 @@ def test_a_duration_ends_it():
     assert is_conserved(result)
 
 
+@pytest.mark.sockets
 def test_a_warm_up_uses_no_number_up():
     with scripted(Opening(service_s=0.05)) as server:
         result = measure(server.port, load=window_of(1, 2, 10), warm_up_s=1)
@@ -190,6 +198,7 @@ def test_a_warm_up_uses_no_number_up():
     assert is_conserved(result)
 
 
+@pytest.mark.sockets
 def test_refused_connections_count_as_failures_and_it_ends():
     with scripted(lambda sock, server: reset(sock)) as server:
         result = measure(server.port, load=window_of(5, 10, 30))
@@ -197,6 +206,7 @@ def test_refused_connections_count_as_failures_and_it_ends():
     assert is_conserved(result)
 
 
+@pytest.mark.sockets
 def test_connections_over_tls_can_be_held(server_tls):
     with scripted(Opening(), server_tls) as server:
         load = window_of(2, 4, 8, hold="keep_until_all")
@@ -233,6 +243,7 @@ def _no_events():
     return {"window_throttled": [], "window_resumed": []}
 
 
+@pytest.mark.sockets
 def test_a_stop_closes_what_is_held_within_a_second():
     opening, stopped_at = Opening(service_s=0.01), []
     with scripted(opening) as server:

@@ -10,8 +10,9 @@ from django.conf import settings
 from campaigns.live.feed import CHANNEL, Bell, Feed, Shared
 from campaigns.models import Run
 from campaigns.queries import series
-from tests.factories import make_campaign, make_run, make_second, make_test, store_second
+from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
+from tests.values import make_second
 
 
 class Clock:

@@ -11,12 +11,11 @@ from tests.factories import (
     make_endpoint,
     make_plan,
     make_run,
-    make_second,
     make_target,
     make_test,
-    plan_spec,
     store_second,
 )
+from tests.values import make_second, plan_spec
 
 # Spread as real responses are: a few slow ones, the rest close together.
 SHAPE = (0.90, 0.94, 0.96, 0.98, 1.0, 1.0, 1.02, 1.04, 1.06, 1.10)

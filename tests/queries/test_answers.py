@@ -12,9 +12,9 @@ from tests.factories import (
     make_run,
     make_target,
     make_test,
-    plan_spec,
 )
 from tests.queries.measured import https_campaign, measure, run_in_blocks
+from tests.values import plan_spec
 
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
 

@@ -4,8 +4,9 @@ from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run
 from campaigns.queries.comparisons import compare_runs
-from tests.factories import make_campaign, make_plan, make_run, make_test, plan_spec
+from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks
+from tests.values import plan_spec
 
 
 def row(table, label: str) -> list[str]:

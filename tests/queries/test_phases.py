@@ -6,16 +6,9 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.models import Shard
 from campaigns.queries.phases import phases_of
 from campaigns.queries.reports import run_report
-from tests.factories import (
-    make_campaign,
-    make_plan,
-    make_run,
-    make_second,
-    make_test,
-    plan_spec,
-    store_second,
-)
+from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end
+from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
 

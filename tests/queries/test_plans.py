@@ -7,7 +7,8 @@ from campaigns.domain.shown.plan_changes import changes_between, field_name
 from campaigns.domain.shown.plan_words import load_words
 from campaigns.queries.plans import plans_of, versions_of
 from campaigns.services.plans import edit_plan
-from tests.factories import make_plan, plan_spec
+from tests.factories import make_plan
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 

@@ -13,13 +13,12 @@ from tests.factories import (
     make_endpoint,
     make_plan,
     make_run,
-    make_second,
     make_target,
     make_test,
-    plan_spec,
     store_second,
 )
 from tests.queries.measured import end, end_shards, measure
+from tests.values import make_second, plan_spec
 
 VITALS = {"cpu_share": 0.2, "lateness_p99_us": 110, "hub_lag_max_us": 900, "rss_bytes": 4e7}
 

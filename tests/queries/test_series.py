@@ -6,8 +6,9 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.models import Run
 from campaigns.queries.series import run_points, run_seconds
-from tests.factories import make_campaign, make_run, make_second, make_test, store_second
+from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
+from tests.values import make_second
 
 T0 = timezone.now()
 

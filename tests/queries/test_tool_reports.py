@@ -13,12 +13,11 @@ from tests.factories import (
     make_endpoint,
     make_plan,
     make_run,
-    make_second,
     make_target,
     make_test,
-    plan_spec,
     store_second,
 )
+from tests.values import make_second, plan_spec
 from workers.injector.summary import Result
 
 END = {

@@ -12,7 +12,8 @@ from campaigns.services import dispatch
 from campaigns.services.campaigns import Cell, create_campaign, start_campaign
 from campaigns.services.hosts import announce_host
 from campaigns.services.shards import claim_shard, mark_ready, mark_running
-from tests.factories import make_endpoint, make_plan, make_second, make_target
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.values import make_second
 
 
 def owner_of(project) -> Actor:

@@ -14,15 +14,9 @@ from campaigns.services.campaigns import (
     start_campaign,
     stop_campaign,
 )
-from tests.factories import (
-    make_endpoint,
-    make_plan,
-    make_project,
-    make_target,
-    make_user,
-    plan_spec,
-)
+from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
 from tests.services.engine import draft, host, owner_of, running, started
+from tests.values import plan_spec
 
 
 def create(by, project, **fields):

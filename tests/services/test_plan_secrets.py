@@ -19,7 +19,8 @@ from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.plans import create_plan, edit_plan
 from campaigns.services.shares import create_share
 from tests.api.conftest import client_of
-from tests.factories import make_endpoint, make_target, plan_spec
+from tests.factories import make_endpoint, make_target
+from tests.values import plan_spec
 
 SECRET = "hunter2-and-more"
 pytestmark = pytest.mark.django_db

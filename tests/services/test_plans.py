@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.errors import Forbidden, InvalidFields, InvalidPlan, Refused
 from campaigns.services.plans import archive_plan, create_plan, edit_plan
-from tests.factories import plan_spec
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 

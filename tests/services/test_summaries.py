@@ -4,16 +4,9 @@ from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.measured.snapshot import Total
 from campaigns.models import InjectorHost, Run
 from campaigns.services.summaries import judge_run, measured_s, summarise_run
-from tests.factories import (
-    make_campaign,
-    make_plan,
-    make_run,
-    make_second,
-    make_test,
-    plan_spec,
-    store_second,
-)
+from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end_shards, measure
+from tests.values import make_second, plan_spec
 
 VITALS = {"cpu_share": 0.2, "lateness_p99_us": 100, "hub_lag_max_us": 900}
 

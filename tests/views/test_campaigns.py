@@ -18,9 +18,9 @@ from tests.factories import (
     make_target,
     make_test,
     make_user,
-    plan_spec,
 )
 from tests.queries.measured import measure
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 

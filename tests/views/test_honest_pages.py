@@ -8,10 +8,11 @@ from django.urls import reverse
 
 from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.queries.answers import campaign_answer, run_report
-from tests.factories import make_campaign, make_plan, make_run, make_test, plan_spec, store_second
+from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.injector.servers import measure, scripted
 from tests.injector.test_loads import Arrivals
 from tests.queries.measured import end, end_shards, https_campaign
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 

@@ -4,7 +4,8 @@ import pytest
 
 from campaigns.domain.plan.plan import Plan
 from campaigns.forms.plans import PlanForm, initial_of
-from tests.factories import make_plan, plan_spec
+from tests.factories import make_plan
+from tests.values import plan_spec
 
 WORDS = "is looked up for each connection"
 

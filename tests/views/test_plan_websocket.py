@@ -10,7 +10,8 @@ from campaigns.models import PlanSecret, PlanVersion
 from campaigns.permissions import Actor
 from campaigns.queries.campaigns import grid_of
 from campaigns.services.campaigns import Cell, create_campaign
-from tests.factories import make_endpoint, make_plan, make_target, plan_spec
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 EXCHANGE = {"path": "/feed", "messages": 5, "size_bytes": 32, "subprotocols": ["chat"]}

@@ -7,7 +7,8 @@ from django.urls import reverse
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
 from campaigns.models import Plan, PlanVersion
-from tests.factories import make_plan, plan_spec
+from tests.factories import make_plan
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 

@@ -16,9 +16,9 @@ from tests.factories import (
     make_run,
     make_target,
     make_test,
-    plan_spec,
     store_second,
 )
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 

@@ -10,8 +10,9 @@ from django.utils.html import escape
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.models import Run
-from tests.factories import make_campaign, make_run, make_second, make_test, store_second
+from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import end, measure
+from tests.values import make_second
 
 pytestmark = pytest.mark.django_db
 

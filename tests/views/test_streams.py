@@ -10,8 +10,9 @@ from campaigns.live.events import Cursor, Look, RunLook
 from campaigns.live.feed import FEED, Feed
 from campaigns.models import Run
 from campaigns.views.streams import LIFETIME_S, talk
-from tests.factories import make_campaign, make_run, make_second, make_test, store_second
+from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
+from tests.values import make_second
 
 pytestmark = pytest.mark.django_db
 

@@ -16,7 +16,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Run
-from tests.factories import make_campaign, make_run, make_second, make_test, store_second
+from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.values import make_second
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -18,11 +18,6 @@ from tests.injector.servers import measure
 from workers.echo.replies import Asked
 
 
-@pytest.fixture(autouse=True)
-def _plain_static_names():
-    """The settings are of no interest here."""
-
-
 class Echo:
     def __init__(self, directory):
         self.log = directory / "arrivals.jsonl"

@@ -10,11 +10,6 @@ from workers.echo.server import EchoServer, make_tls_context
 TIMEOUTS = {"connect_s": 1, "tls_s": 1, "total_s": 1}
 
 
-@pytest.fixture(autouse=True)
-def _plain_static_names():
-    """The settings are of no interest here."""
-
-
 @pytest.fixture(params=["ws", "wss"])
 def target(request, tmp_path_factory):
     """(scheme, port): the demo target within this process."""

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.measured.snapshot import Timing
-from tests.factories import make_second
+from tests.values import make_second
 from workers.lines import Judge
 
 

@@ -10,9 +10,10 @@ from django.urls import reverse
 
 from campaigns.domain.measured.snapshot import Total
 from campaigns.services.campaigns import Cell, create_campaign, start_campaign
-from tests.factories import make_endpoint, make_plan, make_target, plan_spec
+from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.services.engine import host, owner_of
+from tests.values import plan_spec
 from tests.workers.test_launcher import done, when
 from workers import launcher
 from workers.dispatching import Dispatcher

@@ -6,7 +6,7 @@ from campaigns.domain.judged.observations import Seen, observe
 from campaigns.domain.measured.series import points_of, vitals_of
 from campaigns.domain.measured.snapshot import Timing, total_of
 from campaigns.domain.plan.plan import Plan
-from tests.factories import make_second, plan_spec
+from tests.values import make_second, plan_spec
 
 VITALS = {
     "cpu_share": 0.3, "other_cpu_share": 0.4, "steal_share": 0.05, "run_delay_share": 0.1,

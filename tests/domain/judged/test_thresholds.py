@@ -10,7 +10,7 @@ from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import UNITS, Threshold, parse_rule
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table, run_thresholds_table
-from tests.factories import make_second, plan_spec
+from tests.values import make_second, plan_spec
 
 
 def visitors() -> dict:

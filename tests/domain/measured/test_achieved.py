@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.measured.achieved import Achieved, achieved_by, unlike
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.plan.plan import Plan
-from tests.factories import plan_spec
+from tests.values import plan_spec
 
 OVER = {"model": "over", "requests": 1000, "over_s": 10}
 OPEN = {"model": "open", "rate_per_s": 100, "duration_s": 10}

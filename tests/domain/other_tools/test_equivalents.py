@@ -7,7 +7,7 @@ import pytest
 from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
-from tests.factories import plan_spec
+from tests.values import plan_spec
 
 
 def of(tool: str, key: str = "", **spec):

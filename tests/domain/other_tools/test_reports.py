@@ -6,7 +6,7 @@ from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.other_tools.measurement import Measurement
 from campaigns.domain.other_tools.reports import REPORTS, styles_for
 from campaigns.domain.plan.plan import Plan
-from tests.factories import plan_spec
+from tests.values import plan_spec
 
 
 def total(times_us, *, failed=0, **timings):

@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.plan.injectors import largest_share, load_for, plan_for, share_fault
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan
-from tests.factories import plan_spec
+from tests.values import plan_spec
 
 EACH = {"per_injector": True}
 OPEN = {"model": "open", "rate_per_s": 5, "requests": 100}

@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.plan.plan import Plan
-from tests.factories import plan_spec
+from tests.values import plan_spec
 
 PLAN = Plan.from_json(plan_spec(model="closed", connections=4, requests=9)).to_json()
 

@@ -2,7 +2,11 @@
 
 from itertools import count
 
+import pytest
+
 from workers.injector.websocket.stock import Stock
+
+pytestmark = pytest.mark.pure
 
 
 def test_it_gives_each_thing_once_and_makes_more_when_there_is_none():

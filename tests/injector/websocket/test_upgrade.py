@@ -11,6 +11,8 @@ from campaigns.domain.plan.exchange import Exchange
 from workers.injector.http1 import BadReply
 from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, make_keys
 
+pytestmark = pytest.mark.pure
+
 # The example of RFC 6455, section 1.3.
 KEY, ACCEPT = b"dGhlIHNhbXBsZSBub25jZQ==", b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 USUAL = {

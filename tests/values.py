@@ -1,0 +1,39 @@
+"""Values of the domain with sensible defaults, for tests with and without a database."""
+
+from typing import Any
+
+import numpy as np
+
+from campaigns.domain.measured.snapshot import PARTS, Second, Timing
+
+
+def plan_spec(**load: Any) -> dict[str, Any]:
+    """A plan's JSON: 100 POST requests over 10 s on new connections, or the load given."""
+    return {
+        "steps": [
+            {"label": "add", "method": "POST", "path": "/", "headers": [], "body": "<soap/>"}
+        ],
+        "load": load or {"model": "over", "requests": 100, "over_s": 10},
+        "connection_mode": "new",
+    }
+
+
+def make_second(
+    second: int, responses_us: list[int] | None = None, step: int = 0, **fields
+) -> Second:
+    """A second in which these responses (µs) were ok: all of each was spent waiting."""
+    values = np.array(responses_us or [], dtype=np.int64)
+    timings = {
+        "response": Timing.of(values),
+        "service": Timing.of(values),
+        "wait": Timing.of(values),
+        **{part: Timing.of(np.zeros_like(values)) for part in PARTS if part in {"send", "receive"}},
+    }
+    return Second(
+        second=second,
+        step=step,
+        counters={"started": len(values), "ok": len(values), **fields.pop("counters", {})},
+        statuses={"200": len(values)} if len(values) else {},
+        timings={**timings, **fields.pop("timings", {})},
+        **{"errors": {}, "in_flight": 0, "vitals": None, **fields},
+    )
