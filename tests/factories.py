@@ -5,6 +5,7 @@ from itertools import count
 from django.contrib.auth.models import User
 
 from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.models import (
     Campaign,
     Endpoint,
@@ -84,17 +85,17 @@ def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
         position=fields.pop("position", test.campaign.runs.count() + 1),
         repeat=repeat,
         n_shards=n_shards,
-        snapshot={
-            "plan": test.plan_version.value().to_json(),
-            "plan_name": test.plan_version.plan.name,
-            "plan_number": test.plan_version.number,
-            "endpoint": test.endpoint.frozen(),
-            "connection_mode": test.connection_mode,
-            "target": test.endpoint.target.name,
-            "environment": test.endpoint.target.environment,
-            "seed": test.campaign.seed,
-            "policy": {"allow": ["127.0.0.0/8", "::1/128"]},
-        },
+        snapshot=FrozenRun(
+            plan_json=test.plan_version.value().to_json(),
+            plan_name=test.plan_version.plan.name,
+            plan_number=test.plan_version.number,
+            endpoint=test.endpoint.frozen(),
+            connection_mode=test.connection_mode,
+            target=test.endpoint.target.name,
+            environment=test.endpoint.target.environment,
+            seed=test.campaign.seed,
+            allowed_networks=("127.0.0.0/8", "::1/128"),
+        ).to_json(),
         **fields,
     )
     for number in range(n_shards):

@@ -7,6 +7,7 @@ is in doubt, the injector is stopped, whatever else is going on.
 import logging
 import time
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,13 +15,14 @@ from django.conf import settings
 from django.db import connection
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.services import shards
 from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.shards import Lease
 from workers.clock import start_of
 from workers.database import AWAY, drop_connection, in_short, persist
 from workers.delivery import Delivery
-from workers.lines import Judge
+from workers.lines import Judge, end_fault
 from workers.program import Program, ProgramEnded
 from workers.spool import Spool, SpoolFull
 from workers.watch import Watch
@@ -85,7 +87,7 @@ class Launch:
 
     def run(self) -> None:
         """From the injector's start to the shard's end. Never raises for what a run can meet."""
-        end: dict[str, Any] | None = None
+        end: InjectorEnd | None = None
         reason, is_wanted = "", True
         try:
             self._await_ready()
@@ -145,14 +147,16 @@ class Launch:
             time.sleep(POLL_S)
 
     # --- while it sends --------------------------------------------------------------------------
-    def _relay(self) -> dict[str, Any] | None:
+    def _relay(self) -> InjectorEnd | None:
         """Pass on every second; the end line, or None where the injector left without one."""
         while True:
             message = self._next_message()
             if message["type"] == "second":
                 self._take(message)
             elif message["type"] == "end":
-                return {**message, "start_error_us": self._start_error_us}
+                _check(end_fault(message))
+                end = InjectorEnd.from_json(message)
+                return replace(end, start_error_us=self._start_error_us)
 
     def _relay_the_rest(self) -> None:
         """What the injector wrote before it was ended and nobody had read yet."""
@@ -164,8 +168,7 @@ class Launch:
             return
 
     def _take(self, second: dict[str, Any]) -> None:
-        if fault := self._judge.fault(second):
-            raise Broken(f"The injector wrote a line that the contract does not know: {fault}.")
+        _check(self._judge.fault(second))
         self._delivery.take(second)
 
     def _next_message(self) -> dict[str, Any]:
@@ -201,7 +204,7 @@ class Launch:
             self._program.kill()
 
     # --- the end ---------------------------------------------------------------------------------
-    def _settle(self, end: dict[str, Any] | None, reason: str) -> None:
+    def _settle(self, end: InjectorEnd | None, reason: str) -> None:
         """Store what was seen, then say how the shard ended; a spool that stays is for later.
 
         Without an end and a reason there is nothing to say: the dispatcher has taken the shard.
@@ -211,7 +214,7 @@ class Launch:
         try:
             if end is not None and is_stored and not self._cut_off:
                 with suppress(OSError):  # a full disk; the row is about to say the same
-                    self._spool.append(end)
+                    self._spool.append(end.to_json())
                 persist(lambda: shards.mark_done(lease=self._lease, end=end), for_s=STORE_FOR_S)
             elif reason:
                 persist(
@@ -222,3 +225,8 @@ class Launch:
             logger.error("Run %s: PostgreSQL stays away; the spool waits", self._lease.run_id)
         finally:
             self._spool.close(is_stored=is_stored)
+
+
+def _check(fault: str | None) -> None:
+    if fault:
+        raise Broken(f"The injector wrote a line that the contract does not know: {fault}.")

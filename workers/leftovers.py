@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.models import Run
 from campaigns.services.shards import Lease, mark_done, mark_lost, record_seconds
 from workers.database import AWAY
@@ -71,7 +72,7 @@ def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
     except Refused as error:
         logger.warning("%d seconds came too late: %s", len(seconds), error)
     if ends:
-        mark_done(lease=lease, end=ends[0])
+        mark_done(lease=lease, end=InjectorEnd.from_json(ends[0]))
     else:
         mark_lost(lease=lease, reason=KILLED)
 

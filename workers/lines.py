@@ -70,9 +70,61 @@ def _shape_fault(second: dict[str, Any]) -> str | None:
     return None
 
 
+def end_fault(end: dict[str, Any]) -> str | None:
+    """What is wrong with an end line, as the end of a sentence, or None. It may lack anything."""
+    for is_right, words, names in _END:
+        for name in names:
+            if end.get(name) is not None and not is_right(end[name]):
+                return f"{name} is not {words}"
+    return None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_handshakes(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_handshake, value))
+
+
+def _is_handshake(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and _is_text(value.get("version"))
+        and _is_text(value.get("cipher"))
+        and _is_whole(value.get("count"))
+    )
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_counted(value: Any) -> bool:
     return isinstance(value, dict) and all(_is_whole(n) and n >= 0 for n in value.values())
+
+
+_END = (
+    (_is_text, "a text", ("outcome", "reason", "certificate_der_b64")),
+    (_are_texts, "a list of texts", ("servers", "warnings")),
+    (_is_counted, "an object of counts", ("totals", "errors", "peers")),
+    (_are_handshakes, "a list of handshakes with version, cipher and count", ("tls",)),
+    (
+        _is_whole,
+        "a whole number",
+        (
+            "in_flight",
+            "sessions_in_flight",
+            "duration_us",
+            "sending_us",
+            "cpu_us",
+            "cpu_user_us",
+            "connect_burst",
+            "connections_at_once",
+        ),
+    ),
+)

@@ -3,6 +3,8 @@
 States change only by compare-and-set in services; a trigger (migration 0002) refuses illegal moves.
 """
 
+from functools import cached_property
+
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
@@ -15,7 +17,9 @@ from campaigns.domain.lifecycle import (
     Validity,
 )
 from campaigns.domain.lifecycle import RunState as State
+from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.targets import Target
 from campaigns.models.visibility import SharedQuerySet
@@ -40,9 +44,7 @@ class Run(models.Model):
     validity = models.CharField(max_length=10, choices=_choices(Validity), null=True, blank=True)
     # [{"code", "validity", "value", "limit", "second", "text"}, …], worst first.
     validity_reasons = models.JSONField(default=list, blank=True)
-    # The frozen copy: {"plan": …, "plan_name", "plan_number", "endpoint": …, "connection_mode",
-    # "target", "environment", "seed", "policy"}.
-    snapshot = models.JSONField()
+    snapshot = models.JSONField()  # domain.plan.frozen_run.FrozenRun; read `frozen`
     n_shards = models.PositiveIntegerField(default=1)
     t0 = models.DateTimeField(null=True, blank=True)  # when sending starts, warm-up included
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -89,6 +91,16 @@ class Run(models.Model):
     def is_done(self) -> bool:
         return self.state == State.DONE
 
+    @cached_property
+    def frozen(self) -> FrozenRun:
+        """Plan, endpoint and all else that decides what is sent, as they were when it was made."""
+        return FrozenRun.from_json(self.snapshot)
+
+    @property
+    def ends(self) -> list[InjectorEnd]:
+        """What each injector said at its end, in the order of the shards."""
+        return [shard.injector_end for shard in self.shards.all()]
+
     @staticmethod
     def shared(link) -> models.Q:
         """A run's link shows that run; a campaign's shows the campaign page, not its run pages."""
@@ -106,7 +118,7 @@ class Shard(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveIntegerField(default=0)
     last_second = models.IntegerField(null=True, blank=True)
-    # The injector's own end line: totals, TLS facts, peers; and why, where it ended badly.
+    # The injector's own end line; read `injector_end`.
     end = models.JSONField(null=True, blank=True)
     reason = models.TextField(blank=True)
 
@@ -123,6 +135,11 @@ class Shard(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run.label} shard {self.number}"
+
+    @property
+    def injector_end(self) -> InjectorEnd:
+        """What its injector said at its end; nothing, where it has not ended."""
+        return InjectorEnd.from_json(self.end)
 
 
 class ShardSecond(models.Model):

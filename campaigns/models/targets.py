@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from campaigns.domain.plan.target import SCHEMES
+from campaigns.domain.plan.target import SCHEMES, Origin
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.models.projects import Project
 from campaigns.models.visibility import ProjectQuerySet
@@ -70,18 +70,12 @@ class Endpoint(models.Model):
 
     @property
     def origin(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{self.scheme}://{host}:{self.port}"
+        return str(self.frozen())
 
-    def frozen(self) -> dict:
+    def frozen(self) -> Origin:
         """The copy that a run keeps and an injector gets."""
-        return {
-            "scheme": self.scheme,
-            "host": self.host,
-            "port": self.port,
-            "verify_tls": self.verify_tls,
-            **({"tls": self.tls} if self.tls else {}),
-        }
+        tls = TlsOptions.of(self.tls)
+        return Origin(self.scheme, self.host, self.port, self.verify_tls, tls)
 
     @property
     def tls_words(self) -> list[str]:

@@ -8,7 +8,6 @@ from typing import Any
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.percentile_curve import curve
-from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.cells import Figure, count_cell, figure_cell
 from campaigns.domain.shown.exchange_tables import exchange_figures
 from campaigns.domain.shown.latency_table import figures_by_key
@@ -55,7 +54,7 @@ def _note(*runs: MeasuredRun) -> str:
 
 def _unlike_loads(baseline: MeasuredRun, candidate: MeasuredRun) -> str:
     """Why the times below are not of the same load; "" where they are, or nothing was measured."""
-    plans = [Plan.from_json(each.run.snapshot["plan"]) for each in (baseline, candidate)]
+    plans = [each.run.frozen.plan for each in (baseline, candidate)]
     if plans[0].load != plans[1].load:
         first, second = (plan_load_words(plan) for plan in plans)
         return (
@@ -170,15 +169,15 @@ def _differences(baseline: Run, candidate: Run) -> list[list[str]]:
 
 
 def _settings(run: Run) -> dict[str, str]:
-    snapshot = run.snapshot
+    frozen = run.frozen
     chosen = {
-        "target": snapshot["target"],
-        "plan name": f"{snapshot['plan_name']} v{snapshot['plan_number']}",
-        "connection mode": snapshot["connection_mode"],
+        "target": frozen.target,
+        "plan name": frozen.plan_label,
+        "connection mode": str(frozen.connection_mode),
         "injectors": f"{run.n_shards}",
-        "endpoint": snapshot["endpoint"],
-        "environment": dict(snapshot["environment"]),
-        "plan": _settled(snapshot["plan"]),
+        "endpoint": frozen.endpoint.to_json(),
+        "environment": dict(frozen.environment),
+        "plan": _settled(frozen.plan_json),
     }
     return dict(_flattened(chosen))
 

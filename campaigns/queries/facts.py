@@ -1,29 +1,28 @@
 """What is known about a run beside its times: TLS as negotiated, handshakes, environment."""
 
-from typing import Any
-
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.achieved import achieved_by, sent_until_stopped
+from campaigns.domain.measured.injector_end import (
+    InjectorEnd,
+    peers_of,
+    sending_s_of,
+    servers_of,
+)
 from campaigns.domain.measured.reply_sizes import reply_sizes
 from campaigns.domain.measured.series import Point, most_in_flight
 from campaigns.domain.measured.snapshot import Total
-from campaigns.domain.other_tools.measurement import servers_of
 from campaigns.domain.plan.load import mean_rate_per_s
-from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.target import TLS_SCHEMES
-from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.domain.shown.exchange_tables import close_codes
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
-from campaigns.queries.measured import sending_s_of
 
 Facts = list[tuple[str, list[list[str]]]]
 
 
 def run_facts(run: Run, total: Total, duration_s: float, series: list[Point]) -> Facts:
     """[(group, [[name, value], …]), …]; empty groups are left out. Facts are counted."""
-    ends = [shard.end for shard in run.shards.all() if shard.end]
+    ends = run.ends
     groups = [
         ("Load, asked for and reached", _load(run, total, duration_s, series)),
         ("TLS", _tls(run, ends)),
@@ -35,27 +34,26 @@ def run_facts(run: Run, total: Total, duration_s: float, series: list[Point]) ->
     return [(title, pairs) for title, pairs in groups if pairs]
 
 
-def _tls(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:
-    if run.snapshot["endpoint"]["scheme"] not in TLS_SCHEMES:
+def _tls(run: Run, ends: list[InjectorEnd]) -> list[list[str]]:
+    endpoint = run.frozen.endpoint
+    if not endpoint.is_tls:
         return []
     counts: dict[str, int] = {}
-    for each in (each for end in ends for each in end.get("tls", [])):
-        kind = "resumed" if each.get("resumed") else "full"
-        name = f"{each['version']}, {each['cipher']}, {each['bits']} bits, {kind}"
-        counts[name] = counts.get(name, 0) + each["count"]
-    endpoint = run.snapshot["endpoint"]
-    verified = endpoint["verify_tls"]
+    for each in (each for end in ends for each in end.tls):
+        kind = "resumed" if each.resumed else "full"
+        name = f"{each.version}, {each.cipher}, {each.bits} bits, {kind}"
+        counts[name] = counts.get(name, 0) + each.count
     return [
-        ["Certificate verified", "yes" if verified else "no"],
-        *(["Chosen", words] for words in TlsOptions.of(endpoint.get("tls", {})).words()),
+        ["Certificate verified", "yes" if endpoint.verify_tls else "no"],
+        *(["Chosen", words] for words in endpoint.tls.words()),
         *([name, count(number)] for name, number in sorted(counts.items())),
     ]
 
 
 def _load(run: Run, total: Total, duration_s: float, series: list[Point]) -> list[list[str]]:
     """What a plan asks for beside what was there: two runs differ here before they differ."""
-    plan = Plan.from_json(run.snapshot["plan"])
-    reached = achieved_by(plan, total, duration_s, sending_s_of(run.shards.all()))
+    plan = run.frozen.plan
+    reached = achieved_by(plan, total, duration_s, sending_s_of(run.ends))
     most, arrivals_per_s = most_in_flight(series), mean_rate_per_s(plan.load)
     sent_per_s = reached.sent_per_s
     if run.outcome != Outcome.COMPLETE:
@@ -154,17 +152,17 @@ def _warnings(run: Run) -> list[list[str]]:
     return [
         [f"Injector {shard.number + 1}", text]
         for shard in run.shards.all()
-        for text in (shard.end or {}).get("warnings", [])
+        for text in shard.injector_end.warnings
     ]
 
 
-def _environment(run: Run, ends: list[dict[str, Any]]) -> list[list[str]]:
-    peers: dict[str, int] = {}
-    for peer, number in (pair for end in ends for pair in end.get("peers", {}).items()):
-        peers[peer] = peers.get(peer, 0) + number
+def _environment(run: Run, ends: list[InjectorEnd]) -> list[list[str]]:
     hosts = sorted({shard.host for shard in run.shards.all() if shard.host})
-    pairs = [list(pair) for pair in run.snapshot["environment"]]
-    pairs += [[f"Address {peer}", counted(number, "connections")] for peer, number in peers.items()]
+    pairs = [list(pair) for pair in run.frozen.environment]
+    pairs += [
+        [f"Address {peer}", counted(number, "connections")]
+        for peer, number in peers_of(ends).items()
+    ]
     servers = servers_of(ends)
     return [
         *pairs,

@@ -93,7 +93,7 @@ def history_page(runs: Sequence[Run]) -> HistoryPage:
     table = plain_table("history", "Runs", lines)
     keys = [column.key for column in table.columns]
     chosen = [keys.index(key) for key in _SHOWN]
-    kinds = {run.snapshot["plan"].get("exchange") is not None for run in runs}
+    kinds = {run.frozen.is_exchange for run in runs}
     has_exchanges = True in kinds
     exchanges = zip(*exchange_columns(seen), strict=True) if has_exchanges else ((),) * len(runs)
     return HistoryPage(

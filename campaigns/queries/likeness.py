@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from campaigns.domain.measured.injector_end import peers_of
 from campaigns.domain.measured.snapshot import Total, total_of
 from campaigns.domain.units import count, percent
 from campaigns.queries.measured import MeasuredRun
@@ -52,21 +53,17 @@ def _joined(values) -> str:
 
 
 def _target(each: MeasuredRun) -> str:
-    return each.run.snapshot["target"]
+    return each.run.frozen.target
 
 
 def _host(each: MeasuredRun) -> str:
     """The addresses that were really connected to, or the endpoint's host where none is known."""
-    peers = {
-        peer.rpartition(":")[0]
-        for shard in each.run.shards.all()
-        for peer in (shard.end or {}).get("peers", {})
-    }
-    return _joined(peers) or each.run.snapshot["endpoint"]["host"]
+    hosts = _joined(peer.rpartition(":")[0] for peer in peers_of(each.run.ends))
+    return hosts or each.run.frozen.endpoint.host
 
 
 def _plan(each: MeasuredRun) -> str:
-    return f"{each.run.snapshot['plan_name']} v{each.run.snapshot['plan_number']}"
+    return each.run.frozen.plan_label
 
 
 def _injectors(each: MeasuredRun) -> list[str]:

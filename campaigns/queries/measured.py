@@ -9,12 +9,13 @@ from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.measured.achieved import Achieved, achieved_by
 from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.injector_end import sending_s_of
 from campaigns.domain.measured.snapshot import Timing, Total, total_of
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.exchange_tables import EXCHANGE_TIMINGS
 from campaigns.domain.shown.latency_table import Line
 from campaigns.domain.shown.report_words import ending_text
-from campaigns.models import Run, RunSummary, Shard
+from campaigns.models import Run, RunSummary
 
 # Of the others only the moments are read: a mean needs no histogram, and decoding is what costs.
 _DECODED = frozenset({"response", "lateness", *EXCHANGE_TIMINGS})
@@ -59,9 +60,8 @@ class MeasuredRun:
 
     def achieved(self, plan: Plan) -> Achieved:
         """What load was really there; only of a run that has figures."""
-        return achieved_by(
-            plan, self.total, self.figures.duration_s, sending_s_of(self.run.shards.all())
-        )
+        sending_s = sending_s_of(self.run.ends)
+        return achieved_by(plan, self.total, self.figures.duration_s, sending_s)
 
     def line(self, *, is_counted: bool) -> Line:
         """The run's row in a table of repeats; `is_counted`: it is in mean and pooled."""
@@ -83,15 +83,6 @@ class MeasuredRun:
             },
             is_counted=is_counted,
         )
-
-
-def sending_s_of(shards: Iterable[Shard]) -> float | None:
-    """From the start of measuring to the last request's start; None where an injector cannot say.
-
-    One that sent nothing had nothing to send.
-    """
-    said = [(shard.end or {}).get("sending_us") for shard in shards]
-    return None if None in said else max(said, default=0) / 1e6
 
 
 def reason_text(run: Run, code: str | None = None) -> str:

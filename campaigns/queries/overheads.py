@@ -8,7 +8,6 @@ from campaigns.domain.judged.overhead import OverheadRow, overhead_rows, part_me
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.percentiles import P50
-from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.shown.overhead_table import (
     forest,
@@ -194,7 +193,7 @@ def _unlike_loads(http: Arm, https: Arm) -> str:
     runs = (*http.counted, *https.counted)
     if not runs:
         return ""
-    plan = Plan.from_json(runs[0].run.snapshot["plan"])
+    plan = runs[0].run.frozen.plan
     return unlike(plan, *([each.achieved(plan) for each in arm.counted] for arm in (http, https)))
 
 

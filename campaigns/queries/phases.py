@@ -23,7 +23,7 @@ def phases_of(run: Run, plan: Plan) -> Table:
 
 def _spans(run: Run, plan: Plan) -> list[Span]:
     """[] where an injector did not say when it ended."""
-    ends = [(shard.number, (shard.end or {}).get("duration_us")) for shard in run.shards.all()]
+    ends = [(shard.number, shard.injector_end.duration_us) for shard in run.shards.all()]
     if any(end is None for _, end in ends):
         return []
     return [

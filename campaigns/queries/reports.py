@@ -39,7 +39,7 @@ def run_report(run: Run) -> RunReport:
     """What the run page says and shows."""
     seen = measured_of(run)
     figures = figures_of(seen.total, seen.duration_s)
-    plan = Plan.from_json(run.snapshot["plan"])
+    plan = run.frozen.plan
     state = _state(run, plan, figures)
     return RunReport(
         sentence=run_sentence(state),
@@ -99,9 +99,9 @@ def _measured_so_far(run: Run) -> Measured:
     """Merged from the seconds that are complete; whole seconds count as the duration."""
     series = run_points(run)
     last = series[-1]["second"] if series else -1
-    steps = [Total() for _ in Plan.from_json(run.snapshot["plan"]).labels]
+    steps = [Total() for _ in run.frozen.plan.labels]
     total, samples = Total(), {}
-    judge, present = Judge(Plan.from_json(run.snapshot["plan"]).thresholds), 0
+    judge, present = Judge(run.frozen.plan.thresholds), 0
     for shard, second in run_seconds(run):
         if 0 <= second.second <= last:
             if second.second != present:

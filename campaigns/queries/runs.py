@@ -6,7 +6,6 @@ from typing import Any
 
 from campaigns.domain.measured.outcomes import WORDS, Kind
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
-from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run, RunEvent
 from campaigns.queries.series import Point
 
@@ -27,12 +26,8 @@ class Planned:
         return self.seconds is None
 
 
-def plan_of(run: Run) -> Plan:
-    return Plan.from_json(run.snapshot["plan"])
-
-
 def planned_of(run: Run) -> Planned:
-    plan = plan_of(run)
+    plan = run.frozen.plan
     load = plan.load
     # A chart's level line: a load in stages has none, nor have arrivals of several requests.
     is_level = not load.stages and plan.calls_per_arrival == 1
@@ -49,8 +44,8 @@ def chart_plan(run: Run) -> dict[str, Any]:
         "warmUp": planned.warm_up_s,
         "requests": planned.requests,
         "intended": planned.intended_per_s,
-        "scheme": run.snapshot["endpoint"]["scheme"],
-        "isExchange": bool(run.snapshot["plan"].get("exchange")),
+        "scheme": run.frozen.endpoint.scheme,
+        "isExchange": run.frozen.is_exchange,
         "words": ERROR_WORDS,
     }
 
@@ -59,7 +54,7 @@ def measured_from(run: Run) -> datetime | None:
     """When second 0 began: the warm-up comes before it."""
     if run.t0 is None:
         return None
-    return run.t0 + timedelta(seconds=run.snapshot["plan"].get("warm_up_s", 0))
+    return run.t0 + timedelta(seconds=run.frozen.plan.warm_up_s)
 
 
 def planned_end(run: Run) -> datetime | None:

@@ -56,12 +56,12 @@ def expected_seconds(shards) -> dict[int, int | None]:
 def _last_complete_second(run: Run, shards, now: datetime) -> int:
     live = [shard for shard in shards if shard.state in LIVE_SHARD_STATES]
     # A second's steps come one by one, the last of them before the next second's first.
-    owed = 1 if len(run.snapshot["plan"]["steps"]) > 1 else 0
+    owed = 1 if len(run.frozen.plan.steps) > 1 else 0
     delivered = [-(10**9) if s.last_second is None else s.last_second - owed for s in live]
     complete = min(delivered, default=10**9)
     if run.t0 is None:
         return complete
-    measuring_since = run.t0 + timedelta(seconds=run.snapshot["plan"].get("warm_up_s", 0))
+    measuring_since = run.t0 + timedelta(seconds=run.frozen.plan.warm_up_s)
     age_s = (now - measuring_since).total_seconds()
     return max(complete, floor(age_s - WAIT_FOR_SHARDS_S) - 1)
 

@@ -4,19 +4,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from campaigns.domain.lifecycle import Outcome, RunState
-from campaigns.domain.measured.series import most_in_flight
-from campaigns.domain.measured.snapshot import Second, Timing, total_of
-from campaigns.domain.other_tools.measurement import (
-    Measurement,
+from campaigns.domain.measured.injector_end import (
     most_of,
+    sending_s_of,
     servers_of,
     sum_of,
     warnings_of,
 )
+from campaigns.domain.measured.series import most_in_flight
+from campaigns.domain.measured.snapshot import Second, Timing, total_of
+from campaigns.domain.other_tools.measurement import Measurement
 from campaigns.domain.other_tools.reports import REPORTS, styles_for
-from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run
-from campaigns.queries.measured import sending_s_of
 from campaigns.queries.reports import Measured, measured_of
 
 _NOT_JUDGED = "not judged before the run has ended"
@@ -36,13 +35,13 @@ def tool_reports(run: Run) -> list[tuple[str, str]]:
 
 
 def measurement_of(run: Run) -> Measurement:
-    seen, endpoint = measured_of(run), run.snapshot["endpoint"]
-    ends = list(run.shards.values_list("end", flat=True))
+    seen, frozen = measured_of(run), run.frozen
+    ends = run.ends
     return Measurement(
-        plan=Plan.from_json(run.snapshot["plan"]),
-        host=endpoint["host"],
-        port=endpoint["port"],
-        connection_mode=run.snapshot["connection_mode"],
+        plan=frozen.plan,
+        host=frozen.endpoint.host,
+        port=frozen.endpoint.port,
+        connection_mode=frozen.connection_mode,
         total=seen.total,
         duration_s=seen.duration_s,
         verdict=(run.validity or _NOT_JUDGED, run.validity_reasons),
@@ -50,7 +49,7 @@ def measurement_of(run: Run) -> Measurement:
         warm_up=total_of(_warm_up(run)),
         replies=_by_second(run, seen, _n_replies),
         sessions=_by_second(run, seen, _n_sessions),
-        tls=[entry for end in ends for entry in (end or {}).get("tls", [])],
+        tls=[entry for end in ends for entry in end.tls],
         cpu_us=sum_of(ends, "cpu_us"),
         cpu_user_us=sum_of(ends, "cpu_user_us"),
         connect_burst=most_of(ends, "connect_burst"),
@@ -59,7 +58,7 @@ def measurement_of(run: Run) -> Measurement:
         warnings=warnings_of(ends),
         servers=servers_of(ends),
         most_in_flight=most_in_flight(seen.series),
-        sending_s=sending_s_of(run.shards.all()),
+        sending_s=sending_s_of(ends),
         is_stopped=run.state == RunState.DONE and run.outcome != Outcome.COMPLETE,
     )
 

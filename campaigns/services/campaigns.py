@@ -11,6 +11,7 @@ from django.db.models.functions import Now
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.blocks import order_of_runs
+from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.plan.injectors import plan_for, share_fault
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.shards import MAX_INJECTORS
@@ -219,24 +220,23 @@ def _queued(campaign: Campaign, test: Test, turn) -> Run:
         position=turn.position,
         repeat=turn.repeat,
         n_shards=test.injectors,
-        snapshot=_snapshot(test, campaign.seed),
+        snapshot=_frozen(test, campaign.seed).to_json(),
     )
 
 
-def _snapshot(test: Test, seed: int) -> dict:
-    """All that decides what is sent, copied: later edits change no run."""
+def _frozen(test: Test, seed: int) -> FrozenRun:
     version, endpoint = test.plan_version, test.endpoint
-    return {
-        "plan": plan_for(version.value(), test.injectors).to_json(),
-        "plan_name": version.plan.name,
-        "plan_number": version.number,
-        "endpoint": endpoint.frozen(),
-        "connection_mode": test.connection_mode,
-        "target": endpoint.target.name,
-        "environment": endpoint.target.environment,
-        "seed": seed,
-        "policy": {"allow": list(settings.ALLOWED_NETWORKS)},
-    }
+    return FrozenRun(
+        plan_json=plan_for(version.value(), test.injectors).to_json(),
+        plan_name=version.plan.name,
+        plan_number=version.number,
+        endpoint=endpoint.frozen(),
+        connection_mode=test.connection_mode,
+        target=endpoint.target.name,
+        environment=endpoint.target.environment,
+        seed=seed,
+        allowed_networks=tuple(settings.ALLOWED_NETWORKS),
+    )
 
 
 def _cell_of(test: Test) -> Cell:

@@ -8,9 +8,6 @@ from django.db.models.functions import Now
 
 from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
 from campaigns.domain.lifecycle import ShardState as Part
-from campaigns.domain.plan.load import stored_load
-from campaigns.domain.plan.plan import Timeouts
-from campaigns.domain.plan.session import stored_session
 from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard
@@ -131,7 +128,7 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
 
 
 def _is_complete(shard: Shard) -> bool:
-    return shard.state == Part.DONE and (shard.end or {}).get("outcome") == "complete"
+    return shard.state == Part.DONE and shard.injector_end.is_complete
 
 
 _STOPS = {
@@ -156,13 +153,14 @@ def _reason(run: Run, shards: list[Shard]) -> str:
 
 def _own_end(shard: Shard) -> str:
     """Why an injector that was not told to ended before its part was done."""
-    if (shard.end or {}).get("reason") != "dead_man":
+    if shard.injector_end.reason != "dead_man":
         return ""
     return "The injector heard nothing from its launcher for too long and stopped by itself."
 
 
 def _longest_s(run: Run) -> float:
-    plan = run.snapshot["plan"]
-    load, timeouts = stored_load(plan["load"]), Timeouts(**plan["timeouts"])
-    exchange, session = plan.get("exchange"), stored_session(plan.get("session") or {})
-    return longest_run_s(load, timeouts, plan["warm_up_s"], run.n_shards, exchange, session)
+    plan = run.frozen.plan
+    exchange = plan.exchange and plan.exchange.to_json()
+    return longest_run_s(
+        plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange, plan.session
+    )

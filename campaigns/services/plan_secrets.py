@@ -42,7 +42,7 @@ def order_secrets(*, run_id: int) -> dict[str, dict[str, str]]:
 
 
 def _credentials(run: Run) -> dict[str, str]:
-    if run.snapshot["plan"].get("auth", {}).get("kind", AuthKind.NONE) == AuthKind.NONE:
+    if run.frozen.plan.auth.kind == AuthKind.NONE:
         return {}
     stored = PlanSecret.objects.filter(plan__versions__tests__runs=run.pk).first()
     return {"auth": decrypt(stored.ciphertext)} if stored else {}

@@ -54,7 +54,7 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "probe": True,
         **_what_is_tried(probe),
-        "endpoint": probe.endpoint.frozen(),
+        "endpoint": probe.endpoint.frozen().to_json(),
         "secrets": secret_of(probe.endpoint),
         "connection_mode": "new",
         "timeouts": TIMEOUTS,

@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce, Greatest
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
 from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
@@ -92,20 +93,22 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
 
 
 def _order(run: Run, number: int) -> dict[str, Any]:
-    parts = ("endpoint", "connection_mode", "policy", "seed")
+    frozen = run.frozen
+    weights = list(frozen.plan.load.shares)
     return {
         "protocol": PROTOCOL,
         "run": run.label,
-        "plan": ordered_plan(run.snapshot["plan"]),
-        **{name: run.snapshot[name] for name in parts},
-        "shard": {"index": number, "count": run.n_shards, **_weights(run)},
+        "plan": ordered_plan(frozen.plan_json),
+        "endpoint": frozen.endpoint.to_json(),
+        "connection_mode": str(frozen.connection_mode),
+        "policy": {"allow": list(frozen.allowed_networks)},
+        "seed": frozen.seed,
+        "shard": {
+            "index": number,
+            "count": run.n_shards,
+            **({"weights": weights} if weights else {}),
+        },
     }
-
-
-def _weights(run: Run) -> dict[str, list[int]]:
-    """Of plans that were stored before there were shares, too: none."""
-    weights = run.snapshot["plan"]["load"].get("shares")
-    return {"weights": weights} if weights else {}
 
 
 def heartbeat(*, lease: Lease) -> Pulse | None:
@@ -142,12 +145,12 @@ def mark_running(*, lease: Lease) -> bool:
     )
 
 
-def mark_done(*, lease: Lease, end: dict[str, Any]) -> bool:
-    """The injector has ended by itself and all its seconds are stored; `end` is its last line.
+def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
+    """The injector has ended by itself and all its seconds are stored.
 
     A lease that ran out meanwhile does not matter here: nothing is sent any more.
     """
-    return _move(lease, Part.RUNNING, Part.DONE, None, end=end)
+    return _move(lease, Part.RUNNING, Part.DONE, None, end=end.to_json())
 
 
 def mark_lost(*, lease: Lease, reason: str) -> bool:

@@ -16,7 +16,6 @@ from campaigns.domain.lifecycle import Outcome, ShardState, Validity
 from campaigns.domain.measured.series import points_of, vitals_of
 from campaigns.domain.measured.snapshot import Second, Total
 from campaigns.domain.plan.load import planned_duration_s
-from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run, RunSummary, Shard, ShardSecond
 from campaigns.services.observations import seen_of
 
@@ -29,7 +28,7 @@ def summarise_run(run: Run) -> RunSummary:
     """
     # Not the key: late seconds, which refer to the run, must not wait for this.
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-    plan = Plan.from_json(run.snapshot["plan"])
+    plan = run.frozen.plan
     merging = _Merging(n_steps=len(plan.labels), judge=Judge(plan.thresholds))
     shards = list(run.shards.all())
     series = list(points_of(merging.read(run), _last_seconds(shards)))
@@ -72,7 +71,7 @@ def measured_s(run: Run, shards: list[Shard], series: list[dict[str, Any]]) -> f
     tell it as well as they can: the plan's own duration if the last request ended in that second,
     else the end of the last second in which a request ended.
     """
-    exact = [(shard.end or {}).get("duration_us") for shard in shards]
+    exact = [shard.injector_end.duration_us for shard in shards]
     if exact and all(value is not None for value in exact):
         return max(exact) / 1e6
     ended = [
@@ -82,7 +81,7 @@ def measured_s(run: Run, shards: list[Shard], series: list[dict[str, Any]]) -> f
     ]
     if not ended:
         return 0.0
-    planned = planned_duration_s(Plan.from_json(run.snapshot["plan"]).load)
+    planned = planned_duration_s(run.frozen.plan.load)
     if planned is not None and run.outcome in {None, Outcome.COMPLETE}:
         return float(min(max(planned, ended[-1]), ended[-1] + 1))
     return float(ended[-1] + 1)

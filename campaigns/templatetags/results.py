@@ -69,7 +69,7 @@ def mode_words(mode: str) -> str:
 @register.filter
 def arm_words(run: Run) -> str:
     """HTTPS keep-alive, from the run's frozen copy."""
-    return f"{run.snapshot['endpoint']['scheme'].upper()} {run.snapshot['connection_mode']}"
+    return run.frozen.arm_label
 
 
 @register.filter

@@ -38,8 +38,8 @@ def comparison(request: HttpRequest, baseline: int, candidate: int) -> HttpRespo
 def _line(label: str, run: Run, curve: list, dash: list[int]) -> dict:
     return {
         "label": label,
-        "scheme": run.snapshot["endpoint"]["scheme"],
-        "mode": run.snapshot["connection_mode"],
+        "scheme": run.frozen.endpoint.scheme,
+        "mode": run.frozen.connection_mode,
         "dash": dash,
         "curve": curve,
     }

@@ -10,7 +10,7 @@ from campaigns.live.feed import FEED
 from campaigns.live.memory import report_of
 from campaigns.models import Run
 from campaigns.queries.engine import waiting_reason
-from campaigns.queries.runs import Planned, chart_plan, happenings, plan_of, planned_end, planned_of
+from campaigns.queries.runs import Planned, chart_plan, happenings, planned_end, planned_of
 from campaigns.queries.series import run_points
 
 
@@ -20,13 +20,13 @@ def run_context(run: Run) -> dict[str, Any]:
     event = FEED.run(run.pk).event
     # What the feed remembers may lack the last second; a finished page has no stream to mend that.
     points = run_points(run) if run.is_done else FEED.points(run.pk)
-    plan, planned = plan_of(run), planned_of(run)
+    plan, planned = run.frozen.plan, planned_of(run)
     report = report_of(run)
     return {
         "run": run,
         "report": report,
         "grounds": _grounds(report),
-        "origin": origin_of(run),
+        "origin": str(run.frozen.endpoint),
         "n_steps": len(plan.labels),
         "load_words": plan_load_words(plan),
         "planned": planned,
@@ -47,12 +47,6 @@ def _grounds(report: RunReport) -> list[str]:
     """The grounds without the reasons, which stand below them with their glyphs."""
     reasons = {reason["text"] for reason in report.reasons}
     return [ground for ground in report.grounds if ground not in reasons]
-
-
-def origin_of(run: Run) -> str:
-    endpoint = run.snapshot["endpoint"]
-    host = f"[{endpoint['host']}]" if ":" in endpoint["host"] else endpoint["host"]
-    return f"{endpoint['scheme']}://{host}:{endpoint['port']}"
 
 
 def _measured(points: list[dict], planned: Planned) -> int:

@@ -162,7 +162,7 @@ def test_a_stop_does_not_wait_for_an_injector_that_has_not_begun(model):
     began = time.monotonic()
     end = engine.run(now())
     assert time.monotonic() - began < 1.2
-    assert (end["outcome"], end["totals"].get("started", 0)) == ("stopped", 0)
+    assert (end.outcome, end.totals.get("started", 0)) == ("stopped", 0)
 
 
 def test_arriving_connections_are_new_each():

@@ -35,7 +35,7 @@ def test_a_new_connection_for_every_request():
 def test_the_longest_burst_is_of_connections_that_were_begun_together(connections):
     with scripted(always(OK_REPLY)) as server:
         result = measure(server.port, load=closed(40, connections))
-    assert result.ends[0]["connect_burst"] == connections
+    assert result.ends[0].connect_burst == connections
 
 
 @pytest.mark.parametrize("connections", [1, 8])
@@ -43,15 +43,15 @@ def test_the_longest_burst_is_of_connections_that_were_begun_together(connection
 def test_the_most_connections_at_once_are_those_of_the_load(connections, mode):
     with scripted(always(OK_REPLY)) as server:
         (end,) = measure(server.port, mode=mode, load=closed(200, connections)).ends
-    assert 1 <= end["connections_at_once"] <= connections
+    assert 1 <= end.connections_at_once <= connections
     if mode == "keep-alive":
-        assert end["connections_at_once"] == connections
+        assert end.connections_at_once == connections
 
 
 def test_cpu_time_is_told_apart_and_its_parts_add_up():
     with scripted(always(OK_REPLY)) as server:
         (end,) = measure(server.port, mode="new", load=closed(500)).ends
-    assert 0 < end["cpu_user_us"] < end["cpu_us"]
+    assert 0 < end.cpu_user_us < end.cpu_us
 
 
 def one_reply_each(sock, server):
@@ -232,7 +232,7 @@ def test_a_name_of_two_addresses_uses_the_one_that_answers(monkeypatch):
     with scripted(always(OK_REPLY)) as server:
         result = measure(server.port, host="two.example", mode="new", load=closed(10))
     assert result.total.count("ok") == 10
-    assert result.ends[0]["peers"] == {f"127.0.0.1:{server.port}": 10}
+    assert result.ends[0].peers == {f"127.0.0.1:{server.port}": 10}
 
 
 def test_more_connections_than_open_files_are_refused_in_words(monkeypatch):

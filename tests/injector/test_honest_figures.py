@@ -88,7 +88,7 @@ def test_random_server_names_do_not_pile_up():
 
     with scripted(script) as server:
         result = measure(server.port, load=closed(100))
-    assert len(result.ends[0]["servers"]) == 20
+    assert len(result.ends[0].servers) == 20
 
 
 def test_requests_in_flight_are_rate_times_time():

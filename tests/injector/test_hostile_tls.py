@@ -57,8 +57,8 @@ def test_a_key_that_is_not_the_certificates_is_refused_before_anything_is_sent()
 def test_ciphers_and_version_are_what_was_asked_for():
     tls = {"max_version": "1.2", "ciphers": "ECDHE-ECDSA-AES128-GCM-SHA256"}
     outcome = run(TlsCase(("ok",), shows(), tls=tls))
-    (seen,) = outcome.result.ends[0]["tls"]
-    assert (seen["version"], seen["cipher"]) == ("TLSv1.2", "ECDHE-ECDSA-AES128-GCM-SHA256")
+    (seen,) = outcome.result.ends[0].tls
+    assert (seen.version, seen.cipher) == ("TLSv1.2", "ECDHE-ECDSA-AES128-GCM-SHA256")
 
 
 def test_an_order_with_options_that_cannot_be_says_which():

@@ -43,9 +43,9 @@ class Arrivals:
 
 def is_conserved(result: Result) -> bool:
     """started = ok + failed + dropped + carried + in flight at the end, over all seconds."""
-    totals = result.ends[0]["totals"]
+    totals = result.ends[0].totals
     ended = sum(totals.get(name, 0) for name in ("ok", "failed", "dropped", "carried"))
-    return totals.get("started", 0) == ended + result.ends[0]["in_flight"]
+    return totals.get("started", 0) == ended + result.ends[0].in_flight
 
 
 def test_n_over_t_starts_at_even_distances_and_not_at_the_end():
@@ -298,8 +298,8 @@ def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
         assert server.n_requests == n_seen == 5
     output.result.ends.append(end)
     assert took < 1
-    assert (end["outcome"], end["reason"]) == ("stopped", "user")
-    assert end["errors"] == {Kind.ABORTED_BY_STOP: 5}
+    assert (end.outcome, end.reason) == ("stopped", "user")
+    assert end.errors == {Kind.ABORTED_BY_STOP: 5}
     assert is_conserved(output.result)
 
 
@@ -312,8 +312,8 @@ def test_a_stop_lets_quick_replies_come():
         timer = engine._loop.timer(0.3)
         timer.start(engine.stop, "overrun")
         end = engine.run(now() + NS // 100)
-    assert end["errors"] == {}
-    assert end["totals"]["ok"] == server.n_requests
+    assert end.errors == {}
+    assert end.totals["ok"] == server.n_requests
 
 
 def test_what_began_before_the_end_and_ended_after_it_was_started_in_its_second():

@@ -8,6 +8,7 @@ import pytest
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.plan import Plan, Resolve
+from campaigns.domain.plan.target import Origin
 from tests.injector.authority import issue, server_context
 from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
 from tests.injector.websocket.peers import echo
@@ -15,7 +16,6 @@ from tests.injector.websocket.peers import measure as measure_websocket
 from workers.injector import guard, lookup
 from workers.injector.cli import make_order, make_parser
 from workers.injector.lookup import Lookups
-from workers.injector.order import Endpoint
 
 NAME = "shop.example"
 EACH = {"resolve": "per_connection"}
@@ -54,7 +54,7 @@ def test_every_peer_that_was_hit_is_counted(name_server):
         scripted(always(OK_REPLY), address="127.0.0.2", port=first.port) as second,
     ):
         (end,) = named(first.port, load=closed(20)).ends
-    assert end["peers"] == {f"127.0.0.1:{first.port}": 10, f"127.0.0.2:{first.port}": 10}
+    assert end.peers == {f"127.0.0.1:{first.port}": 10, f"127.0.0.2:{first.port}": 10}
     assert (first.n_connections, second.n_connections) == (10, 10)
 
 
@@ -62,7 +62,7 @@ def test_a_name_that_is_looked_up_once_leads_to_one_peer(name_server):
     name_server(["127.0.0.1", "127.0.0.2"], ["127.0.0.2", "127.0.0.1"])
     with scripted(always(OK_REPLY)) as server:
         result = named(server.port, plan={}, load=closed(20))
-    assert result.ends[0]["peers"] == {f"127.0.0.1:{server.port}": 20}
+    assert result.ends[0].peers == {f"127.0.0.1:{server.port}": 20}
     assert result.total.timing("dns").n == 0
 
 
@@ -70,7 +70,7 @@ def test_the_next_address_is_tried_where_one_refuses(name_server):
     name_server(["127.0.0.9", "127.0.0.1"])
     with scripted(always(OK_REPLY)) as server:
         result = named(server.port, load=closed(5))
-    assert result.ends[0]["peers"] == {f"127.0.0.1:{server.port}": 5}
+    assert result.ends[0].peers == {f"127.0.0.1:{server.port}": 5}
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -145,7 +145,7 @@ def test_an_address_needs_no_lookup(monkeypatch):
 
 
 def test_answers_that_are_never_the_same_do_not_fill_the_memory():
-    met = guard.Guard(Endpoint("http", NAME, 80), ())
+    met = guard.Guard(Origin("http", NAME, 80), ())
     for number in range(guard.MAX_VERDICTS + 5):
         met.refusal(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
     assert met.n_verdicts <= guard.MAX_VERDICTS

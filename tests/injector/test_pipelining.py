@@ -161,7 +161,7 @@ def test_many_calls_on_few_connections_all_come_back(scheme, server_tls):
     assert (total.count("ok"), total.errors) == (2000, {})
     assert total.count("started") == 2000
     assert total.count("connections_opened") == 3
-    assert result.ends[0]["in_flight"] == 0
+    assert result.ends[0].in_flight == 0
 
 
 def answer_all(sock, server):
@@ -238,7 +238,7 @@ def test_a_stop_aborts_what_is_unanswered_and_everything_adds_up():
         engine.prepare()
         gevent.spawn_later(0.5, engine.stop, "user")
         end = engine.run(time.monotonic_ns() + 10_000_000)
-    totals = end["totals"]
+    totals = end.totals
     assert totals["ok"] == 1
-    assert end["errors"] == {Kind.ABORTED_BY_STOP: totals["failed"]}
-    assert totals["started"] == totals["ok"] + totals["failed"] + end["in_flight"]
+    assert end.errors == {Kind.ABORTED_BY_STOP: totals["failed"]}
+    assert totals["started"] == totals["ok"] + totals["failed"] + end.in_flight

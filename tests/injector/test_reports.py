@@ -2,11 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
+from campaigns.domain.measured.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
 from campaigns.domain.measured.series import VITALS
 from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.domain.other_tools.reports import REPORTS
@@ -54,13 +56,17 @@ def second(number, times_us, *, failed=(), statuses=None):
 def result_of(*seconds, load=CLOSED, duration_s=None, mode="new", session=None):
     plan = {"session": session or {}}
     order = make_order(8443, load=load, scheme="https", mode=mode, path="/login/", plan=plan)
-    end = {
-        "outcome": "complete", "totals": {"ok": sum(s.counters["ok"] for s in seconds)},
-        "duration_us": round((duration_s or len(seconds)) * 1e6), "cpu_us": 250_000,
-        "cpu_user_us": 150_000, "connect_burst": 3, "connections_at_once": 2,
-        "peers": {"10.0.0.5:8443": 1},
-        "tls": [{"version": "TLSv1.3", "cipher": "AES", "bits": 256, "resumed": False, "count": 9}],
-    }  # fmt: skip
+    end = InjectorEnd(
+        outcome=COMPLETE,
+        totals={"ok": sum(s.counters["ok"] for s in seconds)},
+        duration_us=round((duration_s or len(seconds)) * 1e6),
+        cpu_us=250_000,
+        cpu_user_us=150_000,
+        connect_burst=3,
+        connections_at_once=2,
+        peers={"10.0.0.5:8443": 1},
+        tls=[TlsHandshakes("TLSv1.3", "AES", 9, bits=256)],
+    )
     rows = [(0, each) for each in seconds]
     return order, Result(Plan.from_json(order["plan"]), rows, [end], started_at=1.7e9)
 
@@ -250,7 +256,7 @@ def test_the_most_in_flight_is_of_seconds_that_were_not_the_last():
 def test_the_rate_that_was_sent_leaves_out_the_wait_for_the_last_replies():
     load = {"model": "over", "requests": 100, "over_s": 2}
     order, result = result_of(second(0, [10_000] * 50), second(1, [10_000] * 50), load=load)
-    result.ends[0] |= {"duration_us": 7_000_000, "sending_us": 1_980_000}
+    result.ends[0] = replace(result.ends[0], duration_us=7_000_000, sending_us=1_980_000)
     text = REPORTS["plain"](result.measurement(order))
     assert "over, 50.0 requests/s asked for, 50.0 requests/s sent" in text
 

@@ -221,7 +221,7 @@ def test_sessions_of_a_closed_load_are_counted_and_timed(fields):
     )
     # Twenty requests are six sessions of three, and what the two users had begun beyond.
     assert total.count("sessions_ok") in {5, 6}
-    assert total.count("sessions_started") == total.count("sessions_ok") + end["sessions_in_flight"]
+    assert total.count("sessions_started") == total.count("sessions_ok") + end.sessions_in_flight
 
 
 def test_a_failure_does_not_end_the_session_of_a_closed_load_but_is_counted():

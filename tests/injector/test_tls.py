@@ -38,9 +38,9 @@ def test_parts_of_a_new_tls_connection(https):
     total = result.total
     assert (total.count("ok"), total.count("tls_full"), total.count("tls_resumed")) == (10, 10, 0)
     assert total.timing("tls").n == 10
-    (tls,) = result.ends[0]["tls"]
-    assert (tls["version"], tls["resumed"], tls["count"]) == ("TLSv1.3", False, 10)
-    assert result.ends[0]["certificate_der_b64"]
+    (tls,) = result.ends[0].tls
+    assert (tls.version, tls.resumed, tls.count) == ("TLSv1.3", False, 10)
+    assert result.ends[0].certificate_der_b64
 
 
 def test_a_kept_tls_connection_has_one_handshake(https):

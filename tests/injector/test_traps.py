@@ -42,7 +42,7 @@ def test_looking_up_a_name_is_in_no_part_of_a_request(monkeypatch):
     assert result.total.timing("connect").percentile_us(50_000) < 100_000
     assert result.total.timing("response").percentile_us(50_000) < 200_000
     assert result.total.timing("dns").n == 0
-    assert result.ends[0]["peers"] == {f"127.0.0.1:{server.port}": 5}
+    assert result.ends[0].peers == {f"127.0.0.1:{server.port}": 5}
 
 
 def test_without_resumption_every_handshake_is_a_full_one():

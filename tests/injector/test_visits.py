@@ -37,10 +37,10 @@ def think(seconds):
 
 def sessions_are_conserved(result) -> bool:
     """As requests are: started = ok + failed + dropped + carried + in flight at the end."""
-    totals, end = result.ends[0]["totals"], result.ends[0]
+    totals, end = result.ends[0].totals, result.ends[0]
     parts = sum(totals.get(f"sessions_{name}", 0) for name in ("ok", "failed", "dropped"))
     carried = totals.get("sessions_carried", 0)
-    return totals.get("sessions_started", 0) == parts + carried + end["sessions_in_flight"]
+    return totals.get("sessions_started", 0) == parts + carried + end.sessions_in_flight
 
 
 def answering_pipelined(sock, server):
@@ -415,7 +415,7 @@ def test_sessions_of_the_warm_up_that_go_on_are_carried():
     plan = session(3, think_time=think(0.2))
     with scripted(always(OK_REPLY)) as server:
         result = measure(server.port, load=load, plan=plan, warm_up_s=1)
-    carried = result.ends[0]["totals"]["sessions_carried"]
+    carried = result.ends[0].totals["sessions_carried"]
     assert 5 <= carried <= 20
     assert result.total.count("sessions_ok") == result.total.timing("session").n == 10
     assert is_conserved(result)
@@ -433,8 +433,8 @@ def test_a_stop_leaves_sessions_that_think_in_flight():
         began = time.monotonic()
         end = engine.run(now())
     assert time.monotonic() - began < 1.6
-    totals = end["totals"]
-    assert end["sessions_in_flight"] == totals["sessions_started"] == totals["ok"] > 5
+    totals = end.totals
+    assert end.sessions_in_flight == totals["sessions_started"] == totals["ok"] > 5
     assert "sessions_ok" not in totals
 
 
@@ -448,10 +448,10 @@ def test_calls_under_way_at_a_stop_fail_their_sessions():
         timer = engine._loop.timer(0.3)
         timer.start(engine.stop, "user")
         end = engine.run(now())
-    totals = end["totals"]
+    totals = end.totals
     assert totals["sessions_failed"] == totals["sessions_started"] > 3
-    assert end["errors"] == {"aborted_by_stop": totals["failed"]}
-    assert end["sessions_in_flight"] == 0
+    assert end.errors == {"aborted_by_stop": totals["failed"]}
+    assert end.sessions_in_flight == 0
 
 
 @pytest.mark.parametrize(("of_each", "most"), [(None, 7), (3, 21)])

@@ -2,7 +2,6 @@
 
 import pytest
 
-from campaigns.domain.plan.plan import Plan
 from campaigns.models import Shard
 from campaigns.queries.phases import phases_of
 from campaigns.queries.reports import run_report
@@ -27,7 +26,7 @@ def run_of_two(project, ends_s, offset_s=0.0):
 
 
 def labels(run):
-    return [row.label for row in phases_of(run, Plan.from_json(run.snapshot["plan"])).rows]
+    return [row.label for row in phases_of(run, run.frozen.plan).rows]
 
 
 def test_injectors_that_begin_apart_have_phases(project):

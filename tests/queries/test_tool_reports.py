@@ -3,8 +3,8 @@
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.measured.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
 from campaigns.domain.other_tools.reports import REPORTS
-from campaigns.domain.plan.plan import Plan
 from campaigns.models import Shard
 from campaigns.queries.tool_reports import tool_report, tool_reports
 from campaigns.services.summaries import summarise_run
@@ -20,11 +20,13 @@ from tests.factories import (
 from tests.values import make_second, plan_spec
 from workers.injector.summary import Result
 
-END = {
-    "outcome": "complete", "totals": {}, "duration_us": 7_500_000, "cpu_us": 250_000,
-    "peers": {"127.0.0.1:8444": 1}, "duration": 0,
-    "tls": [{"version": "TLSv1.3", "cipher": "AES", "bits": 256, "resumed": False, "count": 80}],
-}  # fmt: skip
+END = InjectorEnd(
+    outcome=COMPLETE,
+    duration_us=7_500_000,
+    cpu_us=250_000,
+    peers={"127.0.0.1:8444": 1},
+    tls=(TlsHandshakes("TLSv1.3", "AES", 80, bits=256),),
+)
 SECONDS = [
     make_second(number, [1000 + 37 * nth for nth in range(20)], counters={"bytes_received": 4096})
     for number in range(-1, 8)
@@ -39,7 +41,7 @@ def run(project):
     test = make_test(make_campaign(project), make_plan(project, spec=spec), endpoint=endpoint)
     run = make_run(test, state="done", outcome="complete", t0=now, ended_at=now)
     run.shards.all().delete()
-    Shard.objects.create(run=run, number=0, state="done", end=END, last_second=7)
+    Shard.objects.create(run=run, number=0, state="done", end=END.to_json(), last_second=7)
     for second in SECONDS:
         store_second(run, second)
     summarise_run(run)
@@ -48,7 +50,7 @@ def run(project):
 
 
 def at_the_terminal(run, style):
-    result = Result(Plan.from_json(run.snapshot["plan"]), [(0, each) for each in SECONDS], [END])
+    result = Result(run.frozen.plan, [(0, each) for each in SECONDS], [END])
     return REPORTS[style](result.measurement(run.snapshot))
 
 

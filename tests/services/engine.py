@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from django.db import connection
 
+from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
@@ -76,10 +77,10 @@ def second(number: int, **fields) -> dict:
     return make_second(number, [1000, 2000], **fields).to_json()
 
 
-def end(outcome: str = "complete") -> dict:
-    """An injector's last line; one that was stopped repeats the word that stopped it."""
+def end(outcome: str = "complete") -> InjectorEnd:
+    """What an injector says; one that was stopped repeats the word that stopped it."""
     reason = "" if outcome == "complete" else "user"
-    return {"type": "end", "outcome": outcome, "reason": reason, "totals": {}}
+    return InjectorEnd(outcome=outcome, reason=reason)
 
 
 def age(run: Run, seconds: float) -> None:

@@ -35,8 +35,8 @@ def test_the_key_is_stored_encrypted_and_goes_with_orders_only(target):
     endpoint = target.endpoints.get()
     assert "PRIVATE KEY" not in endpoint.client_key
     assert secret_of(endpoint) == {"client_key": ISSUED.key_pem.strip()}
-    assert endpoint.frozen()["tls"] == {"client_certificate_pem": ISSUED.pem.strip()}
-    assert "PRIVATE" not in str(endpoint.frozen())
+    assert endpoint.frozen().to_json()["tls"] == {"client_certificate_pem": ISSUED.pem.strip()}
+    assert "PRIVATE" not in repr(endpoint.frozen())
 
 
 def test_a_probe_gets_the_key(target, as_bob):

@@ -64,7 +64,10 @@ def test_a_list_with_a_websocket_run_has_columns_for_it(client, vera, project, r
     client.force_login(vera)
     assert "Handshake<br>" not in heads()
     Run.objects.filter(pk=runs[1].pk).update(
-        snapshot={**runs[1].snapshot, "plan": {**runs[1].snapshot["plan"], "exchange": {}}}
+        snapshot={
+            **runs[1].snapshot,
+            "plan": {**runs[1].snapshot["plan"], "exchange": {"path": "/feed"}},
+        }
     )
     assert "Handshake<br>" in heads()
     assert "Not a WebSocket run." in heads()

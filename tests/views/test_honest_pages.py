@@ -29,7 +29,7 @@ def as_run(project, result, load):
     run = make_run(make_test(make_campaign(project), plan))
     for _, second in result.rows:
         store_second(run, second)
-    end_shards(run, last_second=result.seconds[-1].second, end=result.ends[0])
+    end_shards(run, last_second=result.seconds[-1].second, end=result.ends[0].to_json())
     return end(run, Outcome.COMPLETE)
 
 
@@ -95,7 +95,7 @@ def test_a_campaign_with_an_invalid_run_has_no_word(project):
             run = make_run(test, repeat)
             for _, second in result.rows:
                 store_second(run, second)
-            end_shards(run, last_second=result.seconds[-1].second, end=result.ends[0])
+            end_shards(run, last_second=result.seconds[-1].second, end=result.ends[0].to_json())
             assert end(run, Outcome.COMPLETE).validity == Validity.INVALID
     (overhead,) = campaign_answer(campaign).overheads
     assert overhead.word in {"", "inconclusive"}

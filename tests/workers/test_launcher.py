@@ -135,6 +135,16 @@ def test_a_line_that_nobody_could_read_later_ends_the_run_and_is_not_stored(run,
     )
 
 
+def test_an_end_that_nobody_could_read_later_is_not_stored_but_the_seconds_are(run, dispatcher):
+    launch("--mode", "mumble")
+    done(run)
+    assert (run.outcome, run.seconds.count(), run.shards.get().end) == ("partial", 2, None)
+    assert run.reason == (
+        "The injector wrote a line that the contract does not know: duration_us is not a whole "
+        "number."
+    )
+
+
 def test_stop_is_felt_within_a_second(run, dispatcher):
     thread = in_background("--seconds", "30")
     when(run, lambda: run.seconds.exists())

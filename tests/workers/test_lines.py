@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.measured.snapshot import Timing
 from tests.values import make_second
-from workers.lines import Judge
+from workers.lines import Judge, end_fault
 
 
 def line(second=0, **changed):
@@ -52,3 +52,23 @@ def test_a_second_comes_once():
     judge.fault(line(4))
     assert judge.fault(line(4)) == "second 4 of step 0 came twice"
     assert judge.fault(line(4, step=1)) is None
+
+
+def test_an_end_may_lack_anything_and_say_more():
+    assert end_fault({"type": "end"}) is None
+    assert end_fault({"outcome": "complete", "servers": None, "quic": "yes"}) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"outcome": 0}, "outcome is not a text"),
+        ({"cpu_us": 1.5}, "cpu_us is not a whole number"),
+        ({"totals": {"ok": "3"}}, "totals is not an object of counts"),
+        ({"peers": ["10.0.0.5:443"]}, "peers is not an object of counts"),
+        ({"warnings": "few ports"}, "warnings is not a list of texts"),
+        ({"tls": [{"version": "TLSv1.3", "count": 1}]}, "tls is not a list of handshakes"),
+    ],
+)
+def test_an_end_that_could_not_be_read_later_is_refused(said, words):
+    assert words in end_fault({"type": "end", **said})

@@ -12,11 +12,11 @@ import gevent
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.plan import ConnectionMode, Timeouts
+from campaigns.domain.plan.target import Origin
 from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name
 from workers.injector.lookup import Lookups
-from workers.injector.order import Endpoint
 from workers.injector.tls_client import TlsClient
 from workers.injector.wire import WireCount
 
@@ -68,7 +68,7 @@ class Dialler:
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: Origin,
         guard: Guard,
         mode: ConnectionMode,
         timeouts: Timeouts,

@@ -9,6 +9,12 @@ from typing import Any, Protocol
 import gevent
 from gevent.event import Event
 
+from campaigns.domain.measured.injector_end import (
+    COMPLETE,
+    STOPPED,
+    InjectorEnd,
+    TlsHandshakes,
+)
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.plan import Resolve
 from workers.injector import drivers
@@ -84,8 +90,8 @@ class Engine:
             "warnings": list(room.warnings),
         }
 
-    def run(self, start_ns: int) -> dict[str, Any]:
-        """Send from `start_ns` (CLOCK_MONOTONIC) on, warm-up first; the end's facts when over."""
+    def run(self, start_ns: int) -> InjectorEnd:
+        """Send from `start_ns` (CLOCK_MONOTONIC) on, warm-up first; what is said at the end."""
         plan = self._order.plan
         self._zero_ns = start_ns + plan.warm_up_s * NS
         self._seconds.begin(self._zero_ns, plan.warm_up_s)
@@ -146,35 +152,35 @@ class Engine:
         if self._load.is_finished or is_drained:
             self._over.set()
 
-    def _end(self, user_s: float, system_s: float) -> dict[str, Any]:
+    def _end(self, user_s: float, system_s: float) -> InjectorEnd:
         dialler, total, recorders = self._dialler, self._seconds.total, self._crew.recorders
         book = self._crew.script and self._crew.script.book
         certificate = dialler.tls and dialler.tls.certificate
         handshakes = dialler.tls.handshakes if dialler.tls else {}
         last_end_ns = max(recorder.last_end_ns for recorder in recorders)
         last_start_ns = max(recorder.last_start_ns for recorder in recorders)
-        return {
-            "outcome": "complete" if self._stop_reason is None else "stopped",
-            "reason": self._stop_reason or "",
-            "totals": total.counters,
-            "errors": total.errors,
-            "in_flight": len(in_flight_of(self._load.workers)),
-            "duration_us": max(0, last_end_ns - self._zero_ns) // 1000,
-            "sending_us": max(0, last_start_ns - self._zero_ns) // 1000,
-            "cpu_us": round((user_s + system_s) * 1e6),
-            "cpu_user_us": round(user_s * 1e6),
-            "connect_burst": dialler.longest_burst,
-            "connections_at_once": dialler.most_at_once,
-            "tls": [
-                {"version": version, "cipher": cipher, "bits": bits, "resumed": resumed, "count": n}
+        return InjectorEnd(
+            outcome=COMPLETE if self._stop_reason is None else STOPPED,
+            reason=self._stop_reason or "",
+            totals=total.counters,
+            errors=total.errors,
+            in_flight=len(in_flight_of(self._load.workers)),
+            sessions_in_flight=book.n_under_way if book is not None else None,
+            duration_us=max(0, last_end_ns - self._zero_ns) // 1000,
+            sending_us=max(0, last_start_ns - self._zero_ns) // 1000,
+            cpu_us=round((user_s + system_s) * 1e6),
+            cpu_user_us=round(user_s * 1e6),
+            connect_burst=dialler.longest_burst,
+            connections_at_once=dialler.most_at_once,
+            tls=[
+                TlsHandshakes(version, cipher, n, bits, resumed)
                 for (version, cipher, bits, resumed), n in handshakes.items()
             ],
-            "peers": dialler.peers,
-            "servers": self._crew.servers,
-            "warnings": list(self._warnings),
-            "certificate_der_b64": certificate and base64.b64encode(certificate).decode(),
-            **(book.facts if book is not None else {}),
-        }
+            peers=dialler.peers,
+            servers=self._crew.servers,
+            warnings=self._warnings,
+            certificate_der_b64=certificate and base64.b64encode(certificate).decode(),
+        )
 
 
 def _lookups_of(order: Order) -> Lookups | None:

@@ -5,7 +5,8 @@ import threading
 from ipaddress import ip_address
 
 from campaigns.domain.plan.addresses import Network, vet
-from workers.injector.order import Endpoint, Refusal
+from campaigns.domain.plan.target import Origin
+from workers.injector.order import Refusal
 
 RESOLVE_LIMIT_S = 5.0
 _MAX_ADDRESSES = 64
@@ -56,7 +57,7 @@ def resolve(host: str, port: int, limit_s: float = RESOLVE_LIMIT_S) -> list[str]
 class Guard:
     """The addresses of one endpoint. Nothing is dialled that `check` did not let through."""
 
-    def __init__(self, endpoint: Endpoint, allowed: tuple[Network, ...]):
+    def __init__(self, endpoint: Origin, allowed: tuple[Network, ...]):
         self._allowed = allowed
         self._verdicts: dict[str, str | None] = {}
         self.port = endpoint.port

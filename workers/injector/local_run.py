@@ -10,6 +10,7 @@ from typing import Any
 import gevent
 from gevent.subprocess import PIPE, Popen
 
+from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.plan import Plan
 from workers.injector.connection import NS, now
@@ -117,7 +118,7 @@ class _Child:
             if message["type"] == "second":
                 gathering.second(Second.from_json(message), self._number)
             elif message["type"] == "end":
-                gathering.result.ends.append(message)
+                gathering.result.ends.append(InjectorEnd.from_json(message))
                 self.has_ended = True
 
     def stop(self) -> None:

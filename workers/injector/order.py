@@ -9,11 +9,11 @@ from campaigns.domain.plan.addresses import Network, parse_networks
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_WEIGHT, Shard
+from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 
 PROTOCOL = 1
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
-_USUAL_TLS = TlsOptions()
 
 
 class Refusal(Exception):
@@ -22,24 +22,6 @@ class Refusal(Exception):
     def __init__(self, kind: str, reason: str):
         self.kind = kind
         super().__init__(reason)
-
-
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    scheme: str
-    host: str
-    port: int
-    verify_tls: bool = True
-    tls: TlsOptions = _USUAL_TLS
-    client_key_pem: str = field(default="", repr=False)
-
-    @property
-    def is_tls(self) -> bool:
-        return self.scheme in {"https", "wss"}
-
-    @property
-    def is_websocket(self) -> bool:
-        return self.scheme in {"ws", "wss"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +34,7 @@ class Order:
 
     run: str
     plan: Plan
-    endpoint: Endpoint
+    endpoint: Origin
     mode: ConnectionMode
     shard: Shard
     allowed: tuple[Network, ...]
@@ -125,8 +107,8 @@ def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Endpoint:
-    endpoint = Endpoint(
+def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Origin:
+    endpoint = Origin(
         scheme=str(data["scheme"]),
         host=str(data["host"]).strip("[]"),
         port=int(data["port"]),

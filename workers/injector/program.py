@@ -52,7 +52,7 @@ def _obey(line: bytes, unread: bytes, writer: LineWriter) -> int:
     control.close()
     if dead_man:
         dead_man.close()
-    writer.message({"type": "end", **end})
+    writer.message(end.to_json())
     return OK
 
 

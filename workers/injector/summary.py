@@ -1,7 +1,7 @@
 """A run from the command line as one object: what `--json` prints and the reports draw."""
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -10,16 +10,19 @@ from campaigns.domain.judged.thresholds import Verdict, judge_seconds
 from campaigns.domain.judged.validity import LIMITS, Limits, judge
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.measured.figures import Figures, figures_of
-from campaigns.domain.measured.series import Point, most_in_flight, points_of, vitals_of
-from campaigns.domain.measured.sessions import session_figures
-from campaigns.domain.measured.snapshot import TIMINGS, Second, Timing, Total, total_of
-from campaigns.domain.other_tools.measurement import (
-    Measurement,
+from campaigns.domain.measured.injector_end import (
+    InjectorEnd,
     most_of,
+    peers_of,
+    sending_s_of,
     servers_of,
     sum_of,
     warnings_of,
 )
+from campaigns.domain.measured.series import Point, most_in_flight, points_of, vitals_of
+from campaigns.domain.measured.sessions import session_figures
+from campaigns.domain.measured.snapshot import TIMINGS, Second, Timing, Total, total_of
+from campaigns.domain.other_tools.measurement import Measurement
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.latency_table import figures_by_key
 from campaigns.domain.shown.metrics import METRICS
@@ -36,11 +39,11 @@ _ENDED = ("ok", "failed", "carried")
 
 @dataclass
 class Result:
-    """What the injectors of a run said: (injector, second) pairs, and their `end` lines."""
+    """What the injectors of a run said: (injector, second) pairs, and their end lines."""
 
     plan: Plan
     rows: list[tuple[int, Second]] = field(default_factory=list)
-    ends: list[dict[str, Any]] = field(default_factory=list)
+    ends: list[InjectorEnd] = field(default_factory=list)
     started_at: float = 0.0  # of measuring, seconds since the epoch
 
     @property
@@ -58,7 +61,7 @@ class Result:
 
     @property
     def duration_s(self) -> float:
-        return max((end["duration_us"] for end in self.ends), default=0) / 1e6
+        return max((end.duration_us for end in self.ends), default=0) / 1e6
 
     @property
     def figures(self) -> Figures:
@@ -66,7 +69,7 @@ class Result:
 
     @property
     def is_stopped(self) -> bool:
-        return any(end["outcome"] != "complete" for end in self.ends)
+        return not all(end.is_complete for end in self.ends)
 
     @property
     def warnings(self) -> list[str]:
@@ -76,7 +79,7 @@ class Result:
     @property
     def cpu_us(self) -> int:
         """CPU time, user and system, of all processes while they sent."""
-        return sum(end["cpu_us"] for end in self.ends)
+        return sum(end.cpu_us for end in self.ends)
 
     @property
     def series(self) -> list[Point]:
@@ -137,7 +140,7 @@ class Result:
             warm_up=self.warm_up,
             replies=replies,
             sessions=sessions,
-            tls=[entry for end in self.ends for entry in end["tls"]],
+            tls=[entry for end in self.ends for entry in end.tls],
             cpu_us=self.cpu_us,
             cpu_user_us=sum_of(self.ends, "cpu_user_us"),
             connect_burst=most_of(self.ends, "connect_burst"),
@@ -146,12 +149,12 @@ class Result:
             warnings=self.warnings,
             servers=servers_of(self.ends),
             most_in_flight=most_in_flight(self.series),
-            sending_s=max((end.get("sending_us", 0) for end in self.ends), default=0) / 1e6,
+            sending_s=sending_s_of(self.ends),
             is_stopped=self.is_stopped,
         )
 
     def _is_co_located(self) -> bool:
-        hosts = hosts_of([peer for end in self.ends for peer in end["peers"]])
+        hosts = hosts_of(list(peers_of(self.ends)))
         return any(map(is_loopback, hosts)) or bool(hosts & set(own_addresses()))
 
     def to_json(self) -> dict[str, Any]:
@@ -159,7 +162,7 @@ class Result:
         is absent, what cannot be said is null."""
         total = self.total
         validity, reasons = self.verdict
-        attempts = sum(end["totals"].get(name, 0) for end in self.ends for name in _ENDED)
+        attempts = sum(end.totals.get(name, 0) for end in self.ends for name in _ENDED)
         return {
             "validity": str(validity),
             "reasons": reasons,
@@ -175,8 +178,8 @@ class Result:
             "errors": total.errors,
             "statuses": total.statuses,
             "warm_up": self.warm_up.counters,
-            "tls": [entry for end in self.ends for entry in end["tls"]],
-            "peers": {peer: count for end in self.ends for peer, count in end["peers"].items()},
+            "tls": [asdict(entry) for end in self.ends for entry in end.tls],
+            "peers": peers_of(self.ends),
             "servers": servers_of(self.ends) or [],
             **self._sessions(),
             "cpu_us_per_request": _per(self.cpu_us, attempts),

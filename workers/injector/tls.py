@@ -3,13 +3,14 @@
 import ssl
 import tempfile
 
+from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import TlsOptions
-from workers.injector.order import Endpoint, Refusal
+from workers.injector.order import Refusal
 
 _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
-def make_tls_context(endpoint: Endpoint) -> ssl.SSLContext:
+def make_tls_context(endpoint: Origin) -> ssl.SSLContext:
     """A client's context; without verification it takes any certificate. Raises Refusal.
 
     It then has no authorities either: loaded, they make each handshake a quarter dearer.
@@ -20,7 +21,7 @@ def make_tls_context(endpoint: Endpoint) -> ssl.SSLContext:
         raise Refusal("bad_order", f"TLS cannot be set up as ordered: {error}.") from None
 
 
-def _make(endpoint: Endpoint) -> ssl.SSLContext:
+def _make(endpoint: Origin) -> ssl.SSLContext:
     options = endpoint.tls
     if endpoint.verify_tls:
         context = ssl.create_default_context(cadata=options.ca_pem or None)

@@ -6,16 +6,17 @@ from collections import Counter
 from typing import Any
 
 from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.target import Origin
 from workers.injector import faults
 from workers.injector.faults import AttemptFailed
-from workers.injector.order import Endpoint, Refusal
+from workers.injector.order import Refusal
 from workers.injector.tls import make_tls_context
 
 
 class TlsClient:
     """`handshakes`: how many ended in each (version, cipher, bits, resumed)."""
 
-    def __init__(self, endpoint: Endpoint, *, resumes: bool):
+    def __init__(self, endpoint: Origin, *, resumes: bool):
         self._context = make_tls_context(endpoint)
         self._name = _encoded(endpoint.tls.sni or endpoint.host)
         self._sessions = Sessions() if resumes else None

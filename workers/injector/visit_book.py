@@ -65,9 +65,9 @@ class VisitBook:
         return self._counters.pop(second, Counter()), timings
 
     @property
-    def facts(self) -> dict[str, int]:
-        """What the end of the run says of them."""
-        return {"sessions_in_flight": self._n_under_way} if self.has_sessions else {}
+    def n_under_way(self) -> int | None:
+        """Sessions that have begun and not ended; None where none are counted."""
+        return self._n_under_way if self.has_sessions else None
 
     @property
     def last_second(self) -> int | None:

@@ -96,8 +96,8 @@ def _handshakes(result: Measurement) -> Counter[tuple[str, str]]:
     """How many of each kind, over all injectors; ab tells of its first connection only."""
     counts: Counter[tuple[str, str]] = Counter()
     for tls in result.tls:
-        name = f"{tls['version']},{tls['cipher']},{tls['bits']}"
-        counts[name, ", resumed" if tls["resumed"] else ""] += tls["count"]
+        name = f"{tls.version},{tls.cipher},{tls.bits}"
+        counts[name, ", resumed" if tls.resumed else ""] += tls.count
     return counts
 
 

@@ -1,10 +1,11 @@
 """What a report is made of, whether a person measured at the terminal or a campaign did."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from campaigns.domain.judged.thresholds import Verdict
+from campaigns.domain.measured.injector_end import TlsHandshakes
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.plan import Plan
 
@@ -36,7 +37,7 @@ class Measurement:
     warm_up: Total = field(default_factory=Total)
     replies: Mapping[int, int] = field(default_factory=dict)
     sessions: Mapping[int, int] = field(default_factory=dict)
-    tls: Sequence[Mapping[str, Any]] = ()
+    tls: Sequence[TlsHandshakes] = ()
     cpu_us: int | None = None
     cpu_user_us: int | None = None
     connect_burst: int | None = None
@@ -47,26 +48,3 @@ class Measurement:
     most_in_flight: int | None = None
     sending_s: float | None = None
     is_stopped: bool = False
-
-
-def warnings_of(ends: Iterable[Mapping[str, Any] | None]) -> list[str]:
-    """What the injectors said before the start, by their end lines; each sentence once."""
-    said = (text for end in ends for text in (end or {}).get("warnings", ()))
-    return list(dict.fromkeys(said))
-
-
-def sum_of(ends: Sequence[Mapping[str, Any] | None], name: str) -> int | None:
-    """Over all injectors; None where not all said it."""
-    known = [end[name] for end in ends if end and name in end]
-    return sum(known) if known and len(known) == len(ends) else None
-
-
-def most_of(ends: Iterable[Mapping[str, Any] | None], name: str) -> int | None:
-    """Of the injectors that said it; None where none did."""
-    return max((end[name] for end in ends if end and name in end), default=None)
-
-
-def servers_of(ends: Iterable[Mapping[str, Any] | None]) -> list[str] | None:
-    """What replies named as their server, by the end lines of all injectors; each name once."""
-    said = [end["servers"] for end in ends if end and "servers" in end]
-    return list(dict.fromkeys(name for names in said for name in names)) if said else None

@@ -3,10 +3,10 @@ is wrong at once, each sentence under the path of its field, such as "endpoints.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Any
+from typing import Any, Self
 
 from campaigns.domain.errors import InvalidTarget
 from campaigns.domain.json_reader import JsonReader
@@ -30,6 +30,8 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Origin:
+    """Where to send: an endpoint as a run keeps it. The key is a secret, and not in its JSON."""
+
     scheme: str
     host: str
     port: int
@@ -40,6 +42,40 @@ class Origin:
     @property
     def key(self) -> tuple[str, str, int]:
         return (self.scheme, self.host, self.port)
+
+    @property
+    def is_tls(self) -> bool:
+        return self.scheme in TLS_SCHEMES
+
+    @property
+    def is_websocket(self) -> bool:
+        return self.scheme in WEBSOCKET_SCHEMES
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{self.port}"
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """From the stored form, which `to_json` writes."""
+        return cls(
+            scheme=data["scheme"],
+            host=data["host"],
+            port=data["port"],
+            verify_tls=data["verify_tls"],
+            tls=TlsOptions.of(data.get("tls", {})),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What a run stores and an injector gets; of TLS only what is not as usual."""
+        tls = self.tls.chosen()
+        return {
+            "scheme": self.scheme,
+            "host": self.host,
+            "port": self.port,
+            "verify_tls": self.verify_tls,
+            **({"tls": tls} if tls else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,114 @@
+"""What an injector says when it has ended: the last line of docs/injector.md, and what follows from
+the last lines of all injectors of a run.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+COMPLETE, STOPPED = "complete", "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class TlsHandshakes:
+    """Finished handshakes that agreed on the same; `bits` is None where it is not known."""
+
+    version: str
+    cipher: str
+    count: int
+    bits: int | None = None
+    resumed: bool = False
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Self:
+        return cls(**{name: entry[name] for name in cls.__slots__ if name in entry})
+
+
+@dataclass(frozen=True, slots=True)
+class InjectorEnd:
+    """One injector's end line. None, or empty, is what it does not say: an older injector, another
+    program, or one that has not ended (`NO_END`).
+
+    `start_error_us` is the launcher's: by how much the common start may have been missed.
+    """
+
+    outcome: str | None = None
+    reason: str = ""
+    totals: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, int] = field(default_factory=dict)
+    in_flight: int | None = None
+    sessions_in_flight: int | None = None
+    duration_us: int | None = None
+    sending_us: int | None = None
+    cpu_us: int | None = None
+    cpu_user_us: int | None = None
+    connect_burst: int | None = None
+    connections_at_once: int | None = None
+    tls: Sequence[TlsHandshakes] = ()
+    peers: Mapping[str, int] = field(default_factory=dict)
+    servers: Sequence[str] | None = None
+    warnings: Sequence[str] = ()
+    certificate_der_b64: str | None = None
+    start_error_us: int | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        return self.outcome == COMPLETE
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any] | None) -> Self:
+        """A line as it came or was stored; None where there is none yet. Fields that are not of
+        the contract are left out.
+        """
+        line = line or {}
+        said = {name: line[name] for name in cls.__slots__ if line.get(name) is not None}
+        handshakes = tuple(TlsHandshakes.from_json(each) for each in said.get("tls", ()))
+        return cls(**said | {"tls": handshakes})
+
+    def to_json(self) -> dict[str, Any]:
+        """The line, without what is not said; only a certificate is null then."""
+        said = {name: value for name, value in asdict(self).items() if value is not None}
+        return {"type": "end", **said, "certificate_der_b64": self.certificate_der_b64}
+
+
+NO_END = InjectorEnd()
+
+
+def sum_of(ends: Sequence[InjectorEnd], name: str) -> int | None:
+    """Over all injectors; None where not all said it."""
+    said = [getattr(end, name) for end in ends]
+    return sum(said) if said and None not in said else None
+
+
+def most_of(ends: Iterable[InjectorEnd], name: str) -> int | None:
+    """Of the injectors that said it; None where none did."""
+    said = (getattr(end, name) for end in ends)
+    return max((value for value in said if value is not None), default=None)
+
+
+def warnings_of(ends: Iterable[InjectorEnd]) -> list[str]:
+    """What the injectors said before the start; each sentence once."""
+    return list(dict.fromkeys(text for end in ends for text in end.warnings))
+
+
+def servers_of(ends: Iterable[InjectorEnd]) -> list[str] | None:
+    """What replies named as their server; each name once. None where no injector said it."""
+    said = [end.servers for end in ends if end.servers is not None]
+    return list(dict.fromkeys(name for names in said for name in names)) if said else None
+
+
+def peers_of(ends: Iterable[InjectorEnd]) -> dict[str, int]:
+    """Connections that were opened to each address and port, over all injectors."""
+    counts: dict[str, int] = {}
+    for peer, number in (pair for end in ends for pair in end.peers.items()):
+        counts[peer] = counts.get(peer, 0) + number
+    return counts
+
+
+def sending_s_of(ends: Sequence[InjectorEnd]) -> float | None:
+    """From the start of measuring to the last request's start; None where an injector cannot say.
+
+    One that sent nothing had nothing to send.
+    """
+    said = [end.sending_us for end in ends]
+    return None if None in said else max(said, default=0) / 1e6

@@ -1,0 +1,74 @@
+"""All that decides what a run sends, copied when the run is queued: later edits change no run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.target import Origin
+
+
+@dataclass(frozen=True)
+class FrozenRun:
+    """`plan_json` is the plan as it was stored, which is what an injector gets; `plan` is what it
+    means. `environment` has the facts of the target, [["CPU", "4 × Xeon"], …];
+    `allowed_networks` are those that may be connected to.
+    """
+
+    plan_json: Mapping[str, Any]
+    plan_name: str
+    plan_number: int
+    endpoint: Origin
+    connection_mode: ConnectionMode
+    target: str
+    environment: tuple[tuple[str, str], ...]
+    seed: int
+    allowed_networks: tuple[str, ...]
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Read when it is first asked for: lists of runs need no more than names."""
+        return Plan.from_json(self.plan_json)
+
+    @property
+    def plan_label(self) -> str:
+        """checkout v3"""
+        return f"{self.plan_name} v{self.plan_number}"
+
+    @property
+    def arm_label(self) -> str:
+        """HTTPS keep-alive"""
+        return f"{self.endpoint.scheme.upper()} {self.connection_mode}"
+
+    @property
+    def is_exchange(self) -> bool:
+        return self.plan_json.get("exchange") is not None
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """From the stored form, which `to_json` writes."""
+        return cls(
+            plan_json=data["plan"],
+            plan_name=data["plan_name"],
+            plan_number=data["plan_number"],
+            endpoint=Origin.from_json(data["endpoint"]),
+            connection_mode=ConnectionMode(data["connection_mode"]),
+            target=data["target"],
+            environment=tuple((name, value) for name, value in data["environment"]),
+            seed=data["seed"],
+            allowed_networks=tuple(data["policy"]["allow"]),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "plan": self.plan_json,
+            "plan_name": self.plan_name,
+            "plan_number": self.plan_number,
+            "endpoint": self.endpoint.to_json(),
+            "connection_mode": str(self.connection_mode),
+            "target": self.target,
+            "environment": [list(fact) for fact in self.environment],
+            "seed": self.seed,
+            "policy": {"allow": list(self.allowed_networks)},
+        }
