@@ -263,6 +263,6 @@ def test_a_stop_closes_what_is_held_within_a_second():
         gevent.spawn(stop_when_all_are_held)
         end = engine.run(now() + NS // 100)
     assert time.monotonic() - stopped_at[0] < 1
-    assert end["outcome"] == "stopped"
-    assert Kind.ABORTED_BY_STOP not in end["errors"]
-    assert end["totals"]["ok"] == 20
+    assert end.outcome == "stopped"
+    assert Kind.ABORTED_BY_STOP not in end.errors
+    assert end.totals["ok"] == 20

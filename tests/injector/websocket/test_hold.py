@@ -189,8 +189,8 @@ def test_a_stop_lets_go_of_all_and_they_still_shake_hands():
         engine.prepare()
         gevent.spawn_later(0.6, engine.stop, "user")
         end = engine.run(time.monotonic_ns())
-    assert (end["outcome"], end["in_flight"]) == ("stopped", 0)
-    assert end["totals"]["ok"] == end["totals"]["started"] == 5
+    assert (end.outcome, end.in_flight) == ("stopped", 0)
+    assert end.totals["ok"] == end.totals["started"] == 5
 
 
 def test_how_many_are_open_is_told_every_second():
