@@ -81,6 +81,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "campaigns.views.context.site",
             ],
+            "builtins": ["campaigns.templatetags.marks"],
         },
     }
 ]

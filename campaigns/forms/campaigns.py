@@ -70,13 +70,40 @@ class CampaignForm(forms.Form):
             "invalid_choice": "One of the ticked plans or endpoints was archived meanwhile.",
         }
     )
-    repeats = _number(forms.IntegerField, 1, MAX_REPEATS, initial=5)
+    repeats = _number(
+        forms.IntegerField,
+        1,
+        MAX_REPEATS,
+        initial=5,
+        help_text="Each repeat is one block that runs every test once. A verdict needs at least "
+        "three; five resolve differences of about 5 % when runs vary by 3 %.",
+    )
     order = forms.ChoiceField(
         choices=Campaign.Order.choices, initial=Campaign.Order.BLOCKS, widget=forms.RadioSelect
     )
-    pause_s = _number(forms.FloatField, 0, MAX_PAUSE_S, initial=2, label="Pause between runs")
-    injectors = InjectorsField(initial="1", label="Injectors per run")
-    practical_threshold = _number(forms.FloatField, 0, 99, initial=5, label="Practical threshold")
+    pause_s = _number(
+        forms.FloatField,
+        0,
+        MAX_PAUSE_S,
+        initial=2,
+        label="Pause between runs",
+        help_text="Lets the target settle between runs.",
+    )
+    injectors = InjectorsField(
+        initial="1",
+        label="Injectors per run",
+        help_text="The same number for every arm, so that the ratio does not measure the "
+        "injectors. Several numbers, such as 1, 2, 4, 8, make a sweep: each ticked cell becomes "
+        "one test per number, with a table and a curve.",
+    )
+    practical_threshold = _number(
+        forms.FloatField,
+        0,
+        99,
+        initial=5,
+        label="Practical threshold",
+        help_text="A smaller difference counts as no practical difference.",
+    )
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)
 
     def __init__(self, *args, grid: Grid, **kwargs):

@@ -22,6 +22,16 @@ CONNECTIONS = [
 ]
 HTTP_VERSIONS = [(version, f"HTTP/{version}") for version in HttpVersion]
 RESOLVES = [(Resolve.ONCE, "Once, before the run"), (Resolve.PER_CONNECTION, "For each connection")]
+_LIMITS = (
+    "resolve",
+    "connect_s",
+    "tls_s",
+    "total_s",
+    "max_in_flight",
+    "when_saturated",
+    "start_offset_s",
+    "shares",
+)
 _NUMBERS = {
     "connect_s": "5",
     "tls_s": "5",
@@ -78,6 +88,11 @@ class PlanForm(
     )
 
     field_order = ["name", "method", "path"]
+
+    @property
+    def limits_have_errors(self) -> bool:
+        """Whether the fold "Limits and names" must be open."""
+        return any(name in self.errors for name in _LIMITS)
 
     @classmethod
     def of(cls, name: str, spec: dict[str, Any]):

@@ -7,7 +7,14 @@ from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.forms.target_tls import posted_tls, split_key
 from campaigns.models import Endpoint, Target
 
-FACT_LABELS = ("CPU", "Memory", "OS", "Server software", "Network")
+FACT_EXAMPLES = {
+    "CPU": "2 × Xeon E5-2640, 2.5 GHz",
+    "Memory": "8 GB",
+    "OS": "Debian 12, Linux 6.1",
+    "Server software": "nginx 1.27.3",
+    "Network": "1 Gbit/s, same rack as the injectors",
+}
+FACT_LABELS = tuple(FACT_EXAMPLES)
 DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
 # What `make demo-target` serves: a way to measure without a server of one's own.
 DEMO = {
@@ -90,7 +97,12 @@ class TargetForm:
         given = {label for label, _ in self.environment}
         rows = [*self.environment, *([label, ""] for label in FACT_LABELS if label not in given)]
         return [
-            {"label": label, "value": value, "errors": self._errors_at(f"environment.{index}")}
+            {
+                "label": label,
+                "value": value,
+                "example": FACT_EXAMPLES.get(label, ""),
+                "errors": self._errors_at(f"environment.{index}"),
+            }
             for index, (label, value) in enumerate(rows)
         ]
 

@@ -111,23 +111,6 @@ def without_scheme(label: str) -> str:
 
 
 @register.filter
-def badge_state(run: Run) -> str:
-    """The state while a run is not done; then its validity, or how it ended."""
-    if not run.is_done:
-        return run.state
-    if run.outcome not in {"complete", "partial"}:
-        return run.outcome
-    return "partial" if run.outcome == "partial" else (run.validity or run.outcome)
-
-
-@register.filter
-def badge_words(run: Run) -> str:
-    if not run.is_done:
-        return run.state
-    return f"{run.outcome}, {run.validity}" if run.validity else run.outcome
-
-
-@register.filter
 def plain_words(sentence) -> str:
     return "".join(text for text, _ in sentence)
 

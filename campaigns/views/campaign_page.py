@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.shown.badges import Badge, campaign_badge
 from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import BEFORE_ALL, Cursor
@@ -118,12 +119,10 @@ def _cursor(campaign: Campaign, current: Run | None, points: list[dict]) -> Curs
     return Cursor(event, current.pk, points[-1]["second"] if points else BEFORE_ALL)
 
 
-def badge_of(campaign: Campaign, validity: str) -> tuple[str, str]:
-    """(state of the badge, its words): the worst validity of the tests once it is over."""
-    if campaign.state != "done":
-        return campaign.state, campaign.state
-    ending = "stopped" if campaign.stop_requested_at else "complete"
-    return validity or ending, f"{ending}, {validity}" if validity else ending
+def badge_of(campaign: Campaign, validity: str) -> Badge:
+    return campaign_badge(
+        campaign.state, validity, is_stopped=campaign.stop_requested_at is not None
+    )
 
 
 def tiles_of(answer: Answer) -> list[dict[str, Any]]:

@@ -38,7 +38,8 @@ def as_editor(client, project, bob):
 
 
 def page_of(client, probe) -> str:
-    return client.get(reverse("probe-detail", args=[probe.pk])).content.decode()
+    """The page; where its lines break makes no difference."""
+    return " ".join(client.get(reverse("probe-detail", args=[probe.pk])).content.decode().split())
 
 
 def make_probe(endpoint, age_s: float = 0, result: dict | None = None) -> Probe:

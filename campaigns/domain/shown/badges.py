@@ -1,0 +1,105 @@
+"""Badges and glyphs: which shape and which word stand for a state, an outcome or a validity.
+
+The shapes differ, so that they can be told apart without colour. `ink` names the CSS class that
+colours a stroke: "good" is .g-good in components.css.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """One SVG element of a glyph in its box of 12 × 12 px."""
+
+    element: str
+    ink: str
+    attributes: tuple[tuple[str, str], ...]
+
+
+def _path(d: str, ink: str) -> Stroke:
+    return Stroke("path", ink, (("d", d),))
+
+
+def _circle(radius: str, ink: str) -> Stroke:
+    return Stroke("circle", ink, (("cx", "6"), ("cy", "6"), ("r", radius)))
+
+
+def _square(at: str, size: str, ink: str) -> Stroke:
+    sides = (("x", at), ("y", at), ("width", size), ("height", size), ("rx", "1"))
+    return Stroke("rect", ink, sides)
+
+
+_TICK = _path("M3.2 6.2 5.2 8.2 8.9 4.2", "cut")
+
+GLYPHS: dict[str, tuple[Stroke, ...]] = {
+    "good": (_circle("6", "good"), _TICK),
+    "warn": (_path("M6 .8 11.6 11H.4Z", "warn"), _path("M6 4.4v3M6 9v.9", "cut")),
+    "bad": (_square(".5", "11", "bad"), _path("M3.6 3.6 8.4 8.4M8.4 3.6 3.6 8.4", "cut")),
+    "info": (_circle("5.4", "hollow"), _path("M6 5.4v3.4M6 3.1v1", "line")),
+    "draft": (_circle("5", "hollow"),),
+    "queued": (_circle("5", "dots"),),
+    "armed": (_circle("5", "ring"), _path("M6 6V1a5 5 0 0 1 5 5Z", "accent")),
+    "running": (_circle("5", "ring"), _path("M6 6V1a5 5 0 1 1-4.7 6.6Z", "accent")),
+    "finalizing": (_circle("5", "ring"), _circle("3", "accent")),
+    "done": (_circle("5.5", "ink"), _TICK),
+    "stopped": (_square("1", "10", "hollow"),),
+    "partial": (_square("1", "10", "hollow"), _path("M1 6h10v5H1Z", "ink")),
+    "dash": (_path("M2 6h8", "line"),),
+}
+
+# What has a glyph of another name: states, outcomes, validities and the levels of messages.
+_GLYPH_OF = {
+    "valid": "good",
+    "passed": "good",
+    "success": "good",
+    "suspicious": "warn",
+    "warning": "warn",
+    "invalid": "bad",
+    "failed": "bad",
+    "error": "bad",
+    "preparing": "armed",
+    "stopping": "finalizing",
+    "killed": "stopped",
+    "expired": "stopped",
+    "complete": "done",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """A glyph and a word. `state` is what a script may look for, and names the glyph."""
+
+    state: str
+    word: str
+
+    @property
+    def glyph(self) -> str:
+        return glyph_of(self.state)
+
+
+def glyph_of(state: str) -> str:
+    """The name of its glyph; "dash" for what has none."""
+    name = _GLYPH_OF.get(state, state)
+    return name if name in GLYPHS else "dash"
+
+
+def badge_of(state: str, word: str = "") -> Badge:
+    """The badge of a state; another word than the state's own may be given."""
+    text = word or state or "no result"
+    return Badge(state, text[:1].upper() + text[1:])
+
+
+def run_badge(state: str, outcome: str, validity: str) -> Badge:
+    """The state until a run is done; then its validity, or how it ended."""
+    if state != "done":
+        return badge_of(state)
+    shown = validity or outcome if outcome == "complete" else outcome
+    return badge_of(shown, f"{outcome}, {validity}" if validity else outcome)
+
+
+def campaign_badge(state: str, validity: str, *, is_stopped: bool) -> Badge:
+    """The state until a campaign is done; then the worst validity of its tests."""
+    if state != "done":
+        return badge_of(state)
+    ending = "stopped" if is_stopped else "complete"
+    return badge_of(validity or ending, f"{ending}, {validity}" if validity else ending)
