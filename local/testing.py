@@ -3,6 +3,7 @@
 `make test-fast`: what needs no server, while one is typing.
 """
 
+import os
 import sys
 
 from local.browsers import ensure_chromium, version_of
@@ -14,6 +15,11 @@ from local.supervisor import StopRequested, Supervisor
 from local.throw_away import environment_without_installation, throw_away_servers
 
 SETTINGS = "--ds=tests.settings"
+# Tests wait half of their time, for other processes and for sockets: two workers for each core.
+N_WORKERS = 2 * (os.cpu_count() or 1)
+# A file stays with one worker: its slow fixtures are made once.
+IN_PARALLEL = ("-n", str(N_WORKERS), "--dist", "loadfile")
+ALONE = ("-n", "0")
 # The tests that are marked pure are here.
 PURE_FOLDERS = ("tests/domain", "tests/exports", "tests/injector", "tests/benchmarks")
 # pytest's exit statuses
@@ -24,7 +30,7 @@ NO_TESTS_CHOSEN = 5
 def test(arguments: list[str]) -> int:
     """0 when every test that could run has passed. With arguments: only pytest, with them."""
     try:
-        with throw_away_servers() as (supervisor, env):
+        with throw_away_servers(N_WORKERS) as (supervisor, env):
             results = (
                 {"chosen tests": _pytest(supervisor, env, SETTINGS, *arguments)}
                 if arguments
@@ -42,7 +48,7 @@ def test_fast() -> int:
     supervisor = Supervisor(var_dir() / "log")
     supervisor.stop_on_signals()
     env = environment_without_installation()
-    pure = ("-m", "pure and not sockets", *PURE_FOLDERS)
+    pure = (*IN_PARALLEL, "-m", "pure and not sockets", *PURE_FOLDERS)
     try:
         results = {
             "pure Python tests": _pytest(supervisor, env, *pure),
@@ -55,7 +61,10 @@ def test_fast() -> int:
 
 def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
     results = {
-        "Python tests": _pytest_twice(supervisor, env, SETTINGS, "-m", "not browser"),
+        "Python tests": _pytest_twice(
+            supervisor, env, SETTINGS, *IN_PARALLEL, "-m", "not browser and not alone"
+        ),
+        "tests of time": _pytest_twice(supervisor, env, SETTINGS, "-m", "alone"),
         "JavaScript tests": _node_tests(supervisor, env),
     }
     chromium = ensure_chromium()
@@ -75,7 +84,7 @@ def _pytest_twice(supervisor: Supervisor, env: dict[str, str], *arguments: str) 
     if status != TESTS_FAILED:
         return status
     say("\nUNSTEADY OR BROKEN: the tests that failed above are tried once more, alone.")
-    return _pytest(supervisor, env, *arguments, "--last-failed", "-rp")
+    return _pytest(supervisor, env, *arguments, *ALONE, "--last-failed", "-rp")
 
 
 def _pytest(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:

@@ -7,36 +7,59 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from local import redis
 from local.console import step
-from local.servers import start_servers
+from local.servers import READY_S, start_servers
 from local.supervisor import Supervisor
 
 
 @contextmanager
-def throw_away_servers() -> Iterator[tuple[Supervisor, dict[str, str]]]:
-    """The supervisor and the environment of a program that uses them."""
+def throw_away_servers(n_workers: int = 0) -> Iterator[tuple[Supervisor, dict[str, str]]]:
+    """The supervisor and the environment of a program that uses them.
+
+    Each worker of a parallel test run has a Redis of its own: a message reaches all who listen.
+    """
     folder = Path(tempfile.mkdtemp(prefix="benchsite-test-"))
     folder.chmod(0o711)  # root's PostgreSQL runs as nobody, who has to get through
     (folder / "static").mkdir()  # WhiteNoise warns where it is missing
     supervisor = Supervisor(folder / "log")
     supervisor.stop_on_signals()
-    servers = None
+    started = []
     try:
         with step("Starting a throw-away PostgreSQL and Redis"):
             servers = start_servers(supervisor, folder, is_throw_away=True, respect_urls=False)
-        yield supervisor, _environment(folder, servers)
+            started.append(servers)
+            env = _environment(folder, servers)
+            for worker in (f"gw{number}" for number in range(n_workers)):
+                started.append(_start_redis(supervisor, folder / worker))
+                env[f"REDIS_URL_{worker}"] = started[-1].url
+        yield supervisor, env
     finally:
         supervisor.stop_all()
-        if servers:
+        for servers in started:
             servers.clean_up()
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _start_redis(supervisor: Supervisor, folder: Path) -> redis.Redis:
+    (folder / "static").mkdir(parents=True)
+    server = redis.prepare(folder)
+    name = f"redis-{folder.name}"
+    supervisor.start(replace(server.program, name=name))
+    supervisor.wait_until(server.accepts_connections, READY_S, name)
+    return server
+
+
 def environment_without_installation() -> dict[str, str]:
-    """Nothing of the caller's installation may decide about a test."""
+    """Nothing of the caller's installation may decide about a test.
+
+    And byte code is kept: the tests start hundreds of programs.
+    """
     installation = ("BENCHSITE_", "PG", "DJANGO_", "DATABASE_URL", "REDIS_URL")
+    installation += ("PYTHONDONTWRITEBYTECODE",)
     return {name: value for name, value in os.environ.items() if not name.startswith(installation)}
 
 

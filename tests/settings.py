@@ -2,6 +2,11 @@
 
 import os
 
+# A worker of a parallel run has a Redis and a folder of its own; its database is pytest-django's.
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    os.environ["REDIS_URL"] = os.environ[f"REDIS_URL_{worker}"]
+    os.environ["BENCHSITE_VAR"] += f"/{worker}"
+
 from benchsite.settings import *
 
 # Hashed names need a collected manifest; tests/test_static.py tests those by themselves.

@@ -45,6 +45,12 @@ class Run:
         return [(row.second, row.step, row.timings["response"].n) for row in self.written]
 
 
+def wait_until(is_so):
+    with gevent.Timeout(10):
+        while not is_so():
+            gevent.sleep(0.001)
+
+
 @pytest.fixture
 def run():
     runs = []
@@ -64,7 +70,7 @@ def test_a_second_is_handed_out_whole_but_not_within_the_sweep_that_ends_it(run)
         recorder.record(attempt(ZERO + 500 * MS))
     one.seconds.sweep(ZERO + S)
     assert one.written == []
-    gevent.sleep(0.1)
+    wait_until(lambda: len(one.written) == 3)
     assert one.responses() == [(0, 0, 1), (0, 1, 1), (0, 2, 1)]
     assert one.written[0].vitals["lateness_p99_us"] == 0
 
@@ -75,8 +81,7 @@ def test_others_are_served_between_the_steps(run):
     timer = gevent.get_hub().loop.timer(0.001, 0.001)
     timer.start(lambda: turns.append(len(one.written)))
     one.seconds.sweep(ZERO + S)
-    while not one.written:
-        gevent.sleep(0.001)
+    wait_until(lambda: one.written)
     timer.stop()
     assert turns.count(0) >= 3
 
@@ -86,10 +91,10 @@ def test_what_ended_after_the_second_is_left_to_the_next(run):
     one.recorders[0].record(attempt(ZERO + 990 * MS, took_us=3000))
     one.recorders[0].record(attempt(ZERO + 1010 * MS, took_us=20_000))
     one.seconds.sweep(ZERO + 1020 * MS)
-    gevent.sleep(0.05)
+    wait_until(lambda: len(one.written) == 1)
     one.recorders[0].record(attempt(ZERO + 1500 * MS, took_us=4000))
     one.seconds.sweep(ZERO + 2 * S)
-    gevent.sleep(0.05)
+    wait_until(lambda: len(one.written) == 2)
     responses = [row.timings["response"] for row in one.written]
     assert [(each.n, each.min_us, each.max_us) for each in responses] == [
         (1, 3000, 3000),
