@@ -16,6 +16,7 @@ from django.db import connection
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.stop_reasons import as_told_to_injectors
 from campaigns.services import shards
 from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.shards import Lease
@@ -36,8 +37,6 @@ TAKE_START_FOR_S = 2.0
 STOP_GRACE_S = 5.0
 EXIT_GRACE_S = 3.0
 STORE_FOR_S = 600.0
-# What an injector knows; a rule of ours (a lost shard, a missed barrier) stops it like a user.
-_STOPS = {"user", "kill", "overrun"}
 
 
 class Broken(Exception):
@@ -197,8 +196,7 @@ class Launch:
         if self._watch.stop_requested and not self._is_sending:
             raise Withdrawn
         if self._watch.stop_requested and self._stopped_at is None:
-            why = self._watch.stop_requested
-            self._program.tell({"stop": why if why in _STOPS else "user"})
+            self._program.tell({"stop": as_told_to_injectors(self._watch.stop_requested)})
             self._stopped_at = time.monotonic()
         if self._stopped_at and time.monotonic() - self._stopped_at > STOP_GRACE_S:
             self._program.kill()

@@ -19,7 +19,7 @@ LOOK_EVERY_S = 0.3
 
 
 class Watch:
-    """`is_refused`: the lease is gone. `stop_requested`: what the run's row says.
+    """`is_refused`: the lease is gone. `stop_requested`: what the run's row says (a StopReason).
 
     `on_renewed` is called in the watch's thread each time that the lease was renewed.
     """

@@ -7,6 +7,7 @@ from campaigns.domain.lifecycle import Outcome, RunState, Validity
 from campaigns.domain.plan.plan import ConnectionMode, HttpVersion, Resolve
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
+from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
 from campaigns.permissions import Role
 
 
@@ -16,6 +17,7 @@ def _pairs(words: Iterable[str]) -> list[tuple[str, str]]:
 
 CAMPAIGN_STATES = _pairs(("draft", "running", "stopping", "done"))
 RUN_STATES = _pairs(RunState)
+RUN_STOP_REASONS = _pairs(each for each in StopReason if each not in BY_ITSELF)
 OUTCOMES = _pairs(Outcome)
 VALIDITIES = _pairs(Validity)
 CONNECTION_MODES = _pairs(ConnectionMode)

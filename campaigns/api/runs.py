@@ -5,7 +5,7 @@ from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 
 from campaigns.api.access import VisibleViewSet, find
-from campaigns.api.choices import OUTCOMES, RUN_STATES, VALIDITIES
+from campaigns.api.choices import OUTCOMES, RUN_STATES, RUN_STOP_REASONS, VALIDITIES
 from campaigns.api.fields import IdFilter
 from campaigns.models import Run, ShardSecond
 from campaigns.services.runs import stop_run
@@ -25,6 +25,9 @@ class RunSerializer(serializers.ModelSerializer):
     origin = serializers.CharField(source="test.endpoint.origin")
     connection_mode = serializers.CharField(source="test.connection_mode")
     validity_reasons = ReasonSerializer(many=True)
+    stop_requested = serializers.ChoiceField(
+        choices=RUN_STOP_REASONS, allow_null=True, help_text="What stopped it, or is about to."
+    )
 
     class Meta:
         model = Run

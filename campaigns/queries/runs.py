@@ -6,6 +6,7 @@ from typing import Any
 
 from campaigns.domain.measured.outcomes import WORDS, Kind
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
+from campaigns.domain.stop_reasons import StopReason
 from campaigns.models import Run, RunEvent
 from campaigns.queries.series import Point
 
@@ -72,9 +73,6 @@ class Happening:
     tone: str = ""
 
 
-_STOPS = {"user": "by a person", "kill": "at once", "overrun": "it took longer than planned"}
-
-
 def happenings(run: Run, points: list[Point]) -> list[Happening]:
     """What happened to a run, newest first: its states, its injectors, its first errors."""
     zero = measured_from(run)
@@ -102,7 +100,7 @@ def _words_of(kind: str, data: dict[str, Any]) -> str:
         "preparing": "injectors are asked for",
         "armed": "all injectors are ready",
         "running": "sending starts",
-        "stopping": f"asked to stop {_STOPS.get(data.get('stop'), '')}".strip(),
+        "stopping": StopReason(data["stop"]).event if data.get("stop") else "asked to stop",
         "finalizing": "sending has ended, figures are computed",
         "queued": "waits again",
         "done": f"done: {data.get('outcome', '')}",

@@ -16,6 +16,7 @@ from campaigns.domain.plan.injectors import plan_for, share_fault
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
+from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
@@ -255,7 +256,7 @@ def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
     )
     lock_runs(campaign.runs.all())
     end_queued(campaign.runs.all(), Outcome.STOPPED, STOPPED_BEFORE)
-    request_stop(campaign.runs.all(), "user", by=by.user)
+    request_stop(campaign.runs.all(), StopReason.USER, by=by.user)
     campaign.refresh_from_db(fields=["stop_requested_at", "stop_requested_by"])
     poke(campaign_id=campaign.pk)
 

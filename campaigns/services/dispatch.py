@@ -22,6 +22,7 @@ from campaigns import queue
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, Outcome
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
@@ -146,14 +147,14 @@ def age_runs() -> int:
     n_moved = _each(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier)
     n_moved += _each(_too_old(State.ARMED).filter(stop_requested=None), _miss_start)
     for run_id, _ in engine.overrun_runs():
-        n_moved += request_stop(Run.objects.filter(pk=run_id), "overrun")
+        n_moved += request_stop(Run.objects.filter(pk=run_id), StopReason.OVERRUN)
     n_moved += _each(_too_old(State.STOPPING), _lose_whoever_still_runs)
     return n_moved
 
 
 def _miss_barrier(run: Run) -> bool:
     if run.barrier_failures:
-        return bool(request_stop(Run.objects.filter(pk=run.pk), "barrier_timeout"))
+        return bool(request_stop(Run.objects.filter(pk=run.pk), StopReason.BARRIER_TIMEOUT))
     _release(run.shards.filter(state__in=(Part.CLAIMED, Part.READY)))
     return _move(run, State.PREPARING, State.QUEUED, barrier_failures=1)
 
@@ -167,11 +168,11 @@ def _release(shards) -> int:
 def _miss_start(run: Run) -> bool:
     if run.shards.exclude(state=Part.READY).exists():
         return False
-    return bool(request_stop(Run.objects.filter(pk=run.pk), "no_start"))
+    return bool(request_stop(Run.objects.filter(pk=run.pk), StopReason.NO_START))
 
 
 def _stop_for_lost_shard(run: Run) -> bool:
-    return bool(request_stop(Run.objects.filter(pk=run.pk), "shard_lost"))
+    return bool(request_stop(Run.objects.filter(pk=run.pk), StopReason.SHARD_LOST))
 
 
 def _begin(run: Run) -> bool:

@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from campaigns.domain.lifecycle import MAX_AGE_S, Outcome, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.time_limit import longest_run_s
+from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
@@ -115,9 +116,9 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
     run.refresh_from_db(fields=["stop_requested", "stop_requested_by"])
     shards = list(run.shards.order_by("number"))
     reason = _reason(run, shards)
-    if run.stop_requested == "kill":
+    if run.stop_requested == StopReason.KILL:
         return Outcome.KILLED, reason
-    if run.stop_requested == "user":
+    if run.stop_requested == StopReason.USER:
         return Outcome.STOPPED, reason
     if not run.seconds.exists():
         return Outcome.FAILED, reason or "The injector saw nothing to measure."
@@ -131,31 +132,28 @@ def _is_complete(shard: Shard) -> bool:
     return shard.state == Part.DONE and shard.injector_end.is_complete
 
 
-_STOPS = {
-    "user": "Stopped by hand; what was measured until then is kept.",
-    "kill": "Stopped at once by hand; what was measured until then is kept.",
-    "barrier_timeout": "The injectors were not all ready within 60 s, twice.",
-    "no_start": "No injector began to send after the start was set.",
-}
-
-
 def _reason(run: Run, shards: list[Shard]) -> str:
-    sentences = [_STOPS[run.stop_requested]] if run.stop_requested in _STOPS else []
-    if run.stop_requested == "overrun":
-        sentences.append(f"Stopped after {_longest_s(run):g} s: longer than its plan can take.")
+    sentences = [_stop_sentence(run)]
     for shard in shards:
         words = shard.reason if shard.state == Part.LOST else _own_end(shard)
         if words:
             name = f"Injector {shard.number + 1} of {len(shards)}: " if len(shards) > 1 else ""
             sentences.append(f"{name}{words}")
-    return " ".join(sentences)
+    return " ".join(filter(None, sentences))
+
+
+def _stop_sentence(run: Run) -> str:
+    if run.stop_requested is None:
+        return ""
+    reason = StopReason(run.stop_requested)
+    limit_s = _longest_s(run) if reason == StopReason.OVERRUN else None
+    return reason.sentence.format(limit_s=limit_s)
 
 
 def _own_end(shard: Shard) -> str:
     """Why an injector that was not told to ended before its part was done."""
-    if shard.injector_end.reason != "dead_man":
-        return ""
-    return "The injector heard nothing from its launcher for too long and stopped by itself."
+    word = shard.injector_end.reason
+    return StopReason(word).sentence if word in BY_ITSELF else ""
 
 
 def _longest_s(run: Run) -> float:

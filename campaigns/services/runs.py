@@ -5,6 +5,7 @@ from django.db.models.functions import Now
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import ACTIVE_STATES, Outcome, RunState, ShardState
+from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Run, Shard
 from campaigns.permissions import Action, Actor, require
@@ -24,7 +25,7 @@ def stop_run(*, by: Actor, run: Run) -> None:
     lock_runs(Run.objects.filter(pk=run.pk))
     if end_queued(Run.objects.filter(pk=run.pk), Outcome.STOPPED, STOPPED_BEFORE):
         return
-    request_stop(Run.objects.filter(pk=run.pk), "user", by=by.user)
+    request_stop(Run.objects.filter(pk=run.pk), StopReason.USER, by=by.user)
     if Run.objects.filter(pk=run.pk, state__in=OVER).exists():
         raise Refused(f"Run {run.label} is over already; there is nothing to stop.")
 
@@ -36,7 +37,7 @@ def lock_runs(runs) -> None:
     list(locked.order_by("pk").values_list("pk"))
 
 
-def request_stop(runs, why: str, by=None) -> int:
+def request_stop(runs, why: StopReason, by=None) -> int:
     """Write the wish to stop into the active ones among `runs`; the first wish stays."""
     asked = runs.filter(state__in=ACTIVE_STATES - OVER, stop_requested=None)
     touched = list(asked.values_list("pk", "campaign_id"))

@@ -55,7 +55,7 @@ class Pulse:
     """What a launcher learns when it looks at its shard's run."""
 
     run_state: str
-    stop_requested: str | None
+    stop_requested: str | None  # a StopReason
     t0: datetime | None
     db_now: datetime
 

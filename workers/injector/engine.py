@@ -17,6 +17,7 @@ from campaigns.domain.measured.injector_end import (
 )
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.plan import Resolve
+from campaigns.domain.stop_reasons import StopReason
 from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
@@ -60,7 +61,7 @@ class Engine:
         self._limit_ns = _NO_LIMIT_NS if is_conversation else int(order.plan.timeouts.total_s * NS)
         self._zero_ns = 0
         self._warnings: tuple[str, ...] = ()
-        self._stop_reason: str | None = None
+        self._stop_reason: StopReason | None = None
         self._abort_at_ns: int | None = None
 
     def prepare(self) -> dict[str, Any]:
@@ -132,7 +133,7 @@ class Engine:
             timers.append(timer)
         return timers
 
-    def stop(self, reason: str, drain_s: float = DRAIN_ON_STOP_S) -> None:
+    def stop(self, reason: StopReason, drain_s: float = DRAIN_ON_STOP_S) -> None:
         """Send nothing new; what is under way has `drain_s` left."""
         if self._stop_reason is None:
             self._stop_reason = reason

@@ -13,6 +13,7 @@ from gevent.subprocess import PIPE, Popen
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.stop_reasons import StopReason
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine
 from workers.injector.order import Order, Refusal
@@ -41,7 +42,7 @@ def run_here(order: dict[str, Any], show: Show) -> Result:
     engine = Engine(parsed, gathering)
     _warn(engine.prepare())
     handlers = [
-        gevent.signal_handler(number, engine.stop, "user")
+        gevent.signal_handler(number, engine.stop, StopReason.USER)
         for number in (signal.SIGINT, signal.SIGTERM)
     ]
     start_ns = now() + START_DELAY_NS
@@ -122,7 +123,7 @@ class _Child:
                 self.has_ended = True
 
     def stop(self) -> None:
-        self._say({"stop": "user"})
+        self._say({"stop": StopReason.USER})
 
     def end(self) -> None:
         self._process.stdin.close()

@@ -6,6 +6,7 @@ from typing import Any
 
 from gevent.event import AsyncResult
 
+from campaigns.domain.stop_reasons import StopReason, as_told_to_injectors
 from workers.injector import probe
 from workers.injector.connection import now
 from workers.injector.control import Control, DeadMan, die_with_parent, read_line
@@ -14,7 +15,6 @@ from workers.injector.order import PROTOCOL, Order, Refusal
 from workers.injector.output import LineWriter
 
 OK, REFUSED = 0, 2
-_STOP_WORDS = {"user", "kill", "overrun"}
 
 
 def main() -> int:
@@ -40,11 +40,11 @@ def _obey(line: bytes, unread: bytes, writer: LineWriter) -> int:
     facts = engine.prepare()
     start: AsyncResult = AsyncResult()
     dead_man = order.dead_man_s and DeadMan(
-        order.dead_man_s, lambda: _stop_at_once("dead_man", engine, start)
+        order.dead_man_s, lambda: _stop_at_once(StopReason.DEAD_MAN, engine, start)
     )
     control = Control(
         on_message=lambda message: _heed(message, engine, start, dead_man),
-        on_end=lambda: _stop_at_once("parent_gone", engine, start),
+        on_end=lambda: _stop_at_once(StopReason.PARENT_GONE, engine, start),
         unread=unread,
     )
     writer.message({"type": "ready", "protocol": PROTOCOL, "pid": os.getpid(), "facts": facts})
@@ -69,14 +69,13 @@ def _heed(
     if dead_man:
         dead_man.hear()
     if "stop" in message:
-        reason = str(message["stop"])
-        engine.stop(reason if reason in _STOP_WORDS else "user")
+        engine.stop(as_told_to_injectors(str(message["stop"])))
         _start_if_waiting(start)
     elif isinstance(message.get("start_at_ns"), int) and not start.ready():
         start.set(message["start_at_ns"])
 
 
-def _stop_at_once(reason: str, engine: Engine, start: AsyncResult) -> None:
+def _stop_at_once(reason: StopReason, engine: Engine, start: AsyncResult) -> None:
     engine.stop(reason, drain_s=0.0)
     _start_if_waiting(start)
 

@@ -1,0 +1,68 @@
+"""Why a run, or an injector, stopped before its plan was done."""
+
+from enum import StrEnum
+from typing import Self
+
+
+class StopReason(StrEnum):
+    """The word that is stored and sent, with two texts for people: `event`, what happened, for the
+    list of a run's events; and `sentence`, how that ended the run. The sentence of OVERRUN has
+    room for `limit_s`; that of SHARD_LOST is empty, for the lost shard says why.
+    """
+
+    event: str
+    sentence: str
+
+    def __new__(cls, word: str, event: str, sentence: str) -> Self:
+        member = str.__new__(cls, word)
+        member._value_ = word
+        member.event, member.sentence = event, sentence
+        return member
+
+    USER = (
+        "user",
+        "a user stopped the run",
+        "Stopped by a user; what was measured until then is kept.",
+    )
+    KILL = (
+        "kill",
+        "a user stopped the run at once",
+        "Stopped at once by a user; what was measured until then is kept.",
+    )
+    OVERRUN = (
+        "overrun",
+        "stopped: it took longer than its plan allows",
+        "Stopped after {limit_s:g} s: longer than its plan can take.",
+    )
+    BARRIER_TIMEOUT = (
+        "barrier_timeout",
+        "stopped: not all injectors were ready in time, twice",
+        "The injectors were not all ready within 60 s, twice.",
+    )
+    NO_START = (
+        "no_start",
+        "stopped: no injector began to send",
+        "No injector began to send after the start was set.",
+    )
+    SHARD_LOST = ("shard_lost", "stopped: an injector was lost", "")
+    PARENT_GONE = (
+        "parent_gone",
+        "stopped: an injector lost its launcher",
+        "The injector lost its launcher and stopped by itself.",
+    )
+    DEAD_MAN = (
+        "dead_man",
+        "stopped: an injector heard nothing from its launcher",
+        "The injector heard nothing from its launcher for too long and stopped by itself.",
+    )
+
+
+# Not of a run: what an injector says in its end line where nobody told it to stop.
+BY_ITSELF = frozenset({StopReason.PARENT_GONE, StopReason.DEAD_MAN})
+# What docs/injector.md lets an injector be told; to it, a rule of the site stops like a user.
+_TOLD = frozenset({StopReason.USER, StopReason.KILL, StopReason.OVERRUN})
+
+
+def as_told_to_injectors(word: str) -> StopReason:
+    """The reason that an injector is told, and takes, for a stop."""
+    return StopReason(word) if word in _TOLD else StopReason.USER
