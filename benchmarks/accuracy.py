@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
 
-from benchmarks.figures import Line
+from benchmarks.figures import GoalRow
 from benchmarks.servers import free_ports, pin, wait_for
 
 RATE_PER_S, DURATION_S = 200, 10
@@ -25,12 +25,12 @@ DIALS = {
 }
 
 
-def measure() -> Iterator[Line]:
+def measure() -> Iterator[GoalRow]:
     for name, dial in DIALS.items():
         yield from _of_one(name, dial)
 
 
-def _of_one(name: str, dial: str) -> list[Line]:
+def _of_one(name: str, dial: str) -> list[GoalRow]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         seen = _seen(dial, log)
@@ -67,13 +67,13 @@ def nearest_rank(ordered: list[float], q: float) -> float:
     return ordered[ceil(q * len(ordered)) - 1]
 
 
-def compared(name: str, seen_ms: float, true_ms: float) -> Line:
+def compared(name: str, seen_ms: float, true_ms: float) -> GoalRow:
     return _line(name, seen_ms, true_ms, max(SHARE * true_ms, ABSOLUTE_MS), "1 % or 0.2 ms")
 
 
-def _line(name: str, seen_ms: float, true_ms: float, allowed_ms: float, goal: str) -> Line:
+def _line(name: str, seen_ms: float, true_ms: float, allowed_ms: float, goal: str) -> GoalRow:
     off_ms = seen_ms - true_ms
-    return Line(
+    return GoalRow(
         name,
         f"{seen_ms:.3f} ms, target's log {true_ms:.3f}: {off_ms:+.3f} ms",
         f"within {goal}",

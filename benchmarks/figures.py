@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GoalRow:
     """`is_met` None: not measured, or there is no goal."""
 
     name: str
@@ -14,7 +14,7 @@ class Line:
     is_met: bool | None = None
 
 
-def show(title: str, lines: Iterable[Line]) -> None:
+def show(title: str, lines: Iterable[GoalRow]) -> None:
     """Print a section as its lines come."""
     print(f"\n{title}")
     for line in lines:

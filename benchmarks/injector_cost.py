@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import peers
-from benchmarks.figures import Line
+from benchmarks.figures import GoalRow
 from benchmarks.servers import Server
 
 CONNECTIONS = 32
@@ -139,7 +139,7 @@ def slug(case: Case) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", case.name.lower())
 
 
-def measure(server: Server, wanted: Callable[[str], bool]) -> Iterator[Line]:
+def measure(server: Server, wanted: Callable[[str], bool]) -> Iterator[GoalRow]:
     """The lines of each case whose slug is wanted, then what could not be measured."""
     names = [name for name in TOOLS if name == "ours" or peers.find(name)]
     medians: dict[str, float] = {}
@@ -149,13 +149,13 @@ def measure(server: Server, wanted: Callable[[str], bool]) -> Iterator[Line]:
         yield from lines_of(case, costs)
         if case.flags == RESUMED and "full TLS handshake" in medians:
             share = costs["ours"] / medians["full TLS handshake"]
-            yield Line("resumed / full handshake", f"{share:.2f}", "well below 1")
+            yield GoalRow("resumed / full handshake", f"{share:.2f}", "well below 1")
     for name in TOOLS:
         if name not in names and name not in PEERS:
-            yield Line(name, "not measured: not installed")
+            yield GoalRow(name, "not measured: not installed")
 
 
-def lines_of(case: Case, costs: dict[str, float]) -> Iterator[Line]:
+def lines_of(case: Case, costs: dict[str, float]) -> Iterator[GoalRow]:
     """What each tool costs, beside the goals for wrk and ab; then one line for each other peer."""
     own_us = costs["ours"]
     others = {name: cost for name, cost in costs.items() if name not in {"ours", *PEERS}}
@@ -164,18 +164,18 @@ def lines_of(case: Case, costs: dict[str, float]) -> Iterator[Line]:
     met = [own_us <= goal * costs[name] for name, goal in goals.items() if name in costs]
     words = ", ".join(f"≤ {goal:g} × {name}" for name, goal in goals.items())
     measured = ", ".join([f"{own_us:.1f} µs", *parts])
-    yield Line(case.name, measured, words, all(met) if met else None)
+    yield GoalRow(case.name, measured, words, all(met) if met else None)
     for name in filter(case.takes, PEERS):
         yield _beside_peer(case, name, own_us, costs.get(name))
 
 
-def _beside_peer(case: Case, name: str, own_us: float, cost_us: float | None) -> Line:
+def _beside_peer(case: Case, name: str, own_us: float, cost_us: float | None) -> GoalRow:
     goal = case.goals[name]
     words = f"≤ 1/{1 / goal:g} of {name}'s"
     if cost_us is None:
-        return Line(f"{case.name}, {name}", peers.HOW, words)
+        return GoalRow(f"{case.name}, {name}", peers.HOW, words)
     measured = f"{name} {cost_us:.1f} µs; ours is 1/{cost_us / own_us:.1f} of it"
-    return Line(f"{case.name}, {name}", measured, words, own_us <= goal * cost_us)
+    return GoalRow(f"{case.name}, {name}", measured, words, own_us <= goal * cost_us)
 
 
 def _costs(case: Case, server: Server, names: list[str]) -> dict[str, float]:

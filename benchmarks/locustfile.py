@@ -28,7 +28,7 @@ def _report(environment, **_):
     print(json.dumps({**said, "cpu_us": _cpu_us() - _began_us[0]}))
 
 
-class Visitor(FastHttpUser):
+class LocustUser(FastHttpUser):
     @task
     def ask(self):
         self.client.get("/")

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks.figures import Line
+from benchmarks.figures import GoalRow
 from benchmarks.servers import Server
 
 CONNECTIONS = 400
@@ -37,7 +37,7 @@ class _Stopwatch:
         return result
 
 
-def measure(server: Server) -> Iterator[Line]:
+def measure(server: Server) -> Iterator[GoalRow]:
     """A line for each call: its cost with a full handshake, and with a resumed one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -55,9 +55,9 @@ def measure(server: Server) -> Iterator[Line]:
     yield _line(f"all but {_READ_SESSION}", *without)
 
 
-def _line(name: str, full_s: float, resumed_s: float) -> Line:
+def _line(name: str, full_s: float, resumed_s: float) -> GoalRow:
     full_us, resumed_us = (spent_s / CONNECTIONS * 1e6 for spent_s in (full_s, resumed_s))
-    return Line(name, f"full {full_us:6.1f} µs, resumed {resumed_us:6.1f} µs")
+    return GoalRow(name, f"full {full_us:6.1f} µs, resumed {resumed_us:6.1f} µs")
 
 
 def _connect(context: ssl.SSLContext, port: int, session: Any, watch: _Stopwatch) -> Any:

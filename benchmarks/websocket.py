@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.figures import Line, show
+from benchmarks.figures import GoalRow, show
 from benchmarks.servers import free_ports, pin, wait_for
 
 IN_FLIGHT = 250
@@ -43,7 +43,7 @@ class Peer:
     is_always_busy: bool = False
 
 
-def measure() -> Iterator[Line]:
+def measure() -> Iterator[GoalRow]:
     """Handshakes a second against each server, what each costs us, and how busy the server is."""
     with tempfile.TemporaryDirectory() as folder:
         for peer in _peers(Path(folder)):
@@ -54,12 +54,12 @@ def measure() -> Iterator[Line]:
             yield _line(peer, seen, busy)
 
 
-def _line(peer: Peer, seen: list[tuple[float, float, float]], busy: float) -> Line:
+def _line(peer: Peer, seen: list[tuple[float, float, float]], busy: float) -> GoalRow:
     per_s = statistics.median(rate for rate, _, _ in seen)
     cpu_us = statistics.median(cost for _, cost, _ in seen)
     measured = f"{per_s:,.0f}/s, {cpu_us:.1f} µs: {per_s * cpu_us / 1e6:.0%} of our core"
     measured += "" if peer.is_always_busy else f", {busy:.0%} of its"
-    return Line(peer.name, measured, f"≥ {GOAL_PER_S:,}/s", per_s >= GOAL_PER_S)
+    return GoalRow(peer.name, measured, f"≥ {GOAL_PER_S:,}/s", per_s >= GOAL_PER_S)
 
 
 def _measure(address: str, more: tuple[str, ...]) -> tuple[float, float, float]:

@@ -17,7 +17,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @dataclass(frozen=True)
-class Account:
+class UnixUser:
     """Whom a child runs as, where that is not whoever started us."""
 
     uid: int
@@ -35,7 +35,7 @@ class Program:
     command: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
     cwd: Path = ROOT
-    account: Account | None = None
+    account: UnixUser | None = None
     stop_signals: tuple[tuple[signal.Signals, float], ...] = ((signal.SIGTERM, 5.0),)
     death_signal: signal.Signals = signal.SIGTERM
     is_server: bool = False  # others need it, so it is stopped after them
@@ -82,7 +82,7 @@ def how_it_ended(status: int) -> str:
     return f"was killed by {signal.Signals(-status).name}"
 
 
-def _as_account(account: Account | None) -> dict:
+def _as_account(account: UnixUser | None) -> dict:
     if account is None:
         return {}
     return {"user": account.uid, "group": account.gid, "extra_groups": []}

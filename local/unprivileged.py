@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from local.children import Account
+from local.children import UnixUser
 from local.console import LocalError
 from local.paths import ROOT, others_may_reach
 
@@ -15,7 +15,7 @@ LONGEST_FOLDER = 80  # bytes; the socket's own name comes on top
 _NOT_NEEDED = shutil.ignore_patterns("include", "vector*", "__pycache__")
 
 
-def server_account() -> Account | None:
+def server_account() -> UnixUser | None:
     """`nobody` where we are root (no account is ever made), else None: whoever we are."""
     if os.geteuid() != 0:
         return None
@@ -26,17 +26,17 @@ def server_account() -> Account | None:
             "PostgreSQL refuses to run as root and there is no account `nobody`. "
             "Call make as a plain user, or set DATABASE_URL."
         ) from None
-    return Account(nobody.pw_uid, nobody.pw_gid)
+    return UnixUser(nobody.pw_uid, nobody.pw_gid)
 
 
-def give_to(account: Account | None, folder: Path) -> None:
+def give_to(account: UnixUser | None, folder: Path) -> None:
     """Make a folder that only this account may open."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if account and folder.stat().st_uid != account.uid:
         os.chown(folder, account.uid, account.gid)
 
 
-def reachable_home(account: Account | None, wanted: Path) -> Path:
+def reachable_home(account: UnixUser | None, wanted: Path) -> Path:
     """`wanted`, or where the account cannot get there (root's home), a folder under /var/lib.
 
     `wanted` is then a link to it, so that the data are found where they are expected.
@@ -57,7 +57,7 @@ def outside_home(checkout_or_var: Path) -> Path:
     return Path("/var/lib") / f"benchsite-{mark}"
 
 
-def reachable_copy(account: Account | None, folders: list[Path], version: str) -> Path:
+def reachable_copy(account: UnixUser | None, folders: list[Path], version: str) -> Path:
     """The common parent of these program folders, copied out where the account cannot get in."""
     parent = folders[0].parent
     if account is None or all(others_may_reach(folder) for folder in folders):
@@ -73,7 +73,7 @@ def reachable_copy(account: Account | None, folders: list[Path], version: str) -
     return place
 
 
-def socket_dir(account: Account | None, var: Path, name: str) -> Path:
+def socket_dir(account: UnixUser | None, var: Path, name: str) -> Path:
     """An empty folder for a server's socket: in var/ if it can be, else a new one in /tmp.
 
     A socket's path has at most 107 bytes, and the account has to get there.

@@ -10,10 +10,10 @@ from campaigns.models import (
     Campaign,
     Endpoint,
     Membership,
-    Plan,
     PlanVersion,
     Project,
     Run,
+    SavedPlan,
     Shard,
     ShardSecond,
     Target,
@@ -52,7 +52,7 @@ def make_endpoint(target: Target, scheme: str = "http", port: int | None = None,
 
 
 def make_plan(project: Project, name: str = "", spec: dict | None = None) -> PlanVersion:
-    plan = Plan.objects.create(project=project, name=name or f"plan {next(_numbers)}")
+    plan = SavedPlan.objects.create(project=project, name=name or f"plan {next(_numbers)}")
     return PlanVersion.objects.create(plan=plan, number=1, spec=spec or plan_spec())
 
 

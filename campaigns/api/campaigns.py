@@ -108,7 +108,7 @@ class NewCampaign(StrictSerializer):
     )
 
 
-class CampaignFilter(django_filters.FilterSet):
+class CampaignFilterSet(django_filters.FilterSet):
     project = IdFilter()
     state = django_filters.ChoiceFilter(choices=CAMPAIGN_STATES, method="in_state")
 
@@ -123,7 +123,7 @@ class CampaignFilter(django_filters.FilterSet):
 class CampaignViewSet(VisibleViewSet):
     model = Campaign
     serializer_class = CampaignSerializer
-    filterset_class = CampaignFilter
+    filterset_class = CampaignFilterSet
 
     def get_queryset(self):
         return (

@@ -9,7 +9,7 @@ from campaigns.api.fields import IdField, StrictSerializer
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models import Endpoint, PlanVersion, Project
 from campaigns.permissions import Actor
-from campaigns.services.campaigns import Cell
+from campaigns.services.campaigns import CampaignCell
 
 
 class CellInput(StrictSerializer):
@@ -23,7 +23,7 @@ class CellInput(StrictSerializer):
     )
 
 
-def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> list[Cell]:
+def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> list[CampaignCell]:
     """The project's rows that were named; ValidationError for what is not there to be seen."""
     errors: dict[str, dict[str, str]] = {}
     cells = []
@@ -32,7 +32,7 @@ def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> li
         endpoint = _endpoint(actor, project, each)
         if version and endpoint:
             mode = each.get("connection_mode") or version.value().connection_mode
-            cells.append(Cell(version, endpoint, ConnectionMode(mode)))
+            cells.append(CampaignCell(version, endpoint, ConnectionMode(mode)))
             continue
         errors[str(index)] = {
             **({} if version else {"plan": "This project has no such plan or version."}),

@@ -7,7 +7,7 @@ from rest_framework import serializers, status
 from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
 from campaigns.api.specs import SpecSerializer
-from campaigns.models import Plan, PlanVersion, Project
+from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.services.plans import archive_plan, create_plan, edit_plan
 
 
@@ -36,7 +36,7 @@ class PlanSerializer(serializers.ModelSerializer):
     )
 
     class Meta:
-        model = Plan
+        model = SavedPlan
         fields = (
             *("id", "project", "name", "latest", "versions"),
             *("has_secret", "archived_at", "created_at"),
@@ -44,13 +44,13 @@ class PlanSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
     @extend_schema_field(PlanVersionSerializer)
-    def get_latest(self, plan: Plan):
+    def get_latest(self, plan: SavedPlan):
         return PlanVersionSerializer(list(plan.versions.all())[-1]).data
 
-    def get_versions(self, plan: Plan) -> list[int]:
+    def get_versions(self, plan: SavedPlan) -> list[int]:
         return [version.number for version in plan.versions.all()]
 
-    def get_has_secret(self, plan: Plan) -> bool:
+    def get_has_secret(self, plan: SavedPlan) -> bool:
         return hasattr(plan, "secret")
 
 
@@ -70,19 +70,19 @@ class NewPlan(PlanInput):
     project = IdField()
 
 
-class PlanFilter(django_filters.FilterSet):
+class PlanFilterSet(django_filters.FilterSet):
     project = IdFilter()
     archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
 
     class Meta:
-        model = Plan
+        model = SavedPlan
         fields = ()
 
 
 class PlanViewSet(VisibleViewSet):
-    model = Plan
+    model = SavedPlan
     serializer_class = PlanSerializer
-    filterset_class = PlanFilter
+    filterset_class = PlanFilterSet
 
     def get_queryset(self):
         plans = super().get_queryset().select_related("secret")
@@ -120,7 +120,7 @@ class PlanVersionViewSet(VisibleViewSet):
         return versions.filter(plan=self.kwargs.get("plan"))
 
     def list(self, request, plan):
-        find(Plan, request, pk=plan)
+        find(SavedPlan, request, pk=plan)
         return super().list(request)
 
     def retrieve(self, request, plan, number):

@@ -87,7 +87,7 @@ class RunWithSnapshotSerializer(RunSerializer):
         read_only_fields = fields
 
 
-class RunFilter(django_filters.FilterSet):
+class RunFilterSet(django_filters.FilterSet):
     project = IdFilter("campaign__project")
     campaign = IdFilter()
     test = IdFilter()
@@ -106,7 +106,7 @@ class RunFilter(django_filters.FilterSet):
 
 class RunViewSet(VisibleViewSet):
     model = Run
-    filterset_class = RunFilter
+    filterset_class = RunFilterSet
 
     def get_queryset(self):
         runs = super().get_queryset()
@@ -162,7 +162,7 @@ class SecondSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class SecondFilter(django_filters.FilterSet):
+class SecondFilterSet(django_filters.FilterSet):
     step = django_filters.NumberFilter(min_value=0, max_value=1000)
     shard = django_filters.NumberFilter(min_value=0, max_value=1000)
     after = django_filters.NumberFilter(
@@ -179,7 +179,7 @@ class SecondViewSet(VisibleViewSet):
 
     model = ShardSecond
     serializer_class = SecondSerializer
-    filterset_class = SecondFilter
+    filterset_class = SecondFilterSet
 
     def get_queryset(self):
         # Seconds have no rights of their own: they belong to a run that `list` has found.

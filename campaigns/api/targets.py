@@ -78,7 +78,7 @@ class NewTarget(TargetInput):
     project = IdField()
 
 
-class TargetFilter(django_filters.FilterSet):
+class TargetFilterSet(django_filters.FilterSet):
     project = IdFilter()
     archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
 
@@ -90,7 +90,7 @@ class TargetFilter(django_filters.FilterSet):
 class TargetViewSet(VisibleViewSet):
     model = Target
     serializer_class = TargetSerializer
-    filterset_class = TargetFilter
+    filterset_class = TargetFilterSet
 
     def get_queryset(self):
         return super().get_queryset().prefetch_related("endpoints")

@@ -11,7 +11,13 @@ from django.utils import timezone
 from campaigns.domain.plan.injectors import share_fault
 from campaigns.models import Campaign, Project
 from campaigns.queries.campaigns import STATES, CampaignFilter, Grid
-from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S, MAX_REPEATS, MAX_RUNS, Cell
+from campaigns.services.campaigns import (
+    MAX_INJECTORS,
+    MAX_PAUSE_S,
+    MAX_REPEATS,
+    MAX_RUNS,
+    CampaignCell,
+)
 
 SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 
@@ -161,7 +167,7 @@ class CampaignForm(forms.Form):
         return {
             **values,
             "sweep": counts,
-            "cells": [Cell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked],
+            "cells": [CampaignCell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked],
             "practical_threshold": values["practical_threshold"] / 100,
         }
 

@@ -4,9 +4,9 @@ It is made as a user would make it, through the services; what is there from an 
 used again, so that a second sample stands beside the first in the same project.
 """
 
-from campaigns.models import Campaign, Endpoint, Plan, PlanVersion, Project, Target
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target
 from campaigns.permissions import Actor
-from campaigns.services.campaigns import Cell, create_campaign
+from campaigns.services.campaigns import CampaignCell, create_campaign
 from campaigns.services.plans import create_plan, edit_plan
 from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target, edit_target
@@ -43,7 +43,9 @@ def make_sample(by: Actor, http_port: int, https_port: int) -> Campaign:
         by=by,
         project=project,
         name=CAMPAIGN_NAME,
-        cells=[Cell(version, endpoint, "new") for version in versions for endpoint in endpoints],
+        cells=[
+            CampaignCell(version, endpoint, "new") for version in versions for endpoint in endpoints
+        ],
         repeats=REPEATS,
         order=Campaign.Order.BLOCKS,
         pause_s=PAUSE_S,
@@ -88,7 +90,7 @@ def _live(target: Target) -> list[Endpoint]:
 
 def _plan(by: Actor, project: Project, over_s: int) -> PlanVersion:
     name = f"{REQUESTS} over {over_s} s"
-    plan = Plan.objects.filter(project=project, name=name, archived_at=None).first()
+    plan = SavedPlan.objects.filter(project=project, name=name, archived_at=None).first()
     if plan is None:
         return create_plan(by=by, project=project, name=name, spec=_spec(over_s))
     return edit_plan(by=by, plan=plan, name=name, spec=_spec(over_s))

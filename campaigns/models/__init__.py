@@ -2,7 +2,7 @@
 
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.hosts import InjectorHost
-from campaigns.models.plans import Plan, PlanVersion
+from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
 from campaigns.models.runs import Run, RunEvent, RunSummary, Shard, ShardSecond
@@ -17,7 +17,6 @@ __all__ = [
     "Endpoint",
     "InjectorHost",
     "Membership",
-    "Plan",
     "PlanSecret",
     "PlanVersion",
     "Probe",
@@ -25,6 +24,7 @@ __all__ = [
     "Run",
     "RunEvent",
     "RunSummary",
+    "SavedPlan",
     "Shard",
     "ShardSecond",
     "ShareLink",

@@ -3,12 +3,14 @@
 from django.conf import settings
 from django.db import models
 
-from campaigns.domain.plan import plan as domain_plan
+from campaigns.domain.plan.plan import Plan
 from campaigns.models.projects import Project
 from campaigns.models.visibility import ProjectQuerySet
 
 
-class Plan(models.Model):
+class SavedPlan(models.Model):
+    """A plan of a project under its name; what it says is in its versions."""
+
     project_path = "project"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="plans")
@@ -19,6 +21,7 @@ class Plan(models.Model):
     objects = ProjectQuerySet.as_manager()
 
     class Meta:
+        db_table = "campaigns_plan"
         ordering = ["name", "pk"]
         constraints = [
             models.UniqueConstraint(
@@ -39,7 +42,7 @@ class Plan(models.Model):
 class PlanVersion(models.Model):
     project_path = "plan__project"
 
-    plan = models.ForeignKey(Plan, models.CASCADE, related_name="versions")
+    plan = models.ForeignKey(SavedPlan, models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
     spec = models.JSONField()
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
@@ -56,5 +59,5 @@ class PlanVersion(models.Model):
     def __str__(self) -> str:
         return f"{self.plan.name} v{self.number}"
 
-    def value(self) -> domain_plan.Plan:
-        return domain_plan.Plan.from_json(self.spec)
+    def value(self) -> Plan:
+        return Plan.from_json(self.spec)

@@ -3,13 +3,13 @@
 from django.conf import settings
 from django.db import models
 
-from campaigns.models.plans import Plan
+from campaigns.models.plans import SavedPlan
 
 
 class PlanSecret(models.Model):
     project_path = "plan__project"
 
-    plan = models.OneToOneField(Plan, models.CASCADE, related_name="secret")
+    plan = models.OneToOneField(SavedPlan, models.CASCADE, related_name="secret")
     ciphertext = models.TextField()  # of services.vault
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     changed_at = models.DateTimeField(auto_now=True)

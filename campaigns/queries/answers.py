@@ -20,7 +20,7 @@ from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import counted, ms, percent, rate
 from campaigns.models import Campaign
 from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of, worst_validity
-from campaigns.queries.overheads import Arm, Overhead, compare, find_pairs, overhead_answer
+from campaigns.queries.overheads import MeasuredTest, Overhead, compare, find_pairs, overhead_answer
 from campaigns.queries.reports import run_report
 from campaigns.queries.sweeps import arm_words, sweep_answers
 
@@ -49,7 +49,7 @@ def campaign_answer(campaign: Campaign) -> Answer:
     )
 
 
-def _exchanged(arms: Sequence[Arm]) -> list[Exchanged]:
+def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
     """The WebSocket tests of which something was measured."""
     names_plan = len({arm.plan_label for arm in arms}) > 1
     return [
@@ -66,11 +66,11 @@ def _exchanged(arms: Sequence[Arm]) -> list[Exchanged]:
     ]
 
 
-def _most_open(arm: Arm) -> int | None:
+def _most_open(arm: MeasuredTest) -> int | None:
     return max((each.most_open for each in arm.counted if each.most_open is not None), default=None)
 
 
-def _thresholds(arms: Sequence[Arm]) -> Table:
+def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
     many_plans = len({arm.plan_label for arm in arms}) > 1
     return campaign_thresholds_table(
         (
@@ -81,7 +81,7 @@ def _thresholds(arms: Sequence[Arm]) -> Table:
     )
 
 
-def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[Arm]:
+def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
     tests = campaign.tests.select_related("plan_version__plan", "endpoint__target")
     tests = list(tests.order_by("position"))
     by_test = {test.pk: [each for each in runs if each.run.test_id == test.pk] for test in tests}
@@ -91,7 +91,7 @@ def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[Arm]:
     targets = {test.endpoint.target_id for test in tests}
     counts = {test.injectors for test in tests}
     return [
-        Arm(
+        MeasuredTest(
             test,
             _arm_label(test, names_target=len(targets) > 1, names_injectors=len(counts) > 1),
             _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
@@ -111,7 +111,7 @@ def _plan_label(test, *, names_version: bool) -> str:
     return str(test.plan_version) if names_version else test.plan_version.plan.name
 
 
-def _test_answer(campaign: Campaign, arm: Arm) -> TestAnswer:
+def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
     total, pooled = pooled_of(arm.runs)
     return TestAnswer(
         test_id=arm.test.pk,
@@ -134,7 +134,7 @@ def _test_answer(campaign: Campaign, arm: Arm) -> TestAnswer:
     )
 
 
-def _means_ms(campaign: Campaign, arm: Arm) -> list[float | None]:
+def _means_ms(campaign: Campaign, arm: MeasuredTest) -> list[float | None]:
     by_repeat = {each.run.repeat: each.figures.mean_us / 1000 for each in arm.counted}
     return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]
 
@@ -173,7 +173,9 @@ def _nothing_yet(n_done: int, runs: Sequence[MeasuredRun], is_final: bool) -> st
     return f"No run can be used. {why}".strip()
 
 
-def _plain_sentence(arms: Sequence[Arm], runs: Sequence[MeasuredRun], is_final: bool) -> Sentence:
+def _plain_sentence(
+    arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun], is_final: bool
+) -> Sentence:
     """Without a pair of HTTP and HTTPS: the figures, and no comparison word."""
     pooled = [(arm, figures) for arm in arms if (figures := pooled_of(arm.runs)[1])]
     so_far = "" if is_final else "So far "
@@ -200,7 +202,7 @@ def _plain_sentence(arms: Sequence[Arm], runs: Sequence[MeasuredRun], is_final: 
 
 def _grounds(
     campaign: Campaign,
-    arms: Sequence[Arm],
+    arms: Sequence[MeasuredTest],
     overheads: Sequence[Overhead],
     runs: Sequence[MeasuredRun],
 ) -> list[str]:

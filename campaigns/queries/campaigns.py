@@ -13,8 +13,7 @@ from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.shown.plan_words import plan_load_words
-from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Target, Test
-from campaigns.models import Plan as PlanRow
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, SavedPlan, Target, Test
 from campaigns.permissions import Actor
 
 STATES = ("draft", "running", "stopping", "done")
@@ -106,7 +105,7 @@ def shown_of(grid: Grid, ticked: Collection[str], target: int = 0) -> Grid:
 
 
 def _grid_plans(project: Project):
-    plans = PlanRow.objects.filter(project=project, archived_at=None)
+    plans = SavedPlan.objects.filter(project=project, archived_at=None)
     versions = PlanVersion.objects.filter(plan__in=plans).select_related("plan")
     order = ("plan__name", "plan_id")
     latest = versions.order_by(*order, "-number").distinct(*order)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.judged.comparison import FLOOR_US, Reason, Verdict, Word, verdict
+from campaigns.domain.judged.comparison import FLOOR_US, ComparisonVerdict, Reason, Word, verdict
 from campaigns.domain.judged.overhead import OverheadRow, overhead_rows, part_means_us
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
@@ -27,7 +27,7 @@ _BUCKET = 2.0**-10
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class MeasuredTest:
     """A test with its runs, in the order of the repeats."""
 
     test: Test
@@ -63,10 +63,10 @@ class Arm:
 class Overhead:
     """One pair with its rows and its verdict, before it is drawn."""
 
-    http: Arm
-    https: Arm
+    http: MeasuredTest
+    https: MeasuredTest
     rows: list[OverheadRow]
-    verdict: Verdict
+    verdict: ComparisonVerdict
     is_paired: bool
     has_word: bool
     likeness: dict[str, list[list[str]]]
@@ -80,7 +80,7 @@ class Overhead:
         return self.http.scheme.upper(), self.https.scheme.upper()
 
 
-def find_pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
+def find_pairs(arms: Sequence[MeasuredTest]) -> list[tuple[MeasuredTest, MeasuredTest]]:
     """Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode.
 
     The twin of the same target comes first; a test of another target is taken only if it is the
@@ -95,7 +95,7 @@ def find_pairs(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
     return pairs
 
 
-def _partner(https: Arm, candidates: Sequence[Arm]) -> Arm | None:
+def _partner(https: MeasuredTest, candidates: Sequence[MeasuredTest]) -> MeasuredTest | None:
     mode = https.test.connection_mode
     for wanted in (mode, "new") if mode == "resumed" else (mode,):
         fitting = [
@@ -113,7 +113,7 @@ def _partner(https: Arm, candidates: Sequence[Arm]) -> Arm | None:
     return None
 
 
-def compare(campaign: Campaign, http: Arm, https: Arm) -> Overhead:
+def compare(campaign: Campaign, http: MeasuredTest, https: MeasuredTest) -> Overhead:
     """The overhead of one pair with its word."""
     is_paired = campaign.order == Campaign.Order.BLOCKS and _repeats(http) == _repeats(https)
     rows = overhead_rows(
@@ -133,16 +133,18 @@ def compare(campaign: Campaign, http: Arm, https: Arm) -> Overhead:
     )
 
 
-def _repeats(arm: Arm) -> list[int]:
+def _repeats(arm: MeasuredTest) -> list[int]:
     return [each.run.repeat for each in arm.counted]
 
 
-def _verdict(campaign: Campaign, http: Arm, https: Arm, mean: OverheadRow, likeness) -> Verdict:
+def _verdict(
+    campaign: Campaign, http: MeasuredTest, https: MeasuredTest, mean: OverheadRow, likeness
+) -> ComparisonVerdict:
     spoilt = [each for arm in (http, https) for each in arm.runs if _is_spoilt(each)]
     if spoilt and min(http.n_usable, https.n_usable) < MIN_REPEATS:
         runs = "1 finished run" if len(spoilt) == 1 else f"{len(spoilt)} finished runs"
         text = f"{runs} cannot be used. {spoilt[0].why_unusable}"
-        return Verdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, text)
+        return ComparisonVerdict(Word.INCONCLUSIVE, Reason.INVALID_RUNS, text)
     return verdict(
         mean.interval,
         campaign.practical_threshold,
@@ -155,7 +157,7 @@ def _is_spoilt(each: MeasuredRun) -> bool:
     return each.run.is_done and not each.is_usable
 
 
-def _floor_us(http: Arm, https: Arm, mean: OverheadRow) -> float:
+def _floor_us(http: MeasuredTest, https: MeasuredTest, mean: OverheadRow) -> float:
     """The smallest difference that this measurement can resolve."""
     lateness = [
         pooled_of(arm.runs)[0].timing("lateness").percentile_us(P50) for arm in (http, https)
@@ -163,7 +165,7 @@ def _floor_us(http: Arm, https: Arm, mean: OverheadRow) -> float:
     return max(FLOOR_US, _BUCKET * (mean.https_us or 0.0), *(each or 0.0 for each in lateness))
 
 
-def _blockers(http: Arm, https: Arm, likeness) -> list[tuple[Reason, str]]:
+def _blockers(http: MeasuredTest, https: MeasuredTest, likeness) -> list[tuple[Reason, str]]:
     found = []
     errors = [pooled_of(arm.runs)[1].error_share or 0.0 for arm in (http, https) if arm.counted]
     if errors and _too_many_errors(errors):
@@ -189,7 +191,7 @@ def _too_many_errors(shares: Sequence[float]) -> bool:
     return max(shares) > _MAX_ERROR_SHARE or max(shares) - min(shares) > _MAX_ERROR_DIFFERENCE
 
 
-def _unlike_loads(http: Arm, https: Arm) -> str:
+def _unlike_loads(http: MeasuredTest, https: MeasuredTest) -> str:
     runs = (*http.counted, *https.counted)
     if not runs:
         return ""
@@ -197,7 +199,7 @@ def _unlike_loads(http: Arm, https: Arm) -> str:
     return unlike(plan, *([each.achieved(plan) for each in arm.counted] for arm in (http, https)))
 
 
-def _one_after_the_other(http: Arm, https: Arm) -> bool:
+def _one_after_the_other(http: MeasuredTest, https: MeasuredTest) -> bool:
     first, second = ([each.run.position for each in arm.counted] for arm in (http, https))
     if min(len(first), len(second)) < MIN_REPEATS:
         return False

@@ -3,15 +3,15 @@
 from django.db.models import Max, OuterRef, Subquery
 
 from campaigns.domain.shown.plan_changes import changes_between
-from campaigns.models import Plan, PlanVersion, Project
+from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Actor
 
 
-def plans_of(project: Project, actor: Actor) -> list[Plan]:
+def plans_of(project: Project, actor: Actor) -> list[SavedPlan]:
     """The project's plans by name; each has its latest version as `newest`."""
     latest = PlanVersion.objects.filter(plan=OuterRef("pk")).order_by("-number")
     plans = list(
-        Plan.objects.visible_to(actor)
+        SavedPlan.objects.visible_to(actor)
         .filter(project=project, archived_at=None)
         .annotate(
             newest_id=Subquery(latest.values("pk")[:1]), changed_at=Max("versions__created_at")
@@ -24,7 +24,7 @@ def plans_of(project: Project, actor: Actor) -> list[Plan]:
     return plans
 
 
-def versions_of(plan: Plan) -> list[PlanVersion]:
+def versions_of(plan: SavedPlan) -> list[PlanVersion]:
     """Newest first; each has as `changes` what it changed: [(field, before, after), …]."""
     versions = list(plan.versions.select_related("created_by").order_by("number"))
     for before, after in zip([None, *versions], versions, strict=False):

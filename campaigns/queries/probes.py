@@ -21,7 +21,7 @@ GIVEN_UP_AFTER = timedelta(seconds=120)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProbePhase:
     """One phase; `start_us` counts from the beginning of the attempt."""
 
     name: str
@@ -38,7 +38,7 @@ class ProbeReport:
     is_ok: bool
     mend: str
     detail: str
-    parts: list[Part]
+    parts: list[ProbePhase]
     total_ms: str
     certificates: list[dict[str, Any]]
     certificate_days_left: int | None
@@ -125,7 +125,7 @@ def _redirect_hint(result: dict[str, Any]) -> str:
     return "Redirects are not followed: what is measured is this reply. Use its Location instead."
 
 
-def _parts(parts_us: dict[str, int | None]) -> list[Part]:
+def _parts(parts_us: dict[str, int | None]) -> list[ProbePhase]:
     """The phases one after another; all with the same decimals, so that they line up."""
     used = [(name, parts_us[name]) for name in PARTS if parts_us.get(name) is not None]
     total = sum(duration for _, duration in used)
@@ -134,7 +134,7 @@ def _parts(parts_us: dict[str, int | None]) -> list[Part]:
     for name, duration in used:
         share = 100 * duration / total if total else 0
         parts.append(
-            Part(
+            ProbePhase(
                 name,
                 start,
                 duration,

@@ -13,7 +13,7 @@ from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown import report_tables as tables
 from campaigns.domain.shown.exchange_tables import closes_table, exchange_table
-from campaigns.domain.shown.report_words import RunState, run_grounds, run_sentence, run_tiles
+from campaigns.domain.shown.report_words import RunStatus, run_grounds, run_sentence, run_tiles
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.session_tables import session_tables
 from campaigns.domain.shown.threshold_tables import run_thresholds_table
@@ -61,8 +61,8 @@ def run_report(run: Run) -> RunReport:
     )
 
 
-def _state(run: Run, plan: Plan, figures: Figures) -> RunState:
-    return RunState(
+def _state(run: Run, plan: Plan, figures: Figures) -> RunStatus:
+    return RunStatus(
         state=run.state,
         outcome=str(run.outcome or ""),
         validity=str(run.validity or ""),

@@ -9,16 +9,16 @@ from campaigns.domain.shown.sentences import MODES
 from campaigns.domain.shown.sweep_table import SweepLine, sweep_table
 from campaigns.models import Test
 from campaigns.queries.measured import pooled_of, worst_validity
-from campaigns.queries.overheads import Arm
+from campaigns.queries.overheads import MeasuredTest
 
 
 def arm_words(test: Test) -> str:
     return f"{test.endpoint.scheme.upper()} {MODES[test.connection_mode]}"
 
 
-def sweep_answers(arms: Sequence[Arm]) -> list[SweepAnswer]:
+def sweep_answers(arms: Sequence[MeasuredTest]) -> list[SweepAnswer]:
     """One for each plan and arm that has several numbers of injectors."""
-    groups: dict[tuple, list[Arm]] = {}
+    groups: dict[tuple, list[MeasuredTest]] = {}
     for arm in arms:
         test = arm.test
         key = (test.plan_version_id, test.endpoint_id, test.connection_mode)
@@ -26,7 +26,7 @@ def sweep_answers(arms: Sequence[Arm]) -> list[SweepAnswer]:
     return [_answer(group) for group in groups.values() if len(group) > 1]
 
 
-def _answer(group: list[Arm]) -> SweepAnswer:
+def _answer(group: list[MeasuredTest]) -> SweepAnswer:
     group = sorted(group, key=lambda arm: arm.test.injectors)
     first = group[0]
     title = f"{first.plan_label}: {arm_words(first.test)}, by number of injectors"

@@ -31,7 +31,7 @@ MAX_RUNS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CampaignCell:
     """One plan on one arm, by so many injectors: what becomes a test of a campaign."""
 
     plan_version: PlanVersion
@@ -46,7 +46,7 @@ def create_campaign(
     by: Actor,
     project: Project,
     name: str,
-    cells: list[Cell],
+    cells: list[CampaignCell],
     repeats: int,
     order: str,
     pause_s: float,
@@ -71,7 +71,7 @@ def create_campaign(
 def _create(
     by: Actor,
     project: Project,
-    cells: list[Cell],
+    cells: list[CampaignCell],
     *,
     name: str,
     repeats: int,
@@ -125,7 +125,7 @@ def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -
             raise Refused(sentence)
 
 
-def _check_cells(project: Project, cells: list[Cell], repeats: int) -> None:
+def _check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> None:
     if not cells:
         raise Refused("Choose at least one plan and one endpoint.")
     if len(cells) * repeats > MAX_RUNS:
@@ -144,7 +144,7 @@ def _check_cells(project: Project, cells: list[Cell], repeats: int) -> None:
         _check_share(cell)
 
 
-def _check_cell(project: Project, cell: Cell) -> None:
+def _check_cell(project: Project, cell: CampaignCell) -> None:
     plan, endpoint = cell.plan_version.plan, cell.endpoint
     if plan.project_id != project.pk or endpoint.target.project_id != project.pk:
         raise Refused("A campaign uses plans and targets of its own project only.")
@@ -159,7 +159,7 @@ def _check_cell(project: Project, cell: Cell) -> None:
     _check_protocol(cell)
 
 
-def _check_protocol(cell: Cell) -> None:
+def _check_protocol(cell: CampaignCell) -> None:
     """An exchange is for WebSocket endpoints, steps are for HTTP."""
     is_exchange = cell.plan_version.value().exchange is not None
     if is_exchange != (cell.endpoint.scheme in WEBSOCKET_SCHEMES):
@@ -169,14 +169,14 @@ def _check_protocol(cell: Cell) -> None:
         raise Refused("A WebSocket is opened anew each time. Choose new connections, or resumed.")
 
 
-def _check_share(cell: Cell) -> None:
+def _check_share(cell: CampaignCell) -> None:
     """Each injector gets a part of the connections and requests, so there must be enough."""
     fault = share_fault(cell.plan_version.value().load, cell.injectors)
     if fault:
         raise Refused(f"{cell.plan_version} {fault}.")
 
 
-def _check_slots(cells: list[Cell]) -> None:
+def _check_slots(cells: list[CampaignCell]) -> None:
     """A run that fits no host would wait for an hour and end unmade. No host at all may come."""
     most, slots = max(cell.injectors for cell in cells), total_slots()
     if 0 < slots < most:
@@ -240,8 +240,8 @@ def _frozen(test: Test, seed: int) -> FrozenRun:
     )
 
 
-def _cell_of(test: Test) -> Cell:
-    return Cell(test.plan_version, test.endpoint, test.connection_mode, test.injectors)
+def _cell_of(test: Test) -> CampaignCell:
+    return CampaignCell(test.plan_version, test.endpoint, test.connection_mode, test.injectors)
 
 
 @transaction.atomic

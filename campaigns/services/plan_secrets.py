@@ -2,7 +2,7 @@
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.session import AuthKind
-from campaigns.models import Plan, PlanSecret, PlanVersion, Run
+from campaigns.models import PlanSecret, PlanVersion, Run, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.client_keys import secret_of
 from campaigns.services.vault import decrypt, encrypt, encrypt_anew
@@ -10,7 +10,7 @@ from campaigns.services.vault import decrypt, encrypt, encrypt_anew
 MAX_SECRET_LENGTH = 4096
 
 
-def keep_secret(*, by: Actor, plan: Plan, secret: str | None) -> None:
+def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
     """Store the secret encrypted; "" takes it out, None leaves it. Raises InvalidFields."""
     require(by, Action.EDIT, plan.project)
     if secret is None:

@@ -6,8 +6,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
-from campaigns.domain.plan import plan as domain_plan
-from campaigns.models import Plan, PlanVersion, Project
+from campaigns.domain.plan.plan import Plan
+from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.plan_secrets import keep_secret
 
@@ -19,13 +19,13 @@ def create_plan(
     require(by, Action.EDIT, project)
     clean = _checked(name, spec)
     with transaction.atomic():
-        plan = _save(Plan(project=project), name)
+        plan = _save(SavedPlan(project=project), name)
         keep_secret(by=by, plan=plan, secret=secret)
         return plan.versions.create(number=1, spec=clean, created_by=by.user)
 
 
 def edit_plan(
-    *, by: Actor, plan: Plan, name: str, spec: dict[str, Any], secret: str | None = None
+    *, by: Actor, plan: SavedPlan, name: str, spec: dict[str, Any], secret: str | None = None
 ) -> PlanVersion:
     """The latest version afterwards: a new one only where the spec says something else.
 
@@ -36,7 +36,7 @@ def edit_plan(
         raise Refused(f"{plan.name} is archived; make a new plan instead.")
     clean = _checked(name, spec)
     with transaction.atomic():
-        Plan.objects.select_for_update().get(pk=plan.pk)
+        SavedPlan.objects.select_for_update().get(pk=plan.pk)
         _save(plan, name)
         keep_secret(by=by, plan=plan, secret=secret)
         latest = plan.latest
@@ -45,22 +45,22 @@ def edit_plan(
         return plan.versions.create(number=latest.number + 1, spec=clean, created_by=by.user)
 
 
-def archive_plan(*, by: Actor, plan: Plan) -> None:
+def archive_plan(*, by: Actor, plan: SavedPlan) -> None:
     """Takes the plan out of lists and forms; its results stay."""
     require(by, Action.EDIT, plan.project)
-    Plan.objects.filter(pk=plan.pk, archived_at=None).update(archived_at=timezone.now())
+    SavedPlan.objects.filter(pk=plan.pk, archived_at=None).update(archived_at=timezone.now())
 
 
 def _checked(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """The spec as it is stored. What is wrong with the name is said together with the rest."""
     try:
-        return domain_plan.Plan.from_json(spec).to_json()
+        return Plan.from_json(spec).to_json()
     except InvalidPlan as invalid:
         fault = _name_fault(name)
         raise InvalidPlan({**({"name": fault} if fault else {}), **invalid.errors}) from None
 
 
-def _save(plan: Plan, name: str) -> Plan:
+def _save(plan: SavedPlan, name: str) -> SavedPlan:
     plan.name = _clean_name(name)
     try:
         with transaction.atomic():

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns import queue
 from campaigns.domain.errors import InvalidPlan, Refused
-from campaigns.domain.plan import plan as domain_plan
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, Probe
 from campaigns.models.dbtime import db_now
@@ -111,7 +111,7 @@ def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
 def _clean_step(request: dict[str, Any]) -> dict[str, Any]:
     """The step as a plan would store it: one reader for plans and probes."""
     spec = {"steps": [request], "load": {"model": "sequential", "requests": 1}}
-    return domain_plan.Plan.from_json(spec).to_json()["steps"][0]
+    return Plan.from_json(spec).to_json()["steps"][0]
 
 
 def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
     if len(message or "") > MAX_MESSAGE:
         raise InvalidPlan({"message": f"At most {MAX_MESSAGE:,} characters."})
     spec = {"exchange": asked, "load": {"model": "sequential", "requests": 1}}
-    cleaned = domain_plan.Plan.from_json(spec).to_json()["exchange"]
+    cleaned = Plan.from_json(spec).to_json()["exchange"]
     return {"method": "GET", **{name: cleaned[name] for name in asked}, "message": message or None}
 
 

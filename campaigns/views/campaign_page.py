@@ -27,7 +27,7 @@ MODE_WORDS = {"new": "New connection", "resumed": "Resumed session", "keep-alive
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class CampaignProgress:
     """How far a campaign is. `left_s` is None before there is anything to go by."""
 
     n_done: int
@@ -43,7 +43,7 @@ class Progress:
         return None if self.left_s is None else timezone.now() + timedelta(seconds=self.left_s)
 
 
-def progress_of(campaign: Campaign) -> Progress:
+def progress_of(campaign: Campaign) -> CampaignProgress:
     runs = list(campaign.runs.values_list("state", "ended_at"))
     done = [ended for state, ended in runs if state == "done" and ended]
     left = len(runs) - len(done)
@@ -52,7 +52,7 @@ def progress_of(campaign: Campaign) -> Progress:
         left_s = left * (max(done) - campaign.started_at).total_seconds() / len(done)
     elif runs:
         left_s = _planned_s(campaign)
-    return Progress(len(done), len(runs), left_s)
+    return CampaignProgress(len(done), len(runs), left_s)
 
 
 def _planned_s(campaign: Campaign) -> float | None:

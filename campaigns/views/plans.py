@@ -19,7 +19,7 @@ from campaigns.domain.shown.session_words import session_facts
 from campaigns.forms.plan_load import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS
 from campaigns.forms.plans import PlanForm
-from campaigns.models import Plan, PlanVersion, Project
+from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
 from campaigns.services import plans as services
@@ -59,7 +59,7 @@ def plan_new(request, project: int):
     return _form_page(request, found, form, preset=preset)
 
 
-def campaign_address(plan: Plan, preset: Preset | None) -> str:
+def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
     """The form of a new campaign, filled in for this plan as the preset proposes."""
     query = {"plan": plan.pk, **({"preset": preset.key} if preset else {})}
     return f"{reverse('campaign-new', args=[plan.project_id])}?{urlencode(query)}"
@@ -74,7 +74,7 @@ def _preset_of(spec: dict[str, Any]) -> Preset | None:
 @answers_refusals("plan-detail")
 def plan_edit(request, plan: int):
     actor = actor_of(request)
-    found = find(Plan, actor, pk=plan)
+    found = find(SavedPlan, actor, pk=plan)
     require(actor, Action.EDIT, found.project)
     latest = found.latest
     spec = latest.value().to_json()
@@ -85,13 +85,13 @@ def plan_edit(request, plan: int):
         if version:
             messages.success(request, _said(version, is_new=version.pk != latest.pk))
             return redirect("plan-detail", plan=found.pk)
-    return _form_page(request, found.project, form, plan=find(Plan, actor, pk=plan))
+    return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan))
 
 
 @login_required
 def plan_detail(request, plan: int):
     actor = actor_of(request)
-    found = find(Plan.objects.select_related("project"), actor, pk=plan)
+    found = find(SavedPlan.objects.select_related("project"), actor, pk=plan)
     versions = queries.versions_of(found)
     version = _chosen(versions, request.GET.get("version"))
     value = version.value()
@@ -123,7 +123,7 @@ def plan_detail(request, plan: int):
 @answers_refusals("plan-detail")
 def plan_archive(request, plan: int):
     actor = actor_of(request)
-    found = find(Plan, actor, pk=plan)
+    found = find(SavedPlan, actor, pk=plan)
     services.archive_plan(by=actor, plan=found)
     messages.success(request, f"{found.name} is archived; its results stay.")
     return redirect("plan-list", project=found.project_id)

@@ -11,7 +11,7 @@ from django.db import connection
 
 from campaigns.models import InjectorHost
 from campaigns.queries.engine import stuck_runs
-from campaigns.services.campaigns import Cell, create_campaign, start_campaign
+from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.faults.processes import APPLICATION, eventually, is_alive
 from tests.services.engine import owner_of
@@ -32,7 +32,9 @@ def begin(project, echo):
             by=owner_of(project),
             project=project,
             name="fault",
-            cells=[Cell(make_plan(project, spec=plan_spec(**load)), endpoint, "keep-alive")],
+            cells=[
+                CampaignCell(make_plan(project, spec=plan_spec(**load)), endpoint, "keep-alive")
+            ],
             repeats=1,
             order="listed",
             pause_s=0,

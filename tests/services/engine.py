@@ -10,7 +10,7 @@ from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.services import dispatch
-from campaigns.services.campaigns import Cell, create_campaign, start_campaign
+from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.hosts import announce_host
 from campaigns.services.shards import claim_shard, mark_ready, mark_running
 from tests.factories import make_endpoint, make_plan, make_target
@@ -24,7 +24,7 @@ def owner_of(project) -> Actor:
 def draft(project, n_tests: int = 1, target=None, **fields) -> Campaign:
     target = target or make_target(project)
     endpoint = fields.pop("endpoint", None) or make_endpoint(target)
-    cells = [Cell(make_plan(project), endpoint, "new") for _ in range(n_tests)]
+    cells = [CampaignCell(make_plan(project), endpoint, "new") for _ in range(n_tests)]
     given = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0, **fields}
     return create_campaign(by=owner_of(project), project=project, cells=cells, **given)
 

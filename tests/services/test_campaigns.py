@@ -8,7 +8,7 @@ from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
 from campaigns.services import dispatch
 from campaigns.services.campaigns import (
-    Cell,
+    CampaignCell,
     create_campaign,
     repeat_campaign,
     start_campaign,
@@ -22,7 +22,7 @@ from tests.values import plan_spec
 def create(by, project, **fields):
     given = {
         "name": "study",
-        "cells": [Cell(make_plan(project), make_endpoint(make_target(project)), "new")],
+        "cells": [CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")],
         "repeats": 2,
         "order": "blocks",
         "pause_s": 1,
@@ -34,14 +34,14 @@ def create(by, project, **fields):
 def test_a_draft_has_its_tests_in_the_order_of_the_cells(project, as_bob):
     target = make_target(project)
     cells = [
-        Cell(make_plan(project), make_endpoint(target, scheme), mode)
+        CampaignCell(make_plan(project), make_endpoint(target, scheme), mode)
         for scheme, mode in [("http", "new"), ("https", "resumed")]
     ]
     campaign = create(as_bob, project, cells=cells)
     assert campaign.state == "draft"
     assert campaign.created_by == as_bob.user
     assert [
-        Cell(test.plan_version, test.endpoint, test.connection_mode)
+        CampaignCell(test.plan_version, test.endpoint, test.connection_mode)
         for test in campaign.tests.all()
     ] == cells
     assert not campaign.runs.exists()
@@ -68,20 +68,20 @@ def test_it_refuses_wrong_numbers_with_what_would_be_right(project, as_bob, fiel
 
 
 def test_it_refuses_the_same_cell_twice(project, as_bob):
-    cell = Cell(make_plan(project), make_endpoint(make_target(project)), "new")
+    cell = CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")
     with pytest.raises(Refused, match="twice"):
         create(as_bob, project, cells=[cell, cell])
 
 
 def test_it_refuses_what_belongs_to_another_project(project, as_bob):
     other = make_project(owner=as_bob.user)
-    cells = [Cell(make_plan(project), make_endpoint(make_target(other)), "new")]
+    cells = [CampaignCell(make_plan(project), make_endpoint(make_target(other)), "new")]
     with pytest.raises(Refused, match="its own project"):
         create(as_bob, project, cells=cells)
 
 
 def test_it_refuses_to_resume_tls_sessions_over_plain_http(project, as_bob):
-    cells = [Cell(make_plan(project), make_endpoint(make_target(project)), "resumed")]
+    cells = [CampaignCell(make_plan(project), make_endpoint(make_target(project)), "resumed")]
     with pytest.raises(Refused, match="no TLS session"):
         create(as_bob, project, cells=cells)
 
@@ -96,7 +96,7 @@ def test_it_refuses_to_resume_tls_sessions_over_plain_http(project, as_bob):
 )
 def test_it_refuses_more_injectors_than_the_load_can_be_shared_by(project, as_bob, load):
     version = make_plan(project, spec=plan_spec(**load))
-    cells = [Cell(version, make_endpoint(make_target(project)), "new")]
+    cells = [CampaignCell(version, make_endpoint(make_target(project)), "new")]
     with pytest.raises(Refused, match=r"one injector|too few"):
         create(as_bob, project, cells=cells, injectors=2)
 
@@ -104,7 +104,7 @@ def test_it_refuses_more_injectors_than_the_load_can_be_shared_by(project, as_bo
 def test_it_refuses_injectors_that_would_begin_after_the_end(project, as_bob):
     load = {"model": "closed", "connections": 4, "duration_s": 2, "start_offset_s": 1}
     version = make_plan(project, spec=plan_spec(**load))
-    cells = [Cell(version, make_endpoint(make_target(project)), "new")]
+    cells = [CampaignCell(version, make_endpoint(make_target(project)), "new")]
     with pytest.raises(Refused, match="begin after 2 s, but the load lasts 2 s"):
         create(as_bob, project, cells=cells, injectors=3)
     assert create(as_bob, project, cells=cells, injectors=2)
@@ -112,7 +112,7 @@ def test_it_refuses_injectors_that_would_begin_after_the_end(project, as_bob):
 
 def test_it_refuses_more_runs_than_a_campaign_can_have(project, as_bob):
     endpoint = make_endpoint(make_target(project))
-    cells = [Cell(make_plan(project), endpoint, "new") for _ in range(41)]
+    cells = [CampaignCell(make_plan(project), endpoint, "new") for _ in range(41)]
     with pytest.raises(Refused, match="2050 runs"):
         create(as_bob, project, cells=cells, repeats=50)
 
@@ -194,7 +194,7 @@ def test_a_run_keeps_what_it_was_started_with_whatever_is_edited_later(project, 
 
 def sequential_of_each(project):
     spec = plan_spec(model="sequential", requests=5000, per_injector=True)
-    return Cell(make_plan(project, spec=spec), make_endpoint(make_target(project)), "new")
+    return CampaignCell(make_plan(project, spec=spec), make_endpoint(make_target(project)), "new")
 
 
 def test_a_sweep_has_a_test_for_each_number_of_injectors(project, as_bob):

@@ -14,7 +14,7 @@ from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import PlanSecret, Run, Shard
 from campaigns.permissions import Actor
 from campaigns.services import shards
-from campaigns.services.campaigns import Cell, create_campaign, start_campaign
+from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.plans import create_plan, edit_plan
 from campaigns.services.shares import create_share
@@ -47,7 +47,7 @@ def run(by, project, version) -> Run:
         by=by,
         project=project,
         name="C",
-        cells=[Cell(version, endpoint, "new")],
+        cells=[CampaignCell(version, endpoint, "new")],
         repeats=1,
         order="blocks",
         pause_s=0,
@@ -160,7 +160,7 @@ def test_what_no_header_can_carry_is_refused_without_repeating_it(secret, by, pr
 
 def test_a_campaign_without_the_secret_is_not_started(by, project):
     version = create_plan(by=by, project=project, name="P", spec=signing_spec())
-    cell = Cell(version, make_endpoint(make_target(project)), "new")
+    cell = CampaignCell(version, make_endpoint(make_target(project)), "new")
     campaign = create_campaign(
         by=by, project=project, name="C", cells=[cell], repeats=1, order="blocks", pause_s=0
     )

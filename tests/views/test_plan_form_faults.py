@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import PlanForm, initial_of
-from campaigns.models import Plan
+from campaigns.models import SavedPlan
 
 pytestmark = pytest.mark.django_db
 OPEN = {"model": "open", "rate_per_s": "5", "stop": "requests", "requests": "9"}
@@ -136,7 +136,7 @@ def test_a_wrong_value_is_answered_at_its_field_and_nothing_is_lost(answer_to, n
     assert closed_over_errors(page) == []
     for sentence in form.errors[name]:
         assert sentence.split("’")[0].split("'")[0][:25] in page.replace("&#x27;", "'")
-    assert not Plan.objects.exists()
+    assert not SavedPlan.objects.exists()
 
 
 def test_all_that_is_wrong_is_said_at_once(answer_to):
@@ -157,7 +157,9 @@ def test_every_preset_is_a_plan_as_it_stands(answer_to, key):
     preset = PRESETS[key]
     _, answer = answer_to(**initial_of(preset.name, preset.spec))
     assert answer.status_code == 302
-    assert Plan.objects.get().versions.get().spec["load"]["model"] == preset.spec["load"]["model"]
+    assert (
+        SavedPlan.objects.get().versions.get().spec["load"]["model"] == preset.spec["load"]["model"]
+    )
 
 
 def test_a_secret_is_never_written_into_the_page_again(answer_to):

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
-from campaigns.models import Plan, PlanVersion
+from campaigns.models import PlanVersion, SavedPlan
 from tests.factories import make_plan
 from tests.values import plan_spec
 
@@ -62,7 +62,7 @@ def test_the_order_is_stored_and_comes_back_into_the_form(fields, order, as_edit
     assert (stored["kind"], stored["block_repeat"], stored["weights"]) == order
     again = initial_of("again", version.value().to_json())
     as_editor.post(reverse("plan-edit", args=[version.plan_id]), again)
-    assert Plan.objects.get().latest.pk == version.pk
+    assert SavedPlan.objects.get().latest.pk == version.pk
 
 
 def test_a_fault_stands_at_the_step_that_has_it(as_editor, project):

@@ -9,7 +9,7 @@ from campaigns.forms.plans import initial_of
 from campaigns.models import PlanSecret, PlanVersion
 from campaigns.permissions import Actor
 from campaigns.queries.campaigns import grid_of
-from campaigns.services.campaigns import Cell, create_campaign
+from campaigns.services.campaigns import CampaignCell, create_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import plan_spec
 
@@ -135,13 +135,13 @@ def test_the_form_of_a_campaign_shows_the_grid(as_editor, project, target):
 def test_a_campaign_refuses_an_exchange_on_http(scheme, project, target, bob):
     endpoint = target.endpoints.get(scheme=scheme)
     with pytest.raises(Refused, match="needs a ws or wss endpoint"):
-        create(project, bob, Cell(websocket_plan(project), endpoint, "new"))
+        create(project, bob, CampaignCell(websocket_plan(project), endpoint, "new"))
 
 
 def test_a_campaign_refuses_steps_on_websocket(project, target, bob):
     endpoint = target.endpoints.get(scheme="ws")
     with pytest.raises(Refused, match="needs an http or https endpoint"):
-        create(project, bob, Cell(make_plan(project), endpoint, "new"))
+        create(project, bob, CampaignCell(make_plan(project), endpoint, "new"))
 
 
 def create(project, user, cell):

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
-from campaigns.models import Plan, PlanVersion
+from campaigns.models import PlanVersion, SavedPlan
 from tests.factories import make_plan
 from tests.values import plan_spec
 
@@ -47,7 +47,7 @@ def test_all_that_is_wrong_is_answered_beside_its_field_and_nothing_is_lost(as_e
     assert "Host is written by the injector itself" in page
     for typed in ('value="no slash"', 'value="ten"', "Host: x", 'value="ok"', "Envelope"):
         assert typed in page
-    assert not Plan.objects.exists()
+    assert not SavedPlan.objects.exists()
 
 
 def test_fields_that_the_model_does_not_use_are_ignored(as_editor, project):
@@ -122,7 +122,7 @@ def test_the_chosen_stop_decides(as_editor, project):
 def test_every_field_of_a_load_can_be_set_and_comes_back(fields, expected, as_editor, project):
     data = form(**({"stop": "requests", "requests": "100"} | fields))
     answer = as_editor.post(new(project), data, follow=True)
-    plan = Plan.objects.get()
+    plan = SavedPlan.objects.get()
     load = plan.latest.spec["load"]
     assert {name: load[name] for name in expected} == expected
     assert answer.status_code == 200
@@ -321,7 +321,7 @@ def test_numbers_of_each_injector_are_kept_and_said(as_editor, project):
 
 def test_a_preset_s_plan_leads_to_its_campaign(as_editor, project):
     answer = as_editor.post(f"{new(project)}?preset=l2", form("l2", then="campaign"))
-    plan = Plan.objects.get()
+    plan = SavedPlan.objects.get()
     address = f"{reverse('campaign-new', args=[project.pk])}?plan={plan.pk}&preset=l2"
     assert answer["Location"] == address
     page = as_editor.get(reverse("plan-detail", args=[plan.pk])).content.decode()

@@ -9,7 +9,7 @@ from django.db import connection
 from django.urls import reverse
 
 from campaigns.domain.measured.snapshot import Total
-from campaigns.services.campaigns import Cell, create_campaign, start_campaign
+from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.services.engine import host, owner_of
@@ -45,7 +45,7 @@ def started_run(project, port, injectors=1, **load):
     """The only run of a campaign, admitted."""
     host(slots=4)
     endpoint = make_endpoint(make_target(project), port=port)
-    cell = Cell(make_plan(project, spec=plan_spec(**load)), endpoint, "keep-alive")
+    cell = CampaignCell(make_plan(project, spec=plan_spec(**load)), endpoint, "keep-alive")
     given = {"name": "study", "repeats": 1, "order": "listed", "pause_s": 0}
     campaign = create_campaign(
         by=owner_of(project), project=project, cells=[cell], injectors=injectors, **given

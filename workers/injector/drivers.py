@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model, planned_arrivals
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.shards import Shard
+from campaigns.domain.plan.shards import LoadSlice
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Dialler
 from workers.injector.loads import ClosedLoad, OpenLoad
@@ -33,13 +33,13 @@ def wire_mode(plan: Plan, mode: ConnectionMode) -> ConnectionMode:
     return ConnectionMode.NEW if mode == ConnectionMode.KEEP_ALIVE else mode
 
 
-def requests_of(plan: Plan, shard: Shard) -> int | None:
+def requests_of(plan: Plan, shard: LoadSlice) -> int | None:
     """How many requests this process will send; None where only time ends it."""
     count = _arrivals_of(plan, shard)
     return None if count is None else count * plan.calls_per_arrival
 
 
-def _arrivals_of(plan: Plan, shard: Shard) -> int | None:
+def _arrivals_of(plan: Plan, shard: LoadSlice) -> int | None:
     load = plan.load
     if arrivals.is_scheduled(load):
         return len(shard.own(0, planned_arrivals(load)))
@@ -49,7 +49,7 @@ def _arrivals_of(plan: Plan, shard: Shard) -> int | None:
     return arrivals.requests_of(load, shard)
 
 
-def connections_of(plan: Plan, shard: Shard) -> tuple[int, int | None]:
+def connections_of(plan: Plan, shard: LoadSlice) -> tuple[int, int | None]:
     """(how many connections it needs at once, how many it can make use of; None: any number).
 
     Arrivals of an open load can wait in the queue, so there those of one will do.

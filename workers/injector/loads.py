@@ -14,7 +14,7 @@ import gevent
 
 from campaigns.domain.plan.arrivals import AnySchedule
 from campaigns.domain.plan.load import WhenSaturated
-from campaigns.domain.plan.shards import Shard
+from campaigns.domain.plan.shards import LoadSlice
 from workers.injector.attempt import Request, Worker
 from workers.injector.connection import now
 from workers.injector.pacer import make_pacer
@@ -42,7 +42,7 @@ class ClosedLoad:
         self,
         requests: list[Request],
         make_worker: Callable[[], Worker],
-        shard: Shard,
+        shard: LoadSlice,
         offsets_ns: list[int],
         limit: int | None,
     ):

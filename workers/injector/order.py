@@ -8,7 +8,7 @@ from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.addresses import Network, parse_networks
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.shards import MAX_WEIGHT, Shard
+from campaigns.domain.plan.shards import MAX_WEIGHT, LoadSlice
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 
@@ -36,7 +36,7 @@ class Order:
     plan: Plan
     endpoint: Origin
     mode: ConnectionMode
-    shard: Shard
+    shard: LoadSlice
     allowed: tuple[Network, ...]
     seed: int = 0
     is_probe: bool = False
@@ -133,9 +133,9 @@ def _read_tls(data: dict[str, Any]) -> TlsOptions:
     return options
 
 
-def _read_shard(data: dict[str, Any]) -> Shard:
+def _read_shard(data: dict[str, Any]) -> LoadSlice:
     weights = tuple(int(weight) for weight in data.get("weights") or ())
-    shard = Shard(int(data["index"]), int(data["count"]), weights)
+    shard = LoadSlice(int(data["index"]), int(data["count"]), weights)
     if not 0 <= shard.index < shard.count:
         raise ValueError(f"shard {shard.index} of {shard.count} does not exist")
     if weights and (len(weights) != shard.count or not all(0 < w <= MAX_WEIGHT for w in weights)):

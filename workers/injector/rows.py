@@ -1,6 +1,6 @@
 """The rows of a plan's table, one for each use, whatever shard they are used in."""
 
-from campaigns.domain.plan.shards import Shard
+from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.step_order import draw
 from campaigns.domain.plan.variables import RowOrder, Variables
 
@@ -8,7 +8,7 @@ _STREAM = 0x726F7773
 
 
 class Rows:
-    def __init__(self, variables: Variables, shard: Shard, seed: int):
+    def __init__(self, variables: Variables, shard: LoadSlice, seed: int):
         self._variables = variables
         self._n_rows = len(variables.table[1])
         self._seed = seed

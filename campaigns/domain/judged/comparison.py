@@ -53,7 +53,7 @@ class RatioInterval:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ComparisonVerdict:
     word: Word
     reason: Reason | None = None
     text: str = ""
@@ -126,7 +126,7 @@ def verdict(
     *,
     floor: float = FLOOR_US,
     blockers: Sequence[tuple[Reason, str]] = (),
-) -> Verdict:
+) -> ComparisonVerdict:
     """The word for a metric of which less is better (times).
 
     `threshold` is the practical one (0.05 is 5 %), `floor` the smallest difference, in the values'
@@ -136,38 +136,40 @@ def verdict(
     if interval is None or interval.k < MIN_REPEATS:
         k = interval.k if interval else 0
         have = f"; {k} can be used" if k else ""
-        return Verdict(
+        return ComparisonVerdict(
             Word.INCONCLUSIVE,
             Reason.TOO_FEW_REPEATS,
             f"A word needs {MIN_REPEATS} finished repeats of both{have}.",
         )
     for reason, text in blockers:
-        return Verdict(Word.INCONCLUSIVE, reason, text)
+        return ComparisonVerdict(Word.INCONCLUSIVE, reason, text)
     return _statistical_verdict(interval, threshold, floor)
 
 
-def _statistical_verdict(interval: RatioInterval, threshold: float, floor: float) -> Verdict:
+def _statistical_verdict(
+    interval: RatioInterval, threshold: float, floor: float
+) -> ComparisonVerdict:
     over, under = 1 + threshold, 1 / (1 + threshold)
     low, high, ratio = interval.low, interval.high, interval.ratio
     if under <= low and high <= over:
-        return Verdict(Word.SAME)
+        return ComparisonVerdict(Word.SAME)
     clear = (low > 1 and ratio >= over) or (high < 1 and ratio <= under)
     if clear and abs(interval.candidate - interval.baseline) > floor:
-        return Verdict(Word.SLOWER if ratio > 1 else Word.FASTER)
+        return ComparisonVerdict(Word.SLOWER if ratio > 1 else Word.FASTER)
     if clear:
-        return Verdict(
+        return ComparisonVerdict(
             Word.INCONCLUSIVE,
             Reason.RESOLUTION,
             "The difference is smaller than this measurement can resolve.",
         )
     if low > 1 or high < 1:
-        return Verdict(
+        return ComparisonVerdict(
             Word.INCONCLUSIVE,
             Reason.SIZE_UNCERTAIN,
             f"There is a difference, but not clearly one of {threshold * 100:g} %"
             f"{_advice(interval, threshold)}.",
         )
-    return Verdict(
+    return ComparisonVerdict(
         Word.INCONCLUSIVE,
         Reason.CI_TOO_WIDE,
         f"The repeats differ too much among themselves{_advice(interval, threshold)}.",

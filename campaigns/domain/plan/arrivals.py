@@ -27,10 +27,8 @@ from campaigns.domain.plan.load import (
     planned_arrivals,
     planned_duration_s,
 )
-from campaigns.domain.plan.shards import ALONE, Numbers, Shard, part_among, split
+from campaigns.domain.plan.shards import ALONE, LoadSlice, Numbers, part_among, split
 from campaigns.domain.plan.stages import RateCurve, Stage
-
-__all__ = ["Shard", "split"]
 
 NS = 1_000_000_000
 
@@ -64,7 +62,7 @@ class DrawnSchedule:
     draw: Callable[[], Iterator[np.ndarray]]
     n_warm_up: int
     n_measured: int
-    shard: Shard = ALONE
+    shard: LoadSlice = ALONE
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         """(number of the arrival, its due time in ns), in order."""
@@ -94,7 +92,9 @@ def period_ns(load: Load) -> Fraction:
     return NS / Fraction(str(load.rate_per_s))
 
 
-def schedule(load: Load, warm_up_s: int = 0, shard: Shard = ALONE, seed: int = 0) -> AnySchedule:
+def schedule(
+    load: Load, warm_up_s: int = 0, shard: LoadSlice = ALONE, seed: int = 0
+) -> AnySchedule:
     """The shard's arrivals of a scheduled load, its warm-up (negative numbers) included.
 
     The same load and seed give the same arrivals, whatever the number of shards.
@@ -107,7 +107,7 @@ def schedule(load: Load, warm_up_s: int = 0, shard: Shard = ALONE, seed: int = 0
     return Schedule(period_ns(load), own)
 
 
-def _curved(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedule:
+def _curved(load: Load, warm_up_s: int, shard: LoadSlice, seed: int) -> DrawnSchedule:
     """Positions, even or random, mapped to instants by the integral of the rate.
 
     The warm-up has the rate with which the first stage begins.
@@ -131,7 +131,7 @@ def _curved(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedul
     return DrawnSchedule(draw, n_warm_up, n_measured, shard)
 
 
-def _uniform(load: Load, warm_up_s: int, shard: Shard, seed: int) -> DrawnSchedule:
+def _uniform(load: Load, warm_up_s: int, shard: LoadSlice, seed: int) -> DrawnSchedule:
     gaps = load.uniform_min_s, load.uniform_max_s
     before = _before_zero(warm_up_s, *gaps, seed)
 
@@ -160,12 +160,12 @@ def _whole_ns(ns: np.ndarray) -> np.ndarray:
     return np.floor(ns).astype(np.int64)
 
 
-def connections_of(load: Load, shard: Shard) -> int:
+def connections_of(load: Load, shard: LoadSlice) -> int:
     """How many connections of a closed load this shard keeps busy; may be none."""
     return len(shard.own(0, 1 if load.model == Model.SEQUENTIAL else load.connections))
 
 
-def ramp_offsets_ns(load: Load, shard: Shard) -> list[int]:
+def ramp_offsets_ns(load: Load, shard: LoadSlice) -> list[int]:
     """When each of the shard's connections begins, in ns after the start of sending.
 
     JMeter's rule, exact: connection i of N begins at i·ramp/N. The shards take turns, so that
@@ -177,17 +177,17 @@ def ramp_offsets_ns(load: Load, shard: Shard) -> list[int]:
     return [begin_ns + int(i * ramp_ns / n_all) for i in shard.own(0, n_all)]
 
 
-def start_offset_ns(load: Load, shard: Shard) -> int:
+def start_offset_ns(load: Load, shard: LoadSlice) -> int:
     """How much later than the first injector this one begins to send."""
     return int(shard.index * Fraction(str(load.start_offset_s)) * NS)
 
 
-def numbers_of(load: Load, shard: Shard) -> range | Numbers | None:
+def numbers_of(load: Load, shard: LoadSlice) -> range | Numbers | None:
     """The numbers of the connections that this shard's window opens; None: only time ends it."""
     return None if load.requests is None else shard.own(0, load.requests)
 
 
-def requests_of(load: Load, shard: Shard) -> int | None:
+def requests_of(load: Load, shard: LoadSlice) -> int | None:
     """How many requests of a closed load this shard sends; None where only time ends it.
 
     They are shared by the shards that have a connection; the others get none.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from campaigns.domain.plan.load import MAX_CONNECTIONS, MAX_REQUESTS, Load, Model, late_start_fault
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.shards import Shard, split
+from campaigns.domain.plan.shards import LoadSlice, split
 from campaigns.domain.units import counted
 
 
@@ -35,7 +35,7 @@ def largest_share(load: Load, injectors: int) -> float:
 
 def _without_share(whole: Load, injectors: int) -> int | None:
     """The number, from 1, of an injector that the shares leave without anything to do."""
-    shards = [Shard(index, injectors, whole.shares) for index in range(injectors)]
+    shards = [LoadSlice(index, injectors, whole.shares) for index in range(injectors)]
     for shard in shards:
         counts = [len(shard.own(0, whole.connections))] if whole.connections else []
         if whole.requests:

@@ -69,7 +69,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
+class LoadSlice:
     """One of `count` injector processes that share a run; `index` counts from 0. `weights` has one
     for each process; none: equal shares.
     """
@@ -109,10 +109,10 @@ class Shard:
         return places_of(self.weights)[self.index]
 
 
-ALONE = Shard()
+ALONE = LoadSlice()
 
 
-def split(total: int, shard: Shard) -> int:
+def split(total: int, shard: LoadSlice) -> int:
     """The shard's part of a whole number by largest remainder: 1000 over 3 is 334 + 333 + 333; of
     equal remainders the first shards' are the largest.
     """
@@ -124,7 +124,7 @@ def split(total: int, shard: Shard) -> int:
     return total * weights[shard.index] // whole + (shard.index in by_size[:n_left])
 
 
-def part_among(shard: Shard, indexes: list[int]) -> Shard:
+def part_among(shard: LoadSlice, indexes: list[int]) -> LoadSlice:
     """The shard as one of those with these indexes only."""
     weights = tuple(shard.weights[index] for index in indexes) if shard.weights else ()
-    return Shard(indexes.index(shard.index), len(indexes), weights)
+    return LoadSlice(indexes.index(shard.index), len(indexes), weights)

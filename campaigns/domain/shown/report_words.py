@@ -10,7 +10,7 @@ from campaigns.domain.shown.results import Sentence
 
 
 @dataclass(frozen=True, slots=True)
-class RunState:
+class RunStatus:
     """What the words are made of. `is_good`: complete and not invalid."""
 
     state: str
@@ -54,7 +54,7 @@ def errors_text(errors: int, attempts: int, noun: str) -> str:
     return f"{failed} in {units.counted(attempts, noun)}"
 
 
-def run_sentence(run: RunState) -> Sentence:
+def run_sentence(run: RunStatus) -> Sentence:
     """How it ended if not as planned, then rate, average and errors."""
     sentence = _ending(run)
     if not run.figures.attempts:
@@ -71,13 +71,13 @@ def run_sentence(run: RunState) -> Sentence:
     return sentence
 
 
-def _ending(run: RunState) -> Sentence:
+def _ending(run: RunStatus) -> Sentence:
     if not run.is_done or run.outcome == "complete":
         return []
     return [(ending_text(run.outcome, run.why), True), (" ", False)]
 
 
-def _measured_words(run: RunState) -> Sentence:
+def _measured_words(run: RunStatus) -> Sentence:
     figures = run.figures
     so_far = "" if run.is_done else " so far"
     rate = units.rate(figures.rate_per_s)
@@ -107,7 +107,7 @@ def _errors(figures: Figures, noun: str) -> str:
     return errors_text(figures.errors, figures.attempts, noun)
 
 
-def run_grounds(run: RunState) -> list[str]:
+def run_grounds(run: RunStatus) -> list[str]:
     grounds = list(run.reasons)
     if run.is_done and run.validity == "valid":
         grounds.append("valid: the injectors were well within their limits")
@@ -115,7 +115,7 @@ def run_grounds(run: RunState) -> list[str]:
     return grounds
 
 
-def run_tiles(run: RunState) -> list[dict[str, Any]]:
+def run_tiles(run: RunStatus) -> list[dict[str, Any]]:
     """Requests/s, p50, p95, p99 and errors: [{key, title, value, unit, lines}]."""
     figures = run.figures
     return [
@@ -135,7 +135,7 @@ def _tile(key: str, title: str, value: str, unit: str, lines: list[str]) -> dict
     return {"key": key, "title": title, "value": value, "unit": unit, "lines": lines}
 
 
-def _rate_lines(run: RunState) -> list[str]:
+def _rate_lines(run: RunStatus) -> list[str]:
     figures, lines = run.figures, []
     if run.planned_rate and run.figures.rate_per_s is not None:
         lines.append(f"of {units.rate(run.planned_rate)} planned")

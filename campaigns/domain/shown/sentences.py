@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.judged.comparison import Verdict, Word
+from campaigns.domain.judged.comparison import ComparisonVerdict, Word
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.shown.overhead_table import HTTP_NAMES, time_decimals
@@ -30,7 +30,7 @@ class Pair:
     plan_label: str
     connection_mode: str
     mean: OverheadRow
-    verdict: Verdict
+    verdict: ComparisonVerdict
     has_word: bool
     names: tuple[str, str] = HTTP_NAMES
 

@@ -7,7 +7,7 @@ import pytest
 
 from campaigns.domain.plan.arrivals import schedule
 from campaigns.domain.plan.load import Distribution, Load, Model
-from campaigns.domain.plan.shards import Shard
+from campaigns.domain.plan.shards import LoadSlice
 
 NS = 1_000_000_000
 EXPONENTIAL = Load(Model.OPEN, rate_per_s=37.5, duration_s=40, distribution="exponential")
@@ -77,16 +77,18 @@ def test_the_seed_decides_and_nothing_else(load):
 @BOTH
 @pytest.mark.parametrize("count", [2, 3, 7])
 def test_shards_share_one_stream_whose_union_is_the_schedule(load, count):
-    whole = list(schedule(load, 3, Shard(), 11))
-    parts = [list(schedule(load, 3, Shard(i, count), 11)) for i in range(count)]
+    whole = list(schedule(load, 3, LoadSlice(), 11))
+    parts = [list(schedule(load, 3, LoadSlice(i, count), 11)) for i in range(count)]
     assert sorted(pair for part in parts for pair in part) == whole
     assert all(number % count == i for i, part in enumerate(parts) for number, _ in part)
-    assert all(len(schedule(load, 3, Shard(i, count), 11)) == len(parts[i]) for i in range(count))
+    assert all(
+        len(schedule(load, 3, LoadSlice(i, count), 11)) == len(parts[i]) for i in range(count)
+    )
 
 
 @BOTH
 def test_a_warm_up_comes_before_zero_and_shifts_nothing(load):
-    whole = list(schedule(load, 4, Shard(), 7))
+    whole = list(schedule(load, 4, LoadSlice(), 7))
     assert [due for number, due in whole if number >= 0] == dues(load, seed=7)
     warm = [due for number, due in whole if number < 0]
     assert warm == sorted(warm)

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from campaigns.domain.plan.arrivals import connections_of, ramp_offsets_ns, requests_of, schedule
 from campaigns.domain.plan.load import Load, Model
-from campaigns.domain.plan.shards import Shard, places_of, shares_of_text, split
+from campaigns.domain.plan.shards import LoadSlice, places_of, shares_of_text, split
 
 WEIGHTS = st.lists(st.integers(1, 100), min_size=2, max_size=12).map(tuple)
 FEW_WEIGHTS = st.lists(st.integers(1, 9), min_size=2, max_size=5).map(tuple)
 
 
-def shards_of(weights: tuple[int, ...]) -> list[Shard]:
-    return [Shard(index, len(weights), weights) for index in range(len(weights))]
+def shards_of(weights: tuple[int, ...]) -> list[LoadSlice]:
+    return [LoadSlice(index, len(weights), weights) for index in range(len(weights))]
 
 
 def test_half_of_the_arrivals_are_the_first_one_s_evenly_spread():
@@ -28,7 +28,7 @@ def test_half_of_the_arrivals_are_the_first_one_s_evenly_spread():
 @given(first=st.integers(-50, 50), length=st.integers(0, 90))
 def test_equal_weights_take_turns_as_no_weights_do(weights, first, length):
     for index in range(3):
-        plain, weighted = Shard(index, 3), Shard(index, 3, weights)
+        plain, weighted = LoadSlice(index, 3), LoadSlice(index, 3, weights)
         assert list(weighted.own(first, first + length)) == list(plain.own(first, first + length))
         assert list(islice(weighted.all(), 9)) == list(islice(plain.all(), 9))
 
@@ -67,7 +67,7 @@ def test_the_shards_together_are_the_intended_schedule(weights, kind, requests, 
     gaps = {"uniform_min_s": 0.01, "uniform_max_s": 0.09} if kind == "uniform" else {}
     rate = {} if kind == "uniform" else {"rate_per_s": 17.5}
     load = Load(Model.OPEN, requests=requests, distribution=kind, **gaps, **rate)
-    whole = list(schedule(load, warm_up_s, Shard(), seed))
+    whole = list(schedule(load, warm_up_s, LoadSlice(), seed))
     plans = [schedule(load, warm_up_s, shard, seed) for shard in shards_of(weights)]
     parts = [list(plan) for plan in plans]
     assert sorted(pair for part in parts for pair in part) == whole
@@ -97,7 +97,7 @@ def test_a_closed_load_is_shared_to_the_last_connection_and_request(weights, con
     assert sum(requests_of(load, shard) for shard in shards) == requests
     assert all(connections_of(load, each) for each in shards if requests_of(load, each))
     ramps = [ramp_offsets_ns(load, shard) for shard in shards]
-    assert sorted(offset for ramp in ramps for offset in ramp) == ramp_offsets_ns(load, Shard())
+    assert sorted(offset for ramp in ramps for offset in ramp) == ramp_offsets_ns(load, LoadSlice())
 
 
 @pytest.mark.parametrize(

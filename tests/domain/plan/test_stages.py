@@ -19,7 +19,7 @@ from campaigns.domain.plan.load import (
     stored_load,
 )
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.shards import Shard
+from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.stages import Stage, count_staged, stages_of_text, text_of_stages
 
 NS = 1_000_000_000
@@ -95,8 +95,8 @@ def test_arrivals_lie_in_order_and_before_the_end():
 @pytest.mark.parametrize("count", [2, 5])
 def test_shards_send_the_stages_together(distribution, count):
     load = load_of(*UP_AND_DOWN, distribution=distribution)
-    whole = list(schedule(load, 2, Shard(), 9))
-    parts = [list(schedule(load, 2, Shard(i, count), 9)) for i in range(count)]
+    whole = list(schedule(load, 2, LoadSlice(), 9))
+    parts = [list(schedule(load, 2, LoadSlice(i, count), 9)) for i in range(count)]
     assert sorted(pair for part in parts for pair in part) == whole
     assert len(whole) == 20 + planned_arrivals(load)
     assert whole[0][1] >= -2 * NS

@@ -1,4 +1,4 @@
-from campaigns.domain.judged.comparison import Reason, Verdict, Word, ratio_interval
+from campaigns.domain.judged.comparison import ComparisonVerdict, Reason, Word, ratio_interval
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.sentences import Pair, overhead_sentence, plain_text
@@ -8,7 +8,7 @@ NARROW = "\u202f"
 
 def pair(http: float, https: float, word=Word.SLOWER, mode="new", plan="", **options) -> Pair:
     row = OverheadRow("mean", http, https, ratio_interval([http] * 3, [https] * 3, paired=False))
-    verdict = Verdict(word, options.pop("reason", None), options.pop("text", ""))
+    verdict = ComparisonVerdict(word, options.pop("reason", None), options.pop("text", ""))
     return Pair(plan, mode, row, verdict, options.pop("has_word", True))
 
 
@@ -69,7 +69,7 @@ def test_more_than_four_comparisons_are_counted_not_told():
 
 def test_a_pair_without_a_figure_says_that_nothing_can_be_compared():
     missing = Pair(
-        "", "resumed", OverheadRow("mean", None, None), Verdict(Word.INCONCLUSIVE), False
+        "", "resumed", OverheadRow("mean", None, None), ComparisonVerdict(Word.INCONCLUSIVE), False
     )
     assert said(missing) == "With a resumed TLS session nothing can be compared yet."
 
