@@ -7,14 +7,11 @@ exist for it. What it may do with something that it sees is `require(actor, Acti
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from django.db.models import Q
+from django.db.models import Manager, Q
 
 from campaigns.domain.errors import Forbidden
-
-if TYPE_CHECKING:
-    from campaigns.models import ApiToken, Project, ShareLink
 
 
 class Role(StrEnum):
@@ -56,13 +53,25 @@ _SCOPE_ALLOWS: dict[Scope, frozenset[Action]] = {
 }
 
 
+class Narrowing(Protocol):
+    """What is asked of a user's API token."""
+
+    scope: str
+
+
+class WithMembers(Protocol):
+    """What is asked of a project."""
+
+    memberships: Manager
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Who asks. `token` narrows the user's rights; `share` stands alone, without a user."""
 
     user: Any = None
-    token: "ApiToken | None" = None
-    share: "ShareLink | None" = None
+    token: Narrowing | None = None
+    share: Any = None
 
     @property
     def is_member(self) -> bool:
@@ -77,7 +86,7 @@ def visible(actor: Actor, project_path: str) -> Q:
     return Q(**{path: actor.user})
 
 
-def role_in(actor: Actor, project: "Project") -> Role | None:
+def role_in(actor: Actor, project: WithMembers) -> Role | None:
     """The actor's role in a project, or None for a stranger or a share link's visitor."""
     if not actor.is_member:
         return None
@@ -85,7 +94,7 @@ def role_in(actor: Actor, project: "Project") -> Role | None:
     return Role(membership.role) if membership else None
 
 
-def rights(actor: Actor, project: "Project") -> frozenset[Action]:
+def rights(actor: Actor, project: WithMembers) -> frozenset[Action]:
     """All that the actor may do in the project, in one query."""
     role = role_in(actor, project)
     if role is None:
@@ -95,7 +104,7 @@ def rights(actor: Actor, project: "Project") -> frozenset[Action]:
     return _ALLOWED[role] & _SCOPE_ALLOWS[Scope(actor.token.scope)]
 
 
-def may(actor: Actor, action: Action, project: "Project") -> bool:
+def may(actor: Actor, action: Action, project: WithMembers) -> bool:
     """Whether the actor may do this in the project."""
     return action in rights(actor, project)
 
@@ -110,7 +119,7 @@ _NEEDS = {
 }
 
 
-def require(actor: Actor, action: Action, project: "Project") -> None:
+def require(actor: Actor, action: Action, project: WithMembers) -> None:
     """Raise Forbidden, with a sentence that names who may, unless the actor may do this."""
     if not may(actor, action, project):
         narrowed = actor.token is not None and may(Actor(user=actor.user), action, project)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from local.console import LocalError, say, step
-from local.setup import run_logged
+from local.steps import run_logged
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # No word to the outside, and nothing that a headless machine lacks.

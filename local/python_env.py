@@ -15,7 +15,7 @@ from pathlib import Path
 
 from local.console import LocalError, step
 from local.paths import ROOT, VENV, VENV_PYTHON
-from local.setup import digest_of, is_stamped, run_logged
+from local.steps import digest_of, is_stamped, run_logged
 
 # Where the machine's Python comes without pip, this one wheel is fetched; a wheel can run itself.
 PIP_WHEEL = "pip-26.3-py3-none-any.whl"

@@ -3,47 +3,12 @@
 Each part leaves a stamp, so that a second call does nothing and takes no time.
 """
 
-import hashlib
-import subprocess
-from pathlib import Path
-
-from local.console import LocalError
-from local.paths import ROOT, tail, var_dir
+from local.node_env import ensure_node_packages
+from local.python_env import ensure_packages, ensure_venv
 
 
 def set_up(requirements: str) -> None:
     """The virtual environment with the packages of this file, and the packages of npm."""
-    from local.node_env import ensure_node_packages
-    from local.python_env import ensure_packages, ensure_venv
-
     ensure_venv()
     ensure_packages(requirements)
     ensure_node_packages()
-
-
-def run_logged(command: list[str], name: str, env: dict[str, str] | None = None) -> None:
-    """Run a step with its output in var/log; where it fails, say the end of that output."""
-    log = var_dir() / "log" / f"{name}.log"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as output:
-        try:
-            done = subprocess.run(
-                command, cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT, check=False
-            )
-        except OSError as error:
-            raise LocalError(f"{command[0]} cannot be started: {error}.") from None
-    if done.returncode:
-        shown = " ".join(Path(part).name if part.startswith("/") else part for part in command[:4])
-        raise LocalError(f"`{shown} …` failed. The end of {log}:\n{tail(log)}")
-
-
-def digest_of(*parts: object) -> str:
-    """What a stamp holds: changes as soon as one of the files or texts does."""
-    total = hashlib.sha256()
-    for part in parts:
-        total.update(part.read_bytes() if isinstance(part, Path) else str(part).encode())
-    return total.hexdigest()
-
-
-def is_stamped(stamp: Path, digest: str) -> bool:
-    return stamp.exists() and stamp.read_text() == digest

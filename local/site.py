@@ -12,7 +12,7 @@ from local.paths import ROOT, tail
 from local.ports import LOOPBACK, Ports, listens
 from local.secrets import secret_key_file
 from local.servers import Servers, start_servers
-from local.setup import digest_of, is_stamped
+from local.steps import digest_of, is_stamped
 from local.supervisor import Supervisor
 
 READY_S = 60.0

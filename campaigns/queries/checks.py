@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from django.conf import settings
 
 from campaigns.domain.lifecycle import ACTIVE_STATES
-from campaigns.domain.plan.addresses import parse_networks, vet
+from campaigns.domain.plan.addresses import is_address, parse_networks, vet
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Run
 from campaigns.queries.injectors import hosts
@@ -37,7 +36,7 @@ def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
         return
     allowed = []
     for host in dict.fromkeys(endpoint.host for endpoint in endpoints):
-        if not _is_literal(host):
+        if not is_address(host):
             yield Check("info", f"{host} is resolved and checked by the injector at the start")
             continue
         refusal = vet(host, networks)
@@ -47,14 +46,6 @@ def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
             allowed.append(host)
     if allowed:
         yield Check("good", f"{', '.join(allowed)} may be tested from here")
-
-
-def _is_literal(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _injectors(wanted: int) -> Check:

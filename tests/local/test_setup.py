@@ -9,7 +9,7 @@ import pytest
 from local import node_env, python_env
 from local.console import LocalError
 from local.python_env import PIP_WHEEL
-from local.setup import digest_of, is_stamped, run_logged
+from local.steps import digest_of, is_stamped, run_logged
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

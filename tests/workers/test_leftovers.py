@@ -41,7 +41,7 @@ def test_a_dead_launchers_seconds_are_stored_and_its_shard_is_lost(project, fold
 
 def test_a_launcher_that_died_after_the_end_had_done_its_shard(project, folder):
     run, (lease,) = running(project)
-    left_behind(lease, told(0), end())
+    left_behind(lease, told(0), end().to_json())
     store_leftovers()
     assert run.shards.get().state == "done"
 

@@ -16,13 +16,14 @@ from campaigns.domain.measured.injector_end import (
     TlsHandshakes,
 )
 from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.plan import Resolve
 from campaigns.domain.stop_reasons import StopReason
 from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.crew import Crew
-from workers.injector.guard import Guard, is_literal, resolve
+from workers.injector.guard import Guard, resolve
 from workers.injector.loads import OpenLoad
 from workers.injector.lookup import Lookups
 from workers.injector.order import Order
@@ -186,7 +187,7 @@ class Engine:
 
 def _lookups_of(order: Order) -> Lookups | None:
     host, port = order.endpoint.host, order.endpoint.port
-    each_time = order.plan.resolve == Resolve.PER_CONNECTION and not is_literal(host)
+    each_time = order.plan.resolve == Resolve.PER_CONNECTION and not is_address(host)
     return Lookups(host, port) if each_time else None
 
 

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-from ipaddress import ip_address
 
 from campaigns.domain.plan.addresses import Network, vet
 from campaigns.domain.plan.target import Origin
@@ -21,14 +20,6 @@ def look_up(host: str, port: int) -> list[str]:
     UnicodeError."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(each[4][0]) for each in found))[:_MAX_ADDRESSES]
-
-
-def is_literal(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def resolve(host: str, port: int, limit_s: float = RESOLVE_LIMIT_S) -> list[str]:

@@ -6,11 +6,12 @@ from typing import Any
 import gevent
 
 from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.plan import ConnectionMode
 from workers.injector import http1
 from workers.injector.attempt import Request, interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
-from workers.injector.guard import Guard, is_literal, resolve
+from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
 from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.recorder import StepRecorder
@@ -74,7 +75,7 @@ def run(order: Order) -> dict[str, Any]:
     except Refusal as refusal:
         return _answer(None, began, {}, refusal.kind, str(refusal))
     resolved = now()
-    if is_literal(order.endpoint.host):
+    if is_address(order.endpoint.host):
         began, instants = resolved, {}
     else:
         instants = {"dns": resolved}

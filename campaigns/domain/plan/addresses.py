@@ -54,6 +54,15 @@ def parse_address(text: str) -> Address:
     return address
 
 
+def is_address(host: str) -> bool:
+    """Whether a host is written as an address, not as a name."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def never_because(address: Address) -> str | None:
     """Why no list can allow this address, in words; None where a list may."""
     if address == _UNSPECIFIED:

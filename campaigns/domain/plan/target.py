@@ -5,11 +5,11 @@ is wrong at once, each sentence under the path of its field, such as "endpoints.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidTarget
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 
 SCHEMES = ("http", "https", "ws", "wss")
@@ -106,15 +106,7 @@ def host_fault(host: str) -> str | None:
         return "Write a name or an address, such as shop.example or 10.0.0.5."
     if "/" in host or host.count(":") == 1:
         return "Only the name or address; scheme and port have their own fields."
-    return None if _is_address(host) or _is_name(host) else f"{host} is not a name or an address."
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
+    return None if is_address(host) or _is_name(host) else f"{host} is not a name or an address."
 
 
 def _is_name(host: str) -> bool:
