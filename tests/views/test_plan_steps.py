@@ -21,12 +21,6 @@ SECOND = {
 }
 
 
-@pytest.fixture
-def as_editor(client, project, bob):
-    client.force_login(bob)
-    return client
-
-
 def save(client, project, **fields):
     data = {**initial_of(PRESETS["over-10"].name, PRESETS["over-10"].spec), **fields}
     return client.post(reverse("plan-new", args=[project.pk]), data)

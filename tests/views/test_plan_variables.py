@@ -12,12 +12,6 @@ pytestmark = pytest.mark.django_db
 LINES = 'token = body: value="([^"]+)"\nplace = header Location: /room/(\\d+)'
 
 
-@pytest.fixture
-def as_editor(client, project, bob):
-    client.force_login(bob)
-    return client
-
-
 def save(client, project, **fields):
     data = {**initial_of(PRESETS["ab"].name, PRESETS["ab"].spec), **fields}
     return client.post(reverse("plan-new", args=[project.pk]), data)

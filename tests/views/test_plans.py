@@ -13,12 +13,6 @@ from tests.values import plan_spec
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def as_editor(client, project, bob):
-    client.force_login(bob)
-    return client
-
-
 def new(project) -> str:
     return reverse("plan-new", args=[project.pk])
 

@@ -31,12 +31,6 @@ def endpoint(project):
     return make_endpoint(make_target(project), "https")
 
 
-@pytest.fixture
-def as_editor(client, project, bob):
-    client.force_login(bob)
-    return client
-
-
 def page_of(client, probe) -> str:
     """The page; where its lines break makes no difference."""
     return " ".join(client.get(reverse("probe-detail", args=[probe.pk])).content.decode().split())

@@ -37,12 +37,6 @@ def endpoint(project):
     return make_endpoint(make_target(project), "ws", 8003)
 
 
-@pytest.fixture
-def as_editor(client, project, bob):
-    client.force_login(bob)
-    return client
-
-
 def ask(client, endpoint, **changes) -> str:
     data = {**ASKED, **changes}
     answer = client.post(reverse("probe-new", args=[endpoint.pk]), data, follow=True)

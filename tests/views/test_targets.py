@@ -20,12 +20,6 @@ FORM = {
 }
 
 
-@pytest.fixture
-def as_editor(client, project, bob):
-    client.force_login(bob)
-    return client
-
-
 def new(project) -> str:
     return reverse("target-new", args=[project.pk])
 

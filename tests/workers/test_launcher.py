@@ -13,7 +13,6 @@ from campaigns.models.dbtime import db_now
 from campaigns.services import shards
 from tests.services.engine import at_once, preparing
 from workers import clock, delivery, launcher, leftovers, watch
-from workers.dispatching import Dispatcher
 
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_injector.py")))
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,17 +21,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _spool(settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
-
-
-@pytest.fixture
-def dispatcher():
-    """The real one, in a thread; it makes no doorbell that anybody hears."""
-    ended = threading.Event()
-    thread = threading.Thread(target=Dispatcher(ended).run)
-    thread.start()
-    yield
-    ended.set()
-    thread.join(15)
 
 
 @pytest.fixture

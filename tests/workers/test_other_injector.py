@@ -16,7 +16,6 @@ from tests.services.engine import host, owner_of
 from tests.values import plan_spec
 from tests.workers.test_launcher import done, when
 from workers import launcher
-from workers.dispatching import Dispatcher
 from workers.tasks.probes import ask_injector
 
 OTHER = (sys.executable, str(Path(__file__).parent / "other_injector"))
@@ -29,16 +28,6 @@ def _settings(settings, tmp_path):
     settings.SPOOL_DIR = tmp_path
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
     settings.INJECTOR_COMMAND = OTHER
-
-
-@pytest.fixture
-def dispatcher():
-    ended = threading.Event()
-    thread = threading.Thread(target=Dispatcher(ended).run)
-    thread.start()
-    yield
-    ended.set()
-    thread.join(15)
 
 
 def started_run(project, port, injectors=1, **load):

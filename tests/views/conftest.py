@@ -1,0 +1,10 @@
+"""Who looks at the pages."""
+
+import pytest
+
+
+@pytest.fixture
+def as_editor(client, project, bob):
+    """Bob's browser: he may edit the project."""
+    client.force_login(bob)
+    return client
