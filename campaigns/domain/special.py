@@ -1,7 +1,7 @@
 """The few special functions that the statistics need, in pure Python: no SciPy at run time."""
 
 from functools import lru_cache
-from math import exp, lgamma, log, log1p, sqrt
+from math import exp, lgamma, log, log1p, pi, sqrt
 
 _TINY = 1e-300
 _EPSILON = 1e-16
@@ -47,17 +47,19 @@ def t_two_sided(t: float, df: float) -> float:
 
 @lru_cache(maxsize=1024)
 def t_quantile(probability: float, df: float) -> float:
-    """The t with P(T ≤ t) = probability, 0.5 ≤ probability < 1; df may be fractional."""
-    tail = 2 * (1 - probability)
-    low, high = 0.0, 1.0
-    while t_two_sided(high, df) > tail:
-        high *= 2
-    for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
+    """The t with P(T ≤ t) = probability, 0.5 ≤ probability < 1; df may be fractional.
+
+    Newton's method from 0: the tail is convex there, so that no step goes beyond the root.
+    """
+    tail, t = 2 * (1 - probability), 0.0
+    peak = exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * pi)
+    for _ in range(1000):
+        density = peak * (1 + t * t / df) ** (-(df + 1) / 2)
+        step = (t_two_sided(t, df) - tail) / (2 * density)
+        t += step
+        if step <= 1e-14 * t:
             break
-        low, high = (middle, high) if t_two_sided(middle, df) > tail else (low, middle)
-    return (low + high) / 2
+    return t
 
 
 def binomial_cdf(k: int, n: int, p: float) -> float:

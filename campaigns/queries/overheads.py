@@ -115,11 +115,12 @@ def _partner(https: MeasuredTest, candidates: Sequence[MeasuredTest]) -> Measure
 
 def compare(campaign: Campaign, http: MeasuredTest, https: MeasuredTest) -> Overhead:
     """The overhead of one pair with its word."""
-    is_paired = campaign.order == Campaign.Order.BLOCKS and _repeats(http) == _repeats(https)
+    is_paired = campaign.order == Campaign.Order.BLOCKS and _have_whole_blocks(http, https)
     rows = overhead_rows(
         [each.figures for each in http.counted],
         [each.figures for each in https.counted],
         paired=is_paired,
+        repeats=(_repeats(http), _repeats(https)),
     )
     likeness = like_for_like(http.counted, https.counted)
     return Overhead(
@@ -137,6 +138,12 @@ def _repeats(arm: MeasuredTest) -> list[int]:
     return [each.run.repeat for each in arm.counted]
 
 
+def _have_whole_blocks(http: MeasuredTest, https: MeasuredTest) -> bool:
+    """Whether both arms have the same blocks, or enough of them for a word."""
+    ours, theirs = set(_repeats(http)), set(_repeats(https))
+    return ours == theirs or len(ours & theirs) >= MIN_REPEATS
+
+
 def _verdict(
     campaign: Campaign, http: MeasuredTest, https: MeasuredTest, mean: OverheadRow, likeness
 ) -> ComparisonVerdict:
@@ -150,6 +157,7 @@ def _verdict(
         campaign.practical_threshold,
         floor=_floor_us(http, https, mean),
         blockers=_blockers(http, https, likeness),
+        names=(http.scheme.upper(), https.scheme.upper()),
     )
 
 

@@ -40,7 +40,8 @@ def finished(project):
 def test_the_sentence_says_what_https_costs(finished):
     campaign, _, _ = finished
     assert plain_text(campaign_answer(campaign).sentence).replace("\u202f", " ") == (
-        "On a new connection HTTPS is slower than HTTP: +54.1 % (29.1 instead of 18.9 ms)."
+        "On a new connection HTTPS is slower than HTTP: +54 % (95 % interval +50 to +58 %), "
+        "29.1 instead of 18.9 ms."
     )
 
 
@@ -149,7 +150,7 @@ def test_without_a_single_valid_run_the_figures_are_shown_as_doubtful_and_get_no
     assert values(overhead.table, "average")["increase"] == 54.1
     assert overhead.word == "inconclusive"
     assert overhead.word_reason.startswith("6 finished runs cannot be used. Invalid: The injector")
-    assert "is inconclusive: +54.1" in plain_text(answer.sentence)
+    assert "is inconclusive: +54" in plain_text(answer.sentence)
     assert not answer.has_word
 
 

@@ -1,26 +1,20 @@
-"""Is B faster or slower than A? The ratio of run-level means, its interval, and one of four words.
+"""Is B faster or slower than A? One of four words for a ratio and its interval, and why.
 
 Method and constants: docs/measuring.md. Values are one per run, never pooled requests.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from math import exp, log, sqrt
-from statistics import mean, variance
+from math import log
 
-from campaigns.domain.judged.repeats import MIN_REPEATS, needed_repeats
-from campaigns.domain.special import t_quantile, t_two_sided
+from campaigns.domain.judged.advice import CHANCE, MOST, Advice, advice
+from campaigns.domain.judged.ratio import OddRun, RatioInterval
+from campaigns.domain.judged.repeats import MIN_REPEATS
+from campaigns.domain.judged.words import Word, is_clear, is_same
+from campaigns.domain.units import counted, figure, percent
 
 FLOOR_US = 200.0  # a smaller difference of times is not called faster or slower
-_COARSE = 0.02  # from this share of the mean on, a step of the clock widens the interval
-
-
-class Word(StrEnum):
-    FASTER = "faster"
-    SLOWER = "slower"
-    SAME = "no practical difference"
-    INCONCLUSIVE = "inconclusive"
 
 
 class Reason(StrEnum):
@@ -32,92 +26,31 @@ class Reason(StrEnum):
     ORDER_CONFOUNDED = "order_confounded"
     NOT_LIKE_FOR_LIKE = "not_like_for_like"
     INVALID_RUNS = "invalid_runs"
+    ONE_RUN_DECIDES = "one_run_decides"
     RESOLUTION = "resolution"
     ERRORS = "errors"
     UNLIKE_LOAD = "unlike_load"
 
 
 @dataclass(frozen=True, slots=True)
-class RatioInterval:
-    """candidate / baseline with its 95 % interval on the log scale."""
-
-    baseline: float
-    candidate: float
-    ratio: float
-    low: float
-    high: float
-    se: float
-    df: float
-    k: int  # runs of the smaller arm
-    p_value: float
-
-
-@dataclass(frozen=True, slots=True)
 class ComparisonVerdict:
+    """`decided_by`: the odd run to make again, since the word hangs on it or is hidden by it.
+    `advice`: how many more repeats would settle what is inconclusive."""
+
     word: Word
     reason: Reason | None = None
     text: str = ""
+    decided_by: OddRun | None = None
+    advice: tuple[Advice, ...] = ()
 
 
-def ratio_interval(
-    baseline: Sequence[float],
-    candidate: Sequence[float],
-    *,
-    paired: bool,
-    resolutions: tuple[float, float] = (0.0, 0.0),
-    confidence: float = 0.95,
-) -> RatioInterval | None:
-    """The ratio of the means of two sets of run-level values (each in the order of the blocks).
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a word is asked of: the practical threshold, the floor, and the arms' names."""
 
-    Paired needs as many values in both. `resolutions` are the steps in which each arm's values
-    were measured. None with fewer than two runs in an arm, or a mean that is not above 0.
-    """
-    if min(len(baseline), len(candidate)) < 2:
-        return None
-    a, b = float(mean(baseline)), float(mean(candidate))
-    if a <= 0 or b <= 0:
-        return None
-    spread = _paired_spread if paired else _unpaired_spread
-    se, df = spread(baseline, candidate, a, b, resolutions, force_guard=False)
-    if se == 0:
-        se, df = spread(baseline, candidate, a, b, resolutions, force_guard=True)
-    width = t_quantile((1 + confidence) / 2, df) * se
-    ratio = b / a
-    return RatioInterval(
-        a,
-        b,
-        ratio,
-        ratio * exp(-width),
-        ratio * exp(width),
-        se,
-        df,
-        k=min(len(baseline), len(candidate)),
-        p_value=t_two_sided(log(ratio) / se, df) if se else float(ratio == 1),
-    )
-
-
-def _guard(resolution: float, centre: float, force: bool) -> float:
-    """The variance that rounding to steps of `resolution` adds."""
-    return resolution**2 / 12 if force or resolution > _COARSE * centre else 0.0
-
-
-def _paired_spread(baseline, candidate, a, b, resolutions, *, force_guard) -> tuple[float, float]:
-    k = len(baseline)
-    offsets = [y / b - x / a for x, y in zip(baseline, candidate, strict=True)]
-    squares = sum(sorted(offset * offset for offset in offsets)) / (k - 1)
-    squares += _guard(resolutions[0], a, force_guard) / a**2
-    squares += _guard(resolutions[1], b, force_guard) / b**2
-    return sqrt(squares / k), float(k - 1)
-
-
-def _unpaired_spread(baseline, candidate, a, b, resolutions, *, force_guard) -> tuple[float, float]:
-    ka, kb = len(baseline), len(candidate)
-    va = (variance(baseline) + _guard(resolutions[0], a, force_guard)) / a**2 / ka
-    vb = (variance(candidate) + _guard(resolutions[1], b, force_guard)) / b**2 / kb
-    if va + vb == 0:
-        return 0.0, float(ka + kb - 2)
-    df = (va + vb) ** 2 / (va**2 / (ka - 1) + vb**2 / (kb - 1))
-    return sqrt(va + vb), df
+    threshold: float
+    floor: float
+    names: tuple[str, str]
 
 
 def verdict(
@@ -126,6 +59,7 @@ def verdict(
     *,
     floor: float = FLOOR_US,
     blockers: Sequence[tuple[Reason, str]] = (),
+    names: tuple[str, str] = ("the baseline", "the candidate"),
 ) -> ComparisonVerdict:
     """The word for a metric of which less is better (times).
 
@@ -143,44 +77,132 @@ def verdict(
         )
     for reason, text in blockers:
         return ComparisonVerdict(Word.INCONCLUSIVE, reason, text)
-    return _statistical_verdict(interval, threshold, floor)
+    asked = _Asked(threshold, floor, names)
+    word, reason, odd = word_of(interval, threshold, floor)
+    if odd:
+        text = _repeat_it(interval, odd, asked)
+        return ComparisonVerdict(word, reason, text, decided_by=odd)
+    if word is Word.INCONCLUSIVE:
+        return _inconclusive(interval, reason, asked)
+    return ComparisonVerdict(word, text=_set_aside(interval, names))
 
 
-def _statistical_verdict(
+def word_of(
+    interval: RatioInterval, threshold: float, floor: float = FLOOR_US
+) -> tuple[Word, Reason | None, OddRun | None]:
+    """The word of at least three repeats, why it is inconclusive, and the run that decides."""
+    word, reason = _plain_word(interval, threshold, floor)
+    if odd := _deciding(interval, word, threshold, floor):
+        return Word.INCONCLUSIVE, Reason.ONE_RUN_DECIDES, odd
+    return word, reason, None
+
+
+def _plain_word(
     interval: RatioInterval, threshold: float, floor: float
-) -> ComparisonVerdict:
-    over, under = 1 + threshold, 1 / (1 + threshold)
+) -> tuple[Word, Reason | None]:
     low, high, ratio = interval.low, interval.high, interval.ratio
-    if under <= low and high <= over:
-        return ComparisonVerdict(Word.SAME)
-    clear = (low > 1 and ratio >= over) or (high < 1 and ratio <= under)
-    if clear and abs(interval.candidate - interval.baseline) > floor:
-        return ComparisonVerdict(Word.SLOWER if ratio > 1 else Word.FASTER)
-    if clear:
-        return ComparisonVerdict(
-            Word.INCONCLUSIVE,
-            Reason.RESOLUTION,
-            "The difference is smaller than this measurement can resolve.",
-        )
-    if low > 1 or high < 1:
-        return ComparisonVerdict(
-            Word.INCONCLUSIVE,
-            Reason.SIZE_UNCERTAIN,
-            f"There is a difference, but not clearly one of {threshold * 100:g} %"
-            f"{_advice(interval, threshold)}.",
-        )
-    return ComparisonVerdict(
-        Word.INCONCLUSIVE,
-        Reason.CI_TOO_WIDE,
-        f"The repeats differ too much among themselves{_advice(interval, threshold)}.",
+    if is_same(low, high, threshold):
+        return Word.SAME, None
+    if is_clear(low, high, ratio, threshold):
+        if abs(interval.candidate - interval.baseline) <= floor:
+            return Word.INCONCLUSIVE, Reason.RESOLUTION
+        return (Word.SLOWER if ratio > 1 else Word.FASTER), None
+    certain = low > 1 or high < 1
+    return Word.INCONCLUSIVE, Reason.SIZE_UNCERTAIN if certain else Reason.CI_TOO_WIDE
+
+
+def _deciding(interval: RatioInterval, word: Word, threshold: float, floor: float) -> OddRun | None:
+    """The oddest run without which there would be another word, or a much narrower interval."""
+    for odd in sorted(interval.odd, key=lambda run: -abs(log(run.times))):
+        without = _word_without(odd, threshold, floor)
+        if word is Word.INCONCLUSIVE:
+            is_hidden = odd.rest and _width(odd.rest) < _width(interval) / 2
+            if without is not word or (is_hidden and interval.low < 1 < interval.high):
+                return odd
+        elif without is not word and not _agrees(odd.rest, word, threshold, floor):
+            return odd
+    return None
+
+
+def _word_without(odd: OddRun, threshold: float, floor: float) -> Word:
+    if odd.rest is None or odd.rest.k < MIN_REPEATS:
+        return Word.INCONCLUSIVE
+    return _plain_word(odd.rest, threshold, floor)[0]
+
+
+def _agrees(rest: RatioInterval | None, word: Word, threshold: float, floor: float) -> bool:
+    """Of two runs that are left, whose interval says nothing, no more is asked than the ratio."""
+    if rest is None or rest.k >= MIN_REPEATS:
+        return False
+    point = replace(rest, low=rest.ratio, high=rest.ratio)
+    return _plain_word(point, threshold, floor)[0] is word
+
+
+def _width(interval: RatioInterval) -> float:
+    return log(interval.high / interval.low)
+
+
+def _repeat_it(interval: RatioInterval, odd: OddRun, asked: _Asked) -> str:
+    baseline, candidate = asked.names
+    whole, _ = _plain_word(interval, asked.threshold, asked.floor)
+    without = _word_without(odd, asked.threshold, asked.floor)
+    if without is Word.SAME:
+        so = "and without it there is no practical difference"
+    elif without is not Word.INCONCLUSIVE:
+        so = f"and without it {candidate} is {without} than {baseline}"
+    else:
+        so = "which hides any difference" if whole is without else "which alone decides"
+    who = f"its {asked.names[odd.arm]} run" if interval.is_paired else "it"
+    return f"{_again(interval, odd, asked.names)}: {who} took {_times(odd)}, {so}."
+
+
+def _again(interval: RatioInterval, odd: OddRun, names: tuple[str, str]) -> str:
+    if interval.is_paired:
+        return f"Repeat block {odd.repeat}"
+    return f"Make repeat {odd.repeat} of {names[odd.arm]} again"
+
+
+def _times(odd: OddRun) -> str:
+    return f"{figure(odd.times, 2)} times as long as the others"
+
+
+def _set_aside(interval: RatioInterval, names: tuple[str, str]) -> str:
+    return " ".join(
+        f"Without repeat {odd.repeat}: its {names[odd.arm]} run took {_times(odd)}."
+        for odd in interval.set_aside
     )
 
 
-def _advice(interval: RatioInterval, threshold: float) -> str:
-    needed = needed_repeats(interval.se * sqrt(interval.k / 2), threshold)
-    if needed is None or needed <= interval.k:
-        return ""
-    return f"; to tell, it needs about {needed} repeats"
+def _inconclusive(interval: RatioInterval, reason: Reason, asked: _Asked) -> ComparisonVerdict:
+    if reason is Reason.RESOLUTION:
+        text = "The difference is smaller than this measurement can resolve."
+        return ComparisonVerdict(Word.INCONCLUSIVE, reason, text)
+    found = advice(interval, asked.threshold)
+    if reason is Reason.CI_TOO_WIDE:
+        why = "The repeats differ too much among themselves"
+    else:
+        why = f"There is a difference, but not clearly one of {asked.threshold * 100:g} %"
+    text = f"{why}{_advised(found, interval.is_paired)}."
+    return ComparisonVerdict(Word.INCONCLUSIVE, reason, text, advice=found)
+
+
+def _advised(found: Sequence[Advice], is_paired: bool) -> str:
+    """Such as "; to tell with 80 % probability it takes 8 more blocks if …"."""
+    if not found:
+        return "; more repeats narrow the interval, but may never give a word"
+    unit = "more blocks" if is_paired else "more repeats"
+    cases = " and ".join(f"{_number(each, unit)} {_if(each)}" for each in found)
+    return f"; to settle it with {percent(CHANCE, decimals=0)} probability takes {cases}"
+
+
+def _number(each: Advice, unit: str) -> str:
+    return f"over {MOST} {unit}" if each.more is None else counted(each.more, unit)
+
+
+def _if(each: Advice) -> str:
+    if not each.difference:
+        return "if they are equally fast"
+    return f"if they differ by {percent(abs(each.difference), decimals=0)}"
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

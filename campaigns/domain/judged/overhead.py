@@ -4,11 +4,11 @@ increase = (HTTPS âˆ’ HTTP) / HTTP, "HTTPS takes so much more"; share = (HTTPS â
 much of the HTTPS time is overhead". Only means split into parts; percentiles do not add up.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from campaigns.domain.judged.comparison import RatioInterval, ratio_interval
+from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
 from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
 from campaigns.domain.measured.snapshot import PARTS, Total
 from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
@@ -58,48 +58,86 @@ class OverheadRow:
 
     @property
     def ratio(self) -> float | None:
+        """The one that the interval is around; without an interval, that of the two figures."""
+        if self.interval:
+            return self.interval.ratio
         return self.https_us / self.http_us if self._is_whole and self.http_us > 0 else None
 
     @property
     def increase(self) -> float | None:
-        return increase(self.http_us, self.https_us) if self._is_whole else None
+        return None if self.ratio is None else increase(1, self.ratio)
 
     @property
     def share(self) -> float | None:
-        return share(self.http_us, self.https_us) if self._is_whole else None
+        return None if self.ratio is None else share(1, self.ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The usable runs of both arms and the numbers of their blocks."""
+
+    http: Sequence[Figures]
+    https: Sequence[Figures]
+    repeats: tuple[Sequence[int], Sequence[int]]
+    is_paired: bool
+
+    def interval(self, value: Callable[[Figures], float | None]) -> RatioInterval | None:
+        """Of one run-level value; paired, over the blocks in which both arms have it."""
+        known = [
+            {repeat: us for repeat, run in zip(repeats, runs, strict=True) if (us := value(run))}
+            for repeats, runs in zip(self.repeats, (self.http, self.https), strict=True)
+        ]
+        if self.is_paired:
+            whole = [repeat for repeat in known[0] if repeat in known[1]]
+            known = [{repeat: arm[repeat] for repeat in whole} for arm in known]
+        http, https = (list(arm.values()) for arm in known)
+        steps = tuple(max(1.0, mean(arm) * _BUCKET) if arm else 1.0 for arm in (http, https))
+        repeats = tuple(list(arm) for arm in known)
+        return ratio_interval(
+            http, https, paired=self.is_paired, resolutions=steps, repeats=repeats
+        )
 
 
 def overhead_rows(
-    http: Sequence[Figures], https: Sequence[Figures], *, paired: bool
+    http: Sequence[Figures],
+    https: Sequence[Figures],
+    *,
+    paired: bool,
+    repeats: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> list[OverheadRow]:
-    """Average, min, percentiles and max of two sets of usable runs (paired: in block order).
+    """Average, min, percentiles and max of two sets of usable runs.
 
     Average and percentiles are means of run-level values with an interval; min and max are those
-    of all requests and have none.
+    of all requests and have none. `repeats` are the numbers of each run's block; without, they
+    count from 1. Paired: the interval is over the blocks that are there in both.
     """
+    numbers = repeats or (range(1, len(http) + 1), range(1, len(https) + 1))
+    arms = _Compared(http, https, numbers, paired)
     return [
-        _mean_row("mean", [run.mean_us for run in http], [run.mean_us for run in https], paired),
+        _mean_row("mean", arms, lambda run: run.mean_us),
         _extreme_row("min", min, http, https),
-        *(_percentile_row(q, http, https, paired) for q in SHOWN_PERCENTILES),
+        *(_percentile_row(q, arms) for q in SHOWN_PERCENTILES),
         _extreme_row("max", max, http, https),
     ]
 
 
 def _mean_row(
-    metric: str, http: list, https: list, paired: bool, *, weak: bool = False, why: str = ""
+    metric: str,
+    arms: _Compared,
+    value: Callable[[Figures], float | None],
+    *,
+    weak: bool = False,
+    why: str = "",
 ) -> OverheadRow:
-    known = [value for value in http if value is not None]
-    known_s = [value for value in https if value is not None]
-    if not known or not known_s:
+    known = [
+        [us for run in arm if (us := value(run)) is not None] for arm in (arms.http, arms.https)
+    ]
+    if not all(known):
         return OverheadRow(metric, None, None, why=why or "One of the two has no usable run yet.")
-    both = paired and len(known) == len(known_s) == len(http) == len(https)
-    h, s = mean(known), mean(known_s)
-    interval = ratio_interval(
-        known, known_s, paired=both, resolutions=(max(1.0, h * _BUCKET), max(1.0, s * _BUCKET))
-    )
+    interval = arms.interval(value)
     if interval is None:
         why = why or "An interval needs two usable repeats of both."
-    return OverheadRow(metric, h, s, interval, weak, why)
+    return OverheadRow(metric, *map(mean, known), interval, weak, why)
 
 
 def _extreme_row(metric: str, pick, http: Sequence[Figures], https: Sequence[Figures]):
@@ -113,22 +151,14 @@ def _extreme_row(metric: str, pick, http: Sequence[Figures], https: Sequence[Fig
     return OverheadRow(metric, float(pick(values[0])), float(pick(values[1])), why=why)
 
 
-def _percentile_row(
-    q: int, http: Sequence[Figures], https: Sequence[Figures], paired: bool
-) -> OverheadRow:
-    fewest = min((run.n for run in (*http, *https)), default=0)
+def _percentile_row(q: int, arms: _Compared) -> OverheadRow:
+    fewest = min((run.n for run in (*arms.http, *arms.https)), default=0)
     visible = shown(fewest, q)
     why = why_not_shown(fewest, q)
     if visible is Shown.NO:
         return OverheadRow(name(q), None, None, why=why)
-    return _mean_row(
-        name(q),
-        [run.percentiles.get(q) for run in http],
-        [run.percentiles.get(q) for run in https],
-        paired,
-        weak=visible is Shown.WEAK,
-        why=why,
-    )
+    weak = visible is Shown.WEAK
+    return _mean_row(name(q), arms, lambda run: run.percentiles.get(q), weak=weak, why=why)
 
 
 def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:

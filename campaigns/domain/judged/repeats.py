@@ -6,7 +6,7 @@ A run gives one value per metric; means, intervals and flags are over those valu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import sqrt
 from statistics import mean, median, stdev
 
 from campaigns.domain.special import t_quantile
@@ -35,19 +35,6 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> MeanInte
     sd = stdev(values)
     half = t_quantile((1 + confidence) / 2, k - 1) * sd / sqrt(k)
     return MeanInterval(centre, k, centre - half, centre + half, sd / centre if centre else None)
-
-
-def ratio_half_width(cv: float, k: int) -> float:
-    """Half-width of the 95 % interval of a ratio of two arms with k runs each and this run CV."""
-    return exp(t_quantile(0.975, 2 * k - 2) * cv * sqrt(2 / k)) - 1
-
-
-def needed_repeats(cv: float, threshold: float, most: int = 1000) -> int | None:
-    """The repeats per arm that resolve a difference of `threshold`; None above `most`."""
-    for k in range(MIN_REPEATS, most + 1):
-        if t_quantile(0.975, 2 * k - 2) * cv * sqrt(2 / k) <= log(1 + threshold):
-            return k
-    return None
 
 
 def outlier_flags(values: Sequence[float]) -> list[bool]:

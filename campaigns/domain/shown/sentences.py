@@ -59,26 +59,49 @@ def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
     plain, tls = pair.names
     if mean.ratio is None:
         return [(f"{lead} nothing can be compared yet.", False)]
-    change, times = percent(mean.increase, decimals=1, signed=True), _times(mean)
+    change, interval, times = _change(mean), _interval(mean), _times(mean)
     if not pair.has_word and not is_final:
         return [(f"{lead} {tls} takes ", False), (times, True), (f" ({change}).", False)]
+    aside = f" {pair.verdict.text}" if mean.interval and mean.interval.set_aside else ""
     if word is Word.SAME:
         return [
             (f"{lead} there is ", False),
             ("no practical difference", True),
-            (f" between {plain} and {tls} ({change}).", False),
+            (f" between {plain} and {tls} ({change}, {interval}).{aside}", False),
         ]
     if word is Word.INCONCLUSIVE:
         return [
             (f"{lead} {tls} against {plain} is ", False),
             ("inconclusive", True),
-            (f": {change} ({times}). {_first_sentence(pair.verdict.text)}", False),
+            (f": {change} ({interval}; {times}). {_first_sentence(pair.verdict.text)}", False),
         ]
     return [
         (f"{lead} {tls} is ", False),
         (f"{word} than {plain}: {change}", True),
-        (f" ({times}).", False),
+        (f" ({interval}), {times}.{aside}", False),
     ]
+
+
+def _change(mean: OverheadRow) -> str:
+    return percent(mean.increase, decimals=_decimals(mean), signed=True)
+
+
+def _interval(mean: OverheadRow) -> str:
+    """Such as "95 % interval +52 to +56 %"; empty hands for a single run."""
+    if mean.interval is None:
+        return "one run has no interval"
+    places = _decimals(mean)
+    low = number((mean.interval.low - 1) * 100, places, signed=True)
+    high = percent(mean.interval.high - 1, decimals=places, signed=True)
+    return f"{percent(0.95, decimals=0)} interval {low} to {high}"
+
+
+def _decimals(mean: OverheadRow) -> int:
+    """Of percentages: as many as the interval supports, down to half of its width."""
+    if mean.interval is None:
+        return 1
+    width = 100 * (mean.interval.high - mean.interval.low)
+    return next((places for places in (0, 1) if width >= 2 * 10**-places), 2)
 
 
 def _first_sentence(text: str) -> str:
@@ -88,8 +111,15 @@ def _first_sentence(text: str) -> str:
 
 def _times(mean: OverheadRow) -> str:
     decimals = time_decimals([mean])
-    https, http = (number(each / 1000, decimals) for each in (mean.https_us, mean.http_us))
+    https, http = (number(each / 1000, decimals) for each in _typical_us(mean))
     return f"{https} instead of {with_unit(http, 'ms')}"
+
+
+def _typical_us(mean: OverheadRow) -> tuple[float, float]:
+    """The averages, but of the runs that count where one is set aside: (HTTPS, HTTP)."""
+    if mean.interval and mean.interval.set_aside:
+        return mean.interval.candidate, mean.interval.baseline
+    return mean.https_us, mean.http_us
 
 
 def _trimmed(sentence: Sentence) -> Sentence:

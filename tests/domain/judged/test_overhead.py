@@ -67,6 +67,24 @@ def test_a_percentile_that_the_runs_are_too_short_for_is_left_out_with_a_reason(
     assert "needs 1,000 requests" in by_metric["p99"].why
 
 
+def run_of(mean_us: float) -> Figures:
+    return Figures(n=10, failed=0, dropped=0, duration_s=1, mean_us=mean_us, min_us=1, max_us=1)
+
+
+def test_whole_blocks_stay_paired_where_a_run_is_missing():
+    http = {1: 10_000, 2: 15_000, 3: 20_000, 4: 25_000, 5: 30_000}
+    https = {1: 11_000, 3: 22_020, 4: 27_480, 5: 33_010}
+    mean = overhead_rows(
+        [run_of(us) for us in http.values()],
+        [run_of(us) for us in https.values()],
+        paired=True,
+        repeats=(list(http), list(https)),
+    )[0]
+    assert mean.interval.k == 4
+    assert 1.09 < mean.interval.low < mean.ratio < mean.interval.high < 1.11
+    assert mean.increase == pytest.approx(mean.ratio - 1)
+
+
 def test_without_a_usable_run_every_row_says_so():
     for row in overhead_rows([], [one_run(0, "https")], paired=True):
         assert row.ratio is None

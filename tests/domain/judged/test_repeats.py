@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from campaigns.domain.judged.repeats import (
     mean_interval,
-    needed_repeats,
     one_request_explains,
     outlier_flags,
-    ratio_half_width,
 )
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.snapshot import Timing, Total
@@ -69,33 +67,6 @@ def test_the_interval_between_runs_is_the_t_interval(key, cv, low, high):
 def test_a_single_run_has_a_mean_and_no_interval():
     interval = mean_interval([3.5])
     assert (interval.mean, interval.k, interval.low, interval.cv) == (3.5, 1, None, None)
-
-
-@pytest.mark.parametrize(
-    ("cv", "k", "percent"),
-    [
-        (0.005, 2, 2.17),
-        (0.01, 5, 1.47),
-        (0.02, 10, 1.90),
-        (0.03, 5, 4.47),
-        (0.05, 15, 3.81),
-        (0.10, 3, 25.4),
-        (0.10, 30, 5.30),
-    ],
-)
-def test_the_half_width_of_a_ratio_follows_from_cv_and_repeats(cv, k, percent):
-    assert ratio_half_width(cv, k) * 100 == pytest.approx(percent, rel=3e-3)
-
-
-@pytest.mark.parametrize(
-    ("cv", "threshold", "k"), [(0.03, 0.05, 5), (0.05, 0.05, 10), (0.02, 0.03, 5), (0.01, 0.05, 3)]
-)
-def test_it_says_how_many_repeats_resolve_a_difference(cv, threshold, k):
-    assert needed_repeats(cv, threshold) == k
-
-
-def test_some_differences_cannot_be_resolved_by_repeating():
-    assert needed_repeats(0.5, 0.01, most=50) is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,128 @@
+"""How many more repeats would settle a comparison, and how surely: tried out on the rule itself.
+
+The spread of the runs that are there, as sure as so few of them make it, gives runs to come; the
+word is looked for in both together. What the difference is, nobody knows yet, so each case is told
+apart: there is none, or there is a clear one, of twice the threshold.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import log
+
+import numpy as np
+
+from campaigns.domain.judged.ratio import (
+    RatioInterval,
+    difference,
+    standard_error,
+    wild_index,
+)
+from campaigns.domain.judged.words import is_clear, is_same
+from campaigns.domain.special import t_quantile
+
+CHANCE = 0.8
+_MORE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
+MOST = _MORE[-1]
+_TRIALS = 400
+_SEED = 20_261_122  # any; the same figures give the same advice
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """`more` blocks (or repeats of each arm) settle it with this `chance` if the arms differ by
+    `difference`, a share: 0.0 is not at all. `more` None: not even 100 would."""
+
+    difference: float
+    more: int | None
+    chance: float
+
+
+def advice(interval: RatioInterval, threshold: float) -> tuple[Advice, ...]:
+    """For each difference that the interval leaves open: none, and one of twice the threshold."""
+    sign = 1 if interval.ratio >= 1 else -1
+    clear = sign * log(1 + 2 * threshold)
+    inside = [truth for truth in (0.0, clear) if _is_open(interval, truth)]
+    return tuple(_advice(interval.logs, truth, threshold) for truth in inside)
+
+
+def _is_open(interval: RatioInterval, truth: float) -> bool:
+    return log(interval.low) <= truth <= log(interval.high)
+
+
+@lru_cache(maxsize=512)
+def _advice(logs: tuple[tuple[float, ...], ...], truth: float, threshold: float) -> Advice:
+    rows = _there_and_to_come(logs, truth)
+
+    def chance_of(more: int) -> float:
+        return _share_settled(
+            [each[:, : len(arm) + more] for each, arm in zip(rows, logs, strict=True)], threshold
+        )
+
+    told, chance = float(np.expm1(truth)), chance_of(MOST)
+    if chance < CHANCE:
+        return Advice(told, None, chance)
+    below, enough = -1, len(_MORE) - 1
+    while enough - below > 1:
+        middle = (below + enough) // 2
+        if (found := chance_of(_MORE[middle])) >= CHANCE:
+            enough, chance = middle, found
+        else:
+            below = middle
+    return Advice(told, _MORE[enough], chance)
+
+
+def _share_settled(logs: Sequence[np.ndarray], threshold: float) -> float:
+    centre, variance, df = difference(logs)
+    width = _t_of(df) * standard_error(variance)
+    low, high, ratio = np.exp(centre - width), np.exp(centre + width), np.exp(centre)
+    settled = is_same(low, high, threshold) | is_clear(low, high, ratio, threshold)
+    return float(settled.mean())
+
+
+def _t_of(df: np.ndarray) -> np.ndarray:
+    """The 97.5 % quantile of Student's t: exact for whole df below 10, else expanded (to 3e-5)."""
+    few = np.array([0.0, *(t_quantile(0.975, float(each)) for each in range(1, 10))])
+    z, many = 1.959964, np.maximum(df, 10)
+    expanded = (
+        z
+        + (z**3 + z) / (4 * many)
+        + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * many**2)
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * many**3)
+    )
+    return np.where(df < 10, few[np.minimum(df, 9).astype(int)], expanded)
+
+
+def _there_and_to_come(logs: tuple[tuple[float, ...], ...], truth: float) -> list[np.ndarray]:
+    """Of each arm a matrix: in each row what is there, then what may come at this log ratio."""
+    source = np.random.default_rng(_SEED)
+    there = [np.array(arm) for arm in logs]
+    return [
+        np.hstack([np.broadcast_to(arm, (_TRIALS, len(arm))), _to_come(arm, mean, df, source)])
+        for arm, (mean, df) in zip(there, _means(there, truth), strict=True)
+    ]
+
+
+def _means(arms: Sequence[np.ndarray], truth: float) -> list[tuple[float, int]]:
+    """The mean of what will come of each arm, and how surely its spread is known (χ²'s df)."""
+    clean = [_without_the_wild(arm) for arm in arms]
+    if len(arms) == 1:
+        return [(truth, len(clean[0]))]
+    a, b = (float(arm.mean()) for arm in clean)
+    var_a, var_b = (float(arm.var(ddof=1)) / len(arm) for arm in clean)
+    missing = truth - (b - a)
+    from_b = var_b / (var_a + var_b) if var_a + var_b else 0.5
+    means = a - missing * (1 - from_b), b + missing * from_b
+    return [(mean, len(arm) - 1) for mean, arm in zip(means, clean, strict=True)]
+
+
+def _to_come(arm: np.ndarray, mean: float, df: int, source: np.random.Generator) -> np.ndarray:
+    clean = _without_the_wild(arm)
+    around = mean if df == len(clean) else clean.mean()
+    spread = np.sqrt(((clean - around) ** 2).sum() / source.chisquare(df, (_TRIALS, 1)))
+    return mean + spread * source.standard_normal((_TRIALS, MOST))
+
+
+def _without_the_wild(arm: np.ndarray) -> np.ndarray:
+    index = wild_index(tuple(arm))
+    return arm if index is None else np.delete(arm, index)

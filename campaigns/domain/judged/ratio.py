@@ -1,0 +1,247 @@
+"""How many times as long B takes as A: the ratio of two sets of run-level values and its interval.
+
+Everything is done on logarithms: Student's t over the blocks' log ratios (paired), Welch's t over
+the arms' logs (not paired). One wild run then widens the interval as much as it moves its centre
+(t stays about 1), so it can hide a difference and cannot make one. How often the words that follow
+are false, and how often they are found: docs/measuring.md, `make benchmark ARGS=words`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import exp, log
+from statistics import median
+
+import numpy as np
+
+from campaigns.domain.judged.repeats import outlier_flags
+from campaigns.domain.special import t_quantile, t_two_sided
+
+_COARSE = 0.02  # from this share of the mean on, a step of the clock widens the interval
+# Neighbouring runs are alike. In counterbalanced blocks that makes plain t a little too sure: with
+# autocorrelation of 0.3 to 0.5 it says 5.9 % false words where it promises 5.
+_NEIGHBOURS_ALIKE = 1.05
+# From five values on, one that is a quarter off and by Grubbs' test (1 %) none of them is set
+# aside: smallest and largest are trimmed, with the variance of Tukey and McLaughlin (1963).
+_ENOUGH_TO_TRIM = 5
+_GRUBBS_LEVEL = 0.01
+_WILD = log(1.25)
+
+
+@dataclass(frozen=True, slots=True)
+class OddRun:
+    """A run that is far off its like. `arm` is 0 (baseline) or 1 (candidate), `repeat` its block.
+
+    `times`: its value over the median of the arm's others. `is_set_aside`: too wild to count.
+    `rest`: the ratio without it (paired: without its block), None where too few are left.
+    """
+
+    arm: int
+    repeat: int
+    times: float
+    is_set_aside: bool
+    rest: "RatioInterval | None"
+
+
+@dataclass(frozen=True, slots=True)
+class RatioInterval:
+    """candidate / baseline with its 95 % interval on the log scale.
+
+    `baseline`, `candidate`: geometric means of the runs that count. `odd`: the runs to look at.
+    `logs`: the blocks' log ratios, or each arm's logs.
+    """
+
+    baseline: float
+    candidate: float
+    ratio: float
+    low: float
+    high: float
+    se: float
+    df: float
+    k: int  # runs of the smaller arm
+    p_value: float
+    is_paired: bool
+    logs: tuple[tuple[float, ...], ...]
+    odd: tuple[OddRun, ...] = ()
+
+    @property
+    def set_aside(self) -> tuple[OddRun, ...]:
+        return tuple(run for run in self.odd if run.is_set_aside)
+
+
+def ratio_interval(
+    baseline: Sequence[float],
+    candidate: Sequence[float],
+    *,
+    paired: bool,
+    resolutions: tuple[float, float] = (0.0, 0.0),
+    confidence: float = 0.95,
+    repeats: tuple[Sequence[int], Sequence[int]] | None = None,
+) -> RatioInterval | None:
+    """The ratio of two sets of run-level values (each in the order of the blocks).
+
+    Paired needs as many values in both. `resolutions` are the steps in which each arm's values
+    were measured. `repeats` are the numbers of the blocks that the values are from; without, they
+    count from 1. None with fewer than two runs in an arm, or a value that is not above 0.
+    """
+    arms = _Arms((tuple(baseline), tuple(candidate)), paired, resolutions, confidence)
+    if not arms.can_be_compared:
+        return None
+    numbers = repeats or tuple(range(1, len(arm) + 1) for arm in arms.values)
+    return replace(_interval(arms), odd=tuple(_odd_runs(arms, numbers)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Arms:
+    values: tuple[tuple[float, ...], tuple[float, ...]]
+    is_paired: bool
+    resolutions: tuple[float, float]
+    confidence: float
+
+    @property
+    def can_be_compared(self) -> bool:
+        return min(map(len, self.values)) >= 2 and min(map(min, self.values)) > 0
+
+    @property
+    def logs(self) -> tuple[tuple[float, ...], ...]:
+        """Of each arm's values, or where they are paired, of each block's ratio."""
+        if self.is_paired:
+            return (tuple(log(b / a) for a, b in zip(*self.values, strict=True)),)
+        return tuple(tuple(map(log, arm)) for arm in self.values)
+
+    def without(self, arm: int, index: int) -> "_Arms":
+        """Without one run, or where they are paired, without its block."""
+        kept = tuple(
+            values[:index] + values[index + 1 :] if self.is_paired or number == arm else values
+            for number, values in enumerate(self.values)
+        )
+        return _Arms(kept, self.is_paired, self.resolutions, self.confidence)
+
+
+def centre_and_variance(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each row of values: their centre, its variance, and the degrees of freedom.
+
+    The mean and its usual variance; where one of five or more values is wild, trimmed by one at
+    either end.
+    """
+    k = logs.shape[1]
+    centre, variance = logs.mean(axis=1), logs.var(axis=1, ddof=1) / k
+    df = np.full(len(logs), k - 1.0)
+    wild = _one_is_wild(logs)
+    if wild.any():
+        ordered = np.sort(logs[wild], axis=1)
+        kept = ordered[:, 1:-1]
+        drawn_in = np.clip(ordered, kept[:, :1], kept[:, -1:])
+        centre[wild] = kept.mean(axis=1)
+        variance[wild] = drawn_in.var(axis=1, ddof=1) * (k - 1) / ((k - 2) * (k - 3))
+        df[wild] = k - 3.0
+    return centre, variance, df
+
+
+def _one_is_wild(logs: np.ndarray) -> np.ndarray:
+    """Whether the one farthest from the others is none of them, by Grubbs' two-sided test."""
+    k = logs.shape[1]
+    if k < _ENOUGH_TO_TRIM:
+        return np.zeros(len(logs), dtype=bool)
+    off = logs - logs.mean(axis=1, keepdims=True)
+    farthest = np.abs(off).max(axis=1)
+    others = ((off**2).sum(axis=1) - farthest**2 * k / (k - 1)) / (k - 2)
+    distance = farthest * k / (k - 1)
+    limit = t_quantile(1 - _GRUBBS_LEVEL / 2 / k, k - 2)
+    is_far = distance > limit * np.sqrt(np.maximum(others, 0) * k / (k - 1))
+    return is_far & (distance > _WILD)
+
+
+def difference(logs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The log ratio, its variance and degrees of freedom, of each row.
+
+    `logs` is one matrix of the blocks' log ratios, or one of each arm's logs.
+    """
+    if len(logs) == 1:
+        return centre_and_variance(logs[0])
+    (a, var_a, df_a), (b, var_b, df_b) = map(centre_and_variance, logs)
+    whole = var_a + var_b
+    with np.errstate(invalid="ignore", divide="ignore"):
+        welch = whole**2 / (var_a**2 / df_a + var_b**2 / df_b)
+    return b - a, whole, np.where(whole > 0, welch, df_a + df_b)
+
+
+def standard_error(variance: np.ndarray) -> np.ndarray:
+    """Of a log ratio with this variance."""
+    return _NEIGHBOURS_ALIKE * np.sqrt(variance)
+
+
+def _interval(arms: _Arms) -> RatioInterval:
+    logs = arms.logs
+    # Sorted, so that the order of the runs does not touch the last digit.
+    (centre,), (variance,), (df,) = difference([np.array([sorted(each)]) for each in logs])
+    kept = _kept_means(arms)
+    guard = _guard(arms, kept, is_forced=variance == 0)
+    se = float(standard_error(variance + guard))
+    width = t_quantile((1 + arms.confidence) / 2, float(df)) * se
+    ratio = exp(centre)
+    return RatioInterval(
+        *kept,
+        ratio,
+        ratio * exp(-width),
+        ratio * exp(width),
+        se,
+        float(df),
+        k=min(map(len, arms.values)),
+        p_value=t_two_sided(centre / se, float(df)) if se else float(ratio == 1),
+        is_paired=arms.is_paired,
+        logs=logs,
+    )
+
+
+def _kept_means(arms: _Arms) -> tuple[float, float]:
+    """The geometric mean of each arm's runs that count; their ratio is the interval's."""
+    means = []
+    for number, values in enumerate(arms.values):
+        logs = arms.logs[0 if arms.is_paired else number]
+        order = sorted(range(len(logs)), key=logs.__getitem__)
+        kept = order[1:-1] if wild_index(logs) is not None else order
+        means.append(exp(float(np.mean(sorted(log(values[index]) for index in kept)))))
+    return means[0], means[1]
+
+
+def _guard(arms: _Arms, centres: tuple[float, float], *, is_forced: bool) -> float:
+    """The variance that rounding to steps of the resolution adds to the log ratio."""
+    return sum(
+        (step / centre) ** 2 / 12 / len(values)
+        for values, step, centre in zip(arms.values, arms.resolutions, centres, strict=True)
+        if is_forced or step > _COARSE * centre
+    )
+
+
+def wild_index(logs: Sequence[float]) -> int | None:
+    """Which one is set aside; None where all count."""
+    if not _one_is_wild(np.array([sorted(logs)]))[0]:
+        return None
+    middle = median(logs)
+    return max(range(len(logs)), key=lambda index: abs(logs[index] - middle))
+
+
+def _odd_runs(arms: _Arms, repeats: Sequence[Sequence[int]]) -> Iterator[OddRun]:
+    """What is flagged for a look or set aside; paired, that is asked of the blocks' ratios."""
+    for number, logs in enumerate(arms.logs):
+        wild = wild_index(logs)
+        for index, is_flagged in enumerate(outlier_flags([exp(each) for each in logs])):
+            if is_flagged or index == wild:
+                arm = _arm_to_blame(arms, index) if arms.is_paired else number
+                rest = arms.without(arm, index)
+                yield OddRun(
+                    arm,
+                    repeats[arm][index],
+                    exp(_off(arms.values[arm], index)),
+                    index == wild,
+                    _interval(rest) if rest.can_be_compared else None,
+                )
+
+
+def _arm_to_blame(arms: _Arms, block: int) -> int:
+    return max((0, 1), key=lambda arm: abs(_off(arms.values[arm], block)))
+
+
+def _off(values: Sequence[float], index: int) -> float:
+    """How far a run is off the median of the others, as a logarithm."""
+    return log(values[index] / median(values[:index] + values[index + 1 :]))

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+
+from campaigns.domain.judged.advice import CHANCE, advice
+from campaigns.domain.judged.comparison import Word, word_of
+from campaigns.domain.judged.ratio import ratio_interval
+
+
+def noisy(cv: float, k: int, effect: float = 1.0, seed: int = 1):
+    source = np.random.default_rng(seed)
+    ratios = source.normal(0, cv * np.sqrt(2), k)
+    ratios += np.log(effect) - ratios.mean()
+    return ratio_interval([20_000.0] * k, list(20_000 * np.exp(ratios)), paired=True)
+
+
+def test_it_is_given_for_equal_arms_and_for_clearly_different_ones():
+    equal, different = advice(noisy(0.08, 5), 0.05)
+    assert equal.difference == 0
+    assert abs(different.difference) == pytest.approx(0.1, abs=0.01)
+    assert equal.more > different.more > 0
+    assert CHANCE <= min(equal.chance, different.chance) <= 1
+
+
+def test_what_the_interval_leaves_out_is_not_advised_on():
+    interval = ratio_interval([100] * 5, [103.2, 103.5, 104.1, 103.9, 103.6], paired=True)
+    assert advice(interval, 0.01) == ()
+
+
+def test_noisier_runs_need_more_repeats_and_some_too_many():
+    needed = [advice(noisy(cv, 5), 0.05)[0].more for cv in (0.03, 0.05, 0.5)]
+    assert needed[0] < needed[1]
+    assert needed[2] is None
+
+
+def test_the_same_figures_give_the_same_advice():
+    assert advice(noisy(0.05, 4), 0.05) == advice(noisy(0.05, 4), 0.05)
+
+
+def test_repeats_of_arms_that_are_not_paired_are_advised_too():
+    source = np.random.default_rng(1)
+    arms = 20_000 * np.exp(source.normal(0, 0.06, (2, 5)))
+    equal, *_ = advice(ratio_interval(list(arms[0]), list(arms[1]), paired=False), 0.05)
+    assert equal.more > 5
+
+
+def test_who_follows_it_has_a_word_about_as_often_as_it_says():
+    source = np.random.default_rng(2)
+    settled = []
+    for seed in range(60):
+        interval = noisy(0.05, 5, effect=source.normal(1, 0.03), seed=seed)
+        if word_of(interval, 0.05)[0] is not Word.INCONCLUSIVE:
+            continue
+        equal = advice(interval, 0.05)[0]
+        if equal.difference or equal.more is None:
+            continue
+        come = source.normal(0, 0.05 * np.sqrt(2), equal.more)
+        ratios = np.exp([*interval.logs[0], *come])
+        after = ratio_interval([20_000.0] * len(ratios), list(20_000 * ratios), paired=True)
+        settled.append(word_of(after, 0.05)[0] is not Word.INCONCLUSIVE)
+    assert len(settled) > 30
+    assert 0.7 <= np.mean(settled) < 1
