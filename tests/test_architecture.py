@@ -1,16 +1,20 @@
-"""Two rules protect the measurements: each import is tried in a fresh interpreter. A third keeps
-the house readable: what the wings of the domain know of each other is read from their imports.
+"""Two rules protect the measurements: each import is tried in a fresh interpreter. The others
+keep the product readable, and are read from its text: who may import whom.
 """
 
 import ast
 import json
+import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-DOMAIN = Path(__file__).parents[1] / "campaigns" / "domain"
+ROOT = Path(__file__).parents[1]
+DOMAIN = ROOT / "campaigns" / "domain"
+PRODUCT = ("campaigns", "workers", "benchsite", "local", "benchmarks")
 # Each wing may import from itself and from the ones before it; "" is the ground, beside the wings.
 WINGS = ("", "plan", "measured", "judged", "shown", "other_tools")
 
@@ -96,3 +100,89 @@ def test_an_import_shows_its_wing(line, wings):
 def test_every_folder_of_the_domain_is_a_wing():
     folders = {each.name for each in DOMAIN.iterdir() if (each / "__init__.py").exists()}
     assert folders == set(WINGS[1:])
+
+
+@cache
+def product_modules() -> dict[str, Path]:
+    """The file of each module by its dotted name; a package goes by its own."""
+    files = [file for folder in PRODUCT for file in (ROOT / folder).rglob("*.py")]
+    dotted = {file: ".".join(file.relative_to(ROOT).with_suffix("").parts) for file in files}
+    return {name.removesuffix(".__init__"): file for file, name in dotted.items()}
+
+
+def imports_of(source: str) -> set[str]:
+    """The modules of the product that a module imports, anywhere in its text."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inner & product_modules().keys() or {node.module}
+    return found & product_modules().keys()
+
+
+@cache
+def product_imports() -> dict[str, set[str]]:
+    return {name: imports_of(file.read_text()) - {name} for name, file in product_modules().items()}
+
+
+def layers() -> dict[str, set[str]]:
+    """The table of docs/architecture.md: what each layer may import, as dotted names."""
+    section = (ROOT / "docs" / "architecture.md").read_text().split("## Layers")[1].split("\n##")[0]
+    table = {}
+    for row in re.findall(r"^\| (`.*) \| .* \| (.*) \|$", section, re.MULTILINE):
+        allowed = {_dotted(each) for each in row[1].split(", ") if each != "nothing"}
+        table |= {_dotted(name): allowed for name in re.findall(r"`([^`]+)`", row[0])}
+    return table
+
+
+def _dotted(name: str) -> str:
+    """campaigns/queue.py is campaigns.queue, and so is queue."""
+    dotted = name.removesuffix(".py").replace("/", ".")
+    return dotted if dotted.split(".")[0] in PRODUCT else f"campaigns.{dotted}"
+
+
+def is_within(module: str, folder: str) -> bool:
+    return f"{module}.".startswith(f"{folder}.")
+
+
+def layer_of(module: str) -> str | None:
+    """The innermost layer that a module is in; None for what is in none, such as migrations."""
+    return max((each for each in layers() if is_within(module, each)), key=len, default=None)
+
+
+@pytest.mark.parametrize("layer", layers())
+def test_a_layer_imports_only_what_the_table_allows(layer):
+    mine = {module: each for module, each in product_imports().items() if layer_of(module) == layer}
+    assert mine, "the table names a layer that does not exist"
+    wrong = {
+        (module, imported)
+        for module, all_imported in mine.items()
+        for imported in all_imported
+        if layer_of(imported) != layer
+        and not any(is_within(imported, each) for each in layers()[layer])
+    }
+    assert wrong == set()
+
+
+def test_every_folder_of_the_product_is_a_layer():
+    folders = {
+        f"campaigns.{each.parent.name}" for each in (ROOT / "campaigns").glob("*/__init__.py")
+    }
+    assert folders | set(PRODUCT) - {"campaigns"} <= layers().keys() | {"campaigns.migrations"}
+
+
+@pytest.mark.parametrize(
+    ("source", "imported"),
+    [
+        ("from campaigns.domain import units", {"campaigns.domain.units"}),
+        ("from campaigns.domain.units import ms", {"campaigns.domain.units"}),
+        ("import local.paths", {"local.paths"}),
+        ("def late():\n    from campaigns.models import Run", {"campaigns.models"}),
+        ("if TYPE_CHECKING:\n    from campaigns.queue import send", {"campaigns.queue"}),
+        ("import json\nfrom django.db import models", set()),
+    ],
+)
+def test_imports_are_seen_wherever_they_are(source, imported):
+    assert imports_of(source) == imported
