@@ -1,9 +1,13 @@
 """The order in which a campaign's runs are made.
 
 Repeats are blocks: each block runs every test once, so that whatever drifts over hours (heat, a
-neighbour's load, a growing table) touches all tests alike instead of the last one only.
+neighbour's load, a growing table) touches all tests alike instead of the last one only. Blocks are
+counterbalanced: each second one is the reverse of the one before it, so that a steady drift
+cancels out of every comparison; and over the blocks of a whole square each test has been at every
+place, and next after every other one, equally often (Williams 1949).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,10 +23,37 @@ class Turn:
 
 
 def order_of_runs(n_tests: int, repeats: int, *, is_random: bool, seed: int) -> list[Turn]:
-    """The turns of all runs: each block in a random order drawn from `seed`, or as listed."""
-    source = np.random.default_rng(seed)
-    turns = []
+    """The turns of all runs: blocks in an order drawn from `seed`, or each as listed."""
+    blocks = _balanced_blocks(n_tests, np.random.default_rng(seed)) if is_random else None
+    turns: list[Turn] = []
     for repeat in range(1, repeats + 1):
-        block = source.permutation(n_tests) if is_random else np.arange(n_tests)
+        block = next(blocks) if blocks else range(n_tests)
         turns += [Turn(len(turns) + 1 + n, repeat, int(test)) for n, test in enumerate(block)]
     return turns
+
+
+def _balanced_blocks(n: int, source: np.random.Generator) -> Iterator[np.ndarray]:
+    """Rows of Williams squares without end, each followed by its reverse.
+
+    Which test is which in the square, which row comes next and which way round it goes is drawn,
+    anew for each square.
+    """
+    while True:
+        tests = source.permutation(n)
+        for row in source.permutation(_n_pairs(n)):
+            block = tests[(_zigzag(n) + row) % n]
+            if source.integers(2):
+                block = block[::-1]
+            yield block
+            yield block[::-1]
+
+
+def _zigzag(n: int) -> np.ndarray:
+    """0, n − 1, 1, n − 2, …: a row of which every shift modulo n is one of a Williams square."""
+    places = np.arange(n)
+    return np.where(places % 2, -(places + 1) // 2, places // 2) % n
+
+
+def _n_pairs(n: int) -> int:
+    """How many rows with their reverses make a square; of an even number, row + n / 2 is one."""
+    return n // 2 if n % 2 == 0 else n

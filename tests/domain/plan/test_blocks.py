@@ -1,24 +1,89 @@
+from collections import Counter
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from campaigns.domain.plan.blocks import Turn, order_of_runs
 
+some_campaign = given(st.integers(1, 9), st.integers(1, 12), st.integers(0, 2**31))
 
-def test_each_block_runs_every_test_once():
-    turns = order_of_runs(5, 20, is_random=True, seed=3)
-    assert [turn.position for turn in turns] == list(range(1, 101))
-    for repeat in range(1, 21):
-        assert sorted(turn.test for turn in turns if turn.repeat == repeat) == [0, 1, 2, 3, 4]
+
+def blocks_of(n_tests: int, repeats: int, seed: int) -> list[tuple[int, ...]]:
+    turns = order_of_runs(n_tests, repeats, is_random=True, seed=seed)
+    return [
+        tuple(turn.test for turn in turns if turn.repeat == repeat)
+        for repeat in range(1, repeats + 1)
+    ]
+
+
+def blocks_of_a_square(n_tests: int) -> int:
+    return n_tests if n_tests % 2 == 0 else 2 * n_tests
+
+
+@some_campaign
+def test_each_block_runs_every_test_once(n_tests, repeats, seed):
+    turns = order_of_runs(n_tests, repeats, is_random=True, seed=seed)
+    assert [turn.position for turn in turns] == list(range(1, n_tests * repeats + 1))
+    assert [turn.repeat for turn in turns] == sorted(turn.repeat for turn in turns)
+    for block in blocks_of(n_tests, repeats, seed):
+        assert sorted(block) == list(range(n_tests))
+
+
+@some_campaign
+def test_each_second_block_is_the_reverse_of_the_one_before_it(n_tests, repeats, seed):
+    blocks = blocks_of(n_tests, 2 * repeats, seed)
+    for first, second in zip(blocks[::2], blocks[1::2], strict=True):
+        assert second == first[::-1]
+
+
+@some_campaign
+def test_a_steady_drift_cancels_out_of_every_comparison(n_tests, repeats, seed):
+    turns = order_of_runs(n_tests, 2 * repeats, is_random=True, seed=seed)
+    drifted = Counter()
+    for turn in turns:
+        drifted[turn.test] += turn.position
+    assert len(set(drifted.values())) == 1
+
+
+@pytest.mark.parametrize("n_tests", range(2, 10))
+@pytest.mark.parametrize("seed", [1, 2])
+def test_over_a_square_each_test_is_at_every_place_equally_often(n_tests, seed):
+    blocks = blocks_of(n_tests, blocks_of_a_square(n_tests), seed)
+    found = Counter((place, test) for block in blocks for place, test in enumerate(block))
+    assert len(found) == n_tests**2
+    assert len(set(found.values())) == 1
+
+
+@pytest.mark.parametrize("n_tests", range(2, 10))
+@pytest.mark.parametrize("seed", [1, 2])
+def test_over_a_square_each_test_follows_every_other_equally_often(n_tests, seed):
+    blocks = blocks_of(n_tests, blocks_of_a_square(n_tests), seed)
+    found = Counter(pair for block in blocks for pair in pairwise(block))
+    assert len(found) == n_tests * (n_tests - 1)
+    assert len(set(found.values())) == 1
+
+
+@given(st.integers(2, 9), st.integers(1, 12), st.integers(0, 2**31))
+def test_of_two_tests_one_is_first_in_at_most_one_block_more(n_tests, repeats, seed):
+    blocks = blocks_of(n_tests, repeats, seed)
+    for one, other in combinations(range(n_tests), 2):
+        before = sum(block.index(one) < block.index(other) for block in blocks)
+        assert abs(before - (repeats - before)) <= 1
 
 
 def test_the_seed_decides_the_order():
-    def tests(seed):
-        return [turn.test for turn in order_of_runs(8, 3, is_random=True, seed=seed)]
-
-    assert tests(1) == tests(1) != tests(2)
+    assert blocks_of(8, 3, 1) == blocks_of(8, 3, 1) != blocks_of(8, 3, 2)
 
 
-def test_blocks_differ_from_each_other():
-    turns = order_of_runs(8, 10, is_random=True, seed=1)
-    blocks = {tuple(t.test for t in turns if t.repeat == repeat) for repeat in range(1, 11)}
-    assert len(blocks) > 5
+def test_what_balance_leaves_free_is_drawn():
+    first = Counter(blocks_of(2, 1, seed)[0] for seed in range(200))
+    assert first.keys() == {(0, 1), (1, 0)}
+    assert min(first.values()) > 70
+    assert len({blocks_of(4, 4, seed)[0] for seed in range(400)}) == 24
+    third = Counter(blocks[2] == blocks[0] for blocks in (blocks_of(2, 4, s) for s in range(200)))
+    assert min(third[True], third[False]) > 70
 
 
 def test_as_listed_is_the_same_in_every_block():
