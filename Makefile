@@ -33,5 +33,5 @@ benchmark-peers: setup ## get Locust and k6 for the benchmark, into var/peers (k
 pictures: ## take the README's pictures of the real pages anew (about two minutes)
 	@exec $(PYTHON) -m local pictures
 
-setup: ## only the set-up: virtual environment, pinned packages, Chart.js
+setup: ## only the set-up: virtual environment, pinned packages, jQuery and Chart.js
 	@exec $(PYTHON) -m local setup

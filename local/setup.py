@@ -1,4 +1,4 @@
-"""Builds what a checkout needs: the virtual environment, the pinned packages, Chart.js.
+"""Builds what a checkout needs: the virtual environment, the pinned packages, jQuery and Chart.js.
 
 Each part leaves a stamp, so that a second call does nothing and takes no time.
 """

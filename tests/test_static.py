@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted((ROOT / "static" / "js").rglob("*.js"))
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 IMPORT = re.compile(r"""^\s*(?:import|export)\b[^;'"]*?\bfrom\s*["'](\.[^"']+)["'](;?)""", re.M)
 BARE_IMPORT = re.compile(r"""^\s*import\s*["'](\.[^"']+)["'](;?)""", re.M)
 TAG = re.compile(r"""{%\s*static\s+["']([^"']+)["']""")
@@ -65,12 +66,39 @@ def test_no_import_of_an_unhashed_name_is_left(manifest, collected):
 
 
 def test_every_file_that_a_template_names_is_collected(manifest):
-    folders = [ROOT / "templates", ROOT / "campaigns"]
-    templates = [path for folder in folders for path in folder.rglob("*.html")]
+    templates = [*TEMPLATES, *(ROOT / "campaigns").rglob("*.html")]
     named = {name for path in templates for name in TAG.findall(path.read_text())}
     assert named - set(manifest) == set()
 
 
 def test_the_libraries_of_the_pages_are_there(manifest):
     assert "lib/chart.umd.min.js" in manifest
-    assert "admin/js/vendor/jquery/jquery.min.js" in manifest
+    assert "lib/jquery.module.min.js" in manifest
+
+
+def graph_of(module: Path) -> set[Path]:
+    """The module with all of our own modules that it loads."""
+    graph, found = set(), {module}
+    while found - graph:
+        graph |= found
+        names = [(path, name) for path in found for name, _ in relative_imports(path.read_text())]
+        found = {(path.parent / name).resolve() for path, name in names} & set(MODULES)
+    return graph
+
+
+def scripts_of(template: Path) -> set[str]:
+    return {name for name in TAG.findall(template.read_text()) if name.endswith(".js")}
+
+
+def test_every_module_is_loaded_by_a_page():
+    entries = {ROOT / "static" / name for each in TEMPLATES for name in scripts_of(each)}
+    loaded = set().union(*(graph_of(path) for path in entries & set(MODULES)))
+    assert set(MODULES) - loaded == set()
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_page_loads_chart_js_exactly_where_it_draws_with_it(template):
+    entries = {ROOT / "static" / name for name in scripts_of(template)} & set(MODULES)
+    modules = set().union(*(graph_of(path) for path in entries))
+    draws = any("new window.Chart" in path.read_text() for path in modules)
+    assert ("lib/chart.umd.min.js" in scripts_of(template)) is draws

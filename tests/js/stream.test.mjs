@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { coalesced } from "../../static/js/live/regions.js";
+import { coalesced } from "../../static/js/live/coalesced.js";
 import { follow, streamAddress } from "../../static/js/live/stream.js";
 
 class Source {

@@ -1,29 +1,23 @@
 // Lists of rows that can grow: [data-rows] with [data-row]s, a <template>, [data-add], [data-remove].
+// A new row fires `rowadd`.
 
-function firstField(row) {
-  return row.querySelector("input, select, textarea");
+import $ from "../../lib/jquery.module.min.js";
+
+const FIELDS = "input, select, textarea";
+
+function addRow(event) {
+  const template = $(event.currentTarget).closest("[data-rows]").find("template").first();
+  const row = $(template.prop("content")).find("[data-row]").clone();
+  row.find("[data-remove]").prop("hidden", false);
+  row.insertBefore(template).trigger("rowadd").find(FIELDS).first().trigger("focus");
 }
 
-function addRow(list, onAdd) {
-  const fresh = list.querySelector("template").content.cloneNode(true);
-  const row = fresh.querySelector("[data-row]");
-  list.querySelector("template").before(fresh);
-  row.querySelector("[data-remove]").hidden = false;
-  onAdd?.(row);
-  firstField(row).focus();
-}
-
-function removeRow(list, row) {
-  const next = row.nextElementSibling?.matches("[data-row]") ? row.nextElementSibling : null;
+function removeRow(event) {
+  const row = $(event.currentTarget).closest("[data-row]");
+  const next = row.next("[data-row]").find(FIELDS).add(row.closest("[data-rows]").find("[data-add]"));
   row.remove();
-  (next ? firstField(next) : list.querySelector("[data-add]")).focus();
+  next.first().trigger("focus");
 }
 
-export function initRows(list, { onAdd } = {}) {
-  for (const button of list.querySelectorAll("[data-add], [data-remove]")) button.hidden = false;
-  list.addEventListener("click", (event) => {
-    if (event.target.closest("[data-add]")) addRow(list, onAdd);
-    const remove = event.target.closest("[data-remove]");
-    if (remove) removeRow(list, remove.closest("[data-row]"));
-  });
-}
+$("[data-rows]").find("[data-add], [data-remove]").prop("hidden", false);
+$(document).on("click", "[data-add]", addRow).on("click", "[data-remove]", removeRow);

@@ -1,24 +1,16 @@
 // The theme switch: system, light or dark, kept in localStorage. Fires `themechange`.
 
+import $ from "../../lib/jquery.module.min.js";
+
 const CHOICES = ["system", "light", "dark"];
 
-export function storedTheme() {
+function storedTheme() {
   try {
     const stored = localStorage.getItem("theme");
     return CHOICES.includes(stored) ? stored : "system";
   } catch {
     return "system";
   }
-}
-
-export function setTheme(choice) {
-  if (choice === "system") {
-    delete document.documentElement.dataset.theme;
-  } else {
-    document.documentElement.dataset.theme = choice;
-  }
-  remember(choice);
-  announce();
 }
 
 function remember(choice) {
@@ -33,10 +25,12 @@ function announce() {
   document.dispatchEvent(new CustomEvent("themechange"));
 }
 
-export function initTheme() {
-  for (const radio of document.querySelectorAll("input[name=theme]")) {
-    radio.checked = radio.value === storedTheme();
-    radio.addEventListener("change", () => setTheme(radio.value));
-  }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", announce);
-}
+$("input[name=theme]")
+  .val([storedTheme()])
+  .on("change", (event) => {
+    const choice = event.target.value;
+    $("html").attr("data-theme", choice === "system" ? null : choice);
+    remember(choice);
+    announce();
+  });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", announce);

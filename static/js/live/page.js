@@ -1,6 +1,7 @@
 // What campaign and run pages share: the stream, the regions, and a line that says when it is stale.
 
-import { coalesced, refreshPage } from "./regions.js";
+import { coalesced } from "./coalesced.js";
+import { refreshPage } from "./regions.js";
 import { followPage } from "./stream.js";
 
 // The badge of the run that this page follows, while it is sending.

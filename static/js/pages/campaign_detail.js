@@ -1,6 +1,6 @@
 // The campaign's page: live line and chart of the current run, percentile plots and blocks.
 
-import "./dialogs.js";
+import "../lib/dialogs.js";
 import { blocksChart } from "../charts/blocks.js";
 import { figure } from "../charts/numbers.js";
 import { percentilePlot } from "../charts/percentiles.js";

@@ -1,6 +1,6 @@
 // The run's page: panels over time, percentile plot, sparklines; the same live and finished.
 
-import "./dialogs.js";
+import "../lib/dialogs.js";
 import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { drawSpark } from "../charts/spark.js";

@@ -1,0 +1,17 @@
+// Buttons with data-copy copy the text of the element of that id; where the browser refuses, they
+// select it.
+
+import $ from "../../lib/jquery.module.min.js";
+
+$(document).on("click", "[data-copy]", async (event) => {
+  const button = $(event.currentTarget);
+  const source = $(`#${button.data("copy")}`).get(0);
+  const said = button.siblings("[role=status]");
+  try {
+    await navigator.clipboard.writeText(source.textContent);
+    said.text("Copied.");
+  } catch {
+    window.getSelection().selectAllChildren(source);
+    said.text("Selected: copy it with the keyboard.");
+  }
+});

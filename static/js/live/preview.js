@@ -1,0 +1,29 @@
+// A form that asks the server what it would mean, a moment after the last change: [data-preview] is
+// the address. The answer replaces the page's regions. Fields inside [data-apart] are not sent.
+
+import $ from "../../lib/jquery.module.min.js";
+import { replaceRegions } from "./regions.js";
+
+const WAIT_MS = 300;
+
+export function previewWhileTyping(form) {
+  let timer = 0;
+  let asked = null;
+
+  function ask() {
+    asked?.abort();
+    const sent = form.find(":input").not(form.find("[data-apart] :input")).serialize();
+    asked = $.post(form.data("preview"), sent)
+      .done((html) => say(replaceRegions(html) ? "" : "Sign in again to see a preview."))
+      .fail((_, why) => why === "abort" || say("The server does not answer; this is not up to date."));
+  }
+
+  function say(words) {
+    form.find("[data-preview-state]").text(words);
+  }
+
+  form.on("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, WAIT_MS);
+  });
+}
