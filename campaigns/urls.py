@@ -9,6 +9,7 @@ from campaigns.views import (
     health,
     history,
     injectors,
+    plan_preview,
     plans,
     probes,
     projects,
@@ -61,6 +62,7 @@ target_urls = [
 plan_urls = [
     path("projects/<int:project>/plans/", plans.plan_list, name="plan-list"),
     path("projects/<int:project>/plans/new/", plans.plan_new, name="plan-new"),
+    path("projects/<int:project>/plans/preview/", plan_preview.plan_preview, name="plan-preview"),
     path("plans/<int:plan>/", plans.plan_detail, name="plan-detail"),
     path("plans/<int:plan>/edit/", plans.plan_edit, name="plan-edit"),
     path("plans/<int:plan>/archive/", plans.plan_archive, name="plan-archive"),

@@ -103,6 +103,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "plan-detail": {"GET": VIEW},
     "plan-edit": {"GET": EDIT, "POST": EDIT},
     "plan-archive": {"POST": EDIT},
+    "plan-preview": {"POST": EDIT},
     "campaign-list": {"GET": VIEW},
     "campaign-new": {"GET": EDIT, "POST": EDIT},
     "campaign-estimate": {"POST": EDIT},

@@ -88,6 +88,17 @@ def seconds(value_s: float | None) -> str:
     return with_unit(figure(value_s), "s")
 
 
+def duration(value_s: float) -> str:
+    """A length of time: 0.4 s, 12 s, 1 min 35 s, 2 h 2 min."""
+    if value_s < 59.95:
+        return f"{value_s:.1f}".removesuffix(".0") + " s"
+    hours, rest = divmod(round(value_s), 3600)
+    minutes, whole_s = divmod(rest, 60)
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    return f"{minutes} min {whole_s} s" if whole_s else f"{minutes} min"
+
+
 def rounded_to_sum(parts: dict[str, float], decimals: int) -> tuple[dict[str, Decimal], Decimal]:
     """The parts and their total, rounded so that the shown parts add up to the shown total.
 

@@ -5,10 +5,10 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan.load import ArrivalUnit, Distribution, Hold, Model, WhenSaturated
-from campaigns.domain.plan.load_rules import USES
 from campaigns.domain.plan.shards import shares_of_text
 from campaigns.domain.plan.stages import stages_of_text, text_of_stages
 from campaigns.forms.numbers import number, number_field, typed
+from campaigns.forms.plan_shown import SHOWN_IF, shown_fields
 from campaigns.forms.requests import area, text_widget
 
 MODELS = [
@@ -88,6 +88,8 @@ def _choice(name: str, choices: list[tuple[str, str]], label: str, help_text: st
 
 class LoadFields(forms.Form):
     """Rules of a load are the domain's; fields that the chosen model does not use are left out."""
+
+    shown_if = SHOWN_IF
 
     model = forms.ChoiceField(choices=MODELS, initial=Model.OVER, widget=forms.RadioSelect)
     connections = number_field("Connections", NUMBERS["connections"])
@@ -189,22 +191,9 @@ class LoadFields(forms.Form):
 
     def _used(self) -> set[str]:
         """The fields that count, given what is chosen; the page shows the same ones."""
-        data = self.cleaned_data
-        model = Model(data["model"])
-        used = set(USES[model])
-        if model == Model.OPEN:
-            is_uniform = data["distribution"] == Distribution.UNIFORM
-            used -= {"rate_per_s"} if is_uniform else {"uniform_min_s", "uniform_max_s"}
-            if is_uniform:
-                return used - {"duration_s", "stages"}
-            if data["rate_shape"] == "stages":
-                return used - {"rate_per_s", "requests", "duration_s"}
-            used -= {"stages"}
-        if data["hold"] != Hold.KEEP_S:
-            used -= {"hold_s"}
-        if model != Model.OVER:
-            used -= {"requests" if data["stop"] == "duration" else "duration_s"}
-        return used
+        choices = ("model", "stop", "distribution", "hold", "rate_shape")
+        data, standard = self.cleaned_data, self.base_fields
+        return shown_fields({name: data[name] or standard[name].initial for name in choices})
 
 
 def _value(name: str, text: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan.step import MAX_STEPS, METHODS
+from campaigns.domain.plan.step import BODYLESS_METHODS, MAX_STEPS, METHODS
 from campaigns.domain.plan.step_order import OrderKind
 from campaigns.forms.numbers import number
 from campaigns.forms.plan_variables import read_extracts, write_extracts
@@ -75,6 +75,7 @@ def prefix_of(index: int) -> str:
 class StepsFields(RequestFields):
     """`RequestFields` is the first step; the others are made as `n_steps` says."""
 
+    bodyless_methods = " ".join(BODYLESS_METHODS)
     n_steps = forms.IntegerField(required=False, initial=1, widget=forms.HiddenInput)
     label = forms.CharField(
         label="Step name", required=False, max_length=100, widget=text_widget("input-name")

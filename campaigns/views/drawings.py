@@ -113,7 +113,7 @@ class Piece:
 def split_bars(splits: Sequence[SplitAnswer]) -> dict[str, Any]:
     """All arms' bars on one axis from 0: {"parts", "ticks", "groups"}; a group is one pair."""
     totals = [row["total_ms"] for split in splits for row in split.rows]
-    scale = 100 / (_round_up(max(totals, default=0) / _BAR_SHARE) or 1)
+    scale = 100 / (round_up(max(totals, default=0) / _BAR_SHARE) or 1)
     used = {
         part
         for split in splits
@@ -186,13 +186,13 @@ def _cells(values, parts: list[str], decimals: int, *, signed: bool = False) -> 
 
 
 def _length_ticks(length: float, scale: float) -> list[Tick]:
-    step = _round_up(length / 6, (1, 2, 5, 10)) or 1
+    step = round_up(length / 6, (1, 2, 5, 10)) or 1
     count = int(length / step + 1e-9)
     return [Tick(round(n * step * scale, 2), f"{n * step:g}") for n in range(count + 1)]
 
 
-def _round_up(value: float, steps: Sequence[float] = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)) -> float:
-    """The next of the steps × 10ⁿ; 0 stays 0."""
+def round_up(value: float, steps: Sequence[float] = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)) -> float:
+    """The least of the steps × 10ⁿ that reaches the value; 0 stays 0."""
     if value <= 0:
         return 0.0
     power = 1.0

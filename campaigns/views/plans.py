@@ -24,6 +24,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
 from campaigns.services import plans as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.plan_preview import picture_of, preview_of_form
 
 
 @login_required
@@ -102,13 +103,13 @@ def plan_detail(request, plan: int):
         "is_latest": version.pk == versions[0].pk,
         "versions": versions,
         "value": value,
-        "spec": value.to_json(),
         "model": dict(MODELS)[value.load.model],
         "load_words": plan_words.plan_load_words(value),
         "order_words": plan_words.order_words(value),
         "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
         "exchange_facts": plan_words.exchange_facts(value.exchange),
         "load_facts": plan_words.load_facts(value.load),
+        "picture": picture_of(value),
         "n_requests": value.planned_requests,
         "duration_s": planned_duration_s(value.load),
         "equivalents": equivalents(value),
@@ -166,6 +167,7 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
         "has_secret": plan is not None and hasattr(plan, "secret"),
+        **preview_of_form(form),
     }
     status = 422 if form.is_bound and form.errors else 200
     return render(request, "plans/form.html", context, status=status)

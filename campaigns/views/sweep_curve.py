@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import floor, log10
+from math import floor
 from typing import Any
 
 from campaigns.domain.shown.results import SweepAnswer
 from campaigns.domain.units import figure
+from campaigns.views.drawings import round_up
 
 # The labels of the upright axis stand to the left of 0, where the drawing has its padding.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.0, 97.0, 8.0, 88.0
@@ -55,7 +56,7 @@ def _panel(
     title: str, unit: str, points: Sequence[dict[str, Any]], series: list[tuple[str, str]]
 ) -> Panel:
     values = [point[key] for point in points for _, key in series if point[key] is not None]
-    step = _round_step(max(values, default=1.0) / 3)
+    step = round_up(max(values, default=1.0) / 3, _STEPS)
     top = step * (floor(max(values, default=1.0) / step) + 1)
     counts = [point["injectors"] for point in points]
     at_x = _scale(min(counts) - 0.3, max(counts), _LEFT, _RIGHT)
@@ -74,11 +75,6 @@ def _scale(low: float, high: float, start: float, end: float):
         return round(start + (end - start) * (value - low) / ((high - low) or 1.0), 2)
 
     return at
-
-
-def _round_step(about: float) -> float:
-    power = 10 ** floor(log10(about)) if about > 0 else 1.0
-    return next(each * power for each in _STEPS if each * power >= about * 0.999)
 
 
 def _curve(name: str, key: str, points, at_x, at_y, unit: str) -> Curve:

@@ -30,21 +30,6 @@ def test_rows_of_a_target_come_and_go(signed_in, project):
     assert hosts.count() == 2
 
 
-def test_the_curve_and_the_estimate_follow_what_is_typed(signed_in, project):
-    signed_in.goto(f"{project}plans/new/?preset=over-10")
-    curve = signed_in.locator("#curve-text")
-    assert "One request every 100 ms; the first at 0 s, the last at 9.9 s." in curve.inner_text()
-    signed_in.locator("#id_requests").fill("1,000")
-    assert "every 10 ms" in curve.inner_text()
-    assert signed_in.locator("[data-estimate=percentile]").inner_text() == "p99"
-    signed_in.get_by_text("On N connections").click()
-    assert signed_in.locator("#id_over_s").is_hidden()
-    assert signed_in.locator("#id_connections").is_visible()
-    assert "up to the target" in curve.inner_text()
-    signed_in.locator("#id_connections").fill("")
-    assert "Fill in the load" in curve.inner_text()
-
-
 def test_steps_are_added_moved_and_removed(signed_in, project):
     page = signed_in
     page.goto(f"{project}plans/new/?preset=smoke")

@@ -1,61 +1,146 @@
-"""The load in the plan's form: each model shows its own fields, and what is typed is drawn."""
+"""The plan form in Chromium: each load shows its fields, and the server says what it would do."""
 
 import pytest
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def form(signed_in, site):
+def project(signed_in) -> str:
     signed_in.goto("/projects/new/")
     signed_in.fill("input[name=name]", "Loads")
     signed_in.locator("main form button.button-primary").click()
     signed_in.wait_for_url("**/projects/*/**")
-    number = signed_in.url.split("/projects/")[1].split("/")[0]
-    signed_in.goto(f"/projects/{number}/plans/new/?preset=httperf")
-    return signed_in
+    return signed_in.url.split("/projects/")[1].split("/")[0]
 
 
-def points_of_curve(page):
-    path = page.locator("#curve path.c-line").first.get_attribute("d")
-    return path.removeprefix("M").split("L")
+@pytest.fixture
+def open_form(signed_in, project):
+    """The form of a new plan, filled in from a preset."""
+
+    def opened(preset: str):
+        signed_in.goto(f"/projects/{project}/plans/new/?preset={preset}")
+        return signed_in
+
+    return opened
 
 
-def test_stages_are_drawn_while_they_are_typed_and_saved_as_typed(form):
+def estimate(page, name):
+    return page.locator(f"[data-estimate={name}]")
+
+
+def sentence(page):
+    return page.locator("#curve-text")
+
+
+def n_corners(page) -> int:
+    return page.locator(".curve .c-line").first.get_attribute("d").count("L") + 1
+
+
+def test_a_load_shows_its_duration_requests_and_highest_percentile(open_form):
+    form = open_form("over-10")
+    expect(sentence(form)).to_contain_text("One request every 100 ms")
+    form.locator("#id_requests").fill("1,000")
+    expect(estimate(form, "requests")).to_have_text("1,000")
+    expect(estimate(form, "percentile")).to_have_text("p99")
+    form.locator("#id_warm_up_s").fill("5")
+    expect(estimate(form, "duration")).to_have_text("15 s")
+    expect(sentence(form)).to_contain_text("One request every 10 ms")
+
+
+def test_what_is_half_typed_is_answered_in_a_sentence_and_the_last_preview_stays_grey(open_form):
+    form = open_form("over-10")
+    form.locator("#id_over_s").fill("1x")
+    expect(form.locator(".problem")).to_contain_text("Write a number above 0 to 43,200.")
+    expect(estimate(form, "requests")).to_have_text("100")
+    expect(form.locator(".one-run")).to_have_css("opacity", "0.45")
+    form.locator("#id_over_s").fill("20")
+    expect(form.locator(".problem")).to_have_text("")
+    expect(estimate(form, "duration")).to_have_text("20 s")
+    expect(form.locator(".one-run")).to_have_css("opacity", "1")
+
+
+def test_the_field_that_is_typed_in_keeps_its_focus_and_its_text(open_form):
+    form = open_form("over-10")
+    form.locator("#id_requests").press("End")
+    form.locator("#id_requests").press_sequentially("0")
+    expect(estimate(form, "requests")).to_have_text("1,000")
+    assert form.evaluate("document.activeElement.id") == "id_requests"
+    assert form.locator("#id_requests").input_value() == "1000"
+
+
+def test_neither_bodies_nor_secrets_are_sent_for_a_preview(open_form):
+    form = open_form("over-10")
+    form.locator("#id_body").fill("the body")
+    form.get_by_text("Sessions and credentials").click()
+    form.get_by_text("Bearer token").click()
+    form.locator("#id_secret").fill("the secret")
+    with form.expect_request("**/plans/preview/") as asked:
+        form.locator("#id_requests").fill("200")
+    assert "requests=200" in asked.value.post_data
+    for kept in ("body", "secret"):
+        assert kept not in asked.value.post_data
+
+
+def test_the_server_being_away_is_said_and_the_next_answer_takes_it_back(open_form):
+    form = open_form("over-10")
+    form.route("**/plans/preview/", lambda route: route.abort())
+    form.locator("#id_requests").fill("200")
+    expect(form.locator("[data-preview-state]")).to_contain_text("The server does not answer")
+    form.unroute("**/plans/preview/")
+    form.locator("#id_requests").fill("300")
+    expect(estimate(form, "requests")).to_have_text("300")
+    expect(form.locator("[data-preview-state]")).to_have_text("")
+
+
+def test_stages_are_drawn_while_they_are_typed_and_saved_as_typed(open_form):
+    form = open_form("httperf")
     form.get_by_text("In stages").click()
     assert form.locator("#id_rate_per_s").is_hidden()
     assert form.locator("#id_requests").is_hidden()
     form.locator("#id_stages").fill("30: 10\n60: 10-50\n5: 0")
-    assert "2,100 connections in 3 stages, 1 min 35 s in all." in form.inner_text("#curve-text")
-    assert form.inner_text("[data-estimate=requests]") == "2,100"
-    assert len(points_of_curve(form)) == 6
+    expect(sentence(form)).to_have_text("2,100 connections in 3 stages, 1 min 35 s in all.")
+    expect(estimate(form, "requests")).to_have_text("2,100")
+    assert n_corners(form) == 6
     form.locator("#id_stages").fill("30: 10\n60: soon")
-    assert "Fill in the load" in form.inner_text("#curve-text")
+    expect(form.locator(".problem")).to_contain_text("Stages: Stage 2, '60: soon', cannot be read.")
     form.get_by_role("button", name="Make plan").click()
-    assert "Stage 2, '60: soon', cannot be read." in form.inner_text("main")
+    assert "Stage 2, '60: soon', cannot be read." in form.locator(".form").inner_text()
     form.locator("#id_stages").fill("30: 10\n60: 10-50")
     form.get_by_role("button", name="Make plan").click()
     assert "60 s: 10 to 50 connections/s" in form.inner_text("main")
-    drawn = form.locator("#curve-text").filter(has_text="2,100 connections in 2 stages")
-    drawn.wait_for()  # the page's script comes after its text
+    expect(sentence(form)).to_contain_text("2,100 connections in 2 stages")
 
 
-def test_each_way_to_arrive_shows_its_fields(form):
+def test_each_way_to_arrive_shows_its_fields(open_form):
+    form = open_form("httperf")
     form.get_by_text("Random between two gaps").click()
     assert form.locator("#id_uniform_min_s").is_visible()
     assert form.locator("#id_rate_per_s").is_hidden()
-    assert "each 50 ms to 150 ms after the one before" in form.inner_text("#curve-text")
+    expect(sentence(form)).to_contain_text("each 50 ms to 150 ms after the one before")
     form.get_by_text("Opening N at a time").click()
     assert form.locator("#id_low").is_visible()
     assert form.locator("#id_hold_s").is_hidden()
     form.get_by_text("Keep for a time").click()
     assert form.locator("#id_hold_s").is_visible()
-    assert "fewer than 25 are being opened" in form.inner_text("#curve-text")
+    expect(sentence(form)).to_contain_text("fewer than 25 are being opened")
 
 
-def test_a_ramp_up_rises_in_the_drawing(form):
+def test_a_ramp_up_rises_in_the_drawing(open_form):
+    form = open_form("httperf")
     form.get_by_text("On N connections").click()
-    assert len(points_of_curve(form)) == 2
+    expect(sentence(form)).to_contain_text("10 connections send")
+    assert n_corners(form) == 2
     form.locator("#id_ramp_up_s").fill("4")
-    assert len(points_of_curve(form)) == 3
-    assert "begin one by one over 4 s" in form.inner_text("#curve-text")
+    expect(sentence(form)).to_contain_text("begin one by one over 4 s")
+    assert n_corners(form) == 3
+
+
+def test_a_websocket_plan_is_counted_in_websockets(open_form):
+    form = open_form("over-10")
+    form.get_by_text("WebSocket", exact=True).click()
+    expect(form.locator("label[for=id_requests]")).to_have_text("WebSockets")
+    expect(sentence(form)).to_contain_text("One WebSocket every 100 ms")
+    form.get_by_text("At a rate").click()
+    expect(form.get_by_text("WebSockets/s", exact=True).first).to_be_visible()

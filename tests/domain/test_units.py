@@ -124,3 +124,19 @@ def test_there_is_no_split_before_both_were_measured():
 )
 def test_a_number_agrees_with_its_noun(number, nouns, words):
     assert units.counted(number, nouns) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.4, "0.4 s"),
+        (12, "12 s"),
+        (59.99, "1 min"),
+        (90, "1 min 30 s"),
+        (120, "2 min"),
+        (7320, "2 h 2 min"),
+        (43_200, "12 h"),
+    ],
+)
+def test_a_duration_reads_as_people_say_it(seconds, text):
+    assert units.duration(seconds) == text

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { counted, duration, figure, plain, roundTicks } from "../../static/js/lib/format.js";
+import { counted, figure, plain, roundTicks } from "../../static/js/lib/format.js";
 
 test("a figure has three significant digits and commas for thousands", () => {
   assert.equal(figure(12.345), "12.3");
@@ -27,13 +27,6 @@ test("a number agrees with its noun", () => {
   assert.equal(counted(1, "replies"), "1 reply");
   assert.equal(counted(0, "errors"), "0 errors");
   assert.equal(counted(1234567, "connections"), "1,234,567 connections");
-});
-
-test("durations read as people say them", () => {
-  assert.equal(duration(0.4), "0.4 s");
-  assert.equal(duration(90), "1 min 30 s");
-  assert.equal(duration(120), "2 min");
-  assert.equal(duration(7320), "2 h 2 min");
 });
 
 test("ticks are round and reach the highest value", () => {

@@ -10,6 +10,7 @@ from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH, PatternFault, bou
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # By HTTP itself: done twice they do what they do once.
+BODYLESS_METHODS = ("GET", "HEAD")
 REPEATABLE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 MAX_STEPS = 50
 MAX_EXTRACTS = 20
@@ -87,7 +88,7 @@ def read_step(reader: JsonReader) -> Step:
     if fault := path_fault(path):
         reader.fail("path", fault)
     body = reader.text("body", "", limit=MAX_BODY_BYTES)
-    if body and method in {"GET", "HEAD"}:
+    if body and method in BODYLESS_METHODS:
         reader.fail("body", f"{method} sends no body. Choose POST, or leave the body empty.")
     label = reader.text("label", "", limit=100) or f"{method} {path}"[:100]
     reader.refuse_unknown("label", "method", "path", "headers", "body", "extract")

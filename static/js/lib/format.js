@@ -32,15 +32,6 @@ export function counted(value, nouns) {
   return `${plain(value, 12)} ${value === 1 ? nouns.replace(/ies$/, "ys").slice(0, -1) : nouns}`;
 }
 
-// 90 → "1 min 30 s"; 0.4 → "0.4 s"; 7320 → "2 h 2 min".
-export function duration(seconds) {
-  if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
-  const whole = Math.round(seconds);
-  const [h, min, s] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];
-  if (h) return min ? `${h} h ${min} min` : `${h} h`;
-  return s ? `${min} min ${s} s` : `${min} min`;
-}
-
 // Round ticks from 0 to at least `highest`: about `count` steps of 1, 2 or 5 times a power of ten.
 export function roundTicks(highest, count = 4) {
   if (!(highest > 0)) return [0, 1];

@@ -1,70 +1,64 @@
 // The step blocks of the plan form. Steps change places by their values: the fields stay.
 
+import $ from "../../lib/jquery.module.min.js";
 import { moved, without } from "./step_values.js";
 
-const NAMES = /^(step\d+_)?/;
+const list = $("[data-steps]");
+const template = list.children("template");
+const number = list.closest("form").find("[name=n_steps]");
+const adder = $("[data-step-add]");
+
+function blocks() {
+  return list.children("[data-step]");
+}
 
 function fieldsOf(block) {
-  return [...block.querySelectorAll("input, select, textarea")].filter((field) => field.type !== "file");
+  return $(block).find("input, select, textarea").not(":file").get();
+}
+
+function plainName(field) {
+  return field.name.replace(/^step\d+_/, "");
 }
 
 function valuesOf(block) {
-  return Object.fromEntries(fieldsOf(block).map((field) => [field.name.replace(NAMES, ""), field.value]));
+  return Object.fromEntries(fieldsOf(block).map((field) => [plainName(field), field.value]));
 }
 
 function fill(block, values) {
-  for (const field of fieldsOf(block)) field.value = values[field.name.replace(NAMES, "")] ?? "";
-  for (const error of block.querySelectorAll(".error")) error.remove();
+  for (const field of fieldsOf(block)) field.value = values[plainName(field)] ?? "";
+  $(block).find(".error").remove();
 }
 
-export function initSteps(form) {
-  const list = form.querySelector("[data-steps]");
-  const template = list.querySelector("[data-step-template]");
-  const blocks = () => [...list.querySelectorAll(":scope > [data-step]")];
-
-  function show() {
-    const all = blocks();
-    form.elements.n_steps.value = all.length;
-    const kind = form.querySelector("input[name=order_kind]:checked")?.value;
-    form.querySelector("[data-order-rows]").hidden = all.length === 1;
-    for (const row of form.querySelectorAll("[data-order-row]")) {
-      row.hidden = all.length === 1 || row.dataset.orderRow !== kind;
-    }
-    for (const words of form.querySelectorAll("[data-order-words]")) {
-      words.hidden = words.dataset.orderWords !== kind;
-    }
-    for (const block of all) block.querySelector(".step-buttons").hidden = all.length === 1;
-    form.querySelector("[data-step-add]").hidden = all.length >= Number(list.dataset.most);
-  }
-
-  function add() {
-    const number = blocks().length + 1;
-    const holder = document.createElement("template");
-    holder.innerHTML = template.innerHTML.replaceAll("step0_", `step${number}_`);
-    const block = holder.content.querySelector("[data-step]");
-    block.querySelector("[data-step-number]").textContent = number;
-    template.before(block);
-    block.querySelector("input").focus();
-  }
-
-  function arrange(values) {
-    const all = blocks();
-    for (const surplus of all.slice(values.length)) surplus.remove();
-    values.forEach((each, index) => fill(all[index], each));
-  }
-
-  form.addEventListener("click", (event) => {
-    const button = event.target.closest("[data-step-add], [data-step-up], [data-step-down], [data-step-remove]");
-    if (!button) return;
-    const all = blocks();
-    const index = all.indexOf(button.closest("[data-step]"));
-    const values = all.map(valuesOf);
-    if ("stepAdd" in button.dataset) add();
-    else if ("stepUp" in button.dataset) arrange(moved(values, index, index - 1));
-    else if ("stepDown" in button.dataset) arrange(moved(values, index, index + 1));
-    else arrange(without(values, index));
-    show();
-  });
-  form.addEventListener("input", show);
-  show();
+function addBlock() {
+  const next = blocks().length + 1;
+  const html = template.html().replaceAll("step0_", `step${next}_`);
+  const block = $($.parseHTML(html)).filter("[data-step]").insertBefore(template);
+  block.find("[data-step-number]").text(next);
+  tell();
+  block.find("input").first().trigger("focus");
 }
+
+// change: (values of all steps, index of the one whose button was pressed) → values of all steps
+function rearrange(change) {
+  return (event) => {
+    const all = blocks();
+    const index = all.index($(event.target).closest("[data-step]"));
+    const values = change(all.get().map(valuesOf), index);
+    all.slice(values.length).remove();
+    values.forEach((each, i) => fill(all[i], each));
+    tell();
+  };
+}
+
+function tell() {
+  list.find("[data-step-buttons]").prop("hidden", false);
+  adder.prop("hidden", blocks().length >= Number(list.data("most")));
+  number.val(blocks().length).trigger("input");
+}
+
+adder.on("click", addBlock);
+list
+  .on("click", "[data-step-up]", rearrange((steps, i) => moved(steps, i, i - 1)))
+  .on("click", "[data-step-down]", rearrange((steps, i) => moved(steps, i, i + 1)))
+  .on("click", "[data-step-remove]", rearrange(without));
+tell();

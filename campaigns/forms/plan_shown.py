@@ -1,0 +1,51 @@
+"""When the plan form shows a field of the load, and so counts it: one table for page and form.
+
+A condition is text, because the page carries it in data-shown-if: "model=open,over stop=requests"
+holds where each named choice has one of its values; " or " stands between two such ways.
+"""
+
+from collections.abc import Mapping
+
+from campaigns.domain.plan.load_rules import USES
+
+_NOT_UNIFORM = "distribution=deterministic,exponential"
+_COUNTED = "model=closed,sequential,window"
+_STEADY = f"model=open {_NOT_UNIFORM} rate_shape=steady"
+# Fields that more than the load model decides; "stop" and "rate_shape" are choices of the form.
+_CONDITIONS = {
+    "rate_shape": f"model=open {_NOT_UNIFORM}",
+    "rate_per_s": _STEADY,
+    "stages": f"model=open {_NOT_UNIFORM} rate_shape=stages",
+    "uniform_min_s": "model=open distribution=uniform",
+    "uniform_max_s": "model=open distribution=uniform",
+    "hold_s": "model=window hold=keep_s",
+    "stop": f"{_COUNTED} or {_STEADY}",
+    "requests": f"model=over or model=open distribution=uniform or {_COUNTED} stop=requests or "
+    f"{_STEADY} stop=requests",
+    "duration_s": f"{_COUNTED} stop=duration or {_STEADY} stop=duration",
+}
+
+
+def _by_model(name: str) -> str:
+    return f"model={','.join(model for model, used in USES.items() if name in used)}"
+
+
+LOAD_FIELDS = sorted(set().union(*USES.values()))
+SHOWN_IF = {name: _by_model(name) for name in LOAD_FIELDS} | _CONDITIONS
+
+
+def is_shown(condition: str, choices: Mapping[str, str]) -> bool:
+    """Whether a condition holds for these choices: {"model": "open", "stop": "requests", …}."""
+    return any(
+        all(_holds(each, choices) for each in way.split()) for way in condition.split(" or ")
+    )
+
+
+def _holds(part: str, choices: Mapping[str, str]) -> bool:
+    name, _, values = part.partition("=")
+    return choices[name] in values.split(",")
+
+
+def shown_fields(choices: Mapping[str, str]) -> set[str]:
+    """The fields of a load that count where these choices are made."""
+    return {name for name in LOAD_FIELDS if is_shown(SHOWN_IF[name], choices)}

@@ -1,0 +1,136 @@
+"""What a plan would do, said beside its form while somebody fills it in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.percentiles import highest_percentile
+from campaigns.domain.plan.estimates import estimate_test
+from campaigns.domain.plan.load_curve import load_curve
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.load_sentence import arrival_noun, curve_unit, load_sentence
+from campaigns.domain.units import DASH, duration
+from campaigns.forms.plans import PlanForm
+from campaigns.models import Project
+from campaigns.permissions import Action, require
+from campaigns.queries.checks import Check
+from campaigns.queries.injectors import hosts
+from campaigns.queries.room import room_checks, room_of
+from campaigns.views.access import actor_of, find
+from campaigns.views.load_drawing import LoadDrawing, draw_load
+
+# What the cost of a plan depends on; the page does not send what its requests carry.
+_READ = ("load", "session", "connection_mode", "timeouts", "warm_up_s")
+
+
+class _PreviewForm(PlanForm):
+    """The plan form without the fields of further steps: only their number counts here."""
+
+    def _add_step(self, prefix: str) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class LoadPicture:
+    """A plan's load curve with its unit and the sentence that says the same."""
+
+    unit: str
+    sentence: str
+    drawing: LoadDrawing
+    has_warm_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """One run, as text; a dash where only the target decides."""
+
+    duration: str
+    requests: str
+    percentile: str
+    checks: list[Check]
+    picture: LoadPicture
+
+
+@login_required
+@require_POST
+def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
+    """The fragments of the plan form that depend on what is filled in by now."""
+    actor = actor_of(request)
+    require(actor, Action.EDIT, find(Project, actor, pk=project))
+    return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
+
+
+def preview_of_form(form: PlanForm) -> dict[str, Any]:
+    """`preview_of` a form as its page shows it, whatever is wrong beside the load."""
+    return preview_of(_completed(form.data if form.is_bound else form.initial))
+
+
+def preview_of(form: _PreviewForm) -> dict[str, Any]:
+    """{"preview": Preview, or None where something is wrong, "problem": what, "arrivals": noun}."""
+    plan = _plan_of(form)
+    return {
+        "preview": plan and _preview(plan),
+        "problem": "" if plan else _first_problem(form),
+        "arrivals": _arrivals(form),
+    }
+
+
+def picture_of(plan: Plan) -> LoadPicture:
+    return LoadPicture(
+        unit=curve_unit(plan),
+        sentence=load_sentence(plan),
+        drawing=draw_load(load_curve(plan.load, plan.warm_up_s)),
+        has_warm_up=plan.warm_up_s > 0,
+    )
+
+
+def _completed(values: Mapping[str, Any]) -> _PreviewForm:
+    """A bound form; what `values` lack has the value that a new form shows."""
+    new = {name: field.initial for name, field in PlanForm.base_fields.items()}
+    return _PreviewForm(new | {name: values[name] for name in values})
+
+
+def _plan_of(form: _PreviewForm) -> Plan | None:
+    """The part of the plan that a preview reads, or None with the reason in the form's errors."""
+    if not form.is_valid():
+        return None
+    spec = form.spec()
+    read = {name: spec[name] for name in _READ if name in spec}
+    steps = [{"method": "GET", "path": f"/{number}"} for number in range(form.step_count)]
+    sent = {"exchange": {}} if form.is_exchange else {"steps": steps}
+    try:
+        return Plan.from_json(read | sent)
+    except InvalidPlan as invalid:
+        form.take_errors(invalid.errors)
+        return None
+
+
+def _preview(plan: Plan) -> Preview:
+    injectors = len(plan.load.shares) or 1
+    estimate = estimate_test(plan, plan.connection_mode, 0, injectors)
+    requests, each = estimate.requests, " each" if plan.load.per_injector else ""
+    return Preview(
+        duration=DASH if estimate.duration_s is None else duration(estimate.duration_s),
+        requests=DASH if requests is None else f"{requests:,}{each}",
+        percentile=highest_percentile(requests or 0).label or DASH,
+        checks=list(room_checks(estimate, room_of(hosts()))),
+        picture=picture_of(plan),
+    )
+
+
+def _first_problem(form: _PreviewForm) -> str:
+    for name, field in form.fields.items():
+        if name in form.errors:
+            return f"{field.label or name.capitalize()}: {form.errors[name][0]}"
+    return next(iter(form.non_field_errors()), "")
+
+
+def _arrivals(form: _PreviewForm) -> str:
+    data = form.cleaned_data
+    return arrival_noun(data.get("model"), data.get("arrival_unit"), is_exchange=form.is_exchange)
