@@ -8,7 +8,7 @@ from campaigns.views import (
     comparisons,
     health,
     history,
-    injectors,
+    injector_hosts,
     plan_preview,
     plans,
     probes,
@@ -69,7 +69,7 @@ plan_urls = [
 ]
 
 injector_urls = [
-    path("injectors/", injectors.injector_list, name="injector-list"),
+    path("injectors/", injector_hosts.injector_host_list, name="injector-list"),
 ]
 
 campaign_urls = [

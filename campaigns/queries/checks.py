@@ -9,7 +9,7 @@ from campaigns.domain.lifecycle import ACTIVE_STATES
 from campaigns.domain.plan.addresses import is_address, parse_networks, vet
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Run
-from campaigns.queries.injectors import hosts
+from campaigns.queries.injector_hosts import hosts
 
 
 @dataclass(frozen=True, slots=True)

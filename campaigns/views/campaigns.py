@@ -31,7 +31,7 @@ from campaigns.queries.campaigns import (
     ticks_for_plan,
 )
 from campaigns.queries.checks import checks_before_start
-from campaigns.queries.injectors import hosts
+from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.room import room_checks, room_of
 from campaigns.services import campaigns as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in

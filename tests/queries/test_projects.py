@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from campaigns.models import InjectorHost
 from campaigns.permissions import Role
-from campaigns.queries import injectors, projects, targets
+from campaigns.queries import injector_hosts, projects, targets
 from tests.factories import make_campaign, make_endpoint, make_membership, make_project, make_target
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ def test_a_host_that_was_silent_for_a_while_does_not_answer():
     InjectorHost.objects.create(name="a", slots=2, seen_at=now, started_at=now)
     silent = now - timedelta(seconds=60)
     InjectorHost.objects.create(name="b", slots=2, seen_at=silent, started_at=silent)
-    assert [(host.name, host.is_alive, host.busy) for host in injectors.hosts()] == [
+    assert [(host.name, host.is_alive, host.busy) for host in injector_hosts.hosts()] == [
         ("a", True, 0),
         ("b", False, 0),
     ]
@@ -66,6 +66,6 @@ def test_a_host_s_facts_are_said_as_people_do():
         "open_files": 20000,
         "local_ports": "32768 60999",
     }
-    assert injectors.machine_words(facts) == ["Xeon", "4 cores, 2 usable", "8.33 GB", "Linux"]
-    assert injectors.limit_words(facts) == ["20,000 open files", "28,232 local ports"]
-    assert injectors.machine_words({}) == injectors.limit_words({}) == []
+    assert injector_hosts.machine_words(facts) == ["Xeon", "4 cores, 2 usable", "8.33 GB", "Linux"]
+    assert injector_hosts.limit_words(facts) == ["20,000 open files", "28,232 local ports"]
+    assert injector_hosts.machine_words({}) == injector_hosts.limit_words({}) == []

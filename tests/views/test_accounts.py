@@ -88,7 +88,7 @@ def test_a_token_is_revoked_by_its_owner_only(client, alice, bob):
 def test_without_an_injector_the_page_says_how_to_start_one(client, alice):
     client.force_login(alice)
     page = client.get(reverse("injector-list")).content.decode()
-    assert "No injector answers." in page
+    assert "No injector host is online." in page
     assert "celery -A benchsite worker -Q inject" in page
 
 
