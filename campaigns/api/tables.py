@@ -15,8 +15,8 @@ from campaigns.api.negotiation import AnyAccept
 from campaigns.domain.shown.results import Answer, RunReport, Sentence
 from campaigns.domain.shown.tables import Table
 from campaigns.exports.tables import csv_of_tables
+from campaigns.live.memory import answer_of, report_of
 from campaigns.models import Campaign, Run
-from campaigns.queries.answers import campaign_answer, run_report
 
 
 class ColumnSerializer(serializers.Serializer):
@@ -100,7 +100,7 @@ class CampaignTables(APIView):
     def get(self, request, pk):
         """The answer so far; complete when the campaign is done."""
         campaign = find(Campaign, request, pk=pk)
-        return Response(_campaign_json(campaign, campaign_answer(campaign)))
+        return Response(_campaign_json(campaign, answer_of(campaign)))
 
 
 class RunTables(APIView):
@@ -108,7 +108,7 @@ class RunTables(APIView):
     def get(self, request, pk):
         """All steps, then each; response time parts; errors by kind; the injectors' vitals."""
         run = find(Run, request, pk=pk)
-        return Response(_run_json(run, run_report(run)))
+        return Response(_run_json(run, report_of(run)))
 
 
 _CSV = {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "The same figures as CSV.")}
@@ -121,7 +121,7 @@ class CampaignTablesCsv(APIView):
     def get(self, request, pk):
         """Table after table, each with its title above and units in its head."""
         campaign = find(Campaign, request, pk=pk)
-        return _csv(f"campaign-{campaign.pk}.csv", campaign_answer(campaign).tables)
+        return _csv(f"campaign-{campaign.pk}.csv", answer_of(campaign).tables)
 
 
 class RunTablesCsv(APIView):
@@ -131,7 +131,7 @@ class RunTablesCsv(APIView):
     def get(self, request, pk):
         """Table after table, each with its title above and units in its head."""
         run = find(Run, request, pk=pk)
-        return _csv(f"run-{run.label}.csv", run_report(run).tables)
+        return _csv(f"run-{run.label}.csv", report_of(run).tables)
 
 
 def _csv(name: str, tables: list[Table]) -> HttpResponse:

@@ -1,4 +1,5 @@
-"""One reader per process behind all streams: what a second holds is decoded once, not per viewer.
+"""One reader per process behind all streams and live pages: what a second holds is decoded once,
+not for each viewer, and added to what is known: a refresh costs the same in any hour of a run.
 
 Redis only says that something is new; what is new is read from PostgreSQL. So without Redis the
 streams still move, by asking once a second. Only threading primitives are used here: under a gevent
@@ -8,24 +9,34 @@ server they are patched, under tests they are real threads.
 import logging
 import threading
 import time
+from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Hashable
+from functools import partial
+from operator import itemgetter
+from typing import Generic, TypeVar
 
 import redis
 from django.conf import settings
 from django.db import connection
 from django.db.models import Max
 
+from campaigns.domain.measured.measurement import Measurement
+from campaigns.domain.measured.series import Point
+from campaigns.domain.shown.results import RunReport
 from campaigns.live.events import BEFORE_ALL, Look, RunLook
 from campaigns.models import Campaign, Run, RunEvent
-from campaigns.queries import series
+from campaigns.queries.measurements import measurement_so_far, points_of
+from campaigns.queries.reports import run_report
 
 CHANNEL = "benchsite:live"
 _OLDEST_S = 0.9
-_MOST_KEPT = 200
+_MOST_LOOKS = 200
+# A measurement holds the histograms of its steps and a point for each second: some megabytes.
+_MOST_FOLLOWED = 20
 _RETRY_S = 2.0
 _T = TypeVar("_T")
+_R = TypeVar("_R")
 _log = logging.getLogger(__name__)
 
 
@@ -83,12 +94,60 @@ class Shared(Generic[_T]):
 
     def get(self, read: Callable[[_T | None], _T]) -> _T:
         """The value; `read(previous)` is called at most once for each ring."""
+        return self.use(read, lambda value: value)
+
+    def use(self, read: Callable[[_T | None], _T], make: Callable[[_T], _R]) -> _R:
+        """What `make` makes of the value, while nobody else reads it anew."""
         with self._lock:
             heard, now = self._bell.count, self._clock()
             if heard != self._heard or now - self._read_at > _OLDEST_S:
-                self._value = read(self._value)
+                # Where reading fails in the middle, what is half read is forgotten.
+                known, self._value, self._heard = self._value, None, -1
+                self._value = read(known)
                 self._heard, self._read_at = heard, now
-            return self._value
+            return make(self._value)
+
+
+class Followed:
+    """A run that is watched: what it measured so far, and the report of that.
+
+    Each second is read and decoded once, whoever asks for points or report, and however often. A
+    run that has ended is read from its summary, with the seconds that came late.
+    """
+
+    def __init__(self, run_id: int, bell: Bell):
+        self._run_id = run_id
+        self._measured: Shared[Measurement | None] = Shared(bell)
+        self._points: list[Point] = []
+        self._reported: tuple[Hashable, RunReport | None] = (None, None)
+
+    def points(self, after: int) -> list[Point]:
+        """Those later than second `after`, oldest first."""
+        return self._measured.use(self._read, lambda _: self._points_after(after))
+
+    def report(self, run: Run) -> RunReport:
+        """Of a run that is under way; made once for each second and each change of state."""
+        return self._measured.use(self._read, lambda measured: self._report(run, measured))
+
+    def _read(self, known: Measurement | None) -> Measurement | None:
+        run = Run.objects.get(pk=self._run_id)
+        if run.is_done:
+            self._points = points_of(run)
+            return None
+        measured = measurement_so_far(run, known)
+        self._points = measured.series
+        return measured
+
+    def _points_after(self, after: int) -> list[Point]:
+        return self._points[bisect_right(self._points, after, key=itemgetter("second")) :]
+
+    def _report(self, run: Run, measured: Measurement | None) -> RunReport:
+        if measured is None:  # it has ended meanwhile
+            return run_report(run)
+        key = (run.state, _newest_event(run=run), measured.last_second)
+        if self._reported[0] != key:
+            self._reported = key, run_report(run, measured)
+        return self._reported[1]
 
 
 class Feed:
@@ -97,26 +156,40 @@ class Feed:
     def __init__(self):
         self.bell = Bell()
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple, Shared] = OrderedDict()
+        self._looks: OrderedDict[tuple, Shared[Look]] = OrderedDict()
+        self._followed: OrderedDict[int, Followed] = OrderedDict()
 
     def campaign(self, campaign_id: int) -> Look:
-        return self._shared("campaign", campaign_id).get(lambda _: _look_at_campaign(campaign_id))
+        look = self._kept(self._looks, ("campaign", campaign_id), self._new_look, _MOST_LOOKS)
+        return look.get(lambda _: _look_at_campaign(campaign_id))
 
     def run(self, run_id: int) -> Look:
-        return self._shared("run", run_id).get(lambda _: _look_at_run(run_id))
+        look = self._kept(self._looks, ("run", run_id), self._new_look, _MOST_LOOKS)
+        return look.get(lambda _: _look_at_run(run_id))
 
-    def points(self, run_id: int, after: int = BEFORE_ALL) -> list[dict[str, Any]]:
+    def points(self, run_id: int, after: int = BEFORE_ALL) -> list[Point]:
         """The run's points later than second `after`, oldest first."""
-        points = self._shared("points", run_id).get(lambda known: _more_points(run_id, known))
-        return [point for point in points if point["second"] > after]
+        return self._follow(run_id).points(after)
 
-    def _shared(self, *key) -> Shared:
+    def report(self, run: Run) -> RunReport:
+        """The report of a run that is under way, up to the last whole second."""
+        return self._follow(run.pk).report(run)
+
+    def _new_look(self) -> Shared[Look]:
+        return Shared(self.bell)
+
+    def _follow(self, run_id: int) -> Followed:
+        make = partial(Followed, run_id, self.bell)
+        return self._kept(self._followed, run_id, make, _MOST_FOLLOWED)
+
+    def _kept(self, kept: OrderedDict, key: Hashable, make: Callable[[], _T], most: int) -> _T:
         with self._lock:
-            shared = self._kept.setdefault(key, Shared(self.bell))
-            self._kept.move_to_end(key)
-            while len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
-            return shared
+            if key not in kept:
+                kept[key] = make()
+            kept.move_to_end(key)
+            while len(kept) > most:
+                kept.popitem(last=False)
+            return kept[key]
 
 
 FEED = Feed()
@@ -126,14 +199,6 @@ def release_connection() -> None:
     """A stream sleeps without a connection; inside a transaction (a test) there is none to give."""
     if not connection.in_atomic_block:
         connection.close()
-
-
-def _more_points(run_id: int, known: list[dict] | None) -> list[dict]:
-    """The known points and those since; a finished run is read anew, with its late seconds."""
-    run = Run.objects.get(pk=run_id)
-    if run.is_done or not known:
-        return series.run_points(run)
-    return known + series.run_points(run, after=known[-1]["second"])
 
 
 def _look_at_campaign(campaign_id: int) -> Look:

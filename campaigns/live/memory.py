@@ -12,7 +12,8 @@ from typing import Generic, TypeVar
 from django.db.models import Max
 
 from campaigns.domain.shown.results import Answer, Gist, RunReport
-from campaigns.models import Campaign, Run, RunEvent, RunSummary, ShardSecond
+from campaigns.live.feed import FEED
+from campaigns.models import Campaign, Run, RunEvent, RunSummary
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_reports
@@ -65,6 +66,9 @@ def gist_of(campaign: Campaign) -> Gist:
 
 
 def report_of(run: Run) -> RunReport:
+    """A run under way is followed by the feed; a finished one is read once."""
+    if not run.is_done:
+        return FEED.report(run)
     return _REPORTS.get(_run_key(run), lambda: run_report(run))
 
 
@@ -80,7 +84,7 @@ def _campaign_key(campaign: Campaign) -> tuple:
 
 
 def _run_key(run: Run) -> tuple:
+    """Of a finished run. Its late seconds make a new summary."""
     event = RunEvent.objects.filter(run=run).aggregate(newest=Max("pk"))
     summary = RunSummary.objects.filter(run=run).aggregate(newest=Max("pk"))
-    second = ShardSecond.objects.filter(run=run).aggregate(newest=Max("pk"))
-    return run.pk, run.state, run.validity, event["newest"], summary["newest"], second["newest"]
+    return run.pk, run.state, run.validity, event["newest"], summary["newest"]

@@ -182,7 +182,7 @@ class RunSummary(models.Model):
     duration_s = models.FloatField()  # the measured part
     total = models.JSONField()  # domain.measured.snapshot.Total of all steps, warm-up excluded
     steps = models.JSONField()  # [Total, …] in the order of the plan's steps
-    series = models.JSONField()  # a point a second: see queries.series
+    series = models.JSONField()  # a domain.measured.series.Point a second
     vitals = models.JSONField()  # per shard: the worst of each vital
     thresholds = models.JSONField(default=list)  # a judged.thresholds.Verdict each
     made_at = models.DateTimeField(db_default=Now())

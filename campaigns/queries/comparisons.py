@@ -63,7 +63,7 @@ def _unlike_loads(baseline: MeasuredRun, candidate: MeasuredRun) -> str:
         )
     if baseline.figures is None or candidate.figures is None:
         return ""
-    return unlike(plans[0], *([each.achieved(plans[0])] for each in (baseline, candidate)))
+    return unlike(plans[0], [baseline.measurement], [candidate.measurement])
 
 
 def _warning(run: Run) -> str:

@@ -1,15 +1,8 @@
 """What is known about a run beside its times: TLS as negotiated, handshakes, environment."""
 
-from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.measured.achieved import achieved_by, sent_until_stopped
-from campaigns.domain.measured.injector_end import (
-    InjectorEnd,
-    peers_of,
-    sending_s_of,
-    servers_of,
-)
+from campaigns.domain.measured.injector_end import InjectorEnd, peers_of, servers_of
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.reply_sizes import reply_sizes
-from campaigns.domain.measured.series import Point, most_in_flight
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.shown.exchange_tables import close_codes
@@ -20,16 +13,16 @@ from campaigns.models import Run
 Facts = list[tuple[str, list[list[str]]]]
 
 
-def run_facts(run: Run, total: Total, duration_s: float, series: list[Point]) -> Facts:
+def run_facts(run: Run, seen: Measurement) -> Facts:
     """[(group, [[name, value], …]), …]; empty groups are left out. Facts are counted."""
-    ends = run.ends
+    total, ends = seen.total, seen.ends
     groups = [
-        ("Load, asked for and reached", _load(run, total, duration_s, series)),
+        ("Load, asked for and reached", _load(seen)),
         ("TLS", _tls(run, ends)),
         ("Handshakes", _handshakes(total)),
         ("Bytes", [*_bytes(total), *_reply_parts(total)]),
         ("Environment", _environment(run, ends)),
-        ("Said before the start", _warnings(run)),
+        ("Said before the start", _warnings(ends)),
     ]
     return [(title, pairs) for title, pairs in groups if pairs]
 
@@ -50,21 +43,16 @@ def _tls(run: Run, ends: list[InjectorEnd]) -> list[list[str]]:
     ]
 
 
-def _load(run: Run, total: Total, duration_s: float, series: list[Point]) -> list[list[str]]:
+def _load(seen: Measurement) -> list[list[str]]:
     """What a plan asks for beside what was there: two runs differ here before they differ."""
-    plan = run.frozen.plan
-    reached = achieved_by(plan, total, duration_s, sending_s_of(run.ends))
-    most, arrivals_per_s = most_in_flight(series), mean_rate_per_s(plan.load)
-    sent_per_s = reached.sent_per_s
-    if run.outcome != Outcome.COMPLETE:
-        sent_per_s = sent_until_stopped(total, duration_s)
-    if sent_per_s is None:
+    if seen.sent_per_s is None:
         return []
+    plan, most = seen.plan, seen.most_in_flight
     return [
         ["Asked for", plan_load_words(plan)],
-        *_rate_asked(arrivals_per_s, plan.calls_per_arrival),
-        ["Rate sent", f"{rate(sent_per_s)}/s"],
-        ["In flight, mean", figure(reached.in_flight)],
+        *_rate_asked(mean_rate_per_s(plan.load), plan.calls_per_arrival),
+        ["Rate sent", f"{rate(seen.sent_per_s)}/s"],
+        ["In flight, mean", figure(seen.mean_in_flight)],
         *([["In flight, most at the end of a second", count(most)]] if most is not None else []),
     ]
 
@@ -147,12 +135,10 @@ def _mean(size: float) -> str:
     return count(int(size)) if size == int(size) else figure(size)
 
 
-def _warnings(run: Run) -> list[list[str]]:
+def _warnings(ends: list[InjectorEnd]) -> list[list[str]]:
     """What might have run short, as each injector said it."""
     return [
-        [f"Injector {shard.number + 1}", text]
-        for shard in run.shards.all()
-        for text in shard.injector_end.warnings
+        [f"Injector {number}", text] for number, end in enumerate(ends, 1) for text in end.warnings
     ]
 
 

@@ -3,19 +3,17 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Validity
-from campaigns.domain.measured.achieved import Achieved, achieved_by
 from campaigns.domain.measured.figures import Figures, figures_of
-from campaigns.domain.measured.injector_end import sending_s_of
-from campaigns.domain.measured.snapshot import Timing, Total, total_of
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.measured.measurement import Measurement
+from campaigns.domain.measured.snapshot import Total, total_of
 from campaigns.domain.shown.exchange_tables import EXCHANGE_TIMINGS
 from campaigns.domain.shown.latency_table import Line
 from campaigns.domain.shown.report_words import ending_text
 from campaigns.models import Run, RunSummary
+from campaigns.queries.measurements import stored_measurement
 
 # Of the others only the moments are read: a mean needs no histogram, and decoding is what costs.
 _DECODED = frozenset({"response", "lateness", *EXCHANGE_TIMINGS})
@@ -25,13 +23,26 @@ _LEFT_OUT = "target_saturated"  # a correct measurement of overload, not of the 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """A run and what it measured; `total` and `figures` are None where there is no summary."""
+    """A run and what it measured; that and its figures are None where there is no summary."""
 
     run: Run
-    total: Total | None = None
+    measurement: Measurement | None = None
     figures: Figures | None = None
-    thresholds: tuple[Verdict, ...] = ()
-    most_open: int | None = None
+
+    @property
+    def total(self) -> Total | None:
+        return self.measurement and self.measurement.total
+
+    @property
+    def thresholds(self) -> list[Verdict]:
+        return self.measurement.thresholds if self.measurement else []
+
+    @property
+    def most_open(self) -> int | None:
+        """The most open connections of each injector, together."""
+        vitals = self.measurement.vitals if self.measurement else []
+        worst = [each["worst"].get("open_connections") for each in vitals]
+        return int(sum(worst)) if worst and None not in worst else None
 
     @property
     def is_usable(self) -> bool:
@@ -57,11 +68,6 @@ class MeasuredRun:
         if any(reason["code"] == _LEFT_OUT for reason in run.validity_reasons):
             return reason_text(run, _LEFT_OUT)
         return ""
-
-    def achieved(self, plan: Plan) -> Achieved:
-        """What load was really there; only of a run that has figures."""
-        sending_s = sending_s_of(self.run.ends)
-        return achieved_by(plan, self.total, self.figures.duration_s, sending_s)
 
     def line(self, *, is_counted: bool) -> Line:
         """The run's row in a table of repeats; `is_counted`: it is in mean and pooled."""
@@ -115,32 +121,8 @@ def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
 def _measured(run: Run, summary: RunSummary | None) -> MeasuredRun:
     if summary is None:
         return MeasuredRun(run)
-    total = total_for_tables(summary.total)
-    verdicts = tuple(Verdict.from_json(each) for each in summary.thresholds)
-    figures = figures_of(total, summary.duration_s)
-    return MeasuredRun(run, total, figures, verdicts, _most_open(summary.vitals))
-
-
-def _most_open(vitals: list[dict[str, Any]]) -> int | None:
-    """The most open connections of each injector, together."""
-    worst = [each["worst"].get("open_connections") for each in vitals]
-    return int(sum(worst)) if worst and None not in worst else None
-
-
-def total_for_tables(data: dict[str, Any]) -> Total:
-    """A stored total with the histograms of response, lateness and exchanges only."""
-    return Total(
-        counters=data["counters"],
-        errors=data["errors"],
-        statuses=data["statuses"],
-        timings={name: _timing(name, each) for name, each in data["timings"].items()},
-    )
-
-
-def _timing(name: str, data: dict[str, Any]) -> Timing:
-    if name in _DECODED:
-        return Timing.from_json(data)
-    return Timing(**{key: value for key, value in data.items() if key != "histogram"})
+    measurement = stored_measurement(run, summary, decoded=_DECODED)
+    return MeasuredRun(run, measurement, measurement.figures)
 
 
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:

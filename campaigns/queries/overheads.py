@@ -203,8 +203,8 @@ def _unlike_loads(http: MeasuredTest, https: MeasuredTest) -> str:
     runs = (*http.counted, *https.counted)
     if not runs:
         return ""
-    plan = runs[0].run.frozen.plan
-    return unlike(plan, *([each.achieved(plan) for each in arm.counted] for arm in (http, https)))
+    plan = runs[0].measurement.plan
+    return unlike(plan, *([each.measurement for each in arm.counted] for arm in (http, https)))
 
 
 def _one_after_the_other(http: MeasuredTest, https: MeasuredTest) -> bool:

@@ -5,10 +5,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from campaigns.domain.measured.outcomes import WORDS, Kind
+from campaigns.domain.measured.series import Point
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.models import Run, RunEvent
-from campaigns.queries.series import Point
 
 ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
 

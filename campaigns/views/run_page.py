@@ -10,8 +10,8 @@ from campaigns.live.feed import FEED
 from campaigns.live.memory import report_of
 from campaigns.models import Run
 from campaigns.queries.engine import waiting_reason
+from campaigns.queries.measurements import points_of
 from campaigns.queries.runs import Planned, chart_plan, happenings, planned_end, planned_of
-from campaigns.queries.series import run_points
 
 
 def run_context(run: Run) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def run_context(run: Run) -> dict[str, Any]:
     # The cursor is read before the points: what comes in between is told twice, never left out.
     event = FEED.run(run.pk).event
     # What the feed remembers may lack the last second; a finished page has no stream to mend that.
-    points = run_points(run) if run.is_done else FEED.points(run.pk)
+    points = points_of(run) if run.is_done else FEED.points(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
     report = report_of(run)
     return {

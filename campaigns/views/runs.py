@@ -14,7 +14,7 @@ from campaigns.exports.tool_report import text_response
 from campaigns.live.memory import report_of, tool_reports_of
 from campaigns.models import Run
 from campaigns.permissions import Actor
-from campaigns.queries.series import run_points
+from campaigns.queries.measurements import points_of
 from campaigns.queries.tool_reports import tool_report
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
@@ -69,7 +69,7 @@ def run_csv(request: HttpRequest, run: int) -> HttpResponse:
 @require_GET
 def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
-    response = HttpResponse(csv_of_seconds(run_points(found)), content_type="text/csv")
+    response = HttpResponse(csv_of_seconds(points_of(found)), content_type="text/csv")
     response["Content-Disposition"] = f'attachment; filename="run-{found.label}-seconds.csv"'
     return response
 

@@ -8,8 +8,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.measured.series import VITALS
 from campaigns.domain.measured.snapshot import COUNTERS, TIMINGS, Second, Timing, total_of
+from campaigns.domain.measured.vitals import VITALS
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan
 from tests.faults.processes import eventually

@@ -6,7 +6,6 @@ import time
 import pytest
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, scripted
 from tests.injector.test_loads import Arrivals
@@ -47,7 +46,7 @@ def test_nothing_but_redirects_is_doubted_and_shown_as_such():
         order = make_order(server.port, load=closed(10))
         result = run_here(order, lambda second: None)
     assert "only_redirects" in {reason["code"] for reason in result.verdict[1]}
-    report = REPORTS["httperf"](result.measurement(order))
+    report = result.report("httperf", order)
     assert "1xx=0 2xx=0 3xx=10 4xx=0 5xx=0" in report
 
 
@@ -76,7 +75,7 @@ def test_replies_name_their_server_each_name_once():
     with scripted(script) as server:
         order = make_order(server.port, load=closed(100))
         result = run_here(order, lambda second: None)
-    report = REPORTS["ab"](result.measurement(order))
+    report = result.report("ab", order)
     assert "Server Software:        nginx/1.22, nginx/1.24\n" in report
 
 
@@ -97,10 +96,13 @@ def test_requests_in_flight_are_rate_times_time():
         order = make_order(server.port, load=load)
         result = run_here(order, lambda second: None)
     total = result.total
-    rate_per_s, response_s = result.figures.rate_per_s, total.timing("response").mean_us / 1e6
+    rate_per_s, response_s = (
+        result.measurement.figures.rate_per_s,
+        total.timing("response").mean_us / 1e6,
+    )
     assert response_s >= 0.1
     assert rate_per_s * response_s == pytest.approx(20, rel=0.1)
-    assert "20 connections asked for" in REPORTS["plain"](result.measurement(order))
+    assert "20 connections asked for" in result.report("plain", order)
 
 
 def test_limits_of_one_kind_of_load_are_refused_in_another():
@@ -138,14 +140,14 @@ def test_timeouts_are_there_with_the_time_that_they_took_at_least(half_stalled):
 
 def test_the_longest_attempt_is_no_shorter_than_the_timeout(half_stalled):
     order, result = half_stalled
-    report = REPORTS["plain"](result.measurement(order)).splitlines()
+    report = result.report("plain", order).splitlines()
     row = next(line for line in report if line.startswith("attempts")).split()
     assert (row[1], float(row[-1]) >= SILENCE_S * 1000) == ("10", True)
 
 
 def test_half_of_the_connections_failing_does_not_shorten_their_lifetimes(half_stalled):
     order, result = half_stalled
-    report = REPORTS["httperf"](result.measurement(order))
+    report = result.report("httperf", order)
     assert "failed ones included" in report
     line = next(each for each in report.splitlines() if "failed ones included" in each)
     words = line.split()
@@ -168,7 +170,7 @@ def test_with_a_warm_up_it_is_listed_apart():
     load = {"model": "open", "rate_per_s": 20, "duration_s": 1}
     with scripted(cold()) as server:
         result = measure(server.port, warm_up_s=2, load=load)
-    assert result.warm_up.timing("response").max_us >= 500_000
+    assert result.measurement.warm_up.timing("response").max_us >= 500_000
     assert result.total.timing("response").max_us < 500_000
 
 
@@ -182,4 +184,4 @@ def test_figures_of_a_server_that_waits_are_of_the_wall_and_not_of_our_cpu():
     with scripted(Arrivals(service_s=0.5)) as server:
         result = measure(server.port, load=closed(2))
     assert result.total.timing("response").min_us >= 500_000
-    assert result.cpu_us < 500_000
+    assert result.ends[0].cpu_us < 500_000

@@ -148,7 +148,7 @@ def test_a_duration_ends_a_closed_load_and_lets_the_last_replies_come():
         load = {"model": "closed", "connections": 2, "duration_s": 0.5}
         result = measure(server.port, load=load)
     assert result.total.count("ok") == len(arrivals.times)
-    assert 0.45 < result.duration_s < 0.7
+    assert 0.45 < result.measurement.duration_s < 0.7
     assert is_conserved(result)
 
 

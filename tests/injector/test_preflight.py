@@ -2,7 +2,6 @@
 
 import pytest
 
-from campaigns.domain.other_tools.reports import REPORTS
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from workers.injector import machine, preflight
 from workers.injector.local_run import run_here
@@ -107,11 +106,11 @@ def test_the_warnings_are_in_the_end_line_and_in_front_of_the_verdict(machine_of
     with scripted(always(OK_REPLY)) as server:
         order = make_order(server.port, mode="new", load=load)
         result = run_here(order, lambda second: None)
-    (text,) = result.warnings
+    (text,) = result.ends[0].warnings
     assert "this machine has 20" in text
     assert text in capsys.readouterr().err
     assert result.to_json()["warnings"] == [text]
-    report = REPORTS["plain"](result.measurement(order))
+    report = result.report("plain", order)
     assert report.index(text) < report.index("Validity:")
 
 

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from campaigns.domain.measured.series import VITALS
 from campaigns.domain.measured.snapshot import Second, total_of
+from campaigns.domain.measured.vitals import VITALS
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_loads import Arrivals
 

@@ -9,8 +9,8 @@ from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
 from campaigns.domain.measured.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
-from campaigns.domain.measured.series import VITALS
 from campaigns.domain.measured.snapshot import Second, Timing
+from campaigns.domain.measured.vitals import VITALS
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.metrics import METRICS
@@ -73,7 +73,7 @@ def result_of(*seconds, load=CLOSED, duration_s=None, mode="new", session=None):
 
 def report(style, *seconds, **given):
     order, result = result_of(*seconds, **given)
-    return REPORTS[style](result.measurement(order))
+    return result.report(style, order)
 
 
 def line(text, beginning):
@@ -234,7 +234,7 @@ def test_every_report_says_what_was_asked_and_reached_and_whether_to_believe_it(
 )
 def test_nothing_or_next_to_nothing_is_a_dash_and_no_crash(style, seconds):
     order, result = result_of(*seconds, duration_s=0.0)
-    text = REPORTS[style](result.measurement(order)) + json.dumps(result.to_json(), allow_nan=False)
+    text = result.report(style, order) + json.dumps(result.to_json(), allow_nan=False)
     assert not re.search(r"\b(nan|inf|None)\b", text)
 
 
@@ -257,7 +257,7 @@ def test_the_rate_that_was_sent_leaves_out_the_wait_for_the_last_replies():
     load = {"model": "over", "requests": 100, "over_s": 2}
     order, result = result_of(second(0, [10_000] * 50), second(1, [10_000] * 50), load=load)
     result.ends[0] = replace(result.ends[0], duration_us=7_000_000, sending_us=1_980_000)
-    text = REPORTS["plain"](result.measurement(order))
+    text = result.report("plain", order)
     assert "over, 50.0 requests/s asked for, 50.0 requests/s sent" in text
 
 
@@ -317,7 +317,7 @@ def test_a_websocket_s_run_has_its_reports_too(style):
     result.plan = Plan.from_json(order["plan"])
     for name in ("send", "wait", "receive", "processing"):
         del result.seconds[0].timings[name]
-    text = REPORTS[style](result.measurement(order))
+    text = result.report(style, order)
     assert "Processing" not in text
     assert style != "ab" or line(text, "Document Path").split()[-1] == "/talk"
 

@@ -186,7 +186,7 @@ def test_a_duration_ends_it():
     with scripted(Opening(service_s=0.05)) as server:
         result = measure(server.port, load=window_of(2, 4, None, duration_s=0.6))
     assert result.total.count("ok") == server.n_requests
-    assert 0.5 < result.duration_s < 0.8
+    assert 0.5 < result.measurement.duration_s < 0.8
     assert is_conserved(result)
 
 

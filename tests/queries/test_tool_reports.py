@@ -51,7 +51,7 @@ def run(project):
 
 def at_the_terminal(run, style):
     result = Result(run.frozen.plan, [(0, each) for each in SECONDS], [END])
-    return REPORTS[style](result.measurement(run.snapshot))
+    return result.report(style, run.snapshot)
 
 
 def figures(text):

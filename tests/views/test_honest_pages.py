@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def elsewhere(monkeypatch):
     """As if the target were another machine: here everything runs on this one."""
-    monkeypatch.setattr("campaigns.services.observations.is_co_located", lambda run: False)
+    monkeypatch.setattr("campaigns.services.summaries.is_co_located", lambda run: False)
 
 
 def as_run(project, result, load):

@@ -9,9 +9,9 @@ from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.comparisons import compare_runs
+from campaigns.queries.measurements import points_of
 from campaigns.queries.reports import run_report
 from campaigns.queries.runs import chart_plan
-from campaigns.queries.series import run_points
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of
 from tests.factories import (
@@ -87,7 +87,7 @@ def test_each_close_code_has_a_row_with_its_words_and_share(run):
 
 def test_its_seconds_tell_open_connections_and_messages(client, bob, run):
     client.force_login(bob)
-    point = run_points(run)[0]
+    point = points_of(run)[0]
     assert (point["open_connections"], point["messages"]) == (7, 1000)
     page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
     assert "Open connections" in page

@@ -117,13 +117,13 @@ def _status(result: Result) -> int:
     """An invalid run says nothing about its thresholds either."""
     if result.verdict[0] == Validity.INVALID:
         return INVALID
-    return OK if all(each.passed for each in result.thresholds) else BROKEN
+    return OK if all(each.passed for each in result.measurement.thresholds) else BROKEN
 
 
 def _report(options: argparse.Namespace, order: dict[str, Any], result: Result) -> str:
     if options.json:
         return json.dumps(result.to_json())
-    return REPORTS[options.report](result.measurement(order))
+    return result.report(options.report, order)
 
 
 def make_order(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,28 +1,25 @@
 """A run from the command line as one object: what `--json` prints and the reports draw."""
 
-from collections import Counter
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from campaigns.domain.judged.observations import Seen, headline_us, hosts_of, is_loopback, observe
-from campaigns.domain.judged.thresholds import Verdict, judge_seconds
+from campaigns.domain.judged.observations import headline_us, hosts_of, is_loopback, observe
+from campaigns.domain.judged.thresholds import Judge
 from campaigns.domain.judged.validity import LIMITS, Limits, judge
 from campaigns.domain.lifecycle import Validity
-from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.injector_end import (
     InjectorEnd,
-    most_of,
     peers_of,
-    sending_s_of,
     servers_of,
     sum_of,
     warnings_of,
 )
-from campaigns.domain.measured.series import Point, most_in_flight, points_of, vitals_of
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.sessions import session_figures
-from campaigns.domain.measured.snapshot import TIMINGS, Second, Timing, Total, total_of
-from campaigns.domain.other_tools.measurement import Measurement
+from campaigns.domain.measured.snapshot import TIMINGS, Second, Timing, Total
+from campaigns.domain.other_tools.reports import REPORTS, ReportHead
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.latency_table import figures_by_key
 from campaigns.domain.shown.metrics import METRICS
@@ -50,108 +47,46 @@ class Result:
     def seconds(self) -> list[Second]:
         return [second for _, second in self.rows]
 
+    @cached_property
+    def measurement(self) -> Measurement:
+        """Of a run that is over: asked for once all was said."""
+        rows = sorted(self.rows, key=lambda row: row[1].second)
+        last_seconds = {injector: second.second for injector, second in rows}
+        measurement = Measurement(
+            self.plan,
+            hosts=dict.fromkeys({*range(len(self.ends)), *last_seconds}, ""),
+            judge=Judge(self.plan.thresholds),
+            last_seconds=last_seconds,
+            is_whole=all(end.is_complete for end in self.ends),
+        )
+        for injector, second in rows:
+            measurement.add(second, injector)
+        for injector, end in enumerate(self.ends):
+            measurement.close(end, injector)
+        return measurement.settle()
+
     @property
     def total(self) -> Total:
         """Everything measured; the warm-up is apart."""
-        return total_of(second for second in self.seconds if second.second >= 0)
-
-    @property
-    def warm_up(self) -> Total:
-        return total_of(second for second in self.seconds if second.second < 0)
-
-    @property
-    def duration_s(self) -> float:
-        return max((end.duration_us for end in self.ends), default=0) / 1e6
-
-    @property
-    def figures(self) -> Figures:
-        return figures_of(self.total, self.duration_s)
-
-    @property
-    def is_stopped(self) -> bool:
-        return not all(end.is_complete for end in self.ends)
-
-    @property
-    def warnings(self) -> list[str]:
-        """What was said before the start, each once."""
-        return warnings_of(self.ends)
-
-    @property
-    def cpu_us(self) -> int:
-        """CPU time, user and system, of all processes while they sent."""
-        return sum(end.cpu_us for end in self.ends)
-
-    @property
-    def series(self) -> list[Point]:
-        rows = sorted(self.rows, key=lambda row: row[1].second)
-        last: dict[int, int | None] = {}
-        for shard, second in rows:
-            last[shard] = second.second
-        return list(points_of(rows, last))
-
-    @property
-    def vitals(self) -> list[dict[str, Any]]:
-        """`series.vitals_of` each injector."""
-        samples: dict[int, list] = {}
-        for shard, second in self.rows:
-            if second.vitals and second.second >= 0:
-                samples.setdefault(shard, []).append((second.second, second.vitals))
-        return [vitals_of(seen, shard) for shard, seen in sorted(samples.items())]
+        return self.measurement.total
 
     @cached_property
     def verdict(self) -> tuple[Validity, list[dict[str, Any]]]:
         """May the figures be believed, and why not: by the same rules as a campaign's runs."""
-        total = self.total
-        seen = Seen(
-            plan=self.plan,
-            total=total,
-            series=self.series,
-            vitals=self.vitals,
-            duration_s=self.duration_s,
-            is_whole=not self.is_stopped,
-            is_co_located=self._is_co_located(),
-        )
-        return judge(observe(seen), _LIMITS, headline_us(total))
+        observed = observe(self.measurement, is_co_located=self._is_co_located())
+        return judge(observed, _LIMITS, headline_us(self.total))
 
-    @cached_property
-    def thresholds(self) -> list[Verdict]:
-        """How the plan's rules stand."""
-        rows = sorted(self.seconds, key=lambda second: second.second)
-        return judge_seconds(self.plan.thresholds, rows, self.duration_s)
-
-    def measurement(self, order: dict[str, Any]) -> Measurement:
-        """What the reports draw."""
-        endpoint, replies, sessions = order["endpoint"], Counter(), Counter()
-        steps = [Total() for _ in self.plan.labels]
-        for second in self.seconds:
-            if second.second >= 0:
-                replies[second.second] += sum(second.statuses.values())
-                sessions[second.second] += second.counters.get("sessions_ok", 0)
-                steps[second.step].add(second)
-        return Measurement(
-            plan=self.plan,
-            host=endpoint["host"],
-            port=endpoint["port"],
+    def report(self, style: str, order: dict[str, Any]) -> str:
+        """The text in the style of a tool."""
+        validity, reasons = self.verdict
+        head = ReportHead(
+            host=order["endpoint"]["host"],
+            port=order["endpoint"]["port"],
             connection_mode=order["connection_mode"],
-            total=self.total,
-            duration_s=self.duration_s,
-            verdict=self.verdict,
-            steps=steps,
-            warm_up=self.warm_up,
-            replies=replies,
-            sessions=sessions,
-            tls=[entry for end in self.ends for entry in end.tls],
-            cpu_us=self.cpu_us,
-            cpu_user_us=sum_of(self.ends, "cpu_user_us"),
-            connect_burst=most_of(self.ends, "connect_burst"),
-            connections_at_once=sum_of(self.ends, "connections_at_once"),
-            thresholds=self.thresholds,
-            warnings=self.warnings,
-            servers=servers_of(self.ends),
-            most_in_flight=most_in_flight(self.series),
-            sending_s=sending_s_of(self.ends),
-            is_stopped=self.is_stopped,
+            validity=validity,
+            reasons=reasons,
         )
+        return REPORTS[style](self.measurement, head)
 
     def _is_co_located(self) -> bool:
         hosts = hosts_of(list(peers_of(self.ends)))
@@ -160,53 +95,55 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """The summary. Names of figures as in domain.shown.metrics, times in ms; what was not timed
         is absent, what cannot be said is null."""
-        total = self.total
+        seen, total = self.measurement, self.total
         validity, reasons = self.verdict
         attempts = sum(end.totals.get(name, 0) for end in self.ends for name in _ENDED)
+        metrics = _metrics(seen.figures)
         return {
             "validity": str(validity),
             "reasons": reasons,
-            "warnings": self.warnings,
-            "thresholds": [each.to_json() for each in self.thresholds],
-            "outcome": "stopped" if self.is_stopped else "complete",
-            "metrics": self._metrics(),
-            "units": {name: METRICS[name].unit for name in self._metrics() if METRICS[name].unit},
+            "warnings": warnings_of(self.ends),
+            "thresholds": [each.to_json() for each in seen.thresholds],
+            "outcome": "complete" if seen.is_whole else "stopped",
+            "metrics": metrics,
+            "units": {name: METRICS[name].unit for name in metrics if METRICS[name].unit},
             "timings_ms": {
                 name: timing_ms(total.timing(name)) for name in TIMINGS if total.timing(name).n
             },
             "counters": total.counters,
             "errors": total.errors,
             "statuses": total.statuses,
-            "warm_up": self.warm_up.counters,
-            "tls": [asdict(entry) for end in self.ends for entry in end.tls],
+            "warm_up": seen.warm_up.counters,
+            "tls": [asdict(each) for end in self.ends for each in end.tls],
             "peers": peers_of(self.ends),
             "servers": servers_of(self.ends) or [],
-            **self._sessions(),
-            "cpu_us_per_request": _per(self.cpu_us, attempts),
+            **_sessions(seen),
+            "cpu_us_per_request": _per(sum_of(self.ends, "cpu_us") or 0, attempts),
             "vitals": self._worst_vitals(),
-        }
-
-    def _sessions(self) -> dict[str, Any]:
-        figures = session_figures(self.total, self.duration_s)
-        return {} if figures is None else {"sessions": figures.to_json()}
-
-    def _metrics(self) -> dict[str, float | None]:
-        """Percentiles only where enough requests lie beyond them."""
-        figures = self.figures
-        values = {key: figure.value for key, figure in figures_by_key(figures).items()}
-        share = figures.error_share
-        values["error_share"] = None if share is None else share * 100
-        return {
-            name: value if value is None or isinstance(value, int) else round(value, 6)
-            for name, value in values.items()
         }
 
     def _worst_vitals(self) -> dict[str, float]:
         worst: dict[str, float] = {}
-        for each in self.vitals:
+        for each in self.measurement.vitals:
             for name, value in each["worst"].items():
                 worst[name] = max(value, worst.get(name, value))
         return worst
+
+
+def _sessions(seen: Measurement) -> dict[str, Any]:
+    figures = session_figures(seen.total, seen.duration_s)
+    return {} if figures is None else {"sessions": figures.to_json()}
+
+
+def _metrics(figures: Figures) -> dict[str, float | None]:
+    """Percentiles only where enough requests lie beyond them."""
+    values = {key: figure.value for key, figure in figures_by_key(figures).items()}
+    share = figures.error_share
+    values["error_share"] = None if share is None else share * 100
+    return {
+        name: value if value is None or isinstance(value, int) else round(value, 6)
+        for name, value in values.items()
+    }
 
 
 def _per(amount: float, unit: float) -> float | None:

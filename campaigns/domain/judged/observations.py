@@ -1,17 +1,16 @@
 """What a measurement shows of each validity criterion, whether a campaign or a person ran it."""
 
 import ipaddress
-from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.judged.steady import steadiness
 from campaigns.domain.judged.validity import Observed
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import CLIENT_KINDS
 from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P90, P99, WHOLE, Shown, name, shown
 from campaigns.domain.plan.load import Model
-from campaigns.domain.plan.plan import Plan
 
 # Vitals of which the mean over the run counts, by criterion; and those of which the worst second.
 _MEANS = {
@@ -53,30 +52,14 @@ def headline_us(total: Total) -> float | None:
     return response.percentile_us(judged_percentile(response.n))
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A measurement as far as its validity depends on it.
+def observe(seen: Measurement, *, is_co_located: bool) -> dict[str, Observed]:
+    """The criteria that could be looked at; codes as in domain.judged.validity.
 
-    `vitals` are `series.vitals_of` each injector. `is_whole`: it ended as planned. `is_co_located`:
-    the target is on an injector's own machine. `starts_apart_us`: how far apart the starts of
-    several injectors may have been.
+    `is_co_located`: the target is on an injector's own machine.
     """
-
-    plan: Plan
-    total: Total
-    series: list[Point]
-    vitals: list[dict[str, Any]]
-    duration_s: float
-    is_whole: bool
-    is_co_located: bool
-    starts_apart_us: float | None = None
-
-
-def observe(seen: Seen) -> dict[str, Observed]:
-    """The criteria that could be looked at; codes as in domain.judged.validity."""
     total = seen.total
     vitals = _vitals(seen.vitals)
-    if seen.is_co_located:
+    if is_co_located:
         for code in _MEANINGLESS_BESIDE_THE_TARGET:
             vitals.pop(code, None)
     found = {
@@ -91,12 +74,12 @@ def observe(seen: Seen) -> dict[str, Observed]:
         "missing_seconds": _missing(seen.series),
         **_unsteady(seen),
         "resent": _resent(total),
-        "starts_apart": None if seen.starts_apart_us is None else Observed(seen.starts_apart_us),
+        "starts_apart": _starts_apart(seen),
         "in_doubt": _share_of_attempts(total, min(total.count("in_doubt"), _attempts(total))),
         "errors": _target_errors(seen),
         "only_redirects": Observed(float(_only_redirects(total))),
         "body_changed": _body_changed(seen.series),
-        "co_located": Observed(float(seen.is_co_located)),
+        "co_located": Observed(float(is_co_located)),
         **vitals,
     }
     return {code: each for code, each in found.items() if each is not None}
@@ -111,7 +94,7 @@ def _share_of_attempts(total: Total, count: int, second: int | None = None) -> O
     return Observed(count / attempts, second) if attempts else None
 
 
-def _share_of_arrivals(seen: Seen, count: int) -> Observed | None:
+def _share_of_arrivals(seen: Measurement, count: int) -> Observed | None:
     """Of what arrived; where that makes several requests each, they are counted with it."""
     calls = seen.plan.calls_per_arrival
     intended = _attempts(seen.total) + _not_as_planned(seen.total)
@@ -128,7 +111,7 @@ def _high_of(timing: Timing) -> Observed | None:
     )
 
 
-def _lateness(seen: Seen) -> Observed | None:
+def _lateness(seen: Measurement) -> Observed | None:
     """The injector's own delay. Older measurements have it in one with waiting for a connection."""
     vital, timing = "own_delay_p99_us", seen.total.timing("own_delay")
     if not timing.n:
@@ -145,7 +128,7 @@ def _not_as_planned(total: Total) -> int:
     return total.count("calls_skipped") - total.count("calls_retried")
 
 
-def _sent_share(seen: Seen) -> Observed | None:
+def _sent_share(seen: Measurement) -> Observed | None:
     """Started of intended requests, where the plan (not the target) decides how many there are."""
     load = seen.plan.load
     if load.model not in {Model.OPEN, Model.OVER} or not seen.is_whole:
@@ -155,7 +138,7 @@ def _sent_share(seen: Seen) -> Observed | None:
     return Observed(looked_after / intended) if intended else None
 
 
-def _little(seen: Seen) -> Observed | None:
+def _little(seen: Measurement) -> Observed | None:
     """|L − X·R| / L of a closed load: mean requests in flight against rate × service time."""
     if seen.plan.load.model != Model.CLOSED:
         return None
@@ -167,7 +150,7 @@ def _little(seen: Seen) -> Observed | None:
     return Observed(abs(in_flight - busy_s / seen.duration_s) / in_flight)
 
 
-def _unsteady(seen: Seen) -> dict[str, Observed]:
+def _unsteady(seen: Measurement) -> dict[str, Observed]:
     """How much of the run lies before its last stretch at one level, by the p50 of its seconds.
 
     Asked only of loads that are the same all the time. The last second is not a whole one.
@@ -200,13 +183,20 @@ def _missing(series: list[Point]) -> Observed | None:
     return Observed(missing / (missing + sum(point["shards"] for point in measured)), first)
 
 
+def _starts_apart(seen: Measurement) -> Observed | None:
+    """How far apart two injectors' starts may have been at most; None where there is only one."""
+    errors = [end.start_error_us for end in seen.ends]
+    known = sorted(error for error in errors if error is not None)
+    return Observed(float(sum(known[-2:]))) if len(known) > 1 else None
+
+
 def _resent(total: Total) -> Observed | None:
     """TCP segments of the run's own connections that were sent again, of all sent."""
     sent = total.count("segments_sent")
     return Observed(total.count("segments_resent") / max(sent, _FEW_SEGMENTS)) if sent else None
 
 
-def _target_errors(seen: Seen) -> Observed | None:
+def _target_errors(seen: Measurement) -> Observed | None:
     total = seen.total
     failed = total.count("failed") - sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)
     worst = max(seen.series, key=lambda point: point["failed"], default=None)

@@ -4,13 +4,13 @@ A rule is judged on everything measured so far, not second by second. A run that
 a good measurement: whether its figures may be believed is another matter (judged.validity).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any, Self
 
 from campaigns.domain.measured.figures import percentiles_us
-from campaigns.domain.measured.snapshot import Second, Total
+from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import P50, P95, P99
 from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, Threshold
 
@@ -71,7 +71,8 @@ class Verdict:
 
 
 class Judge:
-    """Looks at the total after each second and remembers since when each rule is broken."""
+    """Looks at the total after each second and remembers since when each rule is broken. A
+    `Measurement` that has one feeds it and asks it for its verdicts."""
 
     def __init__(self, thresholds: Sequence[Threshold]):
         self._thresholds = thresholds
@@ -100,18 +101,3 @@ class Judge:
         shown = None if measured is None else round(measured, 6)
         since = None if passed else since
         return Verdict(each.rule, each.metric, each.limit, each.unit, shown, passed, since)
-
-
-def judge_seconds(
-    thresholds: Sequence[Threshold], seconds: Iterable[Second], duration_s: float
-) -> list[Verdict]:
-    """The verdicts on measured seconds, which come in order; the warm-up does not count."""
-    judge, total, present = Judge(thresholds), Total(), None
-    for second in seconds if thresholds else ():
-        if second.second < 0:
-            continue
-        if present is not None and second.second != present:
-            judge.look(present, total)
-        present = second.second
-        total.add(second)
-    return judge.verdicts(total, duration_s)

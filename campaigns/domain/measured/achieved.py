@@ -6,7 +6,7 @@ rate, and that is the answer, not a fault.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import Protocol
 
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.load import Model, planned_duration_s
@@ -20,18 +20,21 @@ _SCHEDULED = {Model.OPEN, Model.OVER}
 _MIN_ROUNDS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Achieved:
-    """One run. `sent_per_s` over the time of sending; `in_flight` over the whole duration."""
+class Loaded(Protocol):
+    """What of a measurement says how it was loaded: `measured.measurement.Measurement`."""
 
-    sent_per_s: float | None
-    in_flight: float | None
+    @property
+    def sent_per_s(self) -> float | None: ...
+
+    @property
+    def mean_in_flight(self) -> float | None: ...
 
 
-def achieved_by(
+def sent_per_s(
     plan: Plan, total: Total, duration_s: float, sending_s: float | None = None
-) -> Achieved:
-    """`sending_s`: from the start of measuring to the last request's start, where it is known.
+) -> float | None:
+    """Requests a second of a run that ended as planned. `sending_s`: from the start of measuring to
+    the last request's start, where it is known.
 
     A schedule's rate is what was sent over its planned time, or over the longer time that it took:
     waiting for the last replies is no part of it, nor is what the last sessions have still to say.
@@ -41,7 +44,7 @@ def achieved_by(
     sent = total.count("started") - total.count("dropped")
     planned_s = planned_duration_s(plan.load) if plan.load.model in _SCHEDULED else None
     over_s = max(planned_s, sending_s or 0.0) if planned_s else duration_s
-    return Achieved(sent / over_s if over_s else None, mean_in_flight(total, duration_s))
+    return sent / over_s if over_s else None
 
 
 def sent_until_stopped(total: Total, duration_s: float) -> float | None:
@@ -57,12 +60,12 @@ def mean_in_flight(total: Total, duration_s: float) -> float | None:
     return (total.timing("service").sum_us + total.timing("failed").sum_us) / 1e6 / duration_s
 
 
-def unlike(plan: Plan, first: Sequence[Achieved], second: Sequence[Achieved]) -> str:
+def unlike(plan: Plan, first: Sequence[Loaded], second: Sequence[Loaded]) -> str:
     """Why times of two sets of runs of this plan cannot be compared, with both numbers; or ""."""
     if plan.load.model in _SCHEDULED:
         name, unit = "sent_per_s", "requests/s sent"
     elif _holds_its_connections(plan):
-        name, unit = "in_flight", "requests in flight on average"
+        name, unit = "mean_in_flight", "requests in flight on average"
     else:
         return ""
     values = [_mean([getattr(each, name) for each in runs]) for runs in (first, second)]

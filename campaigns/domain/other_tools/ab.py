@@ -6,12 +6,14 @@ ab's Connect holds the TLS handshake; here TCP and TLS stand below it.
 
 from collections import Counter
 
+from campaigns.domain.measured.injector_end import servers_of
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.measured.reply_sizes import reply_sizes
 from campaigns.domain.measured.snapshot import Timing, Total
-from campaigns.domain.other_tools.measurement import Measurement
 from campaigns.domain.other_tools.report_words import (
     DASH,
+    ReportHead,
     closing_lines,
     is_closed,
     load_lines,
@@ -26,11 +28,11 @@ _RECEIVE = {Kind.RESET, Kind.EOF_BEFORE_REPLY, Kind.EOF_MID_BODY}
 _LITTLE = 0.05
 
 
-def ab(result: Measurement) -> str:
+def ab(result: Measurement, head: ReportHead) -> str:
     total, duration_s = result.total, result.duration_s
     done = total.count("ok") + total.count("failed")
     lines = [
-        *_server_lines(result),
+        *_server_lines(result, head),
         "",
         *load_lines(result),
         f"Concurrency Level:      {_concurrency(result) or DASH}",
@@ -46,19 +48,19 @@ def ab(result: Measurement) -> str:
         "",
         *_time_lines(total),
     ]
-    return "\n".join([*lines, *closing_lines(result)])
+    return "\n".join([*lines, *closing_lines(result, head)])
 
 
 def _concurrency(result: Measurement) -> int | None:
     return (result.plan.load.connections or 1) if is_closed(result) else None
 
 
-def _server_lines(result: Measurement) -> list[str]:
+def _server_lines(result: Measurement, head: ReportHead) -> list[str]:
     request = result.plan.exchange or result.plan.steps[0]
     lines = [
         *_software(result),
-        f"Server Hostname:        {result.host}",
-        f"Server Port:            {result.port}",
+        f"Server Hostname:        {head.host}",
+        f"Server Port:            {head.port}",
     ]
     for (name, resumed), count in _handshakes(result).items():
         lines.append(f"SSL/TLS Protocol:       {name} ({count} handshakes{resumed})")
@@ -67,9 +69,8 @@ def _server_lines(result: Measurement) -> list[str]:
 
 def _software(result: Measurement) -> list[str]:
     """Of all replies; ab's is of the first one."""
-    if result.servers is None:
-        return []
-    return [f"Server Software:        {', '.join(result.servers) or DASH}"]
+    servers = servers_of(result.ends)
+    return [] if servers is None else [f"Server Software:        {', '.join(servers) or DASH}"]
 
 
 def _length(result: Measurement) -> list[str]:
@@ -95,7 +96,7 @@ def _body_lines(total: Total) -> list[str]:
 def _handshakes(result: Measurement) -> Counter[tuple[str, str]]:
     """How many of each kind, over all injectors; ab tells of its first connection only."""
     counts: Counter[tuple[str, str]] = Counter()
-    for tls in result.tls:
+    for tls in (each for end in result.ends for each in end.tls):
         name = f"{tls.version},{tls.cipher},{tls.bits}"
         counts[name, ", resumed" if tls.resumed else ""] += tls.count
     return counts

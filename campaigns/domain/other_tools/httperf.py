@@ -7,16 +7,17 @@ the line itself: lifetimes are of all connections, rates stand beside their whol
 
 from collections.abc import Mapping
 
+from campaigns.domain.measured.injector_end import most_of, sum_of
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import TIMEOUT_KINDS
 from campaigns.domain.measured.reply_sizes import reply_sizes
 from campaigns.domain.measured.sessions import session_figures
 from campaigns.domain.measured.snapshot import Timing, Total
-from campaigns.domain.other_tools.measurement import Measurement
 from campaigns.domain.other_tools.report_words import (
     DASH,
+    ReportHead,
     closing_lines,
     load_lines,
-    mean_in_flight,
     merged,
     ms,
     per_s,
@@ -29,11 +30,11 @@ SAMPLE_S = 5
 _MOST_LENGTHS = 99
 
 
-def httperf(result: Measurement) -> str:
+def httperf(result: Measurement, head: ReportHead) -> str:
     total, duration_s = result.total, result.duration_s
     groups = [
         _total(result),
-        _connections(result),
+        _connections(result, head),
         _requests(total, duration_s),
         _replies(result),
         _miscellaneous(result),
@@ -41,7 +42,7 @@ def httperf(result: Measurement) -> str:
         *_session_group(result),
     ]
     lines = ["\n".join([*group, ""]) for group in groups]
-    return "\n".join([*lines, *load_lines(result), *closing_lines(result)[1:]])
+    return "\n".join([*lines, *load_lines(result), *closing_lines(result, head)[1:]])
 
 
 def _sent(total: Total) -> int:
@@ -57,7 +58,8 @@ def _per(duration_s: float, count: int) -> str:
 
 
 def _total(result: Measurement) -> list[str]:
-    total, duration_s, burst = result.total, result.duration_s, result.connect_burst
+    total, duration_s = result.total, result.duration_s
+    burst = most_of(result.ends, "connect_burst")
     longest = [] if burst is None else [f"Maximum connect burst length: {burst}"]
     return [
         *longest,
@@ -66,28 +68,28 @@ def _total(result: Measurement) -> list[str]:
     ]
 
 
-def _connections(result: Measurement) -> list[str]:
+def _connections(result: Measurement, head: ReportHead) -> list[str]:
     total, duration_s = result.total, result.duration_s
     opened = total.count("connections_opened")
-    in_flight = mean_in_flight(result)
+    in_flight = result.mean_in_flight
     mean = DASH if in_flight is None else f"{in_flight:.1f}"
-    most = result.connections_at_once
+    most = sum_of(result.ends, "connections_at_once")
     at_once = "" if most is None else f", <={most} concurrent connections"
     length = f"{_replies_of(total) / opened:.3f}" if opened else DASH
     return [
         f"Connection rate: {per_s(opened, duration_s)} conn/s ({_per(duration_s, opened)} ms/conn"
         f"{at_once}), {mean} requests in flight on average",
-        _lifetimes(result),
+        _lifetimes(result, head),
         f"Connection time [ms]: connect {ms(_connect_us(total), 1)} "
         f"(TCP {ms(total.timing('connect').mean_us)} + TLS {ms(total.timing('tls').mean_us)})",
         f"Connection length [replies/conn]: {length}",
     ]
 
 
-def _lifetimes(result: Measurement) -> str:
+def _lifetimes(result: Measurement, head: ReportHead) -> str:
     """httperf takes only those with a reply; here the failed ones count too."""
     total = result.total
-    if not _has_one_request_each(result):
+    if not _has_one_request_each(result, head):
         return "Connection time [ms]: not measured, connections are kept for many requests"
     lives = merged(total.timing("service"), total.timing("failed"))
     return (
@@ -97,12 +99,12 @@ def _lifetimes(result: Measurement) -> str:
     )
 
 
-def _has_one_request_each(result: Measurement) -> bool:
+def _has_one_request_each(result: Measurement, head: ReportHead) -> bool:
     """Then a connection lives as long as its request takes."""
     load = result.plan.load
     if load.arrival_unit == ArrivalUnit.CONNECTION or load.model == Model.WINDOW:
         return result.plan.calls_per_arrival == 1
-    return result.connection_mode != ConnectionMode.KEEP_ALIVE
+    return head.connection_mode != ConnectionMode.KEEP_ALIVE
 
 
 def _connect_us(total: Total) -> float | None:
@@ -176,7 +178,7 @@ def _sampled(samples: list[float], decimals: int) -> str:
 
 
 def _reply_rate(result: Measurement) -> str:
-    samples = rate_samples(result, result.replies)
+    samples = rate_samples(result, result.by_second("replies"))
     whole = per_s(_replies_of(result.total), result.duration_s)
     return (
         f"Reply rate [replies/s]: {_sampled(samples, 1)} "
@@ -190,7 +192,7 @@ def _session_group(result: Measurement) -> list[list[str]]:
     seen = session_figures(total, result.duration_s)
     if seen is None:
         return []
-    samples = rate_samples(result, result.sessions)
+    samples = rate_samples(result, result.by_second("sessions"))
     each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
     whole = DASH if seen.rate_per_s is None else f"{seen.rate_per_s:.2f}"
     most = min(max(seen.lengths, default=0), _MOST_LENGTHS)
@@ -225,7 +227,7 @@ def _miscellaneous(result: Measurement) -> list[str]:
 
 def _cpu_time(result: Measurement) -> str:
     """Of all injectors, in shares of one core. httperf takes 100 %; ours sleeps between replies."""
-    total_us, user_us = result.cpu_us, result.cpu_user_us
+    total_us, user_us = (sum_of(result.ends, name) for name in ("cpu_us", "cpu_user_us"))
     if total_us is None or not result.duration_s:
         return f"CPU time [s]: {DASH}"
 

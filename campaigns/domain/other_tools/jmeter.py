@@ -4,9 +4,16 @@ JMeter counts failed samples in every time and takes the deviation of the whole 
 times are of ok requests, percentiles nearest rank, the deviation that of a sample (n - 1).
 """
 
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing, Total
-from campaigns.domain.other_tools.measurement import Measurement
-from campaigns.domain.other_tools.report_words import DASH, closing_lines, load_lines, ms, quantile
+from campaigns.domain.other_tools.report_words import (
+    DASH,
+    ReportHead,
+    closing_lines,
+    load_lines,
+    ms,
+    quantile,
+)
 
 _HEADS = (
     "# Samples", "Average", "Median", "90% Line", "95% Line", "99% Line", "Min", "Max",
@@ -15,7 +22,7 @@ _HEADS = (
 _LABEL_WIDTH, _WIDTH = 24, 11
 
 
-def jmeter(result: Measurement) -> str:
+def jmeter(result: Measurement, head: ReportHead) -> str:
     labels = result.plan.labels
     steps = [
         _row(label, step, result.duration_s)
@@ -30,7 +37,7 @@ def jmeter(result: Measurement) -> str:
         *steps,
         _row("TOTAL", result.total, result.duration_s),
     ]
-    return "\n".join([*lines, *closing_lines(result)])
+    return "\n".join([*lines, *closing_lines(result, head)])
 
 
 def _row(label: str, total: Total, duration_s: float) -> str:

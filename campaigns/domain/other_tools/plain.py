@@ -1,11 +1,12 @@
 """The report in our own words: what was sent, how fast it was answered, where the time went."""
 
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import WORDS, Kind
 from campaigns.domain.measured.sessions import length_words, session_figures
 from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
-from campaigns.domain.other_tools.measurement import Measurement
 from campaigns.domain.other_tools.report_words import (
     DASH,
+    ReportHead,
     closing_lines,
     load_lines,
     merged,
@@ -20,7 +21,7 @@ _NAME_WIDTH = 15
 _COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
 
 
-def plain(result: Measurement) -> str:
+def plain(result: Measurement, head: ReportHead) -> str:
     """Response times are of ok requests; failed ones have their row, and one with both."""
     total, duration_s = result.total, result.duration_s
     n_ok, n_failed = total.count("ok"), total.count("failed")
@@ -40,7 +41,7 @@ def plain(result: Measurement) -> str:
         "",
         *_error_lines(total),
     ]
-    return "\n".join([*lines, *closing_lines(result)[0 if total.errors else 1 :]])
+    return "\n".join([*lines, *closing_lines(result, head)[0 if total.errors else 1 :]])
 
 
 def _message_lines(total: Total, duration_s: float) -> list[str]:

@@ -1,14 +1,30 @@
 """What every report says: what was asked for and reached, the rules, whether to believe it."""
 
-from campaigns.domain.measured import achieved
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.measured.injector_end import warnings_of
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing
-from campaigns.domain.other_tools.measurement import Measurement
 from campaigns.domain.percentiles import Shown, shown
 from campaigns.domain.plan.load import Load, Model, mean_rate_per_s
-from campaigns.domain.units import counted
+from campaigns.domain.units import DASH, counted
 
-DASH = "–"
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportHead:
+    """What a report says beside the measurement: whom it was of, and whether to believe it.
+
+    `validity` is the run's, or what is said in its place, with its `reasons`."""
+
+    host: str
+    port: int
+    connection_mode: str
+    validity: str
+    reasons: Sequence[Mapping[str, Any]] = ()
 
 
 def per_s(count: float, duration_s: float) -> str:
@@ -28,10 +44,6 @@ def quantile(timing: Timing, per_100k: int, decimals: int = 3) -> str:
     return mark + ms(timing.percentile_us(per_100k), decimals)
 
 
-def mean_in_flight(result: Measurement) -> float | None:
-    return achieved.mean_in_flight(result.total, result.duration_s)
-
-
 def is_closed(result: Measurement) -> bool:
     return result.plan.load.model in _CLOSED
 
@@ -39,36 +51,32 @@ def is_closed(result: Measurement) -> bool:
 def load_lines(result: Measurement) -> list[str]:
     """What was asked for beside what was reached: two tools differ here before they differ."""
     lines = _asked_and_reached(result)
-    if result.is_stopped:
+    if not result.is_whole:
         lines.insert(0, f"Stopped after {result.duration_s:.1f} s, before the end of its plan.")
     return lines
 
 
 def _asked_and_reached(result: Measurement) -> list[str]:
     load = result.plan.load
-    reached = achieved.achieved_by(result.plan, result.total, result.duration_s, result.sending_s)
-    sent_per_s = reached.sent_per_s
-    if result.is_stopped:
-        sent_per_s = achieved.sent_until_stopped(result.total, result.duration_s)
-    sent = DASH if sent_per_s is None else f"{sent_per_s:,.1f}"
+    sent = DASH if result.sent_per_s is None else f"{result.sent_per_s:,.1f}"
     if is_closed(result):
         asked = load.connections or 1
         return [
             f"Load: closed loop, {counted(asked, 'connections')} asked for, "
-            f"{_in_flight(result, reached)}, {sent} {_sent_words(result)}.",
+            f"{_in_flight(result)}, {sent} {_sent_words(result)}.",
             "Times are those at this concurrency: a slow reply delays the next request.",
         ]
     if load.model == Model.WINDOW:
         return [
             f"Load: window, {load.low:,} to {load.high:,} being opened by each injector asked for, "
-            f"{_in_flight(result, reached)}, {sent} connections/s begun.",
+            f"{_in_flight(result)}, {sent} connections/s begun.",
             "Times count from the actual start: a slow target is given fewer connections.",
         ]
     words = f"Load: {load.model}, {_asked_rate(load)} asked for, {sent} {_sent_words(result)}, "
     since = "Times count from the intended start"
     if result.plan.calls_per_arrival > 1:
         since += f"; of a {load.arrival_unit}'s later requests that is when they are sent"
-    return [f"{words}{_in_flight(result, reached)}. {since}."]
+    return [f"{words}{_in_flight(result)}. {since}."]
 
 
 def _sent_words(result: Measurement) -> str:
@@ -76,8 +84,8 @@ def _sent_words(result: Measurement) -> str:
     return "requests/s sent" if result.plan.exchange is None else "connections/s begun"
 
 
-def _in_flight(result: Measurement, reached: achieved.Achieved) -> str:
-    mean = DASH if reached.in_flight is None else f"{reached.in_flight:.1f}"
+def _in_flight(result: Measurement) -> str:
+    mean = DASH if result.mean_in_flight is None else f"{result.mean_in_flight:.1f}"
     most = result.most_in_flight
     ends = "" if most is None else f" (at most {most:,} at the end of a second)"
     return f"{mean} in flight on average{ends}"
@@ -98,11 +106,12 @@ def warm_up_lines(result: Measurement) -> list[str]:
     return [f"Warm-up, in no figure: {counted(n_ended, nouns)}, longest {longest} ms."]
 
 
-def closing_lines(result: Measurement) -> list[str]:
+def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
     """The rules and the verdict, at the end of every report."""
-    validity, reasons = result.verdict
-    lines = ["", *warm_up_lines(result), *result.warnings, *_threshold_lines(result)]
-    return [*lines, f"Validity: {validity}", *(f"  {reason['text']}" for reason in reasons)]
+    warnings = warnings_of(result.ends)
+    lines = ["", *warm_up_lines(result), *warnings, *_threshold_lines(result)]
+    reasons = [f"  {reason['text']}" for reason in head.reasons]
+    return [*lines, f"Validity: {head.validity}", *reasons]
 
 
 def _threshold_lines(result: Measurement) -> list[str]:

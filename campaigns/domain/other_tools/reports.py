@@ -7,16 +7,18 @@ says so.
 
 from collections.abc import Callable
 
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.other_tools.ab import ab
 from campaigns.domain.other_tools.httperf import httperf
 from campaigns.domain.other_tools.jmeter import jmeter
-from campaigns.domain.other_tools.measurement import Measurement
 from campaigns.domain.other_tools.plain import plain
+from campaigns.domain.other_tools.report_words import ReportHead
 from campaigns.domain.other_tools.wsperf import wsperf
+from campaigns.domain.plan.plan import Plan
 
-__all__ = ["REPORTS", "STYLE_WORDS", "Measurement", "styles_for"]
+__all__ = ["REPORTS", "STYLE_WORDS", "ReportHead", "styles_for"]
 
-REPORTS: dict[str, Callable[[Measurement], str]] = {
+REPORTS: dict[str, Callable[[Measurement, ReportHead], str]] = {
     "ab": ab,
     "httperf": httperf,
     "jmeter": jmeter,
@@ -32,8 +34,8 @@ STYLE_WORDS = {
 }
 
 
-def styles_for(measurement: Measurement) -> list[str]:
-    """The styles that say most about it, the most fitting first."""
-    if measurement.plan.exchange is not None:
+def styles_for(plan: Plan) -> list[str]:
+    """The styles that say most about what was measured by it, the most fitting first."""
+    if plan.exchange is not None:
         return ["wsperf", "ab", "plain"]
     return ["ab", "httperf", "jmeter", "plain"]

@@ -4,9 +4,16 @@ wsperf prints the opening handshake only, although its title speaks of closing t
 connections in, and prints the maximum as q99.99 where there are too few for it.
 """
 
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing
-from campaigns.domain.other_tools.measurement import Measurement
-from campaigns.domain.other_tools.report_words import DASH, closing_lines, load_lines, ms, quantile
+from campaigns.domain.other_tools.report_words import (
+    DASH,
+    ReportHead,
+    closing_lines,
+    load_lines,
+    ms,
+    quantile,
+)
 from campaigns.domain.units import counted
 
 # A kind of request that is no WebSocket has the columns that it has.
@@ -24,7 +31,7 @@ _QUANTILES = {
 _NAME, _WIDTH = 18, 11
 
 
-def wsperf(result: Measurement) -> str:
+def wsperf(result: Measurement, head: ReportHead) -> str:
     phases = [(title, result.total.timing(name)) for title, name in _PHASES]
     shown = [(title, timing) for title, timing in phases if timing.n]
     lines = [
@@ -35,7 +42,7 @@ def wsperf(result: Measurement) -> str:
         f"{'ms, of successes':>{_NAME}}" + "".join(f"{title:>{_WIDTH}}" for title, _ in shown),
         *(_row(name, [text(timing) for _, timing in shown]) for name, text in _figures()),
     ]
-    return "\n".join([*lines, *closing_lines(result)])
+    return "\n".join([*lines, *closing_lines(result, head)])
 
 
 def _counts(result: Measurement) -> list[str]:

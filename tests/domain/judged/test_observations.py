@@ -2,9 +2,9 @@
 
 import pytest
 
-from campaigns.domain.judged.observations import Seen, observe
-from campaigns.domain.measured.series import points_of, vitals_of
-from campaigns.domain.measured.snapshot import Timing, total_of
+from campaigns.domain.judged.observations import observe
+from campaigns.domain.measured.measurement import Measurement
+from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from tests.values import make_second, plan_spec
 
@@ -19,23 +19,26 @@ VITALS = {
 OPEN = plan_spec(model="open", rate_per_s=1000, duration_s=1)
 
 
-def seen(*, timings=None, is_co_located=False, vitals=VITALS, counters=None, spec=OPEN):
+def seen(*, timings=None, vitals=VITALS, counters=None, spec=OPEN):
     second = make_second(0, [5000] * 1000, vitals=vitals)
     second.timings |= timings or {}
     second.counters |= counters or {}
-    return Seen(
-        plan=Plan.from_json(spec),
-        total=total_of([second]),
-        series=list(points_of([(0, second)], {0: 0})),
-        vitals=[vitals_of([(0, vitals)], 0)],
-        duration_s=1.0,
-        is_whole=True,
-        is_co_located=is_co_located,
-    )
+    return measured([second], spec)
+
+
+def measured(seconds, spec) -> Measurement:
+    measurement = Measurement(Plan.from_json(spec), last_seconds={0: seconds[-1].second})
+    for each in seconds:
+        measurement.add(each)
+    return measurement.settle()
+
+
+def observed_in(measurement, *, is_co_located=False):
+    return observe(measurement, is_co_located=is_co_located)
 
 
 def test_every_vital_is_a_criterion():
-    values = {code: each.value for code, each in observe(seen()).items()}
+    values = {code: each.value for code, each in observed_in(seen()).items()}
     assert values["cpu"] == 0.3
     assert values["other_cpu"] == 0.4
     assert values["steal"] == 0.05
@@ -51,15 +54,15 @@ def test_segments_sent_again_are_a_share_of_all_and_of_no_fewer_than_a_thousand(
     sent, resent, share
 ):
     counters = {"segments_sent": sent, "segments_resent": resent}
-    assert observe(seen(counters=counters))["resent"].value == share
+    assert observed_in(seen(counters=counters))["resent"].value == share
 
 
 def test_a_kernel_that_does_not_count_segments_is_not_judged_by_them():
-    assert "resent" not in observe(seen())
+    assert "resent" not in observed_in(seen())
 
 
 def test_beside_the_target_its_cpu_and_its_ports_say_nothing():
-    observed = observe(seen(is_co_located=True))
+    observed = observed_in(seen(), is_co_located=True)
     assert not observed.keys() & {"other_cpu", "ports"}
     assert "steal" in observed
 
@@ -70,7 +73,7 @@ def test_lateness_is_the_injectors_own_delay_without_the_wait_for_a_connection()
         "own_delay": Timing.of([100] * 1000),
         "slot_wait": Timing.of([89_900] * 500),
     }
-    observed = observe(seen(timings=late))
+    observed = observed_in(seen(timings=late))
     assert observed["lateness_p99"].value == 100
     assert observed["slot_wait"].value == 0.5
 
@@ -78,12 +81,12 @@ def test_lateness_is_the_injectors_own_delay_without_the_wait_for_a_connection()
 def test_an_older_measurement_has_lateness_only():
     late = {"lateness": Timing.of([90_000] * 1000)}
     old = {"cpu_share": 0.1, "lateness_p99_us": 90_000}
-    assert observe(seen(timings=late, vitals=old))["lateness_p99"].value == 90_000
+    assert observed_in(seen(timings=late, vitals=old))["lateness_p99"].value == 90_000
 
 
 def test_the_event_loop_is_judged_by_its_p99():
     lag = {"hub_lag": Timing.of([100] * 980 + [60_000] * 20)}
-    observed = observe(seen(timings=lag))["hub_lag_p99"]
+    observed = observed_in(seen(timings=lag))["hub_lag_p99"]
     assert (round(observed.value, -3), observed.measure) == (60_000, "p99")
 
 
@@ -92,7 +95,7 @@ def test_sessions_are_judged_by_what_arrived_not_by_their_requests():
     spec["session"] = {"calls_per_session": 5}
     counters = {"started": 1100, "dropped": 100, "calls_skipped": 400}
     waited = {"slot_wait": Timing.of([1000] * 60)}
-    observed = observe(seen(spec=spec, counters=counters, timings=waited))
+    observed = observed_in(seen(spec=spec, counters=counters, timings=waited))
     # 300 sessions were due: 100 were dropped with the 4 more requests of each, 60 had to wait.
     assert observed["sent_share"].value == 1.0
     assert observed["dropped"].value == pytest.approx(100 / 300)
@@ -107,19 +110,11 @@ def stretches(*levels_us: int, spec):
         for each in range(40)
     ]
     seconds.append(make_second(len(seconds), [900_000]))
-    return Seen(
-        plan=Plan.from_json(spec),
-        total=total_of(seconds),
-        series=list(points_of([(0, second) for second in seconds], {0: len(seconds) - 1})),
-        vitals=[],
-        duration_s=float(len(seconds)),
-        is_whole=True,
-        is_co_located=False,
-    )
+    return measured(seconds, spec)
 
 
 def unsteady(seen) -> dict:
-    found = observe(seen)
+    found = observed_in(seen)
     return {code: found[code] for code in ("warming_up", "slowing_down") if code in found}
 
 

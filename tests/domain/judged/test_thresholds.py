@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.judged.thresholds import Verdict, judge_seconds
+from campaigns.domain.judged.thresholds import Judge, Verdict
+from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import UNITS, Threshold, parse_rule
@@ -91,9 +93,12 @@ def test_a_plan_without_the_field_has_no_rules():
 
 
 def judged(rule: str, *seconds, duration_s=None) -> Verdict:
-    (verdict,) = judge_seconds(
-        [Threshold(**parse_rule(rule))], seconds, duration_s or float(len(seconds))
-    )
+    judge = Judge([Threshold(**parse_rule(rule))])
+    measurement = Measurement(Plan.from_json(plan_spec()), judge=judge)
+    for each in seconds:
+        measurement.add(each)
+    measurement.close(InjectorEnd(duration_us=round((duration_s or len(seconds)) * 1e6)))
+    (verdict,) = measurement.settle().thresholds
     return verdict
 
 

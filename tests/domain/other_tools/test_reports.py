@@ -2,9 +2,9 @@
 
 import pytest
 
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing, Total
-from campaigns.domain.other_tools.measurement import Measurement
-from campaigns.domain.other_tools.reports import REPORTS, styles_for
+from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec
 
@@ -17,7 +17,11 @@ def total(times_us, *, failed=0, **timings):
 
 def measurement(whole, spec=None, steps=()):
     plan = Plan.from_json(plan_spec() | (spec or {}))
-    return Measurement(plan, "10.0.0.5", 80, "new", whole, 10.0, ("valid", []), steps=steps)
+    return Measurement(plan, total=whole, steps=list(steps), duration_s=10.0)
+
+
+def report(style, seen):
+    return REPORTS[style](seen, ReportHead("10.0.0.5", 80, "new", "valid"))
 
 
 def cells(text, label):
@@ -29,7 +33,7 @@ HUNDRED = [1000 * n for n in range(1, 101)]
 
 
 def test_jmeter_has_the_columns_of_the_aggregate_report():
-    text = REPORTS["jmeter"](measurement(total(HUNDRED, failed=25)))
+    text = report("jmeter", measurement(total(HUNDRED, failed=25)))
     samples, average, median, p90, p95, p99, low, high, sd, errors, rate = cells(text, "TOTAL")[:11]
     assert (samples, average, low, high) == ("125", "50.50", "1.00", "100.00")
     assert float(median) == pytest.approx(50, rel=1e-3)
@@ -41,7 +45,7 @@ def test_jmeter_has_the_columns_of_the_aggregate_report():
 def test_jmeter_has_a_row_for_each_of_several_steps():
     steps = [{"method": "GET", "path": f"/{name}", "label": name} for name in ("first", "second")]
     parts = [total(HUNDRED[:60]), total(HUNDRED[60:])]
-    text = REPORTS["jmeter"](measurement(total(HUNDRED), {"steps": steps}, parts))
+    text = report("jmeter", measurement(total(HUNDRED), {"steps": steps}, parts))
     assert [cells(text, name)[0] for name in ("first", "second", "TOTAL")] == ["60", "40", "100"]
 
 
@@ -56,7 +60,7 @@ def handshakes(n):
 
 
 def test_wsperf_has_the_rows_of_its_table():
-    text = REPORTS["wsperf"](handshakes(20_000))
+    text = report("wsperf", handshakes(20_000))
     assert cells(text, "Total:") == ["20000"]
     assert cells(text, "Handshakes/sec:") == ["2000"]
     assert cells(text, "Fail %:") == ["0.00"]
@@ -70,7 +74,7 @@ def test_wsperf_has_the_rows_of_its_table():
 
 def test_wsperf_prints_no_maximum_in_place_of_a_percentile():
     """wsperf prints the largest of 5,000 as q99.99."""
-    text = REPORTS["wsperf"](handshakes(5_000))
+    text = report("wsperf", handshakes(5_000))
     assert cells(text, "q99.99:") == ["–", "–"]
     assert cells(text, "q99.9:") == ["~0.50", "~6.99"]
 
@@ -84,7 +88,7 @@ def test_wsperf_prints_no_maximum_in_place_of_a_percentile():
 )
 def test_wsperf_counts_connections_whatever_the_load(load):
     plan = {"steps": [], "exchange": {"messages": 0}, "load": load}
-    text = REPORTS["wsperf"](measurement(total(HUNDRED), plan))
+    text = report("wsperf", measurement(total(HUNDRED), plan))
     assert "connections/s begun" in text
     assert "requests/s sent" not in text
 
@@ -92,7 +96,7 @@ def test_wsperf_counts_connections_whatever_the_load(load):
 def test_wsperf_reached_a_mark_1_time():
     whole = handshakes(1000)
     whole.total.counters |= {"window_throttled": 1, "window_resumed": 1}
-    assert "reached the high one 1 time, refilled 1 time." in REPORTS["wsperf"](whole)
+    assert "reached the high one 1 time, refilled 1 time." in report("wsperf", whole)
 
 
 def test_a_websocket_s_first_style_is_wsperf_s():

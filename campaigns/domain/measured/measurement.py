@@ -1,0 +1,232 @@
+"""What a run measured: its seconds are added one by one, its injectors' ends close it.
+
+The summary of a finished run, the live page, the command line and the thresholds all read this one
+value, so they cannot disagree.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self
+
+from campaigns.domain.measured import achieved
+from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.injector_end import NO_END, InjectorEnd, sending_s_of
+from campaigns.domain.measured.reply_sizes import BodyWatch
+from campaigns.domain.measured.series import Point, most_in_flight, point_of
+from campaigns.domain.measured.snapshot import Second, Timing, Total
+from campaigns.domain.measured.vitals import Vitals
+from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.plan import Plan
+
+
+class Judge(Protocol):
+    """Looks at the total after each second and has the last word: `judged.thresholds.Judge`."""
+
+    def look(self, second: int, total: Total) -> None: ...
+
+    def verdicts(self, total: Total, duration_s: float) -> list[Any]: ...
+
+
+@dataclass(slots=True)
+class Measurement:
+    """One run. `steps` has a total for each of the plan's steps, `total` is of all of them; the
+    warm-up is apart, and in no other figure than the points before second 0 of `series`.
+
+    `hosts` names the host of each injector by its number. `last_seconds` has the last second that
+    each one owes, None while it has not ended as planned. `is_whole`: the run ended as planned, or
+    is still going. Times are those of the last `settle`: `duration_s` counts whole seconds until
+    all injectors have ended, and is exact then.
+    """
+
+    plan: Plan
+    hosts: Mapping[int, str] = field(default_factory=lambda: {0: ""})
+    judge: Judge | None = None
+    last_seconds: Mapping[int, int | None] = field(default_factory=dict)
+    is_whole: bool = True
+    total: Total = field(default_factory=Total)
+    steps: list[Total] = field(default_factory=list)
+    warm_up: Total = field(default_factory=Total)
+    series: list[Point] = field(default_factory=list)
+    duration_s: float = 0.0
+    vitals: list[dict[str, Any]] = field(default_factory=list)
+    thresholds: list[Any] = field(default_factory=list)
+    _ends: dict[int, InjectorEnd] = field(default_factory=dict)
+    _present: int | None = None
+    _parts: list[tuple[int, Second]] = field(default_factory=list)
+    _vitals: dict[int, Vitals] = field(default_factory=dict)
+    _bodies: BodyWatch = field(default_factory=BodyWatch)
+
+    def __post_init__(self) -> None:
+        self.steps = self.steps or [Total() for _ in self.plan.labels]
+
+    def add(self, second: Second, injector: int = 0) -> None:
+        """What one injector saw in one second at one step. Seconds come in order, all rows of one
+        before the next; ValueError for one that has a point already."""
+        if second.second != self._present:
+            self._begin(second.second)
+        elif not self._parts:
+            raise ValueError(f"Second {second.second} was told already.")
+        self._parts.append((injector, second))
+        if second.second < 0:
+            self.warm_up.add(second)
+            return
+        self.total.add(second)
+        if second.step < len(self.steps):
+            self.steps[second.step].add(second)
+        if second.vitals:
+            self._vitals.setdefault(injector, Vitals()).add(second.second, second.vitals)
+
+    def close(self, end: InjectorEnd, injector: int = 0) -> None:
+        """What an injector said at its end; nothing, for one that was lost."""
+        self._ends[injector] = end
+
+    def settle(self) -> Self:
+        """All rows of the last second are there: bring duration, vitals and thresholds up to it."""
+        self._make_point()
+        self.duration_s = self._duration_s()
+        self.vitals = [
+            {"shard": number, **self._vitals.get(number, Vitals()).to_json(), "host": host}
+            for number, host in sorted(self.hosts.items())
+        ]
+        if self.judge and (self.series or self.is_over):
+            self.thresholds = self.judge.verdicts(self.total, self.duration_s)
+        return self
+
+    def _begin(self, number: int) -> None:
+        if self._present is not None and number < self._present:
+            raise ValueError(f"Second {number} comes after second {self._present}.")
+        self._make_point()
+        if self.judge and self._present is not None and self._present >= 0:
+            self.judge.look(self._present, self.total)
+        self._present = number
+
+    def _make_point(self) -> None:
+        """A point never changes: what comes later of its second is in the run's summary only."""
+        if not self._parts:
+            return
+        is_measured = self._present >= 0
+        change = self._bodies.change(part for _, part in self._parts) if is_measured else None
+        self.series.append(point_of(self._present, self._parts, self.last_seconds, change))
+        self._parts.clear()
+
+    @property
+    def last_second(self) -> int | None:
+        return self.series[-1]["second"] if self.series else None
+
+    @property
+    def ends(self) -> list[InjectorEnd]:
+        """What each injector said at its end, by its number: nothing, where it has not ended."""
+        return [self._ends.get(number, NO_END) for number in sorted({*self.hosts, *self._ends})]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every injector has ended or was lost."""
+        return len(self._ends) >= len(self.hosts)
+
+    def _duration_s(self) -> float:
+        """From the start of the measurement to the end of its last request.
+
+        The injectors say it exactly. Where one could not, seconds tell it as well as they can: the
+        plan's own duration if the last request ended in that second, else the end of the last
+        second in which a request ended.
+        """
+        if not self.is_over:
+            return float(max(0, self.series[-1]["second"] + 1)) if self.series else 0.0
+        exact = [end.duration_us for end in self.ends]
+        if exact and None not in exact:
+            return max(exact) / 1e6
+        ended = [
+            point["second"]
+            for point in self.series
+            if point["second"] >= 0 and point["ok"] + point["failed"] + point["dropped"]
+        ]
+        if not ended:
+            return 0.0
+        planned = planned_duration_s(self.plan.load)
+        if planned is not None and self.is_whole:
+            return float(min(max(planned, ended[-1]), ended[-1] + 1))
+        return float(ended[-1] + 1)
+
+    @property
+    def figures(self) -> Figures:
+        return figures_of(self.total, self.duration_s)
+
+    @property
+    def sending_s(self) -> float | None:
+        return sending_s_of(self.ends)
+
+    @property
+    def sent_per_s(self) -> float | None:
+        """Of a whole run over its planned time, of any other until its end."""
+        if self.is_whole and self.is_over:
+            return achieved.sent_per_s(self.plan, self.total, self.duration_s, self.sending_s)
+        return achieved.sent_until_stopped(self.total, self.duration_s)
+
+    @property
+    def mean_in_flight(self) -> float | None:
+        return achieved.mean_in_flight(self.total, self.duration_s)
+
+    @property
+    def most_in_flight(self) -> int | None:
+        """At the end of a second."""
+        return most_in_flight(self.series)
+
+    def by_second(self, name: str) -> dict[int, int]:
+        """A count of `Point` in each measured second; {} where older points lack it."""
+        return {
+            point["second"]: point[name]
+            for point in self.series
+            if point["second"] >= 0 and name in point
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """What a summary stores; without the warm-up, which is no result."""
+        return {
+            "duration_s": self.duration_s,
+            "total": self.total.to_json(),
+            "steps": [step.to_json() for step in self.steps],
+            "series": self.series,
+            "vitals": self.vitals,
+            "thresholds": [each.to_json() for each in self.thresholds],
+        }
+
+    @classmethod
+    def from_json(
+        cls,
+        plan: Plan,
+        data: Mapping[str, Any],
+        ends: Iterable[InjectorEnd] = (),
+        *,
+        is_whole: bool = True,
+        thresholds: list[Any] | None = None,
+        decoded: Collection[str] | None = None,
+    ) -> Self:
+        """A stored measurement; `steps` and `series` may be missing. With `decoded` only these
+        timings have histograms, the others their moments: decoding is what costs."""
+        ends = dict(enumerate(ends))
+        return cls(
+            plan,
+            hosts=dict.fromkeys(ends, ""),
+            is_whole=is_whole,
+            total=_total(data["total"], decoded),
+            steps=[_total(each, decoded) for each in data.get("steps", ())],
+            series=data.get("series", []),
+            _ends=ends,
+            duration_s=data["duration_s"],
+            vitals=data["vitals"],
+            thresholds=thresholds or [],
+        )
+
+
+def _total(data: Mapping[str, Any], decoded: Collection[str] | None) -> Total:
+    if decoded is None:
+        return Total.from_json(data)
+    timings = {
+        name: Timing.from_json(each) if name in decoded else Timing(**_moments(each))
+        for name, each in data["timings"].items()
+    }
+    return Total(data["counters"], data["errors"], data["statuses"], timings)
+
+
+def _moments(timing: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in timing.items() if key != "histogram"}

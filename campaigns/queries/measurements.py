@@ -1,0 +1,111 @@
+"""What a run measured: of a finished run from its summary, of one under way from its seconds."""
+
+from collections.abc import Collection, Iterable
+from datetime import datetime, timedelta
+from math import floor
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from campaigns.domain.judged.thresholds import Judge, Verdict
+from campaigns.domain.lifecycle import LIVE_SHARD_STATES, Outcome, ShardState
+from campaigns.domain.measured.measurement import Measurement
+from campaigns.domain.measured.series import Point
+from campaigns.models import Run, RunSummary, Shard, ShardSecond
+
+WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard still owes it
+
+
+def latest_summary(run: Run) -> RunSummary | None:
+    return run.summaries.order_by("-revision").first()
+
+
+def measurement_of(run: Run) -> Measurement:
+    """All that was measured so far; a finished run has it in its summary."""
+    summary = latest_summary(run) if run.is_done else None
+    return measurement_so_far(run) if summary is None else stored_measurement(run, summary)
+
+
+def points_of(run: Run) -> list[Point]:
+    """The run's points alone, which need no histogram where they are stored."""
+    summary = latest_summary(run) if run.is_done else None
+    return measurement_so_far(run).series if summary is None else summary.series
+
+
+def stored_measurement(
+    run: Run, summary: RunSummary, decoded: Collection[str] | None = None
+) -> Measurement:
+    """What the summary holds; `decoded` as in `Measurement.from_json`."""
+    return Measurement.from_json(
+        run.frozen.plan,
+        vars(summary),
+        run.ends,
+        is_whole=_is_whole(run),
+        thresholds=[Verdict.from_json(each) for each in summary.thresholds],
+        decoded=decoded,
+    )
+
+
+def new_measurement(run: Run) -> Measurement:
+    """Nothing measured yet; what is owed is as the run's shards are now."""
+    plan = run.frozen.plan
+    measurement = Measurement(plan, judge=Judge(plan.thresholds), is_whole=_is_whole(run))
+    _note_shards(measurement, run.shards.all())
+    return measurement
+
+
+def measurement_so_far(
+    run: Run, known: Measurement | None = None, now: datetime | None = None
+) -> Measurement:
+    """`known` with the seconds that have become whole since, or all of them.
+
+    A second is whole when every live shard has delivered it, or three seconds after its end: what
+    comes later is missing here, as its point says, and is in the run's summary.
+    """
+    measurement = known or new_measurement(run)
+    shards = list(run.shards.all())
+    _note_shards(measurement, shards)
+    rows = rows_of(run)
+    if measurement.last_second is not None:
+        rows = rows.filter(second__gt=measurement.last_second)
+    if not run.is_done:
+        last = _last_whole_second(run, shards, now or timezone.now())
+        rows = rows.filter(second__lte=last)
+    for row in rows.iterator(chunk_size=500):
+        measurement.add(row.value(), row.shard)
+    for shard in shards:
+        if shard.state not in LIVE_SHARD_STATES and (shard.end or run.is_done):
+            measurement.close(shard.injector_end, shard.number)
+    return measurement.settle()
+
+
+def rows_of(run: Run) -> QuerySet[ShardSecond]:
+    """The run's stored seconds in the order in which a measurement takes them."""
+    return run.seconds.order_by("second", "shard", "step")
+
+
+def _is_whole(run: Run) -> bool:
+    return run.outcome in {None, Outcome.COMPLETE}
+
+
+def _note_shards(measurement: Measurement, shards: Iterable[Shard]) -> None:
+    """A shard that ended as planned owes nothing after its last second; a lost one owes the
+    rest."""
+    measurement.hosts = {shard.number: shard.host for shard in shards}
+    measurement.last_seconds = {
+        shard.number: shard.last_second if shard.state == ShardState.DONE else None
+        for shard in shards
+    }
+
+
+def _last_whole_second(run: Run, shards: list[Shard], now: datetime) -> int:
+    live = [shard for shard in shards if shard.state in LIVE_SHARD_STATES]
+    # A second's steps come one by one, the last of them before the next second's first.
+    owed = 1 if len(run.frozen.plan.steps) > 1 else 0
+    delivered = [-(10**9) if s.last_second is None else s.last_second - owed for s in live]
+    complete = min(delivered, default=10**9)
+    if run.t0 is None:
+        return complete
+    measuring_since = run.t0 + timedelta(seconds=run.frozen.plan.warm_up_s)
+    age_s = (now - measuring_since).total_seconds()
+    return max(complete, floor(age_s - WAIT_FOR_SHARDS_S) - 1)
