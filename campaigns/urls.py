@@ -6,6 +6,7 @@ from campaigns.views import (
     accounts,
     campaigns,
     comparisons,
+    glossary,
     health,
     history,
     injector_hosts,
@@ -68,6 +69,10 @@ plan_urls = [
     path("plans/<int:plan>/archive/", plans.plan_archive, name="plan-archive"),
 ]
 
+glossary_urls = [
+    path("glossary/", glossary.glossary, name="glossary"),
+]
+
 injector_urls = [
     path("injectors/", injector_hosts.injector_host_list, name="injector-list"),
 ]
@@ -118,5 +123,6 @@ urlpatterns = [
     *target_urls,
     *plan_urls,
     *injector_urls,
+    *glossary_urls,
     *health_urls,
 ]

@@ -86,6 +86,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "token-list": {"GET": ACCOUNT, "POST": ACCOUNT},
     "token-revoke": {"POST": Rule("own")},
     "injector-list": {"GET": ACCOUNT},
+    "glossary": {"GET": OPEN_TO_ALL},
     "project-list": {"GET": ACCOUNT},
     "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda world: {"name": "mine"})},
     "project-members": {"GET": VIEW, "POST": Rule("manage", _member)},

@@ -1,12 +1,19 @@
-"""The small marks of every page: {% glyph "warn" %}, {% badge run %}. Loaded by the settings."""
+"""What every template may write without loading it (the settings do): glyphs, badges, terms.
+
+{% glyph "warn" %}, {% badge run %}, {% term "block" "blocks" %}, {{ ground|with_terms }}
+"""
 
 from functools import cache
 from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from campaigns.domain.shown.badges import GLYPHS, Badge, badge_of, glyph_of, run_badge
+from campaigns.domain.shown.glossary import Term, split_at_terms, term_of
 from campaigns.models import Run
 
 register = template.Library()
@@ -29,3 +36,29 @@ def badge(what: Any, word: Any = "") -> dict[str, Badge]:
     if isinstance(what, Run):
         return {"badge": run_badge(what.state, what.outcome or "", what.validity or "")}
     return {"badge": what if isinstance(what, Badge) else badge_of(what, str(word or ""))}
+
+
+@register.simple_tag
+def term(name: str, text: str = "") -> SafeString:
+    """A link to the glossary's entry. `text` is what the page says, if not the term's name."""
+    return _linked(term_of(name), text or name)
+
+
+@register.filter
+def with_terms(text: str) -> SafeString:
+    """The text, with links to the glossary where terms that need an explanation occur first."""
+    return format_html_join(
+        "",
+        "{}",
+        (
+            (conditional_escape(piece) if found is None else _linked(found, piece),)
+            for piece, found in split_at_terms(str(text or ""))
+        ),
+    )
+
+
+def _linked(found: Term, text: str) -> SafeString:
+    address = reverse("glossary")
+    return format_html(
+        '<a class="term" href="{}#{}" title="{}">{}</a>', address, found.anchor, found.meaning, text
+    )

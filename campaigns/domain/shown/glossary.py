@@ -1,0 +1,271 @@
+"""The glossary: every term that pages use in a sense of their own, explained in a sentence.
+
+The page /glossary/ and docs/glossary.md are drawn from TERMS. After a change:
+
+    python -m campaigns.domain.shown.glossary > docs/glossary.md
+"""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """`forms` are other spellings that a page may link; `is_linked`: in running text, too."""
+
+    name: str
+    meaning: str
+    forms: tuple[str, ...] = ()
+    is_linked: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """What follows the # in the term's address."""
+        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+
+TERMS = (
+    Term(
+        "arm",
+        "One endpoint with one connection mode, such as HTTPS with keep-alive. A campaign "
+        "compares arms.",
+        ("arms",),
+    ),
+    Term(
+        "arrivals",
+        "What a scheduled load starts: requests, connections (each new, with its "
+        "requests) or sessions. The rate counts these.",
+        ("what arrives",),
+        True,
+    ),
+    Term(
+        "baseline",
+        "What a difference is counted from: (candidate − baseline) / baseline.",
+        ("candidate",),
+    ),
+    Term(
+        "block",
+        "One pass over all tests of a campaign, in random order. Each repeat is one "
+        "block, so a drift of the target affects all arms alike.",
+        ("blocks",),
+    ),
+    Term("campaign", "Plans × arms × repeats, measured as one experiment with one answer."),
+    Term(
+        "carried",
+        "A request that began in the warm-up and ended after it. It counts as part of the warm-up.",
+    ),
+    Term(
+        "closed load",
+        "A fixed number of connections, each of which sends its next request when "
+        "the reply to the last one has arrived. A slower target receives fewer requests.",
+        is_linked=True,
+    ),
+    Term(
+        "connection mode",
+        "Whether a request opens a new connection, opens one that resumes an "
+        "earlier TLS session, or uses an open one (keep-alive).",
+        ("connections",),
+    ),
+    Term("endpoint", "One origin of a target: scheme, host and port.", ("endpoints",)),
+    Term(
+        "event-loop stall",
+        "How long an injector process could do nothing but what it was "
+        "already doing. A long stall delays every request that is due meanwhile.",
+        ("longest event-loop stall", "event-loop stalls"),
+        True,
+    ),
+    Term(
+        "Holm's correction",
+        "The more comparisons a campaign makes, the likelier one of them "
+        "shows a difference by chance. Holm's correction demands stronger evidence in return, "
+        "so that the risk of even one false difference stays at 5 %.",
+        (),
+        True,
+    ),
+    Term(
+        "inconclusive",
+        "The interval is too wide to say whether there is a practical difference. "
+        "More repeats narrow it.",
+    ),
+    Term(
+        "injector",
+        "The program that sends load and measures it. An injector process is one "
+        "running copy; an injector host is a machine that runs them.",
+        ("injectors",),
+    ),
+    Term(
+        "intended start",
+        "When a request should have been sent by the plan. Response times count "
+        "from here, so waiting caused by a slow target is not lost.",
+    ),
+    Term(
+        "L1, L2, L3",
+        "Measurements of an earlier study of file downloads: one file; five files "
+        "in blocks of 1,000 requests; five files in random order.",
+        ("L1", "L2", "L3"),
+        True,
+    ),
+    Term(
+        "lateness",
+        "Actual start minus intended start. It is the injector's own delay plus the "
+        "wait for a free connection.",
+        (),
+        True,
+    ),
+    Term(
+        "open load",
+        "Requests start at planned times, whether or not earlier ones have been "
+        "answered. A slower target receives just as many.",
+        is_linked=True,
+    ),
+    Term(
+        "outcome",
+        "How a run ended: complete, partial, stopped, killed, failed or expired. "
+        "Whether its figures can be trusted is its validity.",
+    ),
+    Term(
+        "own delay",
+        "The part of lateness that the injector caused: it reacted late. Waiting for "
+        "a free connection is not in it.",
+        (),
+        True,
+    ),
+    Term(
+        "percentile",
+        "p95 is the response time that 95 % of the requests did not exceed. A "
+        "percentile with fewer than ten requests beyond it is weak, and shown in grey with ~.",
+        ("percentiles",),
+    ),
+    Term(
+        "plan",
+        "What to send and how hard. Editing a plan makes a new version; results keep theirs.",
+        ("plans",),
+    ),
+    Term(
+        "pooled",
+        "All requests of a test's usable runs taken together as if one run had measured "
+        "them. Percentiles reach further this way; means and intervals use one value per run.",
+        (),
+        True,
+    ),
+    Term(
+        "practical threshold",
+        "The smallest difference that matters to you. Smaller ones are "
+        "called no practical difference.",
+        ("no practical difference",),
+    ),
+    Term("project", "A team's space: its members, targets, plans and results."),
+    Term(
+        "R99-1, R99-2",
+        "Measurements of an earlier study of many clients: three injectors that "
+        "start one second apart, and a sweep from 1 to 12 injectors.",
+        ("R99-1", "R99-2"),
+        True,
+    ),
+    Term(
+        "repeat",
+        "One of several measurements of the same test. Their differences show how much "
+        "results vary by themselves.",
+        ("repeats",),
+    ),
+    Term(
+        "response time",
+        "From the intended start to the last byte of the reply: lateness + dns + "
+        "connect + tls + send + wait + receive.",
+    ),
+    Term("run", "One repeat of one test.", ("runs",)),
+    Term(
+        "second",
+        "What one shard saw in one second at one step. Seconds count from the start of "
+        "the measurement; those of the warm-up are negative.",
+    ),
+    Term(
+        "service time",
+        "From the actual start to the last byte of the reply: the response time without lateness.",
+    ),
+    Term("session", "A user who makes several requests and then leaves.", ("sessions",)),
+    Term("shard", "The part of a run that one injector process does.", ("shards",), True),
+    Term("slot", "Room for one injector process on an injector host.", ("slots",)),
+    Term(
+        "steady state", "The part of a run in which throughput and response times no longer drift."
+    ),
+    Term("step", "One request of a plan: method, path, headers and body.", ("steps",)),
+    Term(
+        "suspicious",
+        "Something disturbed the measurement or there are too few requests, so the "
+        "figures need care. The run's page lists the reasons.",
+    ),
+    Term(
+        "sweep",
+        "A campaign that runs each test with several numbers of injectors, to show what "
+        "more load brings.",
+    ),
+    Term("target", "The system under test, with its endpoints.", ("targets",)),
+    Term("test", "One plan on one arm.", ("tests",)),
+    Term(
+        "threshold",
+        "A limit in a plan, such as p95 < 300 ms. A run passes or fails it.",
+        ("thresholds",),
+    ),
+    Term(
+        "validity",
+        "Whether a run's figures can be trusted: valid, suspicious or invalid. It "
+        "judges the measurement, not the target.",
+        ("valid", "invalid"),
+    ),
+    Term(
+        "verdict",
+        "The word for a comparison: faster, slower, no practical difference or inconclusive.",
+    ),
+    Term("warm-up", "Load before the measurement begins. It is kept out of every figure."),
+    Term(
+        "WMI2",
+        "An earlier benchmark that ran ab and httperf once against a web application's "
+        "sign-in page, over HTTPS.",
+        ("the benchmark of WMI2",),
+        True,
+    ),
+)
+
+_BY_NAME = {name.lower(): term for term in TERMS for name in (term.name, *term.forms)}
+
+
+def term_of(name: str) -> Term:
+    """The term of that name or form, in any case; KeyError for what the glossary has not."""
+    return _BY_NAME[name.lower()]
+
+
+_LINKED = sorted(
+    (name for term in TERMS if term.is_linked for name in (term.name, *term.forms)),
+    key=len,
+    reverse=True,
+)
+_LINK = re.compile(rf"\b(?:{'|'.join(map(re.escape, _LINKED))})\b", re.I)
+
+
+def split_at_terms(text: str) -> list[tuple[str, Term | None]]:
+    """The text in pieces; where a linked term occurs first, that piece and the term."""
+    pieces: list[tuple[str, Term | None]] = []
+    seen, end = set(), 0
+    for found in _LINK.finditer(text):
+        term = term_of(found.group())
+        if term not in seen:
+            seen.add(term)
+            pieces += [(text[end : found.start()], None), (found.group(), term)]
+            end = found.end()
+    return [piece for piece in (*pieces, (text[end:], None)) if piece[0]]
+
+
+def as_markdown() -> str:
+    """The text of docs/glossary.md."""
+    lines = (f"- **{term.name}**: {term.meaning}" for term in TERMS)
+    return "\n".join(("# Glossary", "", _INTRO, "", *lines, ""))
+
+
+_INTRO = (
+    "The terms of the pages, the API and these documents. Every installation shows them at "
+    "`/glossary/`. Written by `python -m campaigns.domain.shown.glossary > docs/glossary.md`."
+)
+
+if __name__ == "__main__":
+    print(as_markdown(), end="")

@@ -1,0 +1,12 @@
+"""The glossary. Everybody may read it: visitors of share links look terms up, too."""
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from campaigns.domain.shown.glossary import TERMS
+
+
+@require_GET
+def glossary(request: HttpRequest) -> HttpResponse:
+    return render(request, "glossary.html", {"terms": TERMS})
