@@ -1,25 +1,30 @@
 """Did a run come to rest? Change points of its seconds, and how much of it lies before the last
 stretch at one level.
 
-Change points by E-divisive (Matteson & James 2013: energy statistics) with a t-test as in Fleming
-et al. 2023, on logarithms, after a Hampel filter: a single slow second is no change.
+A cut counts if the means before and after it differ by more than what noise that remembers makes:
+neighbouring seconds are alike, and a test that takes them for independent finds changes in any run.
+How alike they are is seen in the differences of near seconds, which a change of level hardly
+touches (Tecuapetla-Gómez & Munk 2017). On logarithms, after a Hampel filter: a single slow second
+is no change. The limits are calibrated: docs/measuring.md.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import sqrt
 
 import numpy as np
 
-from campaigns.domain.special import t_two_sided
-
 MIN_WINDOWS = 30
-_MIN_SEGMENT = 10
+_MIN_SEGMENT = 5
 _MAX_WINDOWS = 600
 _TOLERANCE = 0.05
-_WEAK_P, _STRONG_P = 0.01, 1e-4
 _HAMPEL_REACH, _HAMPEL_LIMIT = 3, 4 * 1.4826
+# How many standard errors a cut must be worth, by the number of seconds: what the best cut of
+# stationary noise is worth in one run of twenty, whatever its autocorrelation up to 0.8.
+_LIMITS = ((30, 6.4), (60, 4.9), (120, 4.2), (200, 3.85))
+_FURTHER_LIMIT = 3.0  # in a run that has been found to change
+_LAGS = np.arange(1, 9)
+_RHOS = np.arange(0, 0.91, 0.02)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,53 +55,70 @@ def steadiness(values: Sequence[float]) -> Steadiness | None:
 
 
 def change_points(series: np.ndarray) -> list[int]:
-    """The indices at which a new level begins, at least ten values apart and each with p ≤ 1e-4."""
-    points = _split(series, 0, len(series))
-    while points:
-        bounds = [0, *points, len(series)]
-        chances = [
-            _p_of_same_mean(series[a:b], series[b:c])
-            for a, b, c in zip(bounds, bounds[1:], bounds[2:], strict=False)
-        ]
-        worst = int(np.argmax(chances))
-        if chances[worst] <= _STRONG_P:
-            break
-        del points[worst]
-    return points
+    """The indices at which a new level begins, at least five values apart."""
+    if len(series) < 2 * _MIN_SEGMENT:
+        return []
+    noise = _Noise.of(series)
+    limit = float(np.interp(len(series), *zip(*_LIMITS, strict=True)))
+    return _split(series, 0, len(series), noise, limit)
 
 
-def _split(series: np.ndarray, begin: int, end: int) -> list[int]:
-    """Candidates, in order: what looks like a change to a weak test."""
+@dataclass(frozen=True, slots=True)
+class _Noise:
+    """Variance of a second around its level, and the correlation of neighbours (AR(1))."""
+
+    variance: float
+    rho: float
+
+    @classmethod
+    def of(cls, series: np.ndarray) -> "_Noise":
+        """From mean squared differences at lags 1 to 8, of which each is 2·γ₀·(1 − ρ^lag)."""
+        rest = _without_a_step(series)
+        squares = np.array([np.mean((rest[lag:] - rest[:-lag]) ** 2) for lag in _LAGS])
+        if not squares.all():
+            return cls(0.0, 0.0)
+        expected = (1 - _RHOS[:, None] ** _LAGS) / (1 - _RHOS[:, None])
+        misfit = (np.log(squares / squares[0]) - np.log(expected)) ** 2
+        rho = float(_RHOS[misfit.sum(axis=1).argmin()])
+        return cls(float(squares[0]) / 2 / (1 - rho), rho)
+
+    def variance_of_mean(self, n: np.ndarray) -> np.ndarray:
+        """Of n neighbouring values."""
+        rho = self.rho
+        alike = (1 + rho) / (1 - rho) - 2 * rho * (1 - rho**n) / (n * (1 - rho) ** 2)
+        return self.variance * alike / n
+
+
+def _split(series: np.ndarray, begin: int, end: int, noise: _Noise, limit: float) -> list[int]:
     if end - begin < 2 * _MIN_SEGMENT:
         return []
-    at = begin + _best_cut(series[begin:end])
-    if _p_of_same_mean(series[begin:at], series[at:end]) > _WEAK_P:
+    cuts, steps = _steps(series[begin:end])
+    errors = np.sqrt(noise.variance_of_mean(cuts) + noise.variance_of_mean(end - begin - cuts))
+    worth = np.abs(steps) / np.maximum(errors, 1e-9)
+    best = int(worth.argmax())
+    if worth[best] <= limit:
         return []
-    return [*_split(series, begin, at), at, *_split(series, at, end)]
+    at = begin + int(cuts[best])
+    return [
+        *_split(series, begin, at, noise, _FURTHER_LIMIT),
+        at,
+        *_split(series, at, end, noise, _FURTHER_LIMIT),
+    ]
 
 
-def _best_cut(series: np.ndarray) -> int:
-    """The cut with the largest energy distance between what is before and after it."""
+def _steps(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The cuts that leave enough on both sides, and the mean before each less that after it."""
     n = len(series)
-    distances = np.triu(np.abs(series[:, None] - series[None, :]), 1)
     cuts = np.arange(_MIN_SEGMENT, n - _MIN_SEGMENT + 1)
-    before = np.cumsum(distances.sum(axis=0))[cuts - 1]
-    after = np.cumsum(distances.sum(axis=1)[::-1])[n - cuts - 1]
-    between = distances.sum() - before - after
-    rest = n - cuts
-    energy = 2 * between / (cuts * rest)
-    energy -= 2 * before / (cuts * (cuts - 1)) + 2 * after / (rest * (rest - 1))
-    return int(cuts[np.argmax(cuts * rest / n * energy)])
+    before = np.cumsum(series)[cuts - 1]
+    return cuts, before / cuts - (series.sum() - before) / (n - cuts)
 
 
-def _p_of_same_mean(x: np.ndarray, y: np.ndarray) -> float:
-    """Student's two-sided t-test with pooled variance."""
-    df = len(x) + len(y) - 2
-    pooled = (x.var() * len(x) + y.var() * len(y)) / df
-    difference = float(x.mean() - y.mean())
-    if pooled == 0:
-        return 1.0 if difference == 0 else 0.0
-    return t_two_sided(difference / sqrt(pooled * (1 / len(x) + 1 / len(y))), df)
+def _without_a_step(series: np.ndarray) -> np.ndarray:
+    """With the largest change of level taken out: the one that leaves the smallest squares."""
+    cuts, steps = _steps(series)
+    best = int((np.abs(steps) * np.sqrt(cuts * (len(series) - cuts))).argmax())
+    return series - np.where(np.arange(len(series)) < cuts[best], steps[best], 0.0)
 
 
 def _medians_of_blocks(values: np.ndarray, size: int) -> np.ndarray:

@@ -48,7 +48,7 @@ LIMITS: dict[str, Limits] = {
     "injector_exhausted": Limits(None, 0),
     "little": Limits(0.05, 0.20),
     "missing_seconds": Limits(0.0, 0.01),
-    "warming_up": Limits(0.0, 0.50),
+    "warming_up": Limits(0.0, None),
     "slowing_down": Limits(0.0, None),
     "in_doubt": Limits(0.0, 0.01),
     "errors": Limits(0.01, 0.10),

@@ -52,6 +52,35 @@ def test_a_target_that_slows_down_was_quicker_before(seed):
     assert trend.ratio < 1
 
 
+def remembering(n: int, rho: float, seed: int, sd: float = 0.1) -> np.ndarray:
+    """Stationary noise in which neighbouring seconds are alike."""
+    source = np.random.default_rng(seed)
+    values = [source.normal(0, sd)]
+    for step in source.normal(0, sd * np.sqrt(1 - rho**2), n - 1):
+        values.append(rho * values[-1] + step)
+    return np.array(values)
+
+
+@pytest.mark.parametrize("n", [30, 60, 120, 300])
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
+def test_noise_that_remembers_is_at_rest(n, rho):
+    found = [steadiness(20 * np.exp(remembering(n, rho, seed))) for seed in range(100)]
+    assert np.mean([each.steady_from > 0 for each in found]) <= 0.09
+
+
+@pytest.mark.parametrize("n", [60, 120, 300])
+@pytest.mark.parametrize("rho", [0.0, 0.5])
+def test_a_warm_up_of_a_fifth_over_ten_seconds_is_found_in_it(n, rho):
+    warm_up = 20 * (1 + 0.2 * np.clip(1 - np.arange(n) / 10, 0, 1))
+    noise = [np.exp(remembering(n, rho, seed, sd=0.02)) for seed in range(50)]
+    found = [steadiness(warm_up * each) for each in noise]
+    assert np.mean([0 < each.steady_from <= 15 and each.ratio > 1 for each in found]) >= 0.9
+
+
+def test_a_run_without_any_noise_changes_where_it_changes():
+    assert steadiness([30.0] * 20 + [20.0] * 40).steady_from == 20
+
+
 def test_fewer_than_thirty_seconds_are_not_judged():
     assert steadiness([20.0] * 29) is None
     assert steadiness([20.0] * 30).unsteady_share == 0

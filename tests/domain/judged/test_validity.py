@@ -47,7 +47,7 @@ def test_nothing_to_complain_about_is_valid():
         ("resent", 0.01, 0.011, 0.051),
         ("slot_wait", 0.001, 0.002, None),
         ("in_doubt", 0.0, 0.001, 0.011),
-        ("warming_up", 0.0, 0.1, 0.51),
+        ("warming_up", 0.0, 0.9, None),
         ("slowing_down", 0.0, 0.8, None),
         ("other_cpu", 0.20, 0.21, 0.51),
         ("little", 0.05, 0.06, 0.21),
