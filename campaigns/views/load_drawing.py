@@ -7,6 +7,8 @@ from campaigns.views.drawings import Tick, round_up
 
 _TOP, FLOOR, _MARK = 8.0, 156.0, 7
 _STEPS = (1, 2, 5, 10)
+# The warm-up's beginning has a label where it leaves room for that of 0, in percent.
+_LEAST_GAP = 10
 # Of a load whose end only the target knows, the last part is dotted.
 _SOLID_SHARE = 0.7
 
@@ -36,7 +38,7 @@ def draw_load(curve: LoadCurve) -> LoadDrawing:
     def y(level: float) -> float:
         return round(FLOOR - (FLOOR - _TOP) * level / top, 2)
 
-    seconds = [curve.begin_s] if curve.begin_s < 0 else []
+    seconds = [curve.begin_s] if x(0) > _LEAST_GAP else []
     n_ticks = 0 if curve.is_open_ended else int(curve.end_s / x_step * 1.001)
     seconds += [x_step * n for n in range(n_ticks + 1)]
     levels = [y_step * n for n in range(round(top / y_step) + 1)]

@@ -1,13 +1,14 @@
 // Two runs: their percentile plots over each other.
 
+import $ from "../../lib/jquery.module.min.js";
 import { percentilePlot } from "../charts/percentiles.js";
 import { applyChartDefaults } from "../charts/theme.js";
 
 applyChartDefaults();
-const frame = document.querySelector("[data-percentiles]");
-const { lines } = JSON.parse(document.getElementById("curves").textContent);
+const frame = $("[data-percentiles]");
+const { lines } = JSON.parse($("#curves").text());
 percentilePlot(
-  frame.querySelector("canvas"),
+  frame.find("canvas").get(0),
   lines.filter((line) => line.curve.length),
-  { switcher: frame.querySelector(".switch") },
+  { switcher: frame.find(".switch").get(0) },
 );

@@ -1,10 +1,11 @@
 // The run's page: panels over time, percentile plot, sparklines; the same live and finished.
 
-import "../lib/dialogs.js";
+import $ from "../../lib/jquery.module.min.js";
 import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { drawSpark } from "../charts/spark.js";
 import { applyChartDefaults } from "../charts/theme.js";
+import "../lib/dialogs.js";
 import { counted } from "../lib/format.js";
 import { block, livePage } from "../live/page.js";
 import { mergePoints, progressOf } from "../live/points.js";
@@ -21,8 +22,7 @@ const SPARKS = {
 
 applyChartDefaults();
 const plan = block("run-plan");
-const live = document.getElementById("live");
-const panels = document.querySelector("[data-over-time]");
+const panels = $("[data-over-time]");
 let points = block(`points-${plan.run}`) ?? [];
 let chart = null;
 let plot = null;
@@ -33,54 +33,45 @@ function errorShare(point) {
   return all ? (point.failed + point.dropped) / all : null;
 }
 
-function isLive() {
-  return document.querySelector("[data-progress]") !== null;
-}
-
 function show() {
-  document.querySelector("[data-no-points]").hidden = points.length > 0;
-  panels.hidden = points.length === 0;
+  $("[data-no-points]").prop("hidden", points.length > 0);
+  panels.prop("hidden", points.length === 0);
   if (!points.length) return;
-  chart ??= overTime(panels, plan);
-  chart.show(points, isLive());
+  chart ??= overTime(panels.get(0), plan);
+  chart.show(points, $("[data-progress]").length > 0);
   showSparks();
   showProgress();
 }
 
 function showSparks() {
   const measured = points.filter((point) => point.second >= 0).slice(-120);
-  for (const svg of document.querySelectorAll("[data-spark]")) {
+  $("[data-spark]").each((_, svg) => {
     const value = SPARKS[svg.dataset.spark];
     if (value) drawSpark(svg, measured.map((point) => value(point) ?? null));
-  }
+  });
 }
 
 function showProgress() {
-  const line = document.querySelector("[data-progress]");
-  if (!line || !live.dataset.stream) return;
+  const line = $("[data-progress]");
+  if (!line.length || !$("#live").data("stream")) return;
   const { measured, completed, share, isWarmUp } = progressOf(points, plan);
-  line.querySelector("progress").value = share ?? 0;
+  line.find("progress").val(share ?? 0);
   const of = plan.seconds ? ` of ${Number(plan.seconds.toFixed(1))}` : "";
   const requests = plan.seconds || !plan.requests ? "" : `, ${completed} of ${counted(plan.requests, plan.isExchange ? "connections" : "requests")}`;
-  line.querySelector("[data-progress-words]").textContent = isWarmUp
-    ? `warming up, ${-points[points.length - 1].second} s left`
-    : `${measured}${of} s measured${requests}`;
-  const kept = document.querySelector("[data-measured]");
-  if (kept) kept.textContent = `What it measured in ${measured} s`;
+  line.find("[data-progress-words]").text(
+    isWarmUp ? `warming up, ${-points.at(-1).second} s left` : `${measured}${of} s measured${requests}`,
+  );
+  $("[data-measured]").text(`What it measured in ${measured} s`);
 }
 
 function showCurve() {
-  const frame = document.querySelector("[data-percentiles]");
+  const frame = $("[data-percentiles]");
   const curve = block("curve") ?? [];
-  frame.querySelector(".chart-empty").hidden = curve.length > 0;
+  frame.find(".chart-empty").prop("hidden", curve.length > 0);
   if (!curve.length) return;
   const lines = [{ label: "this run", scheme: plan.scheme, mode: "new", curve }];
   if (plot) plot.show(lines);
-  else {
-    plot = percentilePlot(frame.querySelector("canvas"), lines, {
-      switcher: frame.querySelector(".switch"),
-    });
-  }
+  else plot = percentilePlot(frame.find("canvas").get(0), lines, { switcher: frame.find(".switch").get(0) });
 }
 
 function replaced() {
