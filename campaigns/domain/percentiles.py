@@ -3,8 +3,12 @@
 q is given in 1/100,000 (p99.9 is 99900): in floats 100·(1 − 0.9) is below 10 and would hide p90.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from itertools import pairwise
+from math import log
 
 from campaigns.domain.special import binomial_quantile
 
@@ -16,6 +20,8 @@ P50, P90, P95, P99, P999 = 50_000, 90_000, 95_000, 99_000, 99_900
 _LADDER = (50_000, 75_000, 90_000, 95_000, 99_000, 99_500, 99_900, 99_950, 99_990, 99_999)
 # A percentile rests on the values beyond it: with fewer than ten it is weak, below five noise.
 _SOUND_BEYOND, _WEAK_BEYOND = 10, 5
+# A gap of half as much again, and of half of all that the percentile may be, is a jump.
+_JUMP, _JUMP_SHARE = 1.5, 0.5
 
 
 class Shown(StrEnum):
@@ -77,13 +83,29 @@ def name(per_100k: int) -> str:
     return f"p{per_100k / 1000:g}"
 
 
+@lru_cache(maxsize=4096)
 def rank_interval(n: int, per_100k: int, confidence: float = 0.95) -> tuple[int | None, int | None]:
     """Ranks (from 1) of the exact order-statistic interval of a percentile of n samples.
 
-    None where n is too small for that bound. It describes one run only and takes its samples as
-    independent: between runs, use an interval over repeats.
+    None where n is too small for that bound. It holds for any distribution, also one with a mass
+    or a gap at the percentile. It describes one run only and takes its samples as independent:
+    between runs, use an interval over repeats.
     """
     q = per_100k / WHOLE
     lower = binomial_quantile((1 - confidence) / 2, n, q)
     upper = 1 + binomial_quantile((1 + confidence) / 2, n, q)
     return lower or None, upper if upper <= n else None
+
+
+def jump_in(levels: Sequence[float]) -> tuple[float, float] | None:
+    """The two sides of the gap where a percentile may be on either; None where there is none.
+
+    `levels`: the values, ascending, between the bounds of its interval. Next to a jump the
+    percentiles of repeats are now the one side and now the other: their mean is neither, and t
+    over them promises too much (70 to 90 % instead of 95).
+    """
+    if len(levels) < 2:
+        return None
+    low, high = max(pairwise(levels), key=lambda pair: pair[1] / pair[0])
+    is_most = log(high / low) >= _JUMP_SHARE * log(levels[-1] / levels[0])
+    return (low, high) if is_most and high >= _JUMP * low else None

@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.judged.comparison import FLOOR_US, ComparisonVerdict, Reason, Word, verdict
-from campaigns.domain.judged.overhead import OverheadRow, overhead_rows, part_means_us
+from campaigns.domain.judged.overhead import (
+    OverheadRow,
+    jumps_us,
+    overhead_rows,
+    part_means_us,
+)
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.percentiles import P50
@@ -121,6 +126,7 @@ def compare(campaign: Campaign, http: MeasuredTest, https: MeasuredTest) -> Over
         [each.figures for each in https.counted],
         paired=is_paired,
         repeats=(_repeats(http), _repeats(https)),
+        jumps=jumps_us([each.total for each in (*http.counted, *https.counted)]),
     )
     likeness = like_for_like(http.counted, https.counted)
     return Overhead(

@@ -12,6 +12,7 @@ from campaigns.domain.percentiles import (
     P99,
     P999,
     Shown,
+    jump_in,
     name,
     nearest_rank,
     rank_interval,
@@ -130,3 +131,30 @@ def test_the_percentile_of_a_union_is_not_the_average_of_percentiles():
     union = first.merged(second)
     assert union.percentile_us(P99) == 100
     assert union.mean_us == pytest.approx(11.871, abs=5e-4)
+
+
+@pytest.mark.parametrize("truth", [11, 55, 100])
+@pytest.mark.parametrize("n", [500, 1000, 5000])
+def test_the_interval_holds_where_the_percentile_lies_in_a_gap(n, truth):
+    """99 % within 10 to 11 and 1 % from 100 on: anything from 11 to 100 is a p99."""
+    source = np.random.default_rng(n)
+    is_slow = source.random((1000, n)) < 0.01
+    values = np.where(is_slow, 100, 10) + source.random((1000, n))
+    values.sort(axis=1)
+    low, high = rank_interval(n, P99)
+    held = (values[:, low - 1] <= truth) & (truth <= values[:, high - 1])
+    assert held.mean() >= 0.94
+
+
+def test_a_gap_that_is_most_of_what_a_percentile_may_be_is_a_jump():
+    assert jump_in([10.0, 10.4, 11.0, 100.0, 104.0]) == (11, 100)
+    assert jump_in([10, 10.5, 11, 11.5]) is None
+    assert jump_in([10, 14, 20, 28, 40]) is None
+    assert jump_in([10]) is None
+
+
+def test_a_heavy_tail_is_no_jump():
+    source = np.random.default_rng(4)
+    low, high = rank_interval(2000, P99)
+    tails = np.sort(source.pareto(1.5, (200, 2000)) + 1, axis=1)[:, low - 1 : high]
+    assert np.mean([jump_in(tail) is not None for tail in tails]) < 0.02

@@ -4,14 +4,22 @@ increase = (HTTPS âˆ’ HTTP) / HTTP, "HTTPS takes so much more"; share = (HTTPS â
 much of the HTTPS time is overhead". Only means split into parts; percentiles do not add up.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import mean
 
 from campaigns.domain.judged.ratio import RatioInterval, ratio_interval
 from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
 from campaigns.domain.measured.snapshot import PARTS, Total
-from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
+from campaigns.domain.percentiles import (
+    Shown,
+    jump_in,
+    name,
+    rank_interval,
+    shown,
+    why_not_shown,
+)
+from campaigns.domain.units import figure, with_unit
 
 SPLIT_PARTS = (*PARTS, "lateness")
 _BUCKET = 2.0**-10  # the width of a histogram bucket, as a share of the value
@@ -104,19 +112,21 @@ def overhead_rows(
     *,
     paired: bool,
     repeats: tuple[Sequence[int], Sequence[int]] | None = None,
+    jumps: Mapping[int, tuple[float, float]] | None = None,
 ) -> list[OverheadRow]:
     """Average, min, percentiles and max of two sets of usable runs.
 
     Average and percentiles are means of run-level values with an interval; min and max are those
     of all requests and have none. `repeats` are the numbers of each run's block; without, they
-    count from 1. Paired: the interval is over the blocks that are there in both.
+    count from 1. Paired: the interval is over the blocks that are there in both. `jumps` are
+    those of `jumps_us`: a percentile at one has no interval.
     """
     numbers = repeats or (range(1, len(http) + 1), range(1, len(https) + 1))
     arms = _Compared(http, https, numbers, paired)
     return [
         _mean_row("mean", arms, lambda run: run.mean_us),
         _extreme_row("min", min, http, https),
-        *(_percentile_row(q, arms) for q in SHOWN_PERCENTILES),
+        *(_percentile_row(q, arms, (jumps or {}).get(q)) for q in SHOWN_PERCENTILES),
         _extreme_row("max", max, http, https),
     ]
 
@@ -151,14 +161,38 @@ def _extreme_row(metric: str, pick, http: Sequence[Figures], https: Sequence[Fig
     return OverheadRow(metric, float(pick(values[0])), float(pick(values[1])), why=why)
 
 
-def _percentile_row(q: int, arms: _Compared) -> OverheadRow:
+def _percentile_row(q: int, arms: _Compared, jump: tuple[float, float] | None) -> OverheadRow:
     fewest = min((run.n for run in (*arms.http, *arms.https)), default=0)
     visible = shown(fewest, q)
     why = why_not_shown(fewest, q)
     if visible is Shown.NO:
         return OverheadRow(name(q), None, None, why=why)
     weak = visible is Shown.WEAK
-    return _mean_row(name(q), arms, lambda run: run.percentiles.get(q), weak=weak, why=why)
+    row = _mean_row(name(q), arms, lambda run: run.percentiles.get(q), weak=weak, why=why)
+    return _without_interval(row, name(q), jump) if jump and row.interval else row
+
+
+def _without_interval(row: OverheadRow, named: str, jump: tuple[float, float]) -> OverheadRow:
+    low, high = (figure(us / 1000) for us in jump)
+    why = (
+        f"No interval: {named} lies at a jump from {low} to {with_unit(high, 'ms')}, and a run's "
+        "is now on one side, now on the other."
+    )
+    return replace(row, interval=None, why=f"{row.why} {why}".strip())
+
+
+def jumps_us(totals: Sequence[Total]) -> dict[int, tuple[float, float]]:
+    """The percentiles that lie at a jump in one of these runs, with its two sides."""
+    found = {}
+    for q in SHOWN_PERCENTILES:
+        for timing in (total.timing("response") for total in totals):
+            ranks = rank_interval(timing.n, q) if timing.n else (None, None)
+            if None in ranks:
+                continue
+            if jump := jump_in(timing.histogram.levels_between(*ranks)):
+                found[q] = jump
+                break
+    return found
 
 
 def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:

@@ -99,6 +99,11 @@ class Histogram:
         cumulative = np.cumsum(self.counts)
         return [float(value) for value in _MIDS[np.searchsorted(cumulative, ranks)]]
 
+    def levels_between(self, low_rank: int, high_rank: int) -> np.ndarray:
+        """The different values, µs and ascending, that the samples of these ranks have."""
+        first, last = np.searchsorted(np.cumsum(self.counts), [low_rank, high_rank])
+        return _MIDS[first + np.flatnonzero(self.counts[first : last + 1])]
+
     def n_at_most(self, value_us: int) -> int:
         """How many values lie in the bucket of `value_us` or below it."""
         return int(self.counts[: index(min(value_us, HIGHEST_US)) + 1].sum())

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from campaigns.domain.judged.overhead import (
     increase,
     increase_of_share,
+    jumps_us,
     overhead_rows,
     part_means_us,
     share,
@@ -83,6 +84,26 @@ def test_whole_blocks_stay_paired_where_a_run_is_missing():
     assert mean.interval.k == 4
     assert 1.09 < mean.interval.low < mean.ratio < mean.interval.high < 1.11
     assert mean.increase == pytest.approx(mean.ratio - 1)
+
+
+def test_a_percentile_at_a_jump_has_no_interval_but_the_reason():
+    slow = [[10_000 + n for n in range(990 + off)] + [100_000] * (10 - off) for off in (-3, 0, 4)]
+    even = [[10_000 + n for n in range(1000)] for _ in range(3)]
+    runs = [
+        [Total(counters={"ok": 1000}, timings={"response": Timing.of(times)}) for times in arm]
+        for arm in (even, slow)
+    ]
+    jumps = jumps_us([*runs[0], *runs[1]])
+    assert [*jumps] == [99_000]
+    figures = ([figures_of(run, 10) for run in arm] for arm in runs)
+    rows = {row.metric: row for row in overhead_rows(*figures, paired=True, jumps=jumps)}
+    assert rows["p99"].interval is None
+    assert rows["p99"].ratio > 1
+    assert rows["p99"].why.replace("\u202f", " ") == (
+        "No interval: p99 lies at a jump from 11.0 to 100.0 ms, and a run's is now on one side, "
+        "now on the other."
+    )
+    assert rows["p95"].interval
 
 
 def test_without_a_usable_run_every_row_says_so():
