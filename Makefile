@@ -18,7 +18,7 @@ test: ## set up and run all tests (ARGS="-k histogram": only these, by pytest)
 test-fast: ## the tests that need no server: the domain, the injector's logic, JavaScript (seconds)
 	@exec $(PYTHON) -m local test-fast
 
-check: ## style, the settings of a server, missing migrations, the compose file
+check: ## style, settings, migrations, the API's schema, JavaScript, the compose file; a warning fails
 	@exec $(PYTHON) -m local check
 
 demo-target: ## only the bundled HTTP and HTTPS target, until Ctrl-C

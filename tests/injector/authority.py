@@ -2,6 +2,7 @@
 
 import ssl
 import tempfile
+import warnings
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -98,9 +99,10 @@ def server_context(issued: Issued, sends: tuple[Issued, ...] = (), **given: Any)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     # The server must be able to be worse than OpenSSL lets anybody be by default.
     context.set_ciphers(given.get("ciphers", "ALL:@SECLEVEL=0"))
-    context.minimum_version = given.get("oldest", ssl.TLSVersion.TLSv1)
-    if "newest" in given:
-        context.maximum_version = given["newest"]
+    with warnings.catch_warnings(category=DeprecationWarning, action="ignore"):
+        context.minimum_version = given.get("oldest", ssl.TLSVersion.TLSv1)
+        if "newest" in given:
+            context.maximum_version = given["newest"]
     with tempfile.NamedTemporaryFile("w") as file:
         file.write(issued.key_pem + issued.pem + "".join(each.pem for each in sends))
         file.flush()

@@ -66,7 +66,7 @@ def test_a_wrong_command_is_answered_with_the_right_ones():
         [sys.executable, "-m", "local", "fly"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 2
-    assert "setup|run|test|check" in done.stderr
+    assert "setup|run|test|test-fast|check" in done.stderr
 
 
 def test_make_without_a_target_says_what_there_is():
