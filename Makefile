@@ -4,7 +4,7 @@ ONCE ?=
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast check demo-target benchmark benchmark-peers pictures setup
+.PHONY: help run test test-fast check demo-target benchmark benchmark-peers pictures docs setup
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ benchmark-peers: setup ## get Locust and k6 for the benchmark, into var/peers (k
 
 pictures: ## take the README's pictures of the real pages anew (about two minutes)
 	@exec $(PYTHON) -m local pictures
+
+docs: setup ## write the tables of docs/ that come from the registry of plan fields
+	@exec .venv/bin/python -m docs.write
 
 setup: ## only the set-up: virtual environment, pinned packages, jQuery and Chart.js
 	@exec $(PYTHON) -m local setup

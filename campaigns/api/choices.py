@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.lifecycle import Outcome, RunState, Validity
-from campaigns.domain.plan.plan import ConnectionMode, HttpVersion, Resolve
+from campaigns.domain.plan.plan import ConnectionMode, HttpVersion
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
 from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
@@ -25,5 +25,4 @@ ROLES = _pairs(Role)
 ROW_ORDERS = _pairs(RowOrder)
 WORDS = _pairs(Word)
 HTTP_VERSIONS = _pairs(HttpVersion)
-RESOLVES = _pairs(Resolve)
 TLS_VERSIONS = _pairs(VERSIONS)

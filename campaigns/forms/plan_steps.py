@@ -10,17 +10,13 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan.step import BODYLESS_METHODS, MAX_STEPS, METHODS
-from campaigns.domain.plan.step_order import OrderKind
+from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from campaigns.forms.numbers import number
+from campaigns.forms.plan_fields import FormPart
 from campaigns.forms.plan_variables import read_extracts, write_extracts
 from campaigns.forms.requests import RequestFields, area, read_headers, text_widget, write_headers
 
-ORDERS = [
-    (OrderKind.ROUND_ROBIN, "In turns"),
-    (OrderKind.BLOCKS, "In blocks"),
-    (OrderKind.RANDOM, "At random"),
-    (OrderKind.WEIGHTED, "By weight"),
-]
+ORDER = FormPart(StepOrder, "order", names={"kind": "order_kind"})
 ORDER_WORDS = {
     OrderKind.ROUND_ROBIN: "Request 1 sends step 1, request 2 step 2, and so on.",
     OrderKind.BLOCKS: "Many requests of step 1, then as many of step 2: file sets one by one.",
@@ -72,7 +68,7 @@ def prefix_of(index: int) -> str:
     return f"step{index + 1}_" if index else ""
 
 
-class StepsFields(RequestFields):
+class StepsFields(ORDER.form(), RequestFields):
     """`RequestFields` is the first step; the others are made as `n_steps` says."""
 
     bodyless_methods = " ".join(BODYLESS_METHODS)
@@ -82,19 +78,6 @@ class StepsFields(RequestFields):
     )
     extract = step_fields()["extract"]
     weight = step_fields()["weight"]
-    order_kind = forms.ChoiceField(
-        choices=ORDERS,
-        initial=OrderKind.ROUND_ROBIN,
-        required=False,
-        label="Order",
-        widget=forms.RadioSelect,
-    )
-    block_repeat = forms.CharField(
-        required=False,
-        initial="1000",
-        label="Requests in a block",
-        widget=text_widget("", inputmode="decimal"),
-    )
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -151,12 +134,11 @@ class StepsFields(RequestFields):
         """The plan's order; call after `steps`, which says which steps there are."""
         data = self.cleaned_data
         kind = data["order_kind"] or OrderKind.ROUND_ROBIN
-        if kind == OrderKind.BLOCKS:
-            return {"kind": kind, "block_repeat": number(data["block_repeat"])}
+        order = {"kind": kind, **ORDER.values(data, ORDER.uses(kind))}
         if kind == OrderKind.WEIGHTED:
             weights = [data[f"{prefix_of(index)}weight"] for index in self._indices]
-            return {"kind": kind, "weights": [number(weight) for weight in weights]}
-        return {"kind": kind}
+            order["weights"] = [number(weight) for weight in weights]
+        return order
 
     def take_errors(self, errors: dict[str, str]) -> None:
         super().take_errors({self._place(path): text for path, text in errors.items()})
@@ -191,9 +173,8 @@ class BlankStep(StepsFields):
 def initial_steps(spec: dict[str, Any]) -> dict[str, Any]:
     """The form's values for the steps of a stored plan and their order."""
     order = spec["order"]
-    values: dict[str, Any] = {"n_steps": len(spec["steps"]), "order_kind": order["kind"]}
-    if order["kind"] == OrderKind.BLOCKS:
-        values["block_repeat"] = str(order["block_repeat"])
+    used = {"kind": order["kind"], **{name: order[name] for name in ORDER.uses(order["kind"])}}
+    values: dict[str, Any] = {"n_steps": len(spec["steps"]), **ORDER.initial(used)}
     for index, step in enumerate(spec["steps"]):
         weight = order["weights"][index] if order["weights"] else 1
         values |= {

@@ -5,17 +5,12 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan.threshold import Threshold, parse_rule
+from campaigns.forms.plan_fields import PLAN
 from campaigns.forms.requests import area
 
 
 class ThresholdFields(forms.Form):
-    thresholds = forms.CharField(
-        required=False,
-        widget=area(2, placeholder="p95 < 300 ms"),
-        help_text="Rules that a run must keep, one a line: p50, p95, p99, mean or max in ms, "
-        "errors in %, rate in /s (rate > 100 /s); of sessions also session_p95 and so on, "
-        "sessions_failed in %, session_rate in /s. They are judged each second and at the end.",
-    )
+    thresholds = PLAN.field("thresholds", area(2, placeholder="p95 < 300 ms"))
 
     def clean_thresholds(self) -> list[dict[str, Any]]:
         text = self.cleaned_data["thresholds"]

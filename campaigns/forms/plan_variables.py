@@ -3,48 +3,21 @@
 import re
 from typing import Any
 
-from django import forms
-
 from campaigns.domain.plan.step import Source
-from campaigns.domain.plan.variables import RowOrder
+from campaigns.domain.plan.variables import Variables
+from campaigns.forms.plan_fields import FormPart
 from campaigns.forms.requests import area
 
-ROW_ORDERS = [(RowOrder.SEQUENTIAL, "One after another"), (RowOrder.RANDOM, "At random")]
+VARIABLES = FormPart(Variables, "variables", names={"order": "row_order"})
 _LINE = re.compile(r"\s*([^=\s]*)\s*=\s*(body|header\s+([^:\s]+))\s*:\s?(.*)")
 
 
-class VariableFields(forms.Form):
-    csv = forms.CharField(
-        required=False,
-        strip=False,
-        label="Table (CSV)",
-        widget=area(5, placeholder="user,page\nann,/a\nbob,/b"),
-        help_text="The first row has the names. ${name} in a path, a header or a body stands for a "
-        "value; each request (each session, where users have their own; each WebSocket) takes the "
-        "next row. Everybody who sees the plan sees the table: no place for secrets.",
-    )
-    row_order = forms.ChoiceField(
-        choices=ROW_ORDERS,
-        initial=RowOrder.SEQUENTIAL,
-        required=False,
-        label="Rows",
-        widget=forms.RadioSelect,
-    )
+class VariableFields(VARIABLES.form()):
+    csv = VARIABLES.field("csv", area(5, placeholder="user,page\nann,/a\nbob,/b"), strip=False)
 
     def variables(self) -> dict[str, Any]:
-        data = self.cleaned_data
-        return {
-            "csv": data["csv"].replace("\r\n", "\n"),
-            "order": data["row_order"] or RowOrder.SEQUENTIAL,
-        }
-
-    def take_errors(self, errors: dict[str, str]) -> None:
-        places = {"variables.order": "row_order", "variables": "csv"}
-        super().take_errors({places.get(path, path): text for path, text in errors.items()})
-
-
-def initial_variables(spec: dict[str, Any]) -> dict[str, Any]:
-    return {"csv": spec["variables"]["csv"], "row_order": spec["variables"]["order"]}
+        values = VARIABLES.values(self.cleaned_data)
+        return {**values, "csv": values["csv"].replace("\r\n", "\n")}
 
 
 def read_extracts(text: str) -> list[dict[str, str]]:

@@ -4,44 +4,37 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan.plan import ConnectionMode, HttpVersion, Resolve
+from campaigns.domain.plan.fields import fields_of
+from campaigns.domain.plan.plan import Timeouts
 from campaigns.domain.plan.step import MAX_BODY_BYTES
-from campaigns.forms.numbers import number, number_field, typed
-from campaigns.forms.plan_load import LoadFields, initial_load
-from campaigns.forms.plan_session import SessionFields, initial_session
-from campaigns.forms.plan_steps import StepsFields, initial_steps
+from campaigns.forms.plan_fields import PLAN, TIMEOUTS
+from campaigns.forms.plan_load import LOAD_LIMITS, LoadFields, initial_load
+from campaigns.forms.plan_session import AUTH, THINK_TIME, SessionFields, initial_session
+from campaigns.forms.plan_steps import ORDER, StepsFields, initial_steps
 from campaigns.forms.plan_thresholds import ThresholdFields, write_thresholds
-from campaigns.forms.plan_variables import VariableFields, initial_variables
-from campaigns.forms.plan_websocket import ExchangeFields, initial_exchange, with_a_step
+from campaigns.forms.plan_variables import VARIABLES, VariableFields
+from campaigns.forms.plan_websocket import EXCHANGE, ExchangeFields, initial_exchange, with_a_step
 from campaigns.forms.requests import text_widget
 
-CONNECTIONS = [
-    (ConnectionMode.NEW, "New for each request"),
-    (ConnectionMode.KEEP_ALIVE, "Keep-alive"),
-    (ConnectionMode.RESUMED, "New, TLS resumed"),
-]
-HTTP_VERSIONS = [(version, f"HTTP/{version}") for version in HttpVersion]
-RESOLVES = [(Resolve.ONCE, "Once, before the run"), (Resolve.PER_CONNECTION, "For each connection")]
-_LIMITS = (
-    "resolve",
-    "connect_s",
-    "tls_s",
-    "total_s",
-    "max_in_flight",
-    "when_saturated",
-    "start_offset_s",
-    "shares",
-)
-_NUMBERS = {
-    "connect_s": "5",
-    "tls_s": "5",
-    "total_s": "30",
-    "warm_up_s": "0",
+# Where the form's name is another one than the domain's.
+_PLACES = {"variables": "csv"} | {
+    path: name
+    for part in (THINK_TIME, AUTH, VARIABLES, ORDER, EXCHANGE)
+    for path, name in part.places().items()
 }
+# What is shown folded, as "Limits and names".
+_LIMITS = ("resolve", *fields_of(Timeouts), *LOAD_LIMITS)
 
 
 class PlanForm(
-    ExchangeFields, ThresholdFields, LoadFields, SessionFields, VariableFields, StepsFields
+    ExchangeFields,
+    ThresholdFields,
+    LoadFields,
+    SessionFields,
+    VariableFields,
+    PLAN.form(),
+    TIMEOUTS.form(),
+    StepsFields,
 ):
     name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
     body_file = forms.FileField(
@@ -49,43 +42,7 @@ class PlanForm(
         label="or from a file",
         help_text="Replaces the text above. At most 1 MB of UTF-8 text, such as a SOAP envelope.",
     )
-    connection_mode = forms.ChoiceField(
-        choices=CONNECTIONS,
-        initial=ConnectionMode.NEW,
-        label="Connections",
-        widget=forms.RadioSelect,
-        help_text="A campaign can vary this; here stands what the plan proposes.",
-    )
-    http_version = forms.ChoiceField(
-        choices=HTTP_VERSIONS,
-        initial=HttpVersion.HTTP_1_1,
-        required=False,
-        label="HTTP version",
-        widget=forms.RadioSelect,
-        help_text="1.0 keeps a connection only where the server says keep-alive, too.",
-    )
-    resolve = forms.ChoiceField(
-        choices=RESOLVES,
-        initial=Resolve.ONCE,
-        required=False,
-        label="Look the name up",
-        widget=forms.RadioSelect,
-        help_text="For each connection it is a part of the response time, dns. An endpoint that is "
-        "an address needs none.",
-    )
-    warm_up_s = number_field(
-        "Warm-up", _NUMBERS["warm_up_s"], "Load before the measurement, kept out of every number."
-    )
-    connect_s = number_field("Connect within", _NUMBERS["connect_s"])
-    tls_s = number_field("TLS within", _NUMBERS["tls_s"])
-    total_s = number_field("Reply within", _NUMBERS["total_s"], "From the start to the last byte.")
-    expected_status = forms.CharField(
-        required=False,
-        initial="2xx 3xx",
-        widget=text_widget("input-medium"),
-        label="Expected status",
-        help_text="Any other status counts as an error. Classes such as 2xx, or numbers.",
-    )
+    expected_status = PLAN.field("expected_status", text_widget("input-medium"))
 
     field_order = ["name", "method", "path"]
 
@@ -127,38 +84,42 @@ class PlanForm(
         data = self.cleaned_data
         spec = {
             **(base or {}),
+            **PLAN.values(data),
             "steps": self.steps(),
             "order": self.order(),
             "load": self.load(),
             "session": self.session(),
             "auth": self.auth(),
             "variables": self.variables(),
-            "connection_mode": data["connection_mode"],
-            "http_version": data["http_version"] or HttpVersion.HTTP_1_1,
-            "resolve": data["resolve"] or Resolve.ONCE,
-            "timeouts": {name: number(data[name]) for name in ("connect_s", "tls_s", "total_s")},
+            "timeouts": TIMEOUTS.values(data),
             "expected_status": data["expected_status"],
-            "warm_up_s": number(data["warm_up_s"]),
             "thresholds": data["thresholds"],
             "exchange": None,
         }
         return self.as_exchange(spec) if self.is_exchange else spec
 
+    def take_errors(self, errors: dict[str, str]) -> None:
+        """Put the domain's sentences beside the fields that they are about."""
+        placed = {path: _PLACES.get(path, path) for path in errors}
+        super().take_errors(
+            {
+                (name if (name := placed[path]) in self.fields else path): sentence
+                for path, sentence in errors.items()
+            }
+        )
+
 
 def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """The form's values for a stored plan."""
-    numbers = {**spec["timeouts"], "warm_up_s": spec["warm_up_s"]}
     return {
         "name": name,
         **initial_exchange(spec),
         **initial_steps(with_a_step(spec)),
         **initial_load(spec["load"]),
         **initial_session(spec),
-        **initial_variables(spec),
-        "connection_mode": spec["connection_mode"],
-        "http_version": spec["http_version"],
-        "resolve": spec["resolve"],
+        **VARIABLES.initial(spec["variables"]),
+        **PLAN.initial(spec),
+        **TIMEOUTS.initial(spec["timeouts"]),
         "expected_status": " ".join(spec["expected_status"]),
         "thresholds": write_thresholds(spec),
-        **typed(numbers, _NUMBERS),
     }

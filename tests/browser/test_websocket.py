@@ -65,7 +65,7 @@ def make_plan(page, project):
     page.locator("#id_requests").fill(str(CONNECTIONS))
     page.get_by_role("button", name="Make plan", exact=True).click()
     page.wait_for_url(re.compile(r"/plans/\d+/"))
-    assert f"{MESSAGES} a connection, 64 B, text" in page.inner_text("main")
+    assert f"{MESSAGES} per connection, 64 B, text" in page.inner_text("main")
 
 
 def start_campaign(page, project):

@@ -66,8 +66,11 @@ def test_a_typing_error_is_answered_in_three_lines():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--requests", 9, "--duration", 2], "--duration: Stop after requests or after a time"),
-        (["--rate", 10], "--requests: Say when to stop"),
+        (
+            ["--requests", 9, "--duration", 2],
+            "--duration: Stop after a number of requests or after a time",
+        ),
+        (["--rate", 10], "--requests: Enter when to stop"),
         (["--rate", 5, "--requests", 9, "--connections", 4], "--connections: The load model open"),
         (["--timeout", 0], "--timeout: 0 is outside"),
         (["--warm-up", -1], "--warm-up: "),

@@ -80,10 +80,10 @@ def test_a_websocket_plan_counts_websockets(preview):
     ("fields", "words"),
     [
         ({"over_s": "ten"}, "Spread over: Write a number above 0 to 43,200."),
-        ({"requests": ""}, "Requests: Say how many requests are spread over the time."),
+        ({"requests": ""}, "Requests: Enter how many requests to spread over the time."),
         ({"model": "closed", "connections": ""}, "Connections: The load model closed needs"),
         ({"model": "open", "rate_shape": "stages", "stages": "30: 10\n60: soon"}, "60: soon"),
-        ({"model": "none of these"}, "Model: "),
+        ({"model": "none of these"}, "Load model: "),
     ],
 )
 def test_what_is_wrong_is_one_sentence_and_the_last_preview_stays(preview, fields, words):

@@ -53,7 +53,7 @@ def test_trying_again_is_stored_said_and_comes_back(as_editor, project):
     assert version.spec["session"]["retry_on_failure"] is True
     assert initial_of("again", version.spec)["retry_on_failure"] is True
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "made again, up to 3 times" in page
+    assert "up to 3 times" in page
 
 
 def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, project):
@@ -100,7 +100,7 @@ def test_pipelining_is_stored_and_said(as_editor, project):
     version = PlanVersion.objects.get()
     assert version.spec["session"]["pipeline_depth"] == 4
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "up to 4 requests unanswered" in page
+    assert "up to 4 requests on a connection wait" in page
 
 
 ARRIVING = {
@@ -132,8 +132,8 @@ def test_the_page_counts_sessions_where_they_arrive(as_editor, project):
     for words in (
         "5 sessions/s, 40 sessions",
         "up to 4, shared by the requests of a burst",
-        "users who make their calls and go",
-        "10,000 sessions; what is due beyond that waits",
+        "users who send their requests and leave",
+        "10,000 sessions; the others wait",
     ):
         assert words in page
 
@@ -141,5 +141,5 @@ def test_the_page_counts_sessions_where_they_arrive(as_editor, project):
 def test_connections_of_a_session_need_sessions_that_arrive(as_editor, project):
     page = save(as_editor, project, connections_per_session="4")
     error = page.context["form"].errors["connections_per_session"]
-    assert "only where whole sessions arrive" in error[0]
+    assert "Only sessions that arrive" in error[0]
     assert not PlanVersion.objects.exists()

@@ -88,7 +88,7 @@ def test_an_http_plan_becomes_one_of_websocket_and_back(as_editor, project):
 def test_its_page_and_the_list_say_what_is_exchanged(as_editor, project):
     version = websocket_plan(project)
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "5 a connection, 32 B, text" in page
+    assert "5 per connection, 32 B, text" in page
     assert "WebSocket /feed" in page
     listed = as_editor.get(reverse("plan-list", args=[project.pk])).content.decode()
     assert "WebSocket /feed" in listed

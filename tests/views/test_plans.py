@@ -38,7 +38,7 @@ def test_all_that_is_wrong_is_answered_beside_its_field_and_nothing_is_lost(as_e
     assert answer.status_code == 422
     assert set(answer.context["form"].errors) == {"path", "over_s", "headers", "expected_status"}
     assert "A path begins with a slash" in page
-    assert "Host is written by the injector itself" in page
+    assert "Host is set by the injector" in page
     for typed in ('value="no slash"', 'value="ten"', "Host: x", 'value="ok"', "Envelope"):
         assert typed in page
     assert not SavedPlan.objects.exists()
@@ -131,7 +131,7 @@ def test_a_plan_says_how_its_requests_arrive(as_editor, project):
     url = reverse("plan-detail", args=[make_plan(project, spec=spec).plan_id])
     page = as_editor.get(url).content.decode()
     assert "5 requests/s at random, 9 requests" in page
-    assert "7 requests; what is due beyond that is dropped" in page
+    assert "7 requests; the others are dropped" in page
 
 
 @pytest.mark.parametrize(

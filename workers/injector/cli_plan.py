@@ -9,9 +9,10 @@ from typing import Any
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.plan.injectors import plan_for
-from campaigns.domain.plan.plan import HttpVersion, Plan, Resolve
+from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.threshold import parse_rule
+from workers.injector.cli_fields import add_field_options, given_fields
 from workers.injector.cli_load import make_load
 from workers.injector.cli_session import session_of
 from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of
@@ -25,33 +26,17 @@ _BESIDE_A_PLAN = frozenset(
         "client_certificate", "client_key", "no_alpn",
     }
 )  # fmt: skip
-_HTTP = "version of HTTP; 1.0 keeps connections by Connection: keep-alive (1.1)"
-_RESOLVE = (
-    "look the name up once, before the first request, or for each connection, as a part of its "
-    "own, dns (once)"
-)
-_THRESHOLD = (
-    "a rule that the run must keep, such as 'p95<300ms', 'errors<1%%' or 'rate>100'; of sessions "
-    "'session_p95<10s', 'sessions_failed<1%%' or 'session_rate>5'; may be repeated (none)"
-)
 
 
 def add_plan_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
+    parser.add_argument(
         "--plan",
         metavar="FILE",
         help="take all of the plan from this file, JSON as the API gives it, - for standard input; "
         "options for load, requests and sessions cannot stand beside it (none)",
     )
-    add("--warm-up", type=int, metavar="S", default=0, help="load sent before, uncounted, s (0)")
-    add("--timeout", type=float, metavar="S", default=30.0, help="limit of one request, s (30)")
-    for name, what in (("connect", "TCP's"), ("tls", "TLS's")):
-        words = f"limit of {what} handshake, s (5, or --timeout where that is less)"
-        add(f"--{name}-timeout", type=float, metavar="S", help=words)
-    add("--http", choices=list(HttpVersion), default=HttpVersion.HTTP_1_1, help=_HTTP)
-    add("--resolve", choices=list(Resolve), default=Resolve.ONCE, help=_RESOLVE)
-    add("--threshold", action="append", default=[], metavar="RULE", help=_THRESHOLD)
+    add_field_options(parser, Plan)
+    add_field_options(parser, Timeouts)
 
 
 def make_plan(
@@ -103,20 +88,12 @@ def _refuse_beside_a_plan(
 
 
 def _plan_of(options: argparse.Namespace, scheme: str, path: str) -> dict[str, Any]:
-    total_s = options.timeout
-    short_s = min(5.0, total_s)
     return {
+        **given_fields(options, Plan),
         **_read_work(options, scheme, path),
         "load": make_load(options),
-        "timeouts": {
-            "connect_s": short_s if options.connect_timeout is None else options.connect_timeout,
-            "tls_s": short_s if options.tls_timeout is None else options.tls_timeout,
-            "total_s": total_s,
-        },
-        "warm_up_s": options.warm_up,
-        "http_version": options.http,
-        "resolve": options.resolve,
-        "thresholds": [parse_rule(text) for text in options.threshold],
+        "timeouts": given_fields(options, Timeouts),
+        "thresholds": [parse_rule(text) for text in options.threshold or ()],
         **session_of(options),
     }
 

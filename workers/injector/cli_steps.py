@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.domain.plan.step import METHODS
-from campaigns.domain.plan.step_order import OrderKind
+from campaigns.domain.plan.step_order import StepOrder
+from workers.injector.cli_fields import add_field_options, given_fields, refuse_given
 
 EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
-_HTTP_ONLY = ("method", "body", "step", "order", "block_repeat", "weights", "extract", "expect")
+_HTTP_ONLY = ("method", "body", "step", "extract", "expect")
 
 
 def add_step_options(parser: argparse.ArgumentParser) -> None:
@@ -30,21 +31,7 @@ def add_step_options(parser: argparse.ArgumentParser) -> None:
         metavar="'[METHOD] PATH [BODY|@FILE]'",
         help="one more request to the same service; may be repeated (none)",
     )
-    add(
-        "--order",
-        choices=list(OrderKind),
-        default=OrderKind.ROUND_ROBIN,
-        help="which request comes next: in turns, one for a while, drawn by --seed, drawn by "
-        "weight (round_robin)",
-    )
-    add(
-        "--block-repeat",
-        type=int,
-        metavar="N",
-        default=1,
-        help="blocks: send each request N times before the next one (1)",
-    )
-    add("--weights", metavar="W,W", help="weighted: a weight for each request (none)")
+    add_field_options(group, StepOrder)
     add(
         "--extract",
         action="append",
@@ -54,21 +41,15 @@ def add_step_options(parser: argparse.ArgumentParser) -> None:
         "${NAME} in later requests; FROM is body or header:Name, as in '1 next header:Location "
         "^(/.*)$'; may be repeated (none)",
     )
-    add(
-        "--expect",
-        metavar="S,S",
-        help="statuses and classes of them that count as ok, such as 2xx,404 (2xx,3xx)",
-    )
 
 
 def refuse_step_options(options: argparse.Namespace) -> None:
-    """Raises ValueError for options that a WebSocket has no use for."""
-    standard = {"order": OrderKind.ROUND_ROBIN, "block_repeat": 1}
+    """Raises ValueError for options that a WebSocket does not use."""
+    sentence = "is for http and https; a WebSocket has messages."
     for name in _HTTP_ONLY:
-        if getattr(options, name) and getattr(options, name) != standard.get(name):
-            raise ValueError(
-                f"--{name.replace('_', '-')} is for http and https; a WebSocket has messages."
-            )
+        if getattr(options, name):
+            raise ValueError(f"--{name} {sentence}")
+    refuse_given(options, StepOrder, sentence)
 
 
 def steps_of(options: argparse.Namespace, path: str) -> dict[str, Any]:
@@ -82,20 +63,11 @@ def steps_of(options: argparse.Namespace, path: str) -> dict[str, Any]:
     for text in options.extract:
         number, extract = _read_extract(text, len(steps))
         steps[number - 1]["extract"].append(extract)
-    expected = {"expected_status": options.expect.split(",")} if options.expect else {}
-    return {"steps": steps, "order": _order_of(options), **expected}
+    return {"steps": steps, "order": given_fields(options, StepOrder)}
 
 
 def headers_of(options: argparse.Namespace) -> list[list[str]]:
     return [_read_header(text) for text in options.header]
-
-
-def _order_of(options: argparse.Namespace) -> dict[str, Any]:
-    try:
-        weights = [float(each) for each in options.weights.split(",")] if options.weights else []
-    except ValueError:
-        raise ValueError(f"--weights {options.weights!r}: write numbers, as in 3,1,1.") from None
-    return {"kind": options.order, "block_repeat": options.block_repeat, "weights": weights}
 
 
 def _read_step(text: str) -> dict[str, Any]:

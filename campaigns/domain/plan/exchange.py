@@ -7,18 +7,31 @@ from enum import StrEnum
 from typing import Any
 
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.step import Step, header_fault, path_fault, read_headers
+from campaigns.domain.plan.fields import (
+    choice,
+    flag,
+    json_of,
+    listed,
+    number,
+    read_scalars,
+    text,
+    whole,
+)
+from campaigns.domain.plan.step import (
+    MAX_PATH_LENGTH,
+    Step,
+    header_fault,
+    path_fault,
+    read_headers,
+)
 
 MAX_MESSAGES = 10_000_000
 MAX_MESSAGE_BYTES = 1024 * 1024
 MAX_MESSAGES_PER_S = 100_000
 MAX_SUBPROTOCOLS = 20
+MAX_CLOSE_S = 600
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _CLOSE_CODES = frozenset({1000, 1001, *range(3000, 5000)})
-_NAMES = (
-    "path", "headers", "subprotocols", "messages", "size_bytes", "binary", "mode", "rate_per_s",
-    "verify", "close_code", "close_timeout_s",
-)  # fmt: skip
 
 
 class ExchangeMode(StrEnum):
@@ -40,31 +53,56 @@ class Verify(StrEnum):
 class Exchange:
     """`messages` per connection, 0 for the two handshakes alone; `rate_per_s` None: at once."""
 
-    path: str = "/"
-    headers: tuple[tuple[str, str], ...] = ()
-    subprotocols: tuple[str, ...] = ()
-    messages: int = 0
-    size_bytes: int = 64
-    binary: bool = False
-    mode: ExchangeMode = ExchangeMode.ECHO_SYNC
-    rate_per_s: float | None = None
-    verify: Verify = Verify.EXACT
-    close_code: int = 1000
-    close_timeout_s: float = 5.0
+    # fmt: off
+    path: str = text("Path", "/", high=MAX_PATH_LENGTH,
+        help="Begins with a slash; with the query.",
+        detail="As in a step, for the opening handshake.")
+    messages: int = whole("Messages", 0, high=MAX_MESSAGES,
+        help="Messages on each connection. 0: only the opening and the closing handshake.",
+        option="--messages N")
+    size_bytes: int = whole("Message size", 64, high=MAX_MESSAGE_BYTES, unit="B",
+        help="Bytes of each message, at most 1 MiB.",
+        option="--size B")
+    binary: bool = flag("Binary messages",
+        help="Send binary messages instead of text.",
+        option="--binary")
+    mode: ExchangeMode = choice("Echoes", ExchangeMode.ECHO_SYNC,
+        {ExchangeMode.ECHO_SYNC: "Wait for each echo",
+        ExchangeMode.ECHO_ASYNC: "Send on, match the echoes", ExchangeMode.SEND_ONLY: "Send only"},
+        help="Send the next message when the echo has arrived, or without waiting for it, or "
+        "expect no echo.",
+        option="--exchange")
+    rate_per_s: float | None = number("Message rate", positive=True, high=MAX_MESSAGES_PER_S,
+        unit="messages/s",
+        help="Messages per second on each connection. Without a value: as fast as the mode "
+        "allows. With a rate, the round trip counts from when a message is due.",
+        option="--message-rate R", option_default="as fast as the mode allows")
+    verify: Verify = choice("Compare echoes by", Verify.EXACT,
+        {Verify.EXACT: "Every byte", Verify.LENGTH: "Length"},
+        help="What of an echo must match the message.",
+        option="--verify")
+    headers: tuple[tuple[str, str], ...] = listed("Headers", "list of [name, value], []",
+        help="One per line, in addition to those of the handshake.",
+        detail="As in a step; `Sec-WebSocket-…` is refused too.")
+    subprotocols: tuple[str, ...] = listed("Subprotocols",
+        f"up to {MAX_SUBPROTOCOLS} different names, []",
+        help="Offered in this order, such as graphql-ws; on the form separated by spaces.",
+        option="--subprotocol NAME", option_help="offer this subprotocol; may be repeated")
+    close_code: int = whole("Close code", 1000, low=1000, high=4999,
+        help="Code of the close frame that the injector sends: 1000, 1001, or 3000 to 4999.",
+        option="--close-code C")
+    close_timeout_s: float = number("Close within", 5.0, positive=True, high=MAX_CLOSE_S, unit="s",
+        help="From the close frame to the end of the connection.",
+        option="--close-timeout S")
+    # fmt: on
 
     @property
     def opening(self) -> Step:
         """The request of the opening handshake, as far as a plan says it."""
         return Step("", "GET", self.path, self.headers)
 
-    def to_json(self) -> dict:
-        data = {name: getattr(self, name) for name in _NAMES}
-        return data | {
-            "headers": [list(pair) for pair in self.headers],
-            "subprotocols": list(self.subprotocols),
-            "mode": str(self.mode),
-            "verify": str(self.verify),
-        }
+    def to_json(self) -> dict[str, Any]:
+        return json_of(self)
 
 
 def longest_attempt_s(exchange: Mapping[str, Any] | None, timeout_s: float) -> float:
@@ -88,42 +126,23 @@ def read_optional_exchange(reader: JsonReader) -> Exchange | None:
 
 
 def read_exchange(reader: JsonReader) -> Exchange:
-    standard = Exchange()
-    path = reader.text("path", standard.path, limit=8000)
-    if fault := path_fault(path):
-        reader.fail("path", fault)
-    close_timeout_s = reader.number("close_timeout_s", 5.0, low=0, high=600, above_low=True)
     exchange = Exchange(
-        path=path,
+        **read_scalars(reader, Exchange),
         headers=_read_headers(reader),
         subprotocols=_read_subprotocols(reader),
-        messages=reader.number("messages", 0, low=0, high=MAX_MESSAGES, whole=True),
-        size_bytes=reader.number("size_bytes", 64, low=0, high=MAX_MESSAGE_BYTES, whole=True),
-        binary=_read_flag(reader, "binary"),
-        mode=reader.choice("mode", ExchangeMode, standard.mode),
-        rate_per_s=reader.number("rate_per_s", low=0, high=MAX_MESSAGES_PER_S, above_low=True),
-        verify=reader.choice("verify", Verify, standard.verify),
-        close_code=reader.number("close_code", 1000, low=1000, high=4999, whole=True),
-        close_timeout_s=close_timeout_s,
     )
+    if fault := path_fault(exchange.path):
+        reader.fail("path", fault)
     if exchange.close_code not in _CLOSE_CODES:
-        reader.fail("close_code", "A client closes with 1000, 1001, or its own 3000 to 4999.")
-    reader.refuse_unknown(*_NAMES)
+        reader.fail("close_code", "A client can close with 1000, 1001 or 3000 to 4999.")
     return exchange
-
-
-def _read_flag(reader: JsonReader, name: str) -> bool:
-    value = reader.data.get(name, False)
-    if not isinstance(value, bool):
-        reader.fail(name, "Write true or false.")
-    return value is True
 
 
 def _read_headers(reader: JsonReader) -> tuple[tuple[str, str], ...]:
     headers = read_headers(reader)
     for name, value in headers:
         if header_fault(name, value) is None and name.lower().startswith("sec-websocket-"):
-            reader.fail("headers", f"{name} is written by the injector itself; leave it out.")
+            reader.fail("headers", f"{name} is set by the injector; leave it out.")
     return headers
 
 

@@ -1,17 +1,27 @@
 """How hard a plan loads its target, and what can be known of it before it runs."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum
 from typing import Any
 
-from campaigns.domain.plan.stages import Stage, count_staged
+from campaigns.domain.plan.fields import choice, flag, json_of, listed, number, whole
+from campaigns.domain.plan.shards import MAX_INJECTORS, MAX_WEIGHT, shares_of_text, text_of_shares
+from campaigns.domain.plan.stages import (
+    MAX_STAGES,
+    Stage,
+    count_staged,
+    stages_of_text,
+    text_of_stages,
+)
 
 MAX_CONNECTIONS = 20_000
 MAX_RATE_PER_S = 100_000
 MAX_REQUESTS = 100_000_000
 MAX_DURATION_S = 12 * 3600
+MAX_GAP_S = 3600
+MAX_OFFSET_S = 3600
 
 
 class Model(StrEnum):
@@ -55,9 +65,14 @@ class Hold(StrEnum):
     KEEP_S = "keep_s"
 
 
+_CLOSED, _WINDOWS, _OPEN = {Model.CLOSED}, {Model.WINDOW}, {Model.OPEN}
+_ARRIVING = {Model.OPEN, Model.OVER}
+_TIMED = set(Model) - {Model.OVER}
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How hard. JsonReader that the model does not use are None, or keep their default.
+    """How hard. Fields that the model does not use are None, or keep their default.
 
     closed: `connections` greenlets, each sends when its reply is complete; ends at `requests` or
     `duration_s`; connection i of N begins at i·`ramp_up_s`/N. open: `rate_per_s` arrivals a second,
@@ -74,35 +89,136 @@ class Load:
     count those, each with as many requests as `session.calls_per_arrival` says.
     """
 
-    model: Model
-    connections: int | None = None
-    rate_per_s: float | None = None
-    requests: int | None = None
-    over_s: float | None = None
-    duration_s: float | None = None
-    max_in_flight: int = 10_000
-    ramp_up_s: float = 0.0
-    distribution: Distribution = Distribution.DETERMINISTIC
-    uniform_min_s: float | None = None
-    uniform_max_s: float | None = None
-    when_saturated: WhenSaturated = WhenSaturated.QUEUE
-    low: int | None = None
-    high: int | None = None
-    hold: Hold = Hold.CLOSE
-    hold_s: float | None = None
-    stages: tuple[Stage, ...] = ()
-    arrival_unit: ArrivalUnit = ArrivalUnit.REQUEST
-    start_offset_s: float = 0.0
-    per_injector: bool = False
-    shares: tuple[int, ...] = ()
+    # fmt: off
+    model: Model = choice("Load model", Model.CLOSED,
+        {Model.OVER: "Spread over a time", Model.OPEN: "At a rate",
+        Model.CLOSED: "On N connections", Model.SEQUENTIAL: "One after another",
+        Model.WINDOW: "Opening N at a time"}, used_by=Model, example=Model.OVER,
+        help="How the injectors decide when to send; see the table above.")
+    connections: int | None = whole("Connections", low=1, high=MAX_CONNECTIONS, used_by=_CLOSED,
+        needed=True, example=10,
+        help="Connections that send at the same time; all injectors share them.",
+        option="--connections C", option_default="1")
+    low: int | None = whole("Low mark", low=1, high=MAX_CONNECTIONS, used_by=_WINDOWS, needed=True,
+        example=25,
+        help="When fewer connections than this are being opened, the next burst begins.",
+        detail="Per shard.",
+        option="--low N")
+    high: int | None = whole("High mark", low=1, high=MAX_CONNECTIONS, used_by=_WINDOWS,
+        needed=True, example=50,
+        help="The most connections being opened at the same time.",
+        detail="Per shard.",
+        option="--high N")
+    hold: Hold = choice("Once open", Hold.CLOSE,
+        {Hold.CLOSE: "Close at once", Hold.KEEP_UNTIL_ALL: "Keep until all are open",
+        Hold.KEEP_S: "Keep for a time"}, used_by=_WINDOWS,
+        help="A connection is open when its reply has arrived, a WebSocket when its 101 has.",
+        option="--hold", option_help="window: what happens to an open connection")
+    hold_s: float | None = number("Keep for", positive=True, high=MAX_DURATION_S, unit="s",
+        used_by=_WINDOWS, example=5,
+        help="Seconds that each connection is kept open, if they are kept for a time.",
+        option="--hold-s S")
+    distribution: Distribution = choice("Arrivals", Distribution.DETERMINISTIC,
+        {Distribution.DETERMINISTIC: "Even", Distribution.EXPONENTIAL: "Random",
+        Distribution.UNIFORM: "Random between two gaps"}, used_by=_OPEN,
+        help="Random: in bursts and gaps, as independent visitors arrive, but exactly as many. "
+        "The campaign's seed fixes them, so that every run gets the same.",
+        detail="exponential works with stages too. uniform has gaps from `uniform_min_s` to "
+        "`uniform_max_s` in place of the rate.",
+        option="--distribution",
+        option_help="open load: even arrivals, a Poisson process of the exact number, or gaps "
+        "between --uniform-min and --uniform-max in place of the rate")
+    stages: tuple[Stage, ...] = listed("Stages", f"up to {MAX_STAGES} objects, []", used_by=_OPEN,
+        example="30: 10\n60: 10-50\n30: 50", from_text=stages_of_text, to_text=text_of_stages,
+        help="One per line: seconds, a colon, requests/s. 30: 10 holds a rate, 60: 10-50 is a "
+        "ramp, 5: 0 is a pause. The number of requests is the exact integral of the rate.",
+        detail='In JSON `{"duration_s" above 0, "from_per_s", "to_per_s"}`, rates from 0 to '
+        f"{MAX_RATE_PER_S:,}: the rate goes evenly from one to the other (without `to_per_s` it "
+        "holds).",
+        option="--stages TEXT",
+        option_help="open load in stages of seconds and rate, which also say when it ends: '30: "
+        "10, 60: 10-50' holds 10/s for 30 s, then goes evenly from 10/s to 50/s in 60 s")
+    rate_per_s: float | None = number("Rate", positive=True, high=MAX_RATE_PER_S, unit="requests/s",
+        used_by=_OPEN, example=10,
+        help="Arrivals per second; all injectors share them.",
+        detail="The i-th is due at i/rate.",
+        option="--rate R",
+        option_help="open load: R requests per second, whether replies come or not",
+        option_default="off")
+    uniform_min_s: float | None = number("Shortest gap", high=MAX_GAP_S, unit="s", used_by=_OPEN,
+        example=0.05,
+        help="Seconds; for random arrivals between two gaps, in place of the rate.",
+        option="--uniform-min S")
+    uniform_max_s: float | None = number("Longest gap", positive=True, high=MAX_GAP_S, unit="s",
+        used_by=_OPEN, example=0.15,
+        help="Seconds; the two gaps make the rate, 2 / (shortest + longest).",
+        option="--uniform-max S")
+    arrival_unit: ArrivalUnit = choice("What arrives", ArrivalUnit.REQUEST,
+        {ArrivalUnit.REQUEST: "Requests", ArrivalUnit.CONNECTION: "Connections",
+        ArrivalUnit.SESSION: "Sessions"}, used_by=_ARRIVING, http_only=True,
+        help="Connections: each arrival opens a new one, whatever the campaign says, for its "
+        "requests per connection (one without a value). Sessions: each arrival is a user who "
+        "sends the requests of a session and leaves. Numbers, rates and the limit count what "
+        "arrives.",
+        option="--arrival-unit",
+        option_help="rate or --over: what arrives, and what --requests, --rate, --stages and "
+        "--max-in-flight count: requests, new connections for --calls-per-connection requests, or "
+        "sessions of --calls-per-session requests")
+    ramp_up_s: float = number("Ramp-up", 0.0, high=MAX_DURATION_S, unit="s", used_by=_CLOSED,
+        help="Connection i of N starts at i · ramp-up / N, counted from the first request, "
+        "warm-up included. 0: all at once.", fact="{:g} s",
+        option="--ramp-up S")
+    requests: int | None = whole("Requests", low=1, high=MAX_REQUESTS, used_by=Model, example=100,
+        help="Measured requests, without the warm-up; all injectors share them.",
+        detail="Where connections or sessions arrive, and in a window, it counts those.",
+        option="--requests N", option_default="1, or none with a duration")
+    over_s: float | None = number("Spread over", positive=True, high=MAX_DURATION_S, unit="s",
+        used_by={Model.OVER}, needed=True, example=10,
+        help="Request i of N starts at i · T / N, so the last one starts before the time is over.",
+        option="--over T",
+        option_help="spread --requests evenly over T seconds: request i of N starts at i·T/N",
+        option_default="off")
+    duration_s: float | None = number("Duration", positive=True, high=MAX_DURATION_S, unit="s",
+        used_by=_TIMED, example=30,
+        help="Measured seconds, without the warm-up.",
+        detail="In a closed load or a window nothing starts after it; what is in flight is waited "
+        "for.",
+        option="--duration S", option_default="until the requests are done")
+    per_injector: bool = flag("Values are per injector",
+        used_by={Model.CLOSED, Model.SEQUENTIAL, Model.WINDOW},
+        help="Each injector has this many connections and sends this many requests. Otherwise all "
+        "injectors share them.",
+        detail="An injector gets the whole load in its order, and false here.",
+        option="--per-process")
+    max_in_flight: int = whole("Max in flight", 10_000, low=1, high=MAX_CONNECTIONS,
+        used_by=_ARRIVING,
+        help="The most requests in flight at the same time, per injector.",
+        option="--max-in-flight N",
+        option_help="rate or --over: at most N requests in flight, per process")
+    when_saturated: WhenSaturated = choice("When the limit is reached", WhenSaturated.QUEUE,
+        {WhenSaturated.QUEUE: "Wait", WhenSaturated.DROP: "Drop"}, used_by=_ARRIVING,
+        help="A request that waits is sent late, and its wait is part of its response time. A "
+        "dropped request is never sent. Both are counted.",
+        option="--when-saturated")
+    start_offset_s: float = number("Stagger injectors by", 0.0, high=MAX_OFFSET_S, unit="s",
+        used_by=_CLOSED | _WINDOWS,
+        help="Injector i starts i times this later. 0: all at once.",
+        detail="In addition to the ramp-up.", fact="{:g} s",
+        option="--start-offset S")
+    shares: tuple[int, ...] = listed("Injector shares",
+        f"2 to {MAX_INJECTORS} whole numbers from 1 to {MAX_WEIGHT}, []",
+        used_by=set(Model) - {Model.SEQUENTIAL}, later=True, from_text=shares_of_text,
+        to_text=text_of_shares,
+        help="A whole number for each injector: with 2, 1, 1 the first sends half of the load. "
+        "Without a value: equal shares.",
+        detail="What counts is `shard.weights` of the order, which the site takes from here; an "
+        "injector does not read this field.",
+        option="--shares W,W", option_default="equal shares")
+    # fmt: on
 
     def to_json(self) -> dict[str, Any]:
         """Every field as JSON has it; `stored_load` reads it back."""
-        data = {
-            name: str(value) if isinstance(value, StrEnum) else value
-            for name, value in asdict(self).items()
-        }
-        return data | {"stages": list(data["stages"]), "shares": list(self.shares)}
+        return json_of(self)
 
     @property
     def mean_gap_s(self) -> float | None:

@@ -3,21 +3,28 @@
 from collections.abc import Mapping
 from typing import Any
 
-# What plans have had only since injectors of protocol 1 are written, by part of the plan; at its
-# default it is empty or false.
-_LATER = {"load": ("shares",), "session": ("retry_on_failure",)}
+from campaigns.domain.plan.fields import PlanField, fields_of
+from campaigns.domain.plan.plan import Plan
 
 
 def ordered_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan without later fields that ask for nothing.
+    """The plan without fields that came after protocol 1 and that ask for nothing.
 
     An injector refuses fields that it does not know. One that was written before such a field came
     so goes on sending every plan that it could send.
     """
-    return {name: _without_idle(value, _LATER.get(name, ())) for name, value in plan.items()}
+    return _without_idle(plan, Plan)
 
 
-def _without_idle(part: Any, later: tuple[str, ...]) -> Any:
-    if not later:
-        return part
-    return {name: value for name, value in part.items() if value or name not in later}
+def _is_part(row: PlanField | None, value: Any) -> bool:
+    return row is not None and row.part is not None and isinstance(value, Mapping)
+
+
+def _without_idle(values: Mapping[str, Any], owner: type) -> dict[str, Any]:
+    rows = fields_of(owner)
+    idle = {name for name in values if name in rows and rows[name].asks_for_nothing(values[name])}
+    return {
+        name: _without_idle(value, rows[name].part) if _is_part(rows.get(name), value) else value
+        for name, value in values.items()
+        if name not in idle
+    }

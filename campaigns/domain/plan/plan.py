@@ -3,14 +3,24 @@ everything that is wrong at once, each sentence under the path of its field.
 """
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.exchange import Exchange, read_optional_exchange
-from campaigns.domain.plan.load import ArrivalUnit, Load, planned_arrivals
+from campaigns.domain.plan.fields import (
+    choice,
+    fields_of,
+    json_of,
+    listed,
+    number,
+    part,
+    read_scalars,
+    whole,
+)
+from campaigns.domain.plan.load import Load, planned_arrivals
 from campaigns.domain.plan.load_rules import read_load
 from campaigns.domain.plan.session import (
     NO_AUTH,
@@ -22,11 +32,13 @@ from campaigns.domain.plan.session import (
     read_auth,
 )
 from campaigns.domain.plan.session_rules import read_session
-from campaigns.domain.plan.step import Step, read_steps
+from campaigns.domain.plan.step import MAX_STEPS, Step, read_steps
 from campaigns.domain.plan.step_order import IN_TURNS, StepOrder, read_order
 from campaigns.domain.plan.threshold import Threshold, read_thresholds
 from campaigns.domain.plan.variables import NO_VARIABLES, Variables, declared_names, read_variables
 
+MAX_TIMEOUT_S = 600
+MAX_WARM_UP_S = 3600
 _STATUS = re.compile(r"[1-5](?:xx|\d\d)")
 
 
@@ -44,7 +56,7 @@ class HttpVersion(StrEnum):
 
 
 class Resolve(StrEnum):
-    """When the endpoint's name is looked up."""
+    """When the endpoint's host name is resolved."""
 
     ONCE = "once"
     PER_CONNECTION = "per_connection"
@@ -52,27 +64,75 @@ class Resolve(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    connect_s: float = 5.0
-    tls_s: float = 5.0
-    total_s: float = 30.0
+    # fmt: off
+    connect_s: float = number("Connect within", 5.0, positive=True, high=MAX_TIMEOUT_S, unit="s",
+        help="Time limit of the TCP handshake; at most the limit of the whole request.",
+        option="--connect-timeout S", option_default="5 s, or --timeout where that is less")
+    tls_s: float = number("TLS within", 5.0, positive=True, high=MAX_TIMEOUT_S, unit="s",
+        help="Time limit of the TLS handshake; at most the limit of the whole request.",
+        option="--tls-timeout S", option_default="5 s, or --timeout where that is less")
+    total_s: float = number("Reply within", 30.0, positive=True, high=MAX_TIMEOUT_S, unit="s",
+        help="Time limit of a whole request, from its start to its last byte.",
+        option="--timeout S")
+    # fmt: on
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    steps: tuple[Step, ...]
-    load: Load
-    connection_mode: ConnectionMode = ConnectionMode.KEEP_ALIVE
-    timeouts: Timeouts = Timeouts()
-    expected_status: tuple[str, ...] = ("2xx", "3xx")
-    warm_up_s: int = 0
-    order: StepOrder = IN_TURNS
-    thresholds: tuple[Threshold, ...] = ()
-    exchange: Exchange | None = None
-    session: Session = PLAIN_SESSION
-    auth: Auth = NO_AUTH
-    variables: Variables = NO_VARIABLES
-    http_version: HttpVersion = HttpVersion.HTTP_1_1
-    resolve: Resolve = Resolve.ONCE
+    # fmt: off
+    steps: tuple[Step, ...] = listed("Steps", f"1 to {MAX_STEPS} objects",
+        help="The requests, described below. Left out, or [], with an `exchange`.")
+    load: Load = part(Load(),
+        help="How hard, described below.")
+    connection_mode: ConnectionMode = choice("Connections", ConnectionMode.KEEP_ALIVE,
+        {ConnectionMode.NEW: "New for each request", ConnectionMode.KEEP_ALIVE: "Keep-alive",
+        ConnectionMode.RESUMED: "New, TLS resumed"}, example=ConnectionMode.NEW,
+        help="The plan's proposal; a campaign can use others.",
+        detail="With an `exchange` `new` (default there) or `resumed`. What counts is the "
+        "`connection_mode` of the order itself.")
+    timeouts: Timeouts = part(Timeouts(),
+        help="Time limits of one request, described below.")
+    expected_status: tuple[str, ...] = listed("Expected status", 'list, `["2xx", "3xx"]`',
+        ("2xx", "3xx"),
+        help="Statuses such as 404, or classes such as 2xx. Any other status counts as an error.",
+        detail="At least one; any other is `status_unexpected`.", from_text=str,
+        option="--expect S,S", option_default="2xx,3xx")
+    warm_up_s: int = whole("Warm-up", 0, high=MAX_WARM_UP_S, unit="s",
+        help="The same load before the measurement, not part of any figure.",
+        option="--warm-up S")
+    order: StepOrder = part(IN_TURNS,
+        help="Which step a request sends, described below.")
+    thresholds: tuple[Threshold, ...] = listed("Thresholds", "list, described below; []",
+        help="Rules that a run must keep, one per line: p50, p95, p99, mean or max in ms, errors "
+        "in %, rate in /s (rate > 100 /s); for sessions session_p95 and so on, sessions_failed in "
+        "%, session_rate in /s. They are checked every second and at the end.",
+        detail="The site judges them; an injector need not look.",
+        option="--threshold RULE",
+        option_help="a rule that the run must keep, such as 'p95<300ms', 'errors<1%' or "
+        "'rate>100'; for sessions 'session_p95<10s', 'sessions_failed<1%' or 'session_rate>5'; "
+        "may be repeated")
+    exchange: Exchange | None = part(None, Exchange, typed="object or null",
+        help="WebSocket in place of steps, described below.")
+    session: Session = part(PLAIN_SESSION, http_only=True,
+        help="What a user does, described below.")
+    auth: Auth = part(NO_AUTH,
+        help="Credentials, described below.")
+    variables: Variables = part(NO_VARIABLES,
+        help="Values that are filled in, described below.")
+    http_version: HttpVersion = choice("HTTP version", HttpVersion.HTTP_1_1,
+        {version: f"HTTP/{version}" for version in HttpVersion}, http_only=True,
+        help="1.0 keeps a connection only where the server says keep-alive too.",
+        detail="1.0 asks for it by `Connection: keep-alive`; refused with pipelining.",
+        option="--http",
+        option_help="version of HTTP; 1.0 keeps a connection only where the server says so too")
+    resolve: Resolve = choice("Resolve host name", Resolve.ONCE,
+        {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection"},
+        help="For each connection, it is the part dns of the response time. An endpoint with an "
+        "address needs none.",
+        option="--resolve",
+        option_help="resolve the host name once before the first request, or for each connection "
+        "as the part dns of its response time")
+    # fmt: on
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -83,20 +143,7 @@ class Plan:
 
     def to_json(self) -> dict[str, Any]:
         """The stored and exported form; `from_json(plan.to_json()) == plan`."""
-        data = asdict(self)
-        data["steps"] = [step.to_json() for step in self.steps]
-        data["load"] = self.load.to_json()
-        data["connection_mode"] = str(self.connection_mode)
-        data["http_version"] = str(self.http_version)
-        data["resolve"] = str(self.resolve)
-        data["expected_status"] = list(self.expected_status)
-        data["thresholds"] = list(data["thresholds"])
-        data["exchange"] = self.exchange and self.exchange.to_json()
-        data["order"] |= {"kind": str(self.order.kind), "weights": list(self.order.weights)}
-        data["session"]["think_time"]["kind"] = str(self.session.think_time.kind)
-        data["auth"]["kind"] = str(self.auth.kind)
-        data["variables"]["order"] = str(self.variables.order)
-        return data
+        return json_of(self)
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
@@ -108,26 +155,20 @@ class Plan:
         load = read_load(reader.child("load"))
         session = read_session(reader.child("session"), load, steps)
         plan = cls(
+            **read_scalars(reader, cls) | _read_mode(reader, exchange),
             steps=steps,
             load=load,
-            connection_mode=_read_mode(reader, is_exchange=exchange is not None),
             timeouts=_read_timeouts(reader.child("timeouts")),
             expected_status=_read_status(reader),
-            warm_up_s=int(reader.number("warm_up_s", 0, low=0, high=3600, whole=True) or 0),
             order=read_order(reader.child("order"), len(steps)),
             thresholds=read_thresholds(reader, has_sessions=counts_sessions(load, session)),
             exchange=exchange,
             session=session,
             auth=read_auth(reader.child("auth"), requests),
             variables=read_variables(reader.child("variables"), requests),
-            http_version=reader.choice("http_version", HttpVersion, HttpVersion.HTTP_1_1),
-            resolve=reader.choice("resolve", Resolve, Resolve.ONCE),
         )
-        reader.refuse_unknown(*cls.__dataclass_fields__)
-        if exchange is not None:
-            _check_exchange_load(reader.child("load"), load)
         if plan.http_version == HttpVersion.HTTP_1_0 and plan.session.pipeline_depth > 1:
-            reader.fail("http_version", "HTTP/1.0 knows no pipelining; choose 1.1, or depth 1.")
+            reader.fail("http_version", "HTTP/1.0 does not support pipelining; choose 1.1.")
         if exchange is not None:
             _refuse_beside_exchange(reader, plan)
         if reader.errors:
@@ -168,39 +209,32 @@ class Plan:
         )
 
 
-def _read_mode(reader: JsonReader, *, is_exchange: bool) -> ConnectionMode:
-    usual = ConnectionMode.NEW if is_exchange else ConnectionMode.KEEP_ALIVE
-    mode = reader.choice("connection_mode", ConnectionMode, usual)
-    if is_exchange and mode == ConnectionMode.KEEP_ALIVE:
-        reader.fail("connection_mode", "A WebSocket is opened anew: choose new, or resumed.")
-    return mode
-
-
-def _check_exchange_load(reader: JsonReader, load: Load) -> None:
-    if load.arrival_unit != ArrivalUnit.REQUEST:
-        reader.fail("arrival_unit", "A WebSocket plan's arrivals are connections already.")
+def _read_mode(reader: JsonReader, exchange: Exchange | None) -> dict[str, ConnectionMode]:
+    """What a WebSocket plan has in place of the usual mode."""
+    if exchange is None:
+        return {}
+    mode = reader.choice("connection_mode", ConnectionMode, ConnectionMode.NEW)
+    if mode == ConnectionMode.KEEP_ALIVE:
+        reader.fail("connection_mode", "Each WebSocket opens a connection: choose new or resumed.")
+    return {"connection_mode": mode}
 
 
 def _refuse_beside_exchange(reader: JsonReader, plan: Plan) -> None:
-    for name, standard in (
-        ("session", PLAIN_SESSION),
-        ("http_version", HttpVersion.HTTP_1_1),
-    ):
-        if getattr(plan, name) != standard:
-            reader.fail(name, "It is for HTTP steps; a plan with an exchange has none.")
+    for owner, where in ((plan, reader), (plan.load, reader.child("load"))):
+        for name, field in fields_of(type(owner)).items():
+            if field.http_only and getattr(owner, name) != field.default:
+                where.fail(name, "This is for HTTP steps; a WebSocket plan does not use it.")
 
 
 def _read_timeouts(reader: JsonReader) -> Timeouts:
-    standard = Timeouts()
-    timeouts = Timeouts(
-        connect_s=reader.number("connect_s", standard.connect_s, low=0, high=600, above_low=True),
-        tls_s=reader.number("tls_s", standard.tls_s, low=0, high=600, above_low=True),
-        total_s=reader.number("total_s", standard.total_s, low=0, high=600, above_low=True),
-    )
+    """No part may take longer than the whole; a default is shorter where the whole is."""
+    timeouts = Timeouts(**read_scalars(reader, Timeouts))
     for name in ("connect_s", "tls_s"):
-        if name in reader.data and getattr(timeouts, name) > timeouts.total_s:
+        if getattr(timeouts, name) <= timeouts.total_s:
+            continue
+        if name in reader.data:
             reader.fail(name, f"Cannot be longer than the total limit of {timeouts.total_s:g} s.")
-    reader.refuse_unknown("connect_s", "tls_s", "total_s")
+        timeouts = replace(timeouts, **{name: timeouts.total_s})
     return timeouts
 
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.fields import choice, flag, number, part, read_scalars, text, whole
 from campaigns.domain.plan.load import ArrivalUnit, Load, Model
 from campaigns.domain.plan.step import Step
 
@@ -38,10 +39,21 @@ class AuthKind(StrEnum):
 class ThinkTime:
     """The pause between calls (between bursts, where there are any); in no measured time."""
 
-    kind: ThinkKind = ThinkKind.NONE
-    mean_s: float = 0.0
-    min_s: float = 0.0
-    max_s: float = 0.0
+    # fmt: off
+    kind: ThinkKind = choice("Think time", ThinkKind.NONE,
+        {ThinkKind.NONE: "None", ThinkKind.CONSTANT: "Constant",
+        ThinkKind.UNIFORM: "Between two values", ThinkKind.EXPONENTIAL: "Exponential"},
+        help="The pause between requests, or between bursts. It is part of no measured time.")
+    mean_s: float = number("Mean", 0.0, example="", high=MAX_THINK_S, unit="s",
+        used_by={ThinkKind.CONSTANT, ThinkKind.EXPONENTIAL},
+        help="Of a constant or exponential think time.")
+    min_s: float = number("Shortest", 0.0, example="", high=MAX_THINK_S, unit="s",
+        used_by={ThinkKind.UNIFORM},
+        help="Of a think time between two values; below the longest.")
+    max_s: float = number("Longest", 0.0, example="", high=MAX_THINK_S, unit="s",
+        used_by={ThinkKind.UNIFORM},
+        help="Of a think time between two values.")
+    # fmt: on
 
     def drawn_s(self, share: float) -> float:
         """A pause in seconds from a number that is evenly spread over [0, 1)."""
@@ -69,23 +81,69 @@ class Session:
     failed call is made again before it ends its session.
     """
 
-    calls_per_connection: int = 0
-    burst_length: int = 1
-    first_call_alone: bool = True
-    pipeline_depth: int = 1
-    think_time: ThinkTime = ThinkTime()
-    calls_per_session: int | None = None
-    connections_per_session: int | None = None
-    cookies: bool = False
-    retry_on_failure: bool = False
+    # fmt: off
+    calls_per_connection: int = whole("Requests per connection", 0, example="", high=MAX_CALLS,
+        help="With kept connections. Without a value, or 0: as many as the server allows. 1: a "
+        "new connection for each request. Where connections arrive, or in a window, each sends "
+        "this many; without a value: one.", fact="{:,}",
+        option="--calls-per-connection N",
+        option_help="close a kept connection after N requests; where connections arrive, or in a "
+        "window, each sends N", option_default="0: when the server does, and 1")
+    calls_per_session: int | None = whole("Requests per session", low=1, high=MAX_CALLS,
+        help="The user then starts over: first step, new connection, no cookies. Without a value: "
+        "never. Where sessions arrive, each sends this many.", fact="{:,}",
+        option="--calls-per-session N",
+        option_help="after N requests a user starts over: new connection, no cookies; where "
+        "sessions arrive, each sends N", option_default="never")
+    connections_per_session: int | None = whole("Connections per session", low=1,
+        high=MAX_CONNECTIONS_PER_SESSION,
+        help="Where sessions arrive: the requests of a burst share up to this many connections. "
+        "Without a value: one.", fact="up to {:,}, shared by the requests of a burst",
+        option="--connections-per-session N", option_default="1")
+    cookies: bool = flag("Cookies",
+        help="Each session keeps the cookies that it receives and sends them back.",
+        fact="kept by each session",
+        option="--cookies")
+    retry_on_failure: bool = flag("Retry failed requests", later=True,
+        help=f"Where sessions arrive: a failed request is sent again at once, up to {MAX_RETRIES} "
+        "times, before it ends its session. Not after a timeout; never POST or PATCH.",
+        detail="Sent again are only GET, HEAD, OPTIONS, PUT and DELETE: nobody knows what a POST "
+        "did when its reply failed. Refused where requests or connections arrive and in closed "
+        "loads, where a failed request ends nothing, and with pipelining, where nobody knows "
+        "which of the unanswered requests were done. httperf's `--retry-on-failure` goes on "
+        "without end, after one status (`--failure-status`) and after a broken connection; here "
+        "`expected_status` says what a failure is, for every load.",
+        fact=f"up to {MAX_RETRIES} times",
+        option="--retry-on-failure")
+    think_time: ThinkTime = part(ThinkTime(),
+        help="The pause between requests.")
+    burst_length: int = whole("Requests per burst", 1, low=1, high=MAX_CALLS,
+        help="Requests between two pauses.",
+        option="--burst-length N")
+    first_call_alone: bool = flag("First request alone", True,
+        help="The other requests of a burst wait for the first reply, as in a browser.",
+        detail="Of a burst that is pipelined or shared by connections.",
+        option="--all-at-once",
+        option_help="send the whole burst at once instead of waiting for the first reply")
+    pipeline_depth: int = whole("Pipeline depth", 1, low=1, high=MAX_PIPELINE_DEPTH,
+        help="Requests on a connection that wait for their reply at the same time; each without a "
+        "body. 1: no pipelining.", fact="up to {:,} requests on a connection wait for their reply",
+        option="--pipeline D")
+    # fmt: on
 
 
 @dataclass(frozen=True, slots=True)
 class Auth:
     """Credentials without their secret, which is kept apart and never part of a plan."""
 
-    kind: AuthKind = AuthKind.NONE
-    user: str = ""
+    # fmt: off
+    kind: AuthKind = choice("Credentials", AuthKind.NONE,
+        {AuthKind.NONE: "None", AuthKind.BASIC: "User and password",
+        AuthKind.BEARER: "Bearer token"},
+        help="Sent with every request. The secret is stored apart and never part of a plan.")
+    user: str = text("User", high=200, used_by={AuthKind.BASIC},
+        help="For a user and password only; no colon and no control characters.")
+    # fmt: on
 
 
 PLAIN_SESSION = Session()
@@ -144,17 +202,16 @@ def longest_visit_s(load: Load, session: Session, total_s: float) -> float:
 
 
 def read_auth(reader: JsonReader, steps: tuple[Step, ...]) -> Auth:
-    auth = Auth(reader.choice("kind", AuthKind, AuthKind.NONE), reader.text("user", "", limit=200))
+    for name in ("secret", "password", "token"):
+        if name in reader.data:
+            reader.fail(name, "A secret is never part of a plan; pass it beside the plan.")
+    auth = Auth(**read_scalars(reader, Auth))
     if auth.kind == AuthKind.BASIC and not _USER.fullmatch(auth.user):
-        reader.fail("user", "Write the user's name; it has no colon.")
+        reader.fail("user", "Enter the user name; it cannot contain a colon.")
     if auth.kind != AuthKind.BASIC and auth.user:
         reader.fail("user", f"The credentials {auth.kind} have no user; leave it empty.")
     if auth.kind != AuthKind.NONE and any(
         name.lower() == "authorization" for step in steps for name, _ in step.headers
     ):
-        reader.fail("kind", "There is an Authorization header already; take one of them out.")
-    for name in ("secret", "password", "token"):
-        if name in reader.data:
-            reader.fail(name, "A secret is no part of a plan; give it apart.")
-    reader.refuse_unknown("kind", "user", "secret", "password", "token")
+        reader.fail("kind", "There is already an Authorization header; remove one of them.")
     return auth

@@ -1,14 +1,11 @@
-"""Reads a session from JSON: what each load has a use for, and what is wrong in words."""
+"""Reads a session from JSON; the rules between its fields and those of the load, in words."""
 
 from collections.abc import Iterator
 
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.fields import read_scalars
 from campaigns.domain.plan.load import MAX_REQUESTS, ArrivalUnit, Load, Model, planned_arrivals
 from campaigns.domain.plan.session import (
-    MAX_CALLS,
-    MAX_CONNECTIONS_PER_SESSION,
-    MAX_PIPELINE_DEPTH,
-    MAX_THINK_S,
     PIPELINED_METHODS,
     Session,
     ThinkKind,
@@ -22,50 +19,25 @@ Fault = tuple[str, str]  # (field, sentence)
 
 
 def read_session(reader: JsonReader, load: Load, steps: tuple[Step, ...]) -> Session:
-    session = Session(
-        calls_per_connection=_count(reader, "calls_per_connection", 0, low=0),
-        burst_length=_count(reader, "burst_length", 1),
-        first_call_alone=reader.boolean("first_call_alone", True),
-        pipeline_depth=_count(reader, "pipeline_depth", 1, high=MAX_PIPELINE_DEPTH),
-        think_time=_read_think_time(reader.child("think_time")),
-        calls_per_session=_count(reader, "calls_per_session", None),
-        connections_per_session=_count(
-            reader, "connections_per_session", None, high=MAX_CONNECTIONS_PER_SESSION
-        ),
-        cookies=reader.boolean("cookies", False),
-        retry_on_failure=reader.boolean("retry_on_failure", False),
-    )
+    think_time = _read_think_time(reader.child("think_time"))
+    session = Session(**read_scalars(reader, Session), think_time=think_time)
     for field, sentence in _faults(session, load, steps):
         reader.fail(field, sentence)
-    reader.refuse_unknown(*Session.__dataclass_fields__)
     return session
 
 
-def _count(
-    reader: JsonReader, name: str, default: int | None, low: int = 1, high: int = MAX_CALLS
-) -> int | None:
-    return reader.number(name, default, low=low, high=high, whole=True)
-
-
 def _read_think_time(reader: JsonReader) -> ThinkTime:
-    kind = reader.choice("kind", ThinkKind, ThinkKind.NONE)
-    think_time = ThinkTime(
-        kind,
-        *(
-            reader.number(name, 0.0, low=0, high=MAX_THINK_S)
-            for name in ("mean_s", "min_s", "max_s")
-        ),
-    )
+    think_time = ThinkTime(**read_scalars(reader, ThinkTime))
+    kind = think_time.kind
     has_mean = kind in {ThinkKind.CONSTANT, ThinkKind.EXPONENTIAL}
     if has_mean and "mean_s" not in reader.data:
-        reader.fail("mean_s", f"Say how long the {kind} think time is, in seconds.")
+        reader.fail("mean_s", f"Enter how long the {kind} think time is, in seconds.")
     if not has_mean and think_time.mean_s:
-        reader.fail("mean_s", f"The think time {kind} has no use for a mean; leave it empty.")
+        reader.fail("mean_s", f"The think time {kind} does not use a mean; leave it empty.")
     if kind == ThinkKind.UNIFORM and think_time.min_s >= think_time.max_s:
-        reader.fail("max_s", "Write a longest think time above the shortest.")
+        reader.fail("max_s", "The longest think time must be above the shortest.")
     if kind != ThinkKind.UNIFORM and (think_time.min_s or think_time.max_s):
-        reader.fail("min_s", f"The think time {kind} has no use for bounds; leave them empty.")
-    reader.refuse_unknown("kind", "mean_s", "min_s", "max_s")
+        reader.fail("min_s", f"The think time {kind} does not use bounds; leave them empty.")
     return think_time
 
 
@@ -90,14 +62,14 @@ def _faults(session: Session, load: Load, steps: tuple[Step, ...]) -> Iterator[F
 
 def _faults_of_sessions(session: Session) -> Iterator[Fault]:
     if session.calls_per_session is None:
-        yield "calls_per_session", "Say how many calls each arriving session makes."
+        yield "calls_per_session", "Enter how many requests each arriving session sends."
     elif session.burst_length > session.calls_per_session:
-        yield "burst_length", f"A session ends after {session.calls_per_session} calls already."
+        yield "burst_length", f"A session already ends after {session.calls_per_session} requests."
     if session.burst_length == 1 and (session.connections_per_session or 1) > 1:
         yield (
             "connections_per_session",
-            "Its calls come one after another, so one connection does; make the bursts longer, or "
-            "leave it empty.",
+            "Requests are sent one after another, so one connection is enough; make the bursts "
+            "longer, or leave it empty.",
         )
 
 
@@ -105,18 +77,18 @@ def _faults_of_others(session: Session, load: Load) -> Iterator[Fault]:
     if session.connections_per_session is not None:
         yield (
             "connections_per_session",
-            "It means something only where whole sessions arrive; here a session has one "
-            "connection. Leave it empty, and say in the load how many connections there are.",
+            "Only sessions that arrive can have several connections; leave it empty, and set the "
+            "number of connections in the load.",
         )
     if session.calls_per_session is not None and not _is_closed(load):
         yield (
             "calls_per_session",
-            f"With the load model {load.model} requests start when they are due, and belong to no "
+            f"With the load model {load.model}, requests start when they are due and belong to no "
             "session. Choose closed or sequential, or let sessions arrive.",
         )
     per_connection = session.calls_per_connection
     if 0 < per_connection < session.burst_length:
-        yield "burst_length", f"A connection ends after {per_connection} calls already."
+        yield "burst_length", f"A connection already ends after {per_connection} requests."
 
 
 def _faults_of_single_calls(
@@ -135,59 +107,65 @@ def _faults_of_single_calls(
         if session.cookies:
             yield (
                 "cookies",
-                "A window makes one call on each connection, so no cookie is ever sent back; say "
-                "how many calls on a connection, or choose another load model.",
+                "A window sends one request per connection, so no cookie is ever sent back; set "
+                "the requests per connection, or choose another load model.",
             )
         elif any(step.extract for step in steps):
             yield (
                 "calls_per_connection",
-                "Nothing is sent after the reply that gives a value: say how many calls a "
-                "connection of the window makes.",
+                "Nothing is sent after the reply that gives a value; set how many requests each "
+                "connection of the window sends.",
             )
 
 
 def _nothing_between(load: Load) -> str:
     if load.model == Model.WINDOW or load.arrival_unit == ArrivalUnit.CONNECTION:
         return (
-            "Each connection makes one call, so there is nothing between calls to arrange. Say how "
-            "many calls on a connection."
+            "Each connection sends one request, so there is nothing between requests. Set the "
+            "requests per connection."
         )
     return (
-        f"With the load model {load.model} requests start when they are due, so there is nothing "
-        "between them to arrange. Choose closed or sequential, or let sessions arrive."
+        f"With the load model {load.model}, requests start when they are due, so nothing can be "
+        "set between them. Choose closed or sequential, or let sessions arrive."
     )
 
 
 def _pipeline_fault(session: Session, load: Load, steps: tuple[Step, ...]) -> str | None:
     is_visit = makes_visits(load, session)
     if load.model == Model.WINDOW:
-        return "A window is about opening connections: it has one call on each at a time."
+        return "A window has one request per connection at a time, so it cannot pipeline."
     if load.model != Model.CLOSED and not is_visit:
         return (
-            f"The load model {load.model} has one call on a connection at a time; choose closed, "
-            "or let sessions arrive, or connections with several calls."
+            f"The load model {load.model} has one request per connection at a time; choose closed, "
+            "or let sessions arrive, or connections with several requests."
         )
     if any(step.method not in PIPELINED_METHODS or step.body for step in steps):
         return f"Only {', '.join(sorted(PIPELINED_METHODS))} without a body can be pipelined."
     if session.cookies or any(step.extract for step in steps):
-        return "Calls leave before earlier replies are there: no cookies, no values from replies."
+        return (
+            "Pipelined requests leave before earlier replies arrive; they cannot use cookies or "
+            "values from replies."
+        )
     if session.burst_length == 1 and is_visit:
-        return "Calls come one after another: there is nothing to pipeline; make bursts longer."
+        return "Requests are sent one after another; make the bursts longer to pipeline."
     if session.think_time.kind != ThinkKind.NONE and session.burst_length == 1:
-        return "With a pause after every call there is nothing to pipeline; make bursts longer."
+        return "There is a pause after every request; make the bursts longer to pipeline."
     return None
 
 
 def _retry_fault(session: Session, load: Load, steps: tuple[Step, ...]) -> str | None:
     if load.arrival_unit != ArrivalUnit.SESSION:
         return (
-            "A failure ends nothing but sessions that arrive: let sessions arrive, or leave it off."
+            "Only sessions that arrive end with a failed request; let sessions arrive, or turn "
+            "this off."
         )
     if session.pipeline_depth > 1:
-        return "Of several unanswered calls nobody knows which were done; choose a depth of 1."
+        return (
+            "With pipelining nobody knows which requests were done; choose a pipeline depth of 1."
+        )
     if unsafe := sorted({step.method for step in steps} - REPEATABLE_METHODS):
         return (
-            f"A {unsafe[0]} may have been done although its reply failed, so it is never made "
+            f"A {unsafe[0]} may have been done although its reply failed, so it is never sent "
             f"again; only {', '.join(sorted(REPEATABLE_METHODS))} are."
         )
     return None

@@ -9,7 +9,7 @@ share of them, rounded down or up; docs/injector.md has the rule for others to f
 import itertools
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -28,6 +28,10 @@ def shares_of_text(text: str) -> list[int | str]:
     """2, 1, 1 or 2:1:1 as numbers; what is none stays as it is, for the plan to refuse."""
     words = re.split(r"[\s,;:/]+", text.strip())
     return [int(word) if word.isdecimal() else word for word in words if word]
+
+
+def text_of_shares(shares: Sequence[int]) -> str:
+    return ", ".join(map(str, shares))
 
 
 @cache

@@ -13,6 +13,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 BODYLESS_METHODS = ("GET", "HEAD")
 REPEATABLE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 MAX_STEPS = 50
+MAX_PATH_LENGTH = 8000
 MAX_EXTRACTS = 20
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 MAX_BODY_BYTES = 1024 * 1024
@@ -84,12 +85,14 @@ def read_step(reader: JsonReader) -> Step:
     method = reader.text("method", "GET").upper()
     if method not in METHODS:
         reader.fail("method", f"Choose one of: {', '.join(METHODS)}.")
-    path = reader.text("path", "/", limit=8000)
+    path = reader.text("path", "/", limit=MAX_PATH_LENGTH)
     if fault := path_fault(path):
         reader.fail("path", fault)
     body = reader.text("body", "", limit=MAX_BODY_BYTES)
     if body and method in BODYLESS_METHODS:
-        reader.fail("body", f"{method} sends no body. Choose POST, or leave the body empty.")
+        reader.fail(
+            "body", f"{method} requests have no body. Choose POST, or leave the body empty."
+        )
     label = reader.text("label", "", limit=100) or f"{method} {path}"[:100]
     reader.refuse_unknown("label", "method", "path", "headers", "body", "extract")
     return Step(label, method, path, read_headers(reader), body, _read_extract(reader))
@@ -98,7 +101,7 @@ def read_step(reader: JsonReader) -> Step:
 def _read_extract(reader: JsonReader) -> tuple[Extract, ...]:
     raw = reader.data.get("extract", [])
     if not isinstance(raw, list) or len(raw) > MAX_EXTRACTS:
-        reader.fail("extract", f"Write a list of at most {MAX_EXTRACTS} values to take.")
+        reader.fail("extract", f"Write a list of at most {MAX_EXTRACTS} extractions.")
         return ()
     return tuple(
         _read_one(JsonReader(item, f"{reader.path}.extract.{index}", reader.errors))
@@ -115,10 +118,10 @@ def _read_one(reader: JsonReader) -> Extract:
     )
     reader.refuse_unknown("name", "from", "header", "pattern")
     if not VARIABLE_NAME.fullmatch(extract.name):
-        reader.fail("name", f"{extract.name!r} is no name; use letters, digits and _.")
+        reader.fail("name", f"{extract.name!r} is not a name; use letters, digits and _.")
     is_named = bool(_TOKEN.fullmatch(extract.header))
     if is_named != (extract.source == Source.HEADER):
-        reader.fail("header", "Name the header to read, and only where one is read.")
+        reader.fail("header", "Enter the header to read; leave it empty when reading the body.")
     try:
         bounded(extract.pattern)
     except PatternFault as fault:
@@ -155,7 +158,7 @@ def header_fault(name: str, value: str) -> str | None:
     if not _TOKEN.fullmatch(name):
         return f"{name!r} is not a header name; write it as in Content-Type."
     if name.lower() in RESERVED_HEADERS:
-        return f"{name} is written by the injector itself; leave it out."
+        return f"{name} is set by the injector; leave it out."
     if any((ord(ch) < 32 and ch != "\t") or ord(ch) == 127 or ord(ch) > 255 for ch in value):
-        return f"The value of {name} has a character that no header may have."
+        return f"The value of {name} contains a character that is not allowed in headers."
     return None

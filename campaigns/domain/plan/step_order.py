@@ -10,6 +10,7 @@ from enum import StrEnum
 from itertools import accumulate
 
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.fields import choice, listed, read_scalars, whole
 
 MAX_BLOCK_REPEAT = 10_000_000
 MAX_WEIGHT = 1_000_000
@@ -23,13 +24,41 @@ class OrderKind(StrEnum):
     WEIGHTED = "weighted"
 
 
+def weights_of_text(text: str) -> list[float | str]:
+    """3, 1, 1 as numbers; what is none stays as it is, for the plan to refuse."""
+    return [_number_or_text(word) for word in text.split(",") if word.strip()]
+
+
+def _number_or_text(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
 @dataclass(frozen=True, slots=True)
 class StepOrder:
     """`block_repeat`: requests of a step before the next one's. `weights`: one for each step."""
 
-    kind: OrderKind = OrderKind.ROUND_ROBIN
-    block_repeat: int = 1
-    weights: tuple[float, ...] = ()
+    # fmt: off
+    kind: OrderKind = choice("Order", OrderKind.ROUND_ROBIN,
+        {OrderKind.ROUND_ROBIN: "In turns", OrderKind.BLOCKS: "In blocks",
+        OrderKind.RANDOM: "At random", OrderKind.WEIGHTED: "By weight"},
+        help="Which step the next request sends: in turns, in blocks of one step, or drawn by the "
+        "recorded seed, evenly or by weight.",
+        detail="Each works with one step too.",
+        option="--order",
+        option_help="which request comes next: in turns, in blocks, drawn by --seed, or drawn by "
+        "--weights")
+    block_repeat: int = whole("Requests per block", 1, low=1, high=MAX_BLOCK_REPEAT, example=1000,
+        used_by={OrderKind.BLOCKS},
+        help="Requests of one step before the next one; for the order in blocks.",
+        option="--block-repeat N")
+    weights: tuple[float, ...] = listed("Weight", f"numbers from 0 to {MAX_WEIGHT:,}, []",
+        help="A weight for each step, not all 0; for the order by weight.",
+        from_text=weights_of_text,
+        option="--weights W,W")
+    # fmt: on
 
     def step_at(self, number: int, n_steps: int, seed: int) -> int:
         """The step of request `number` of the run, which may be negative in the warm-up."""
@@ -58,17 +87,15 @@ def draw(seed: int, number: int) -> int:
 
 
 def read_order(reader: JsonReader, n_steps: int) -> StepOrder:
-    kind = reader.choice("kind", OrderKind, OrderKind.ROUND_ROBIN)
-    repeat = reader.number("block_repeat", 1, low=1, high=MAX_BLOCK_REPEAT, whole=True)
-    weights = _read_weights(reader)
-    if kind == OrderKind.WEIGHTED and not reader.errors and len(weights) != n_steps:
-        reader.fail("weights", f"Write a weight for each of the {n_steps} steps.")
-    if kind != OrderKind.WEIGHTED and weights:
-        reader.fail("weights", f"The order {kind} has no use for weights; leave them empty.")
-    if kind != OrderKind.BLOCKS and repeat != 1:
-        reader.fail("block_repeat", f"The order {kind} has no blocks; leave it at 1.")
-    reader.refuse_unknown("kind", "block_repeat", "weights")
-    return StepOrder(kind, int(repeat), weights)
+    order = StepOrder(**read_scalars(reader, StepOrder), weights=_read_weights(reader))
+    is_weighted, weights = order.kind == OrderKind.WEIGHTED, order.weights
+    if is_weighted and not reader.errors and len(weights) != n_steps:
+        reader.fail("weights", f"Enter a weight for each of the {n_steps} steps.")
+    if not is_weighted and weights:
+        reader.fail("weights", f"The order {order.kind} does not use weights; leave them empty.")
+    if order.kind != OrderKind.BLOCKS and order.block_repeat != 1:
+        reader.fail("block_repeat", f"The order {order.kind} has no blocks; leave it at 1.")
+    return order
 
 
 def _read_weights(reader: JsonReader) -> tuple[float, ...]:

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.fields import choice, read_scalars, text
 from campaigns.domain.plan.step import VARIABLE_NAME, Step
 
 MAX_CSV_BYTES = 256 * 1024
@@ -34,8 +35,18 @@ class RowOrder(StrEnum):
 class Variables:
     """`csv`: a table whose first row has the names. Each request, or session, gets a row."""
 
-    csv: str = ""
-    order: RowOrder = RowOrder.SEQUENTIAL
+    # fmt: off
+    csv: str = text("Table (CSV)", high=MAX_CSV_BYTES,
+        help="The first row has the names. ${name} in a path, a header or a body stands for a "
+        "value; each request (each session where users have their own, each WebSocket) takes the "
+        "next row. Everybody who sees the plan sees the table, so put no secrets in it.",
+        detail=f"At most {MAX_ROWS:,} rows and {MAX_COLUMNS} columns.")
+    order: RowOrder = choice("Rows", RowOrder.SEQUENTIAL,
+        {RowOrder.SEQUENTIAL: "One after another", RowOrder.RANDOM: "At random"},
+        help="Which row comes next: the one below, or one drawn by the recorded seed.",
+        option="--csv-order",
+        option_help="which row of --csv comes next: the one below, or one drawn by --seed")
+    # fmt: on
 
     @cached_property
     def table(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -84,9 +95,7 @@ def _filled(text: str, values: Mapping[str, str], written: Any) -> str:
 
 
 def read_variables(reader: JsonReader, steps: tuple[Step, ...]) -> Variables:
-    text = reader.text("csv", "", limit=MAX_CSV_BYTES)
-    variables = Variables(text, reader.choice("order", RowOrder, RowOrder.SEQUENTIAL))
-    reader.refuse_unknown("csv", "order")
+    variables = Variables(**read_scalars(reader, Variables))
     fault = _table_fault(variables)
     if fault:
         reader.fail("csv", fault)
@@ -94,7 +103,9 @@ def read_variables(reader: JsonReader, steps: tuple[Step, ...]) -> Variables:
     declared = declared_names(variables, steps)
     unknown = sorted({name for step in steps for name in names_used(step)} - declared)
     if declared and unknown:
-        reader.fail("csv", f"${{{unknown[0]}}} is used, but no column and no extraction gives it.")
+        reader.fail(
+            "csv", f"${{{unknown[0]}}} is used, but no column and no extraction provides it."
+        )
     return variables
 
 
@@ -102,12 +113,12 @@ def _table_fault(variables: Variables) -> str | None:
     try:
         names, rows = variables.table
     except csv.Error as error:
-        return f"This is no CSV: {error}."
+        return f"This is not CSV: {error}."
     if not names:
         return None
     wrong = [name for name in names if not VARIABLE_NAME.fullmatch(name)]
     if wrong:
-        return f"{wrong[0]!r} is no name. The first row has the names: letters, digits and _."
+        return f"{wrong[0]!r} is not a name. The first row has the names: letters, digits and _."
     if len(set(names)) < len(names) or len(names) > MAX_COLUMNS:
         return f"Write at most {MAX_COLUMNS} names, each once."
     if not 1 <= len(rows) <= MAX_ROWS:

@@ -15,6 +15,7 @@ from campaigns.domain.plan.load import (
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.stages import text_of_stages
 from campaigns.domain.plan.step_order import OrderKind
+from campaigns.domain.shown.field_words import field_facts
 from campaigns.domain.units import counted
 
 _DISTRIBUTION_WORDS = {
@@ -24,8 +25,8 @@ _DISTRIBUTION_WORDS = {
 }
 _UNIT_WORDS = {
     ArrivalUnit.REQUEST: "requests",
-    ArrivalUnit.CONNECTION: "connections, each new, with its calls",
-    ArrivalUnit.SESSION: "sessions: users who make their calls and go",
+    ArrivalUnit.CONNECTION: "connections, each new, with its requests",
+    ArrivalUnit.SESSION: "sessions: users who send their requests and leave",
 }
 _HOLD_WORDS = {
     Hold.CLOSE: "closed at once",
@@ -33,7 +34,7 @@ _HOLD_WORDS = {
     Hold.KEEP_S: "kept for {:g} s",
 }
 _ECHOES = {
-    "echo_sync": "each is waited for",
+    "echo_sync": "wait for each",
     "echo_async": "not waited for, matched in order",
     "send_only": "none expected",
 }
@@ -96,39 +97,27 @@ def _stage_line(text: str, unit: ArrivalUnit) -> str:
     return f"{seconds} s: {rates.replace('-', ' to ')} {unit}s/s"
 
 
-def _between_injectors(load: Load) -> list[tuple[str, str]]:
-    facts = []
-    if load.start_offset_s:
-        facts.append(("Injectors begin", f"{load.start_offset_s:g} s apart"))
-    if load.shares:
-        parts = [f"{100 * weight / sum(load.shares):.3g} %" for weight in load.shares]
-        facts.append(("Shares of the injectors", ", ".join(parts)))
-    return facts
-
-
 def load_facts(load: Load) -> list[tuple[str, str]]:
     """What else a plan's page says of its load: name and value."""
-    apart = _between_injectors(load)
+    shares = [f"{100 * weight / sum(load.shares):.3g} %" for weight in load.shares]
+    common = [*field_facts(load), *([("Injector shares", ", ".join(shares))] if shares else [])]
     if load.model == Model.WINDOW:
         return [
-            *apart,
-            ("Marks of each injector", f"low {load.low:,}, high {load.high:,}"),
+            *common,
+            ("Marks per injector", f"low {load.low:,}, high {load.high:,}"),
             ("Open connections", f"{_HOLD_WORDS[load.hold]}".format(load.hold_s or 0)),
         ]
     if load.model not in {Model.OPEN, Model.OVER}:
-        return apart + ([("Ramp-up", f"{load.ramp_up_s:g} s")] if load.ramp_up_s else [])
-    rest = "is dropped" if load.when_saturated == WhenSaturated.DROP else "waits"
+        return common
+    rest = "are dropped" if load.when_saturated == WhenSaturated.DROP else "wait"
     lines = text_of_stages(load.to_json()["stages"]).splitlines()
     stages = [_stage_line(line, load.arrival_unit) for line in lines]
     return [
         *((f"Stage {n}", words) for n, words in enumerate(stages, 1)),
-        *apart,
+        *common,
         ("Arrivals", _DISTRIBUTION_WORDS[load.distribution]),
         ("What arrives", _UNIT_WORDS[load.arrival_unit]),
-        (
-            "At most in flight",
-            f"{load.max_in_flight:,} {load.arrival_unit}s; what is due beyond that {rest}",
-        ),
+        ("Max in flight", f"{load.max_in_flight:,} {load.arrival_unit}s; the others {rest}"),
     ]
 
 
@@ -141,12 +130,16 @@ def exchange_facts(exchange: Exchange | None) -> list[tuple[str, str]]:
         [("Subprotocols", ", ".join(exchange.subprotocols))] if exchange.subprotocols else []
     )
     if not exchange.messages:
-        return [("Messages", "none: only the handshakes"), *protocols, ("Close", close)]
+        return [("Messages", "none, only the handshakes"), *protocols, ("Close", close)]
     kind = "binary" if exchange.binary else "text"
-    rate = f"{exchange.rate_per_s:g}/s on each connection" if exchange.rate_per_s else "at once"
+    rate = (
+        f"{exchange.rate_per_s:g}/s on each connection"
+        if exchange.rate_per_s
+        else "as fast as the mode allows"
+    )
     compared = "" if exchange.mode == "send_only" else f", compared by {_VERIFY[exchange.verify]}"
     return [
-        ("Messages", f"{exchange.messages:,} a connection, {exchange.size_bytes:,} B, {kind}"),
+        ("Messages", f"{exchange.messages:,} per connection, {exchange.size_bytes:,} B, {kind}"),
         ("Echoes", _ECHOES[exchange.mode] + compared),
         ("Message rate", rate),
         *protocols,

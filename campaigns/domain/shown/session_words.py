@@ -2,6 +2,7 @@
 
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import AuthKind, ThinkKind, ThinkTime
+from campaigns.domain.shown.field_words import field_facts
 from campaigns.domain.units import counted
 
 
@@ -9,20 +10,13 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     """[(name, words)] of what differs from plain requests."""
     session = plan.session
     facts = [
-        ("Calls on a connection", session.calls_per_connection or ""),
-        ("Calls of a session", session.calls_per_session or ""),
-        ("Connections of a session", _connection_words(session.connections_per_session)),
-        ("Cookies", "kept by each session" if session.cookies else ""),
-        ("Failed calls", "made again, up to 3 times" if session.retry_on_failure else ""),
+        *field_facts(session),
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", _burst_words(plan)),
-        ("Pipelining", _pipeline_words(session.pipeline_depth)),
         ("Variables", _variable_words(plan)),
         ("Credentials", _auth_words(plan, has_secret=has_secret)),
     ]
-    return [
-        (name, f"{words:,}" if isinstance(words, int) else words) for name, words in facts if words
-    ]
+    return [(name, words) for name, words in facts if words]
 
 
 def _think_words(think: ThinkTime, burst_length: int) -> str:
@@ -35,14 +29,6 @@ def _think_words(think: ThinkTime, burst_length: int) -> str:
         case ThinkKind.EXPONENTIAL:
             return f"{think.mean_s:g} s {between} on average, exponential"
     return ""
-
-
-def _connection_words(most: int | None) -> str:
-    return f"up to {most}, shared by the requests of a burst" if most else ""
-
-
-def _pipeline_words(depth: int) -> str:
-    return f"up to {depth} requests unanswered on a kept connection" if depth > 1 else ""
 
 
 def _variable_words(plan: Plan) -> str:

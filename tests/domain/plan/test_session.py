@@ -74,13 +74,13 @@ def think(**fields):
         (
             {"session": {"calls_per_connection": 2, "burst_length": 3}},
             "session.burst_length",
-            "ends after 2 calls",
+            "ends after 2 requests",
         ),
         ({"session": {"cookies": "yes"}}, "session.cookies", "true or false"),
         (think(kind="constant"), "session.think_time.mean_s", "how long"),
         (think(kind="uniform", min_s=3, max_s=1), "session.think_time.max_s", "above"),
-        (think(kind="constant", mean_s=1, max_s=1), "session.think_time.min_s", "no use"),
-        (think(kind="none", mean_s=1), "session.think_time.mean_s", "no use"),
+        (think(kind="constant", mean_s=1, max_s=1), "session.think_time.min_s", "does not use"),
+        (think(kind="none", mean_s=1), "session.think_time.mean_s", "does not use"),
         (think(kind="sometimes"), "session.think_time.kind", "Choose one of"),
         (
             think(kind="constant", mean_s=1) | {"load": OPEN},
@@ -95,12 +95,12 @@ def think(**fields):
         (
             {"session": {"cookies": True}, "load": WINDOW},
             "session.cookies",
-            "one call on each connection",
+            "one request per connection",
         ),
         (
             {"session": {"connections_per_session": 4}, "load": CONNECTIONS},
             "session.connections_per_session",
-            "only where whole sessions arrive",
+            "Only sessions that arrive",
         ),
         (
             {"session": {"connections_per_session": 65}, "load": SESSIONS},
@@ -112,16 +112,16 @@ def think(**fields):
             "session.connections_per_session",
             "make the bursts longer",
         ),
-        ({"load": SESSIONS}, "session.calls_per_session", "how many calls"),
+        ({"load": SESSIONS}, "session.calls_per_session", "how many requests"),
         (
             {"load": SESSIONS, "session": {"calls_per_session": 3, "burst_length": 4}},
             "session.burst_length",
-            "ends after 3 calls",
+            "ends after 3 requests",
         ),
         (
             {"load": SESSIONS, "session": {"calls_per_session": 3, "pipeline_depth": 4}},
             "session.pipeline_depth",
-            "make bursts longer",
+            "make the bursts longer",
         ),
         (
             {
@@ -139,17 +139,17 @@ def think(**fields):
         (
             {"load": CONNECTIONS, "session": {"burst_length": 3}},
             "session.burst_length",
-            "how many calls on a connection",
+            "requests per connection",
         ),
         (
             think(kind="constant", mean_s=1) | {"load": WINDOW},
             "session.think_time.kind",
-            "how many calls on a connection",
+            "requests per connection",
         ),
         (
             {"load": WINDOW, "session": {"calls_per_connection": 3, "pipeline_depth": 2}},
             "session.pipeline_depth",
-            "one call on each at a time",
+            "one request per connection at a time",
         ),
         (
             {
@@ -180,7 +180,7 @@ def think(**fields):
                 },
             },
             "session.retry_on_failure",
-            "nobody knows which were done",
+            "nobody knows which",
         ),
         (
             {
@@ -205,7 +205,7 @@ def think(**fields):
         (
             {"session": {"pipeline_depth": 2, "cookies": True}},
             "session.pipeline_depth",
-            "no cookies",
+            "cannot use cookies",
         ),
         (
             {
@@ -215,12 +215,12 @@ def think(**fields):
                 }
             },
             "session.pipeline_depth",
-            "nothing to pipeline",
+            "to pipeline",
         ),
-        ({"auth": {"kind": "basic"}}, "auth.user", "user's name"),
-        ({"auth": {"kind": "basic", "user": "a:b"}}, "auth.user", "no colon"),
+        ({"auth": {"kind": "basic"}}, "auth.user", "user name"),
+        ({"auth": {"kind": "basic", "user": "a:b"}}, "auth.user", "cannot contain a colon"),
         ({"auth": {"kind": "bearer", "user": "ann"}}, "auth.user", "no user"),
-        ({"auth": {"kind": "bearer", "secret": "s"}}, "auth.secret", "no part of a plan"),
+        ({"auth": {"kind": "bearer", "secret": "s"}}, "auth.secret", "never part of a plan"),
         (
             {
                 "auth": {"kind": "bearer"},

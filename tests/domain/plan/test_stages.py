@@ -163,14 +163,14 @@ STAGE = {"duration_s": 5, "from_per_s": 2}
             "requests are too many",
         ),
         ({"stages": [STAGE], "rate_per_s": 5}, "rate_per_s", "stages say the rate"),
-        ({"stages": [STAGE], "requests": 5}, "requests", "stages say when it ends"),
-        ({"stages": [STAGE], "duration_s": 5}, "duration_s", "stages say when it ends"),
+        ({"stages": [STAGE], "requests": 5}, "requests", "stages say when the load ends"),
+        ({"stages": [STAGE], "duration_s": 5}, "duration_s", "stages say when the load ends"),
         (
             {"stages": [STAGE], "distribution": "uniform", "uniform_min_s": 1, "uniform_max_s": 2},
             "stages",
             "even or exponential",
         ),
-        ({"stages": [STAGE], "model": "closed", "connections": 1}, "stages", "no use for stages"),
+        ({"stages": [STAGE], "model": "closed", "connections": 1}, "stages", "does not use"),
     ],
 )
 def test_it_says_which_stage_is_wrong(given_, field, words):

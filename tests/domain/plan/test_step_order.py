@@ -88,7 +88,7 @@ def test_an_order_survives_being_stored(order):
         ({"kind": "weighted", "weights": [1, -1, 1]}, "order.weights.1", "from 0"),
         ({"kind": "weighted", "weights": "1 2 3"}, "order.weights", "numbers"),
         ({"kind": "weighted", "weights": [1, 1, True]}, "order.weights.2", "a number"),
-        ({"kind": "random", "weights": [1, 1, 1]}, "order.weights", "no use for weights"),
+        ({"kind": "random", "weights": [1, 1, 1]}, "order.weights", "does not use"),
         ({"kind": "random", "block_repeat": 5}, "order.block_repeat", "no blocks"),
         ({"kind": "blocks", "block_repeat": 0}, "order.block_repeat", "outside"),
         ({"every": 2}, "order.every", "no field"),

@@ -1,0 +1,54 @@
+"""Options of the command line that are fields of a plan: added and read by the registry's rows."""
+
+import argparse
+from typing import Any
+
+from campaigns.domain.plan.fields import PlanField, fields_of
+from campaigns.domain.shown.field_words import option_help
+
+
+def add_field_options(group: argparse._ActionsContainer, owner: type) -> None:
+    for field in fields_of(owner).values():
+        if field.option:
+            flag, _, metavar = field.option.partition(" ")
+            named = {"metavar": metavar} if metavar else {}
+            words = option_help(field).replace("%", "%%")
+            group.add_argument(flag, help=words, **named, **_how_to_read(field))
+
+
+def given_fields(options: argparse.Namespace, owner: type) -> dict[str, Any]:
+    """The fields that were given as options, as JSON has them."""
+    values = {
+        name: getattr(options, dest_of(field))
+        for name, field in fields_of(owner).items()
+        if field.option
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def flag_of(field: PlanField) -> str:
+    """As it is typed: --ramp-up."""
+    return field.option.partition(" ")[0]
+
+
+def dest_of(field: PlanField) -> str:
+    return flag_of(field).removeprefix("--").replace("-", "_")
+
+
+def refuse_given(options: argparse.Namespace, owner: type, sentence: str) -> None:
+    """Raises ValueError, "--option sentence", where an option asks for more than the default."""
+    for name, value in given_fields(options, owner).items():
+        field = fields_of(owner)[name]
+        if value != field.default:
+            raise ValueError(f"{flag_of(field)} {sentence}")
+
+
+def _how_to_read(field: PlanField) -> dict[str, Any]:
+    """What argparse needs; a list that is typed value by value is an option to repeat."""
+    if field.kind is bool:
+        return {"action": "store_const", "const": not field.default}
+    if field.is_choice:
+        return {"choices": list(field.kind)}
+    if field.kind is None and field.from_text is None:
+        return {"action": "append"}
+    return {"type": field.from_text or field.kind}
