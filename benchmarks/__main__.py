@@ -4,10 +4,10 @@ import argparse
 import os
 import sys
 
-from benchmarks import accuracy, injector_cost, open_loop, tls, websocket
+from benchmarks import accuracy, injector_cost, live, open_loop, tls, websocket
 from benchmarks.awake import awake
 from benchmarks.figures import show
-from benchmarks.selection import ACCURACY, NAMES, ON_TIME, TLS, WEBSOCKET, Selection
+from benchmarks.selection import ACCURACY, LIVE, NAMES, ON_TIME, TLS, WEBSOCKET, Selection
 from benchmarks.servers import Server, pin, serving
 
 
@@ -15,10 +15,13 @@ def main() -> int:
     selection = _read_selection()
     cores = os.sched_getaffinity(0)
     print(f"{len(cores)} cores, load average {_load()} before the first case")
-    with serving(core=1) as server:
-        pin(0)
-        _measure_pinned(selection, server)
-    os.sched_setaffinity(0, cores)
+    if selection.wants_the_injector:
+        with serving(core=1) as server:
+            pin(0)
+            _measure_pinned(selection, server)
+        os.sched_setaffinity(0, cores)
+    if selection.wants(LIVE):
+        show(live.TITLE, live.measure())
     if selection.wants(ACCURACY):
         show("Accuracy, against the demo target's own log", accuracy.measure())
         with awake():

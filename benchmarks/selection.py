@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from benchmarks.injector_cost import CASES, slug
 
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
+LIVE = "live"  # of the site, not of the injector
 CASE_NAMES = tuple(slug(case) for case in CASES)
-NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *CASE_NAMES)
+NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, LIVE, *CASE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,10 @@ class Selection:
         if not self.names or name in self.names:
             return True
         return name in CASE_NAMES and COST in self.names
+
+    @property
+    def wants_the_injector(self) -> bool:
+        return self.names != {LIVE}
 
     @property
     def wants_some_cost(self) -> bool:

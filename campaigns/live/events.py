@@ -73,15 +73,15 @@ def news(
     cursor: Cursor,
     seen_state: str,
     look: Look,
-    points_of: Callable[[int, int], Sequence[dict[str, Any]]],
+    news_of: Callable[[int, int], dict[str, Any] | None],
 ) -> Iterator[Message]:
-    """What is new since the cursor. `points_of(run, after_second)` gives a run's points."""
+    """What is new since the cursor. `news_of(run, after_second)` is `feed.Feed.news`."""
     for run_id in _runs_to_tell(cursor, look.runs):
         after = cursor.second if run_id == cursor.run else BEFORE_ALL
-        points = points_of(run_id, after)
-        if points:
-            cursor = replace(cursor, run=run_id, second=points[-1]["second"])
-            yield Message("second", {"run": run_id, "points": list(points)}, cursor)
+        told = news_of(run_id, after)
+        if told:
+            cursor = replace(cursor, run=run_id, second=told["points"]["second"][-1])
+            yield Message("second", {"run": run_id, **told}, cursor)
     if look.event > cursor.event or look.state != seen_state:
         cursor = replace(cursor, event=max(look.event, cursor.event))
         yield Message("state", {"state": look.state}, cursor)

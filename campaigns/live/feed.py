@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import partial
 from operator import itemgetter
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import redis
 from django.conf import settings
@@ -23,8 +23,10 @@ from django.db.models import Max
 
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
+from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.results import RunReport
-from campaigns.live.events import BEFORE_ALL, Look, RunLook
+from campaigns.domain.shown.run_points import now_texts, point_columns
+from campaigns.live.events import Look, RunLook
 from campaigns.models import Campaign, Run, RunEvent
 from campaigns.queries.measurements import measurement_so_far, points_of
 from campaigns.queries.reports import run_report
@@ -119,11 +121,16 @@ class Followed:
         self._run_id = run_id
         self._measured: Shared[Measurement | None] = Shared(bell)
         self._points: list[Point] = []
+        self._columns = point_columns([])
         self._reported: tuple[Hashable, RunReport | None] = (None, None)
 
-    def points(self, after: int) -> list[Point]:
-        """Those later than second `after`, oldest first."""
-        return self._measured.use(self._read, lambda _: self._points_after(after))
+    def points(self) -> list[Point]:
+        """All so far, oldest first."""
+        return self._measured.use(self._read, lambda _: list(self._points))
+
+    def news(self, after: int) -> dict[str, Any] | None:
+        """What a stream tells of the seconds after `after`; None where there is none."""
+        return self._measured.use(self._read, lambda measured: self._news(after, measured))
 
     def report(self, run: Run) -> RunReport:
         """Of a run that is under way; made once for each second and each change of state."""
@@ -134,12 +141,30 @@ class Followed:
         if run.is_done:
             self._points = points_of(run)
             return None
+        if known is None:
+            self._columns = point_columns([])
         measured = measurement_so_far(run, known)
         self._points = measured.series
         return measured
 
-    def _points_after(self, after: int) -> list[Point]:
-        return self._points[bisect_right(self._points, after, key=itemgetter("second")) :]
+    def _news(self, after: int, measured: Measurement | None) -> dict[str, Any] | None:
+        first = bisect_right(self._points, after, key=itemgetter("second"))
+        if first == len(self._points):
+            return None
+        return {
+            "points": self._columns_from(first, measured),
+            "now": now_texts(self._points),
+            "progress": progress_of(measured).to_json() if measured else None,
+        }
+
+    def _columns_from(self, first: int, measured: Measurement | None) -> dict[str, list]:
+        """Each second of a run under way is put into words once."""
+        if measured is None:
+            return point_columns(self._points[first:])
+        n_known = len(self._columns["second"])
+        for key, values in point_columns(self._points[n_known:]).items():
+            self._columns[key] += values
+        return {key: values[first:] for key, values in self._columns.items()}
 
     def _report(self, run: Run, measured: Measurement | None) -> RunReport:
         if measured is None:  # it has ended meanwhile
@@ -167,9 +192,14 @@ class Feed:
         look = self._kept(self._looks, ("run", run_id), self._new_look, _MOST_LOOKS)
         return look.get(lambda _: _look_at_run(run_id))
 
-    def points(self, run_id: int, after: int = BEFORE_ALL) -> list[Point]:
-        """The run's points later than second `after`, oldest first."""
-        return self._follow(run_id).points(after)
+    def points(self, run_id: int) -> list[Point]:
+        """The run's points so far, oldest first."""
+        return self._follow(run_id).points()
+
+    def news(self, run_id: int, after: int) -> dict[str, Any] | None:
+        """{"points": `run_points.point_columns` of the seconds after `after`, "now": the texts of
+        the last one, "progress"}; None where no second is new."""
+        return self._follow(run_id).news(after)
 
     def report(self, run: Run) -> RunReport:
         """The report of a run that is under way, up to the last whole second."""

@@ -12,9 +12,11 @@ from typing import Generic, TypeVar
 from django.db.models import Max
 
 from campaigns.domain.shown.results import Answer, Gist, RunReport
+from campaigns.domain.shown.run_points import point_columns
 from campaigns.live.feed import FEED
 from campaigns.models import Campaign, Run, RunEvent, RunSummary
 from campaigns.queries.answers import campaign_answer
+from campaigns.queries.measurements import points_of
 from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_reports
 
@@ -53,6 +55,7 @@ class _Slot(Generic[_T]):
 _ANSWERS: Memory[Answer] = Memory(16)
 _GISTS: Memory[Gist] = Memory(500)
 _REPORTS: Memory[RunReport] = Memory(32)
+_COLUMNS: Memory[dict[str, list]] = Memory(32)
 _TOOL_REPORTS: Memory[list[tuple[str, str]]] = Memory(32)
 
 
@@ -70,6 +73,11 @@ def report_of(run: Run) -> RunReport:
     if not run.is_done:
         return FEED.report(run)
     return _REPORTS.get(_run_key(run), lambda: run_report(run))
+
+
+def point_columns_of(run: Run) -> dict[str, list]:
+    """Of a finished run; one under way tells its points by its stream."""
+    return _COLUMNS.get(_run_key(run), lambda: point_columns(points_of(run)))
 
 
 def tool_reports_of(run: Run) -> list[tuple[str, str]]:

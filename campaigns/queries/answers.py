@@ -17,14 +17,13 @@ from campaigns.domain.shown.sentences import Pair, overhead_sentence
 from campaigns.domain.shown.sweep_table import injector_words
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
-from campaigns.domain.units import counted, ms, percent, rate
+from campaigns.domain.units import DASH, counted, ms, percent, rate
 from campaigns.models import Campaign
 from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of, worst_validity
 from campaigns.queries.overheads import MeasuredTest, Overhead, compare, find_pairs, overhead_answer
-from campaigns.queries.reports import run_report
 from campaigns.queries.sweeps import arm_words, sweep_answers
 
-__all__ = ["Answer", "OverheadAnswer", "SplitAnswer", "TestAnswer", "campaign_answer", "run_report"]
+__all__ = ["Answer", "OverheadAnswer", "SplitAnswer", "TestAnswer", "campaign_answer"]
 
 _COUNTED = ("errors", "attempts")
 
@@ -113,22 +112,24 @@ def _plan_label(test, *, names_version: bool) -> str:
 
 def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
     total, pooled = pooled_of(arm.runs)
+    table = latency_table(
+        f"test-{arm.test.pk}",
+        f"{arm.plan_label}: {arm.label}",
+        [each.line(is_counted=each in arm.counted) for each in arm.runs],
+        pooled,
+        is_sound=arm.is_sound,
+        noun=arm.noun,
+    )
     return TestAnswer(
         test_id=arm.test.pk,
         label=arm.label,
         scheme=arm.scheme,
         connection_mode=arm.test.connection_mode,
         plan_label=arm.plan_label,
-        table=latency_table(
-            f"test-{arm.test.pk}",
-            f"{arm.plan_label}: {arm.label}",
-            [each.line(is_counted=each in arm.counted) for each in arm.runs],
-            pooled,
-            is_sound=arm.is_sound,
-            noun=arm.noun,
-        ),
+        table=table,
         pooled=total,
         means_ms=_means_ms(campaign, arm),
+        means_text=_means_text(campaign, arm, table),
         validity=worst_validity(arm.runs),
         curve=curve(total.timing("response")),
     )
@@ -137,6 +138,14 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
 def _means_ms(campaign: Campaign, arm: MeasuredTest) -> list[float | None]:
     by_repeat = {each.run.repeat: each.figures.mean_us / 1000 for each in arm.counted}
     return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]
+
+
+def _means_text(campaign: Campaign, arm: MeasuredTest, table: Table) -> list[str]:
+    """As the rows of the test's table have them."""
+    mean = [column.key for column in table.columns].index("mean")
+    rows = zip(arm.runs, table.rows[: len(arm.runs)], strict=True)
+    by_repeat = {each.run.repeat: row.cells[mean].text for each, row in rows}
+    return [by_repeat.get(repeat, DASH) for repeat in range(1, campaign.repeats + 1)]
 
 
 def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: bool) -> Sentence:
@@ -187,7 +196,7 @@ def _plain_sentence(
         return [
             (text, False),
             (f"{ms(figures.mean_us)} on average", True),
-            (f" at {rate(figures.rate_per_s)} {arm.noun}/s, {errors}.", False),
+            (f" at {rate(figures.rate_per_s)} ok {arm.noun}/s, {errors}.", False),
         ]
     pooled.sort(key=lambda pair: pair[1].mean_us)
     (fast, least), (slow, most) = pooled[0], pooled[-1]

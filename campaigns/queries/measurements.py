@@ -28,8 +28,9 @@ def measurement_of(run: Run) -> Measurement:
 
 def points_of(run: Run) -> list[Point]:
     """The run's points alone, which need no histogram where they are stored."""
-    summary = latest_summary(run) if run.is_done else None
-    return measurement_so_far(run).series if summary is None else summary.series
+    stored = run.summaries.order_by("-revision").values_list("series", flat=True)
+    series = stored.first() if run.is_done else None
+    return measurement_so_far(run).series if series is None else series
 
 
 def stored_measurement(

@@ -7,6 +7,7 @@ from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown import report_tables as tables
 from campaigns.domain.shown.exchange_tables import closes_table, exchange_table
+from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.report_words import RunStatus, run_grounds, run_sentence, run_tiles
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.session_tables import session_tables
@@ -30,6 +31,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         exchange=exchange_table(total, duration_s),
         closes=closes_table(total),
         phases=phases_of(run, seen.plan),
+        progress=progress_of(seen),
         sessions=session_tables(total, duration_s),
         parts=tables.parts_table(total),
         errors=tables.errors_table(total, seen.series),

@@ -8,6 +8,7 @@ from campaigns.domain.measured.outcomes import WORDS, Kind
 from campaigns.domain.measured.series import Point
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.stop_reasons import StopReason
+from campaigns.domain.units import rate
 from campaigns.models import Run, RunEvent
 
 ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
@@ -43,8 +44,8 @@ def chart_plan(run: Run) -> dict[str, Any]:
         "run": run.pk,
         "seconds": planned.seconds,
         "warmUp": planned.warm_up_s,
-        "requests": planned.requests,
         "intended": planned.intended_per_s,
+        "intendedText": rate(planned.intended_per_s) if planned.intended_per_s else "",
         "scheme": run.frozen.endpoint.scheme,
         "isExchange": run.frozen.is_exchange,
         "words": ERROR_WORDS,

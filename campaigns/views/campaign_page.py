@@ -11,7 +11,7 @@ from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.shown.badges import Badge, campaign_badge
 from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.units import DASH, counted, number
-from campaigns.live.events import BEFORE_ALL, Cursor
+from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, Run
@@ -71,7 +71,6 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
     runs = runs_of(campaign)
     current = current_run_of(campaign)
     is_live = campaign.state in {"running", "stopping"}
-    points = FEED.points(current.pk) if current else []
     return {
         "campaign": campaign,
         "answer": answer,
@@ -82,9 +81,8 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "waiting": waiting_reason(campaign) if is_live and not current else "",
         "current": current,
         "current_plan": chart_plan(current) if current else None,
-        "points": points,
-        "points_id": f"points-{current.pk}" if current else "",
-        "cursor": _cursor(campaign, current, points),
+        # The stream tells the points of the run under way, all of them to a new viewer.
+        "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
@@ -109,14 +107,6 @@ def _injector_words(campaign: Campaign) -> str:
     if set(counts) <= {1}:
         return ""
     return f"{', '.join(map(str, counts))} injectors a run"
-
-
-def _cursor(campaign: Campaign, current: Run | None, points: list[dict]) -> Cursor:
-    """From where the page's stream goes on: after what the page itself already shows."""
-    event = FEED.campaign(campaign.pk).event
-    if current is None:
-        return Cursor(event=event)
-    return Cursor(event, current.pk, points[-1]["second"] if points else BEFORE_ALL)
 
 
 def badge_of(campaign: Campaign, validity: str) -> Badge:
@@ -162,7 +152,7 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
     shown = next((key for key in ("p95", "p50", "mean") if _has(cells, key)), "mean")
     noun = "connections" if test.scheme in WEBSOCKET_SCHEMES else "requests"
-    lines = [f"{cells['rate'].text} {noun}/s"] if _has(cells, "rate") else []
+    lines = [f"{cells['rate'].text} ok {noun}/s"] if _has(cells, "rate") else []
     lines += [
         counted(cells[key].value, nouns)
         for key, nouns in (("n", noun), ("errors", "errors"))
@@ -240,6 +230,7 @@ def plot_data(answer: Answer, repeats: int) -> dict[str, Any]:
                     "mode": test.connection_mode,
                     "curve": test.curve,
                     "means": test.means_ms,
+                    "texts": test.means_text,
                 }
                 for test in plot["tests"]
             ]

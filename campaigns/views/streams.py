@@ -127,7 +127,7 @@ def _read(
     """All reading at once: a slow viewer must not hold a connection while it takes the text."""
     try:
         now = look()
-        return now, list(news(cursor, seen_state, now, feed.points))
+        return now, list(news(cursor, seen_state, now, feed.news))
     finally:
         release_connection()
 

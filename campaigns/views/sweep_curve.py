@@ -47,7 +47,7 @@ def sweep_panels(sweep: SweepAnswer) -> list[Panel]:
         return []
     times = [("average", "mean_ms"), ("p95", "p95_ms")]
     return [
-        _panel("Throughput", "requests/s", points, [("requests/s", "rate")]),
+        _panel("Throughput", "ok requests/s", points, [("ok requests/s", "rate")]),
         _panel("Response time", "ms", points, times),
     ]
 

@@ -242,7 +242,7 @@ def test_the_sweep_has_a_row_for_each_number_of_injectors(measure):
     assert [row[""] for row in rows] == ["1 injector", "2 injectors", "12 injectors"]
     assert [number(row["n"]) for row in rows] == [300, 600, 3600]
     for row in rows:
-        rate, between_ms = number(row["requests/s"]), number(row["between ends"])
+        rate, between_ms = number(row["ok requests/s"]), number(row["between ends"])
         assert between_ms == pytest.approx(1000 / rate, rel=0.02)
         assert row["errors"] == "0"
         assert row["validity"] in {"valid", "suspicious", "invalid"}

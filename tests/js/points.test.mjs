@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {
-  errorKinds, isWeak, latest, lineOf, mergePoints, progressOf,
-} from "../../static/js/live/points.js";
+import { errorKinds, lineOf, mergePoints, pointsOf } from "../../static/js/live/points.js";
 
 const at = (second, more = {}) => ({ second, ok: 10, failed: 0, errors: {}, ...more });
 const seconds = (points) => points.map((point) => point.second);
@@ -37,28 +35,14 @@ test("the most frequent error comes first", () => {
   assert.deepEqual(errorKinds(points), ["tls_verify", "reset"]);
 });
 
-test("a percentile is weak with fewer than ten values beyond it", () => {
-  assert.equal(isWeak(at(0, { ok: 1000 }), 0.99), false);
-  assert.equal(isWeak(at(0, { ok: 999 }), 0.99), true);
-  assert.equal(isWeak(at(0, { ok: 20 }), 0.5), false);
+test("columns become a point for each second", () => {
+  const columns = { second: [0, 1], ok: [5, 7], response_text: ["p50 3.00", "p50 4.00"] };
+  assert.deepEqual(pointsOf(columns), [
+    { second: 0, ok: 5, response_text: "p50 3.00" },
+    { second: 1, ok: 7, response_text: "p50 4.00" },
+  ]);
 });
 
-test("progress counts measured seconds, never the warm-up", () => {
-  assert.equal(progressOf([at(-3), at(-2)], { seconds: 60 }).isWarmUp, true);
-  const there = progressOf([at(-1), at(0), at(1)], { seconds: 60 });
-  assert.deepEqual([there.measured, there.share], [2, 2 / 60]);
-});
-
-test("without a planned time the requests tell how far it is", () => {
-  const there = progressOf([at(0), at(1, { failed: 5 })], { requests: 100 });
-  assert.deepEqual([there.completed, there.share], [25, 0.25]);
-});
-
-test("without any plan there is no share", () => {
-  assert.equal(progressOf([at(0)], {}).share, null);
-});
-
-test("now is the last second in which something ended", () => {
-  assert.equal(latest([at(0), at(1), at(2, { ok: 0 })]).second, 1);
-  assert.equal(latest([]), null);
+test("without columns there are no points", () => {
+  assert.deepEqual(pointsOf(null), []);
 });

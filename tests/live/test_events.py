@@ -14,20 +14,21 @@ def look(*runs, event=10, state="running", is_over=False) -> Look:
 
 
 def points(until: int, first: int = 0):
-    """Points of every run up to a second, as a feed would give them."""
+    """News of every run up to a second, as a feed would give them."""
 
-    def points_of(run, after):
-        return [{"second": second} for second in range(max(first, after + 1), until + 1)]
+    def news_of(run, after):
+        fresh = list(range(max(first, after + 1), until + 1))
+        return {"points": {"second": fresh}} if fresh else None
 
-    return points_of
+    return news_of
 
 
-def told(cursor, now, points_of, seen_state="running"):
-    return list(news(cursor, seen_state, now, points_of))
+def told(cursor, now, news_of, seen_state="running"):
+    return list(news(cursor, seen_state, now, news_of))
 
 
 def seconds(message: Message) -> list[int]:
-    return [point["second"] for point in message.data["points"]]
+    return message.data["points"]["second"]
 
 
 def test_a_cursor_reads_back_what_it_wrote():

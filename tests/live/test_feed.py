@@ -7,6 +7,7 @@ import pytest
 import redis
 from django.conf import settings
 
+from campaigns.live.events import BEFORE_ALL
 from campaigns.live.feed import CHANNEL, Bell, Feed, Shared
 from campaigns.models import Run, ShardSecond
 from tests.factories import make_campaign, make_run, make_test, store_second
@@ -113,8 +114,8 @@ def run(project):
     return run
 
 
-def seconds(points):
-    return [point["second"] for point in points]
+def seconds(news):
+    return news["points"]["second"]
 
 
 def test_a_second_is_decoded_once_for_a_hundred_viewers(run, monkeypatch):
@@ -129,11 +130,11 @@ def test_a_second_is_decoded_once_for_a_hundred_viewers(run, monkeypatch):
     store_second(run, make_second(0, [10_000]))
     feed = Feed()
     for _ in range(100):
-        assert seconds(feed.points(run.pk)) == [0]
+        assert seconds(feed.news(run.pk, BEFORE_ALL)) == [0]
     store_second(run, make_second(1, [10_000]))
     feed.bell.ring()
     for _ in range(100):
-        assert seconds(feed.points(run.pk, after=0)) == [1]
+        assert seconds(feed.news(run.pk, 0)) == [1]
         assert feed.report(run).tiles
     assert decoded == [0, 1]
 
@@ -142,11 +143,11 @@ def test_a_finished_run_is_told_with_its_late_seconds(project):
     run = make_run(make_test(make_campaign(project)))
     feed = Feed()
     store_second(run, make_second(12, [10_000]))
-    assert seconds(feed.points(run.pk)) == [12]
+    assert seconds(feed.news(run.pk, BEFORE_ALL)) == [12]
     measure(run, 12_000)
     feed.bell.ring()
-    assert seconds(feed.points(run.pk)) == [*range(10), 12]
-    assert seconds(feed.points(run.pk, after=8)) == [9, 12]
+    assert seconds(feed.news(run.pk, BEFORE_ALL)) == [*range(10), 12]
+    assert seconds(feed.news(run.pk, 8)) == [9, 12]
 
 
 def test_a_look_names_the_newest_event_and_the_runs_in_order(run):

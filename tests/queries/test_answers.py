@@ -259,7 +259,7 @@ def test_without_a_pair_the_sentence_is_plain_and_uses_no_comparison_word(projec
     run_in_blocks(tests[:1], [HTTP])
     answer = campaign_answer(done(campaign))
     text = plain_text(answer.sentence).replace("\u202f", " ")
-    assert "takes 18.9 ms on average at 200 requests/s, no errors in 6,000 requests." in text
+    assert "takes 18.9 ms on average at 200 ok requests/s, no errors in 6,000 requests." in text
     assert answer.overheads == []
 
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Run
-from campaigns.queries.answers import run_report
+from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_report
 from tests.factories import (
     make_campaign,
@@ -38,7 +38,7 @@ def tile(report, key: str) -> dict:
 def test_a_complete_run_says_average_rate_and_errors(project):
     run = measure(new_run(project), 20_000)
     assert said(run) == (
-        "20.0 ms on average (p95 22.0 ms) at 200 requests/s, no errors in 2,000 requests."
+        "20.0 ms on average (p95 22.0 ms) at 200 ok requests/s, no errors in 2,000 requests."
     )
     assert "one run describes itself only" in run_report(run).grounds[-1]
 
@@ -92,7 +92,7 @@ def test_a_running_run_is_read_from_its_seconds_so_far(project):
         store_second(run, make_second(second, [10_000] * 50, vitals=VITALS))
     run.shards.update(last_second=1)
     run.refresh_from_db()
-    assert said(run).endswith("at 50.0 requests/s so far, no errors in 100 requests.")
+    assert said(run).endswith("at 50.0 ok requests/s so far, no errors in 100 requests.")
 
 
 def test_steps_stand_below_all_steps(project):

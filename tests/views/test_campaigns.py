@@ -447,7 +447,7 @@ def test_the_tile_of_a_single_request_speaks_of_one(editor, project):
     campaign = make_campaign(project, repeats=1, started_at=ended, finished_at=ended)
     measure(make_run(make_test(campaign)), 10_000, n=1, seconds=1)
     page = editor.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert page.context["tiles"][0]["lines"] == ["1.00 requests/s", "1 request", "0 errors"]
+    assert page.context["tiles"][0]["lines"] == ["1.00 ok requests/s", "1 request", "0 errors"]
 
 
 # --- a project with a great many targets ------------------------------------------------------

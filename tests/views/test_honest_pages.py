@@ -7,7 +7,8 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Outcome, Validity
-from campaigns.queries.answers import campaign_answer, run_report
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.reports import run_report
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.injector.servers import measure, scripted
 from tests.injector.test_loads import Arrivals

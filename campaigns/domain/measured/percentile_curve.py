@@ -2,15 +2,18 @@
 
 from typing import Any
 
+from campaigns.domain.measured.figures import percentiles_us
 from campaigns.domain.measured.snapshot import Timing
-from campaigns.domain.percentiles import WHOLE, beyond
+from campaigns.domain.percentiles import WHOLE, beyond, name
+from campaigns.domain.units import figure
 
 CURVE_FROM = 10_000
 _TICKS = (CURVE_FROM, 50_000, 90_000, 95_000, 99_000, 99_900, 99_990, 99_999)
 
 
 def curve(timing: Timing, per_decade: int = 24) -> list[dict[str, Any]]:
-    """The percentile plot: [{"x": 1/(1−q), "q", "ms", "beyond"}] from p10 to the last sample.
+    """The percentile plot, from p10 to the last sample:
+    [{"x": 1/(1−q), "q", "ms", "beyond", "label": "p99", "text": the milliseconds}].
 
     Evenly spaced in log x, with the usual percentiles among them; `beyond` is N(1 − q).
     """
@@ -19,12 +22,15 @@ def curve(timing: Timing, per_decade: int = 24) -> list[dict[str, Any]]:
     fitting = sorted(
         q for q in quantiles if CURVE_FROM <= q < WHOLE and timing.n * (WHOLE - q) >= WHOLE
     )
-    return [
-        {
-            "x": WHOLE / (WHOLE - q),
-            "q": q / WHOLE,
-            "ms": round(timing.percentile_us(q) / 1000, 4),
-            "beyond": beyond(timing.n, q),
-        }
-        for q in fitting
-    ]
+    return [_point(timing, q, us / 1000) for q, us in percentiles_us(timing, fitting).items()]
+
+
+def _point(timing: Timing, per_100k: int, ms: float) -> dict[str, Any]:
+    return {
+        "x": WHOLE / (WHOLE - per_100k),
+        "q": per_100k / WHOLE,
+        "ms": round(ms, 4),
+        "beyond": beyond(timing.n, per_100k),
+        "label": name(per_100k),
+        "text": figure(ms),
+    }

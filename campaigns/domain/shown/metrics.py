@@ -70,9 +70,9 @@ _ALL = (
     _percentile("p99.9", "0.999", wsperf="q99.9", k6="p(99.9)"),
     Metric(
         "rate",
-        "requests/s",
+        "ok requests/s",
         "",
-        "Ok requests / measured seconds.",
+        "Ok requests / measured seconds; in a line over time those that ended in that second.",
         {"ab": "Requests per second (counts failed ones too)", "httperf": "Request rate"},
     ),
     Metric(
@@ -97,7 +97,8 @@ _ALL = (
         "is about a k-th of the response time.",
         {"ab": "Time per request, across all", "Uniserve": "Temps moy.", "httperf": "ms/req"},
     ),
-    Metric("speed_up", "speed-up", "", "Requests/s / requests/s of the fewest injectors."),
+    Metric("speed_up", "speed-up", "", "Ok requests/s / ok requests/s of the fewest injectors."),
+    Metric("completed", "completed", "", "Ok + failed requests; a dropped one was never sent."),
     Metric("validity", "validity", "", "The worst of the runs: valid, suspicious or invalid."),
     Metric("begins", "begins", "s", "Seconds after the start of the measurement."),
     Metric("error_share", "errors", "%", "Errors / (ok + errors)."),

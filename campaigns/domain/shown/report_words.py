@@ -87,7 +87,7 @@ def _measured_words(run: RunStatus) -> Sentence:
     return [
         (f"{units.ms(figures.mean_us)} on average", True),
         (f"{f' (p95 {p95})' if p95 else ''} at ", False),
-        (f"{rate} {run.noun}/s", True),
+        (f"{rate} ok {run.noun}/s", True),
         (f"{so_far}, {_errors(figures, run.noun)}.", False),
     ]
 
@@ -116,12 +116,12 @@ def run_grounds(run: RunStatus) -> list[str]:
 
 
 def run_tiles(run: RunStatus) -> list[dict[str, Any]]:
-    """Requests/s, p50, p95, p99 and errors: [{key, title, value, unit, lines}]."""
+    """Ok requests/s, p50, p95, p99 and errors: [{key, title, value, unit, lines}]."""
     figures = run.figures
     return [
         _tile(
             "rate",
-            "Handshakes/s achieved" if run.is_exchange else "Requests/s achieved",
+            f"Ok {run.noun}/s",
             units.rate(figures.rate_per_s),
             "",
             _rate_lines(run),

@@ -8,6 +8,7 @@ from typing import Any
 
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.shown.progress import Progress
 from campaigns.domain.shown.tables import Table
 
 Sentence = list[tuple[str, bool]]  # (text, is it bold)
@@ -17,7 +18,8 @@ Sentence = list[tuple[str, bool]]  # (text, is it bold)
 class TestAnswer:
     """One plan on one arm. `table` has a row a run, a mean row and a pooled row.
 
-    `means_ms` has an entry per repeat (None: not usable). `curve` is the pooled percentile plot:
+    `means_ms` has an entry per repeat (None: not usable), `means_text` the table's text of each.
+    `curve` is the pooled percentile plot:
     [{"x": 1/(1−q), "q", "ms", "beyond": samples above}]. Of `pooled`, response and lateness have
     histograms; the parts have only their exact moments.
     """
@@ -32,6 +34,7 @@ class TestAnswer:
     table: Table
     pooled: Total
     means_ms: list[float | None]
+    means_text: list[str]
     validity: str
     curve: list[dict[str, Any]]
 
@@ -152,6 +155,7 @@ class RunReport:
     exchange: Table
     closes: Table
     phases: Table
+    progress: Progress
     sessions: tuple[Table, ...] = ()
 
     @property

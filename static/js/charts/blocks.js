@@ -1,13 +1,13 @@
 // Every run a mark, connected along the blocks: how far repeats of one test lie apart.
 
 import { PLAIN, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
-import { figure, roundUp, tickText } from "./numbers.js";
+import { roundUp, tickText } from "./axes.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
 const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
 const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
 
-// lines: [{label, scheme, mode, means: [ms|null per repeat]}].
+// lines: [{label, scheme, mode, means: [ms|null per repeat], texts: [of each mean]}].
 export function blocksChart(canvas, lines, repeats) {
   const isNarrow = canvas.parentElement.clientWidth < 480;
   const chart = new window.Chart(canvas, {
@@ -97,7 +97,7 @@ function listen(chart, lines) {
     const block = Math.round(chart.scales.x.getValueForPixel(event.clientX - left));
     const values = lines()
       .filter((line) => line.means[block - 1] !== undefined)
-      .map((line) => `${line.label} ${figure(line.means[block - 1])}`);
+      .map((line) => `${line.label} ${line.texts[block - 1]}`);
     readout.textContent = values.length ? `block ${block}  ${values.join("  ")}` : "";
   });
   chart.canvas.addEventListener("pointerleave", () => {

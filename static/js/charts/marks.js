@@ -2,7 +2,7 @@
 // Each is a Chart.js plugin that reads its options from chart.options.plugins.<id>.
 
 import { cssToken } from "./theme.js";
-import { pushApart, shortened } from "./numbers.js";
+import { pushApart, shortened } from "./axes.js";
 
 // Schemes without TLS: their marks are hollow.
 export const PLAIN = new Set(["http", "ws"]);

@@ -1,15 +1,16 @@
 // The percentile plot: how slow is the slowest half, tenth, hundredth. x = 1/(1−q), logarithmic.
 
 import { PLAIN, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
-import { figure, logRange, logTicks, percentileLabel, roundUp, tickText } from "./numbers.js";
+import { logRange, logTicks, roundUp, tickText } from "./axes.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
 const TICKS = [2, 10, 100, 1000, 10_000, 100_000];
+const TICK_LABELS = ["p50", "p90", "p99", "p99.9", "p99.99", "p99.999"];
 const LOWEST = 1 / 0.9;
 const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
 const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
 
-// lines: [{label, scheme, mode, curve: [{x, ms, beyond}]}]; a line's `dash` and `token` override.
+// lines: [{label, scheme, mode, curve: [{x, ms, beyond, label, text}]}]; a line's `dash` and `token` override.
 export function percentilePlot(canvas, lines, { switcher = null } = {}) {
   const chart = new window.Chart(canvas, {
     type: "line",
@@ -63,7 +64,7 @@ function options(endWidth) {
         afterBuildTicks(scale) {
           scale.ticks = TICKS.filter((x) => x >= scale.min && x <= scale.max * 1.01).map((value) => ({ value }));
         },
-        ticks: { maxRotation: 0, autoSkipPadding: 10, callback: percentileLabel },
+        ticks: { maxRotation: 0, autoSkipPadding: 10, callback: (x) => TICK_LABELS[TICKS.indexOf(x)] },
       },
       y: yScale(true),
     },
@@ -125,15 +126,20 @@ function listen(chart, lines) {
   chart.canvas.addEventListener("pointermove", (event) => {
     const x = chart.scales.x.getValueForPixel(event.clientX - chart.canvas.getBoundingClientRect().left);
     if (!(x >= LOWEST)) return;
-    const label = percentileLabel(Number(x.toPrecision(2)));
-    const values = lines().map((line) => `${line.label} ${figure(valueAt(line.curve, x))}`);
-    readout.textContent = `${label}  ${values.join("  ")}`;
+    const points = lines().map((line) => pointAt(line.curve, x));
+    const values = lines().map((line, i) => `${line.label} ${points[i].text}`);
+    readout.textContent = `${farthest(points).label}  ${values.join("  ")}`;
   });
   chart.canvas.addEventListener("pointerleave", () => {
     readout.textContent = "";
   });
 }
 
-function valueAt(curve, x) {
-  return (curve.find((point) => point.x >= x) || curve[curve.length - 1])?.ms;
+// A curve ends with its last sample: beyond, that is what is known.
+function pointAt(curve, x) {
+  return curve.find((point) => point.x >= x) ?? curve.at(-1);
+}
+
+function farthest(points) {
+  return points.reduce((far, point) => (point.x > far.x ? point : far));
 }

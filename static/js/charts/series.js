@@ -2,26 +2,26 @@
 // One crosshair runs through all panels; what it reads stands in their title lines.
 
 import { AXIS_WIDTH, crosshair, endLabels, fixWidth, framed, hatch, timeGround } from "./marks.js";
-import { figure, logRange, logTicks, roundUp, tickText } from "./numbers.js";
+import { logRange, logTicks, roundUp, tickText } from "./axes.js";
 import { cssToken, onThemeChange } from "./theme.js";
-import { errorKinds, isWeak, lineOf } from "../live/points.js";
+import { errorKinds, lineOf } from "../live/points.js";
 
 const PERCENTILES = [
-  { name: "p99", key: "p99_ms", q: 0.99, width: 2.2, dash: [] },
-  { name: "p95", key: "p95_ms", q: 0.95, width: 1.6, dash: [7, 3] },
-  { name: "p50", key: "p50_ms", q: 0.5, width: 1.5, dash: [] },
+  { name: "p99", key: "p99_ms", nth: 3, width: 2.2, dash: [] },
+  { name: "p95", key: "p95_ms", nth: 2, width: 1.6, dash: [7, 3] },
+  { name: "p50", key: "p50_ms", nth: 1, width: 1.5, dash: [] },
 ];
 const MOST_KINDS = 4;
 
 // `frame` holds [data-panel] elements with a canvas each; `plan` is
-// {seconds, warmUp, intended, scheme, words: {kind: sentence}}.
+// {seconds, warmUp, intended, intendedText, scheme, words: {kind: sentence}}.
 export function overTime(frame, firstPlan) {
   let plan = firstPlan;
   const panels = {
     requests: panel(frame, "requests", requestsConfig()),
     response: panel(frame, "response", responseConfig()),
-    open: panel(frame, "open", countConfig((point) => `${point.open_connections ?? "–"} at the end`)),
-    messages: panel(frame, "messages", countConfig((point) => `${point.messages ?? 0}`)),
+    open: panel(frame, "open", countConfig((point) => `${point.open_text} at the end`)),
+    messages: panel(frame, "messages", countConfig((point) => point.messages_text)),
     errors: panel(frame, "errors", errorsConfig(true)),
   };
   const all = Object.values(panels);
@@ -102,9 +102,7 @@ const fromZero = {
 
 function requestsConfig() {
   const words = (point, plan) =>
-    `completed ${point.ok}` + (point.failed ? `, failed ${point.failed}` : "") +
-    (plan.intended ? ` of ${figure(plan.intended)}` : "") +
-    (point.dropped ? `, dropped ${point.dropped}` : "");
+    point.requests_text + (plan.intendedText && `, intended ${plan.intendedText}`);
   return { options: baseOptions(false, fromZero), words };
 }
 
@@ -120,22 +118,13 @@ function responseConfig() {
     },
     ticks: { callback: tickText },
   });
-  const words = (point) =>
-    PERCENTILES.map(({ name, key, q }) => `${name} ${isWeak(point, q) ? "~" : ""}${figure(point[key])}`)
-      .reverse()
-      .join("  ");
-  return { options, words };
+  return { options, words: (point) => point.response_text };
 }
 
 function errorsConfig(isLowest) {
-  const words = (point, plan) => {
-    const kinds = Object.entries(point.errors || {});
-    if (!kinds.length) return "none";
-    return kinds.map(([kind, n]) => `${plan.words[kind] || kind} ${n}`).join(", ");
-  };
   const options = baseOptions(isLowest, { ...fromZero, stacked: true });
   options.scales.x.stacked = true;
-  return { options, words };
+  return { options, words: (point) => point.errors_text };
 }
 
 // Live, the axis reaches to the planned end from the start; afterwards it ends where the data end.
@@ -147,9 +136,14 @@ function rangeOf(points, plan, isLive) {
   return { min, max: Math.max(last, planned), reached: last };
 }
 
-function setRequests({ chart }, points, plan, range) {
-  const completed = lineOf(points, (point) => point.ok + point.failed);
-  const datasets = [line(completed, "ink", { borderWidth: 1.6 })];
+// Completed are ok and failed ones: a line of its own where something failed.
+function setRequests({ chart, element }, points, plan, range) {
+  const ok = lineOf(points, (point) => point.ok);
+  const completed = lineOf(points, (point) => point.completed);
+  const hasFailed = points.some((point) => point.completed > point.ok);
+  const datasets = [line(ok, "ink", { borderWidth: 1.6 })];
+  if (hasFailed) datasets.push(line(completed, "ink-3", { borderWidth: 1 }));
+  element.querySelector("[data-key-completed]").hidden = !hasFailed;
   const intended = plan.intended
     ? [range.min, range.max].map((x) => ({ x, y: plan.intended }))
     : [];
@@ -162,14 +156,11 @@ function setRequests({ chart }, points, plan, range) {
 }
 
 function setResponse({ chart }, points, plan) {
-  chart.data.datasets = PERCENTILES.map(({ name, key, q, width, dash }) => {
-    const drawn = points.filter((point) => point.ok > 0);
+  const drawn = points.filter((point) => point.ok > 0);
+  const bySecond = new Map(drawn.map((point) => [point.second, point]));
+  chart.data.datasets = PERCENTILES.map(({ name, key, nth, width, dash }) => {
     const data = lineOf(drawn, (point) => point[key]);
-    const bySecond = new Map(drawn.map((point) => [point.second, point]));
-    const weak = (context) => {
-      const point = bySecond.get(data[context.p1DataIndex]?.x);
-      return point ? isWeak(point, q) : false;
-    };
+    const weak = (context) => bySecond.get(data[context.p1DataIndex]?.x)?.sound < nth;
     return line(data, `${plan.scheme}-${name}`, {
       endLabel: name,
       borderWidth: width,
@@ -188,7 +179,7 @@ function setExchange({ requests, open, messages }, points, plan) {
   requests.element.querySelector("[data-noun]").textContent = plan.isExchange ? "Connections" : "Requests";
   open.element.hidden = !plan.isExchange;
   messages.element.hidden = !plan.isExchange || !points.some((point) => point.messages);
-  setCount(open, points, (point) => point.open_connections);
+  setCount(open, points, (point) => point.open);
   setCount(messages, points, (point) => point.messages);
 }
 
@@ -208,7 +199,7 @@ function setErrors({ chart, element }, points, plan) {
       rest.reduce((n, kind) => n + (point.errors[kind] || 0), 0)));
   }
   chart.data.datasets = datasets;
-  const top = Math.max(...points.map((point) => point.failed + point.dropped), 0);
+  const top = Math.max(...points.map((point) => point.failed), 0);
   chart.options.scales.y.max = top ? roundUp(top * 1.05) : 1;
   chart.options.scales.y.ticks.stepSize = top && top < 4 ? 1 : undefined;
   writeKey(element.querySelector(".key"), shown, kinds.length > MOST_KINDS, plan);

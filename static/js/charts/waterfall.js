@@ -1,7 +1,7 @@
 // The waterfall of one request: a bar for each phase, on one time axis. The table beside it is the
 // text form.
 
-import { plain, roundTicks } from "../lib/format.js";
+import { roundTicks, tickText } from "./axes.js";
 import { frame, hatch, svgElement } from "../lib/svg.js";
 
 const ROW = 26;
@@ -31,7 +31,7 @@ export function layOut(parts, width) {
 function drawAxis(svg, { ticks, height }) {
   for (const { ms, x } of ticks) {
     svg.append(svgElement("line", { x1: x, x2: x, y1: 0, y2: height, class: "c-grid" }));
-    const label = `${plain(ms)}${ms === ticks.at(-1).ms ? " ms" : ""}`;
+    const label = `${tickText(ms)}${ms === ticks.at(-1).ms ? " ms" : ""}`;
     svg.append(
       svgElement("text", { x, y: height + 16, class: "c-axis", "text-anchor": "middle" }, label),
     );

@@ -1,6 +1,13 @@
 // The points of a run as the page keeps them: one a second, in order, whatever came twice or late.
 // Pure: nothing here touches the page.
 
+// Points from the columns in which the server sends them: {second: […], ok: […], …}.
+export function pointsOf(columns) {
+  const keys = Object.keys(columns ?? {});
+  if (!keys.length) return [];
+  return columns.second.map((_, i) => Object.fromEntries(keys.map((key) => [key, columns[key][i]])));
+}
+
 // The known points with the fresh ones; a second that came again replaces its earlier self.
 export function mergePoints(known, fresh) {
   if (!fresh.length) return known;
@@ -35,32 +42,4 @@ export function errorKinds(points) {
     }
   }
   return [...counts.keys()].sort((a, b) => counts.get(b) - counts.get(a) || a.localeCompare(b));
-}
-
-// A percentile of n values is more than the luck of a few when ten lie beyond it.
-export function isWeak(point, quantile) {
-  return (point.ok || 0) * (1 - quantile) < 10 - 1e-9;
-}
-
-// How far a run is: measured seconds and the share of what was planned (null where unknown).
-export function progressOf(points, planned) {
-  const last = points.length ? points[points.length - 1].second : null;
-  const measured = last === null ? 0 : Math.max(0, last + 1);
-  const completed = points.reduce((n, p) => n + (p.second < 0 ? 0 : p.ok + p.failed), 0);
-  const limit = planned.seconds || planned.requests;
-  const done = planned.seconds ? measured : completed;
-  return {
-    isWarmUp: last !== null && last < 0,
-    measured: planned.seconds ? Math.min(measured, Math.ceil(planned.seconds)) : measured,
-    completed,
-    share: limit ? Math.min(1, done / limit) : null,
-  };
-}
-
-// The last complete second as the line "now" shows it.
-export function latest(points) {
-  for (let i = points.length - 1; i >= 0; i -= 1) {
-    if (points[i].ok + points[i].failed > 0) return points[i];
-  }
-  return null;
 }

@@ -2,18 +2,18 @@
 
 import $ from "../../lib/jquery.module.min.js";
 import { blocksChart } from "../charts/blocks.js";
-import { figure } from "../charts/numbers.js";
 import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import "../lib/dialogs.js";
-import { counted } from "../lib/format.js";
 import { block, livePage } from "../live/page.js";
-import { latest, mergePoints } from "../live/points.js";
+import { mergePoints, pointsOf } from "../live/points.js";
 
 applyChartDefaults();
 const plots = new Map();
-let current = { run: 0, points: [], chart: null };
+// What the stream told of each run: the next run's seconds may come before the page names it.
+const told = new Map();
+let current = { run: 0, chart: null };
 
 function drawPlots() {
   const data = block("plot-data");
@@ -44,32 +44,28 @@ function takeRun() {
   // Between two runs the last one stays; the campaign's end takes the section away.
   section.prop("hidden", !plan && !(isUnderWay && current.run));
   if (!plan || !section.length) return;
-  const points = block(`points-${plan.run}`) ?? [];
-  if (plan.run === current.run) current.points = mergePoints(points, current.points);
-  else current = { ...current, run: plan.run, points };
   current.chart ??= overTime(section.find("[data-over-time]").get(0), plan);
-  current.chart.show(current.points, true, plan);
+  current.run = plan.run;
+  current.chart.show(toldOf(plan.run).points, true, plan);
   tellNow();
 }
 
+function toldOf(run) {
+  return told.get(run) ?? { points: [], now: {} };
+}
+
 function tellNow() {
-  const point = latest(current.points);
-  if (!point) return;
+  const { now } = toldOf(current.run);
   $(`[data-now="${current.run}"] [data-now-key]`).each((_, cell) => {
-    $(cell).text(nowWords(cell.dataset.nowKey, point));
+    $(cell).text(now[cell.dataset.nowKey] ?? cell.textContent);
   });
 }
 
-function nowWords(key, point) {
-  if (key === "rate") return figure(point.ok + point.failed);
-  if (key === "errors") return point.failed ? counted(point.failed, "errors") : "";
-  return figure(point[key]);
-}
-
-function second({ run, points }) {
+function second({ run, points, now }) {
+  told.set(run, { points: mergePoints(toldOf(run).points, pointsOf(points)), now });
+  for (const each of told.keys()) if (each !== run && each !== current.run) told.delete(each);
   if (run !== current.run) return;
-  current.points = mergePoints(current.points, points);
-  current.chart?.show(current.points, true);
+  current.chart?.show(toldOf(run).points, true);
   tellNow();
 }
 

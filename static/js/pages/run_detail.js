@@ -1,37 +1,22 @@
-// The run's page: panels over time, percentile plot, sparklines; the same live and finished.
+// The run's page: panels over time and percentile plot; the same live and finished.
 
 import $ from "../../lib/jquery.module.min.js";
 import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
-import { drawSpark } from "../charts/spark.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import "../lib/dialogs.js";
-import { counted } from "../lib/format.js";
 import { block, livePage } from "../live/page.js";
-import { mergePoints, progressOf } from "../live/points.js";
+import { mergePoints, pointsOf } from "../live/points.js";
 
 const REFRESH_EVERY = 5;
-const SPARKS = {
-  rate: (point) => point.ok,
-  p50: (point) => point.p50_ms,
-  p95: (point) => point.p95_ms,
-  p99: (point) => point.p99_ms,
-  error_share: (point) => errorShare(point),
-  errors: (point) => errorShare(point),
-};
 
 applyChartDefaults();
 const plan = block("run-plan");
 const panels = $("[data-over-time]");
-let points = block(`points-${plan.run}`) ?? [];
+let points = pointsOf(block("points"));
 let chart = null;
 let plot = null;
 let sinceRefresh = 0;
-
-function errorShare(point) {
-  const all = point.ok + point.failed + point.dropped;
-  return all ? (point.failed + point.dropped) / all : null;
-}
 
 function show() {
   $("[data-no-points]").prop("hidden", points.length > 0);
@@ -39,29 +24,13 @@ function show() {
   if (!points.length) return;
   chart ??= overTime(panels.get(0), plan);
   chart.show(points, $("[data-progress]").length > 0);
-  showSparks();
-  showProgress();
 }
 
-function showSparks() {
-  const measured = points.filter((point) => point.second >= 0).slice(-120);
-  $("[data-spark]").each((_, svg) => {
-    const value = SPARKS[svg.dataset.spark];
-    if (value) drawSpark(svg, measured.map((point) => value(point) ?? null));
-  });
-}
-
-function showProgress() {
-  const line = $("[data-progress]");
-  if (!line.length || !$("#live").data("stream")) return;
-  const { measured, completed, share, isWarmUp } = progressOf(points, plan);
-  line.find("progress").val(share ?? 0);
-  const of = plan.seconds ? ` of ${Number(plan.seconds.toFixed(1))}` : "";
-  const requests = plan.seconds || !plan.requests ? "" : `, ${completed} of ${counted(plan.requests, plan.isExchange ? "connections" : "requests")}`;
-  line.find("[data-progress-words]").text(
-    isWarmUp ? `warming up, ${-points.at(-1).second} s left` : `${measured}${of} s measured${requests}`,
-  );
-  $("[data-measured]").text(`What it measured in ${measured} s`);
+// The server's words: JavaScript puts no figure into words.
+function showProgress({ share, words, measured }) {
+  $("[data-progress] progress").val(share);
+  $("[data-progress-words]").text(words);
+  $("[data-measured]").text(`What it measured in ${measured}`);
 }
 
 function showCurve() {
@@ -75,15 +44,18 @@ function showCurve() {
 }
 
 function replaced() {
-  points = mergePoints(block(`points-${plan.run}`) ?? [], points);
+  // A finished page has all of them, with those that came late; a live one has none.
+  const all = pointsOf(block("points"));
+  if (all.length) points = all;
   show();
   showCurve();
 }
 
 const ask = livePage({
   second(news) {
-    points = mergePoints(points, news.points);
+    points = mergePoints(points, pointsOf(news.points));
     show();
+    if (news.progress) showProgress(news.progress);
     sinceRefresh += 1;
     if (sinceRefresh % REFRESH_EVERY === 0) ask();
   },

@@ -1,8 +1,5 @@
-// Figures as the pages write them, and where axes and labels go. Pure.
-
-import { figure } from "../lib/format.js";
-
-export { figure };
+// Where axes and their labels go. Pure. Figures come from the server with their text; what is written
+// here are the ticks, round numbers that an axis itself chooses.
 
 // The text, or as much of its beginning as fits, with an ellipsis.
 export function shortened(text, room, widthOf) {
@@ -12,7 +9,7 @@ export function shortened(text, room, widthOf) {
   return `${text.slice(0, most).trimEnd()}…`;
 }
 
-// A tick as it is: no digits that it does not have, and none that the axis has no room for.
+// A tick as the round number it is, and no longer than the axis has room for.
 export function tickText(value) {
   if (Math.abs(value) >= 1e6) return `${tickText(value / 1e6)}M`;
   if (Math.abs(value) >= 1e5) return `${tickText(value / 1e3)}k`;
@@ -80,7 +77,13 @@ export function pushApart(positions, gap, low, high) {
   return placed;
 }
 
-// "p99.9" of x = 1/(1−q).
-export function percentileLabel(x) {
-  return `p${Number((100 * (1 - 1 / x)).toPrecision(7))}`;
+// Round ticks from 0 to at least `highest`: about `count` steps of 1, 2 or 5 times a power of ten.
+export function roundTicks(highest, count = 4) {
+  if (!(highest > 0)) return [0, 1];
+  const rough = highest / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
+  const ticks = [];
+  for (let i = 0; i * step < highest + step * 0.999; i += 1) ticks.push(Number((i * step).toPrecision(12)));
+  return ticks;
 }

@@ -2,17 +2,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  figure, logRange, logTicks, percentileLabel, pushApart, roundUp, shortened,
-} from "../../static/js/charts/numbers.js";
-
-test("figures have three significant digits, commas and a true minus", () => {
-  assert.equal(figure(18.94), "18.9");
-  assert.equal(figure(0.0712), "0.0712");
-  assert.equal(figure(12345), "12,345");
-  assert.equal(figure(-4.2), "\u22124.20");
-  assert.equal(figure(0), "0");
-  assert.equal(figure(null), "–");
-});
+  logRange, logTicks, pushApart, roundTicks, roundUp, shortened, tickText,
+} from "../../static/js/charts/axes.js";
 
 test("logarithmic ticks are 1 2 5 and never too many", () => {
   assert.deepEqual(logTicks(10, 200), [10, 20, 50, 100, 200]);
@@ -45,6 +36,11 @@ test("a name that does not fit ends in an ellipsis", () => {
   assert.equal(shortened("HTTPS", 1, widthOf), "H…");
 });
 
-test("the percentile axis names its ticks", () => {
-  assert.deepEqual([2, 10, 100, 1000].map(percentileLabel), ["p50", "p90", "p99", "p99.9"]);
+test("round ticks reach the highest value", () => {
+  assert.deepEqual(roundTicks(93), [0, 50, 100]);
+  assert.deepEqual(roundTicks(0), [0, 1]);
+});
+
+test("a tick is a plain number and fits beside its axis", () => {
+  assert.deepEqual([0.001, 20, 1000, 250_000, 3e6].map(tickText), ["0.001", "20", "1,000", "250k", "3M"]);
 });

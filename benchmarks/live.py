@@ -1,0 +1,46 @@
+"""What a live page costs the server: CPU of a refresh early in a run and an hour into it.
+
+In a throw-away PostgreSQL with made-up seconds, 50 requests for each injector, step and second. The
+page asks for itself again every five seconds, and its stream tells each second meanwhile; CPU time
+is the process's own, user and system, median of the refreshes.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from benchmarks.figures import GoalRow
+from local.throw_away import throw_away_servers
+
+TITLE = "CPU time of a live run's page: five seconds told by its stream, and one refresh"
+GOAL = 2.0
+SIZES = ((1, 1), (4, 10))
+
+
+def measure() -> Iterator[GoalRow]:
+    with throw_away_servers() as (_, env):
+        for injectors, steps in SIZES:
+            command = [sys.executable, "-m", "benchmarks.live_page", str(injectors), str(steps)]
+            done = subprocess.run(command, env=env, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError(done.stderr)
+            yield from lines_of(f"{injectors} × {steps}", json.loads(done.stdout))
+
+
+def lines_of(size: str, seen: dict[str, dict[str, float]]) -> Iterator[GoalRow]:
+    """`seen` by "early" and "late": second, told_ms, page_ms, page_kb, fold_s."""
+    early, late = seen["early"], seen["late"]
+    for each in (early, late):
+        yield GoalRow(
+            f"{size}, second {each['second']:,}",
+            f"{each['told_ms'] + each['page_ms']:.0f} ms: stream {each['told_ms']:.0f}, page "
+            f"{each['page_ms']:.0f} ({each['page_kb']:.0f} kB)",
+        )
+    ratio = _whole(late) / _whole(early)
+    yield GoalRow(f"{size}, late / early", f"{ratio:.2f}", f"≤ {GOAL:g}", ratio <= GOAL)
+    yield GoalRow(f"{size}, first view at {late['second']:,}", f"{late['fold_s']:.1f} s, once")
+
+
+def _whole(each: dict[str, float]) -> float:
+    return each["told_ms"] + each["page_ms"]

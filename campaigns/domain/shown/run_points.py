@@ -1,0 +1,85 @@
+"""A run's points as pages take them: columns of numbers for the lines, and the text of each second
+for whoever reads it. JavaScript draws the one and shows the other; it formats no figure.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from campaigns.domain.measured.outcomes import WORDS
+from campaigns.domain.measured.series import Point
+from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown
+from campaigns.domain.units import count, counted, figure
+
+_PERCENTILES = (P50, P95, P99)
+
+
+def completed(point: Point) -> int:
+    """Ok and failed requests that ended in this second; a dropped one was never sent."""
+    return point["ok"] + point["failed"]
+
+
+def point_columns(points: Sequence[Point]) -> dict[str, list[Any]]:
+    """{column: [a value for each point]}, as in `_column`."""
+    return {key: [make(point) for point in points] for key, make in _COLUMNS.items()}
+
+
+def _sound(point: Point) -> int:
+    """How many of p50, p95 and p99 have ten requests beyond them in this second."""
+    return sum(shown(point["ok"], q) is Shown.OK for q in _PERCENTILES)
+
+
+def _requests_text(point: Point) -> str:
+    parts = [f"ok {count(point['ok'])}"]
+    if point["failed"]:
+        parts.append(f"completed {count(completed(point))}")
+    if point["dropped"]:
+        parts.append(f"dropped {count(point['dropped'])}")
+    return ", ".join(parts)
+
+
+def percentile_text(point: Point, per_100k: int) -> str:
+    """With ~ where fewer than ten requests of this second lie beyond it."""
+    mark = "" if not point["ok"] or shown(point["ok"], per_100k) is Shown.OK else "~"
+    return mark + figure(point[f"{name(per_100k)}_ms"])
+
+
+def _response_text(point: Point) -> str:
+    return "  ".join(f"{name(q)} {percentile_text(point, q)}" for q in _PERCENTILES)
+
+
+def _errors_text(point: Point) -> str:
+    kinds = point["errors"].items()
+    return ", ".join(f"{WORDS.get(kind, kind)} {count(n)}" for kind, n in kinds) or "none"
+
+
+# The numbers of the lines, then the text of each panel. `failed` includes dropped requests.
+_COLUMNS = {
+    "second": lambda point: point["second"],
+    "ok": lambda point: point["ok"],
+    "completed": completed,
+    "failed": lambda point: point["failed"] + point["dropped"],
+    "errors": lambda point: point["errors"],
+    "p50_ms": lambda point: point["p50_ms"],
+    "p95_ms": lambda point: point["p95_ms"],
+    "p99_ms": lambda point: point["p99_ms"],
+    "sound": _sound,
+    "open": lambda point: point.get("open_connections"),
+    "messages": lambda point: point.get("messages", 0),
+    "requests_text": _requests_text,
+    "response_text": _response_text,
+    "open_text": lambda point: count(point.get("open_connections")),
+    "messages_text": lambda point: count(point.get("messages", 0)),
+    "errors_text": _errors_text,
+}
+
+
+def now_texts(points: Sequence[Point]) -> dict[str, str]:
+    """The last second in which something ended, as the line of a campaign shows it; {} before."""
+    point = next((each for each in reversed(points) if completed(each)), None)
+    if point is None:
+        return {}
+    return {
+        "rate": count(point["ok"]),
+        **{name(q): percentile_text(point, q) for q in _PERCENTILES},
+        "errors": counted(point["failed"], "errors") if point["failed"] else "",
+    }

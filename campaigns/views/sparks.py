@@ -1,0 +1,58 @@
+"""The small lines in a run's tiles: no axes, the last point marked, the least and the most in the
+title. Drawn with the tile's own figure, from the last seconds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.measured.series import Point
+from campaigns.domain.units import count, figure, percent
+
+WIDTH, HEIGHT, _EDGE = 96, 34, 3
+_ROOM = HEIGHT - 2 * _EDGE
+_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """`path` is SVG's; `end` the last point."""
+
+    path: str
+    end: tuple[str, str]
+    title: str
+    is_zero: bool
+
+
+def sparks_of(points: Sequence[Point]) -> dict[str, Spark]:
+    """By the keys of the tiles; those of which fewer than two seconds say anything are left out."""
+    measured = [point for point in points[-_SECONDS:] if point["second"] >= 0]
+    sparks = {
+        "rate": _spark([point["ok"] for point in measured], count),
+        "p50": _spark([point["p50_ms"] for point in measured], figure),
+        "p95": _spark([point["p95_ms"] for point in measured], figure),
+        "p99": _spark([point["p99_ms"] for point in measured], figure),
+        "errors": _spark([_error_share(point) for point in measured], percent),
+    }
+    return {key: spark for key, spark in sparks.items() if spark}
+
+
+def _error_share(point: Point) -> float | None:
+    errors = point["failed"] + point["dropped"]
+    ended = errors + point["ok"]
+    return errors / ended if ended else None
+
+
+def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spark | None:
+    """Values from 0 to their maximum; None breaks the line."""
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return None
+    top, step = max(known), (WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
+    path, end, is_down = "", ("", ""), False
+    for index, value in enumerate(values):
+        if value is not None:
+            share = value / top if top > 0 else 0
+            end = f"{_EDGE + index * step:.1f}", f"{HEIGHT - _EDGE - share * _ROOM:.1f}"
+            path += f"{'L' if is_down else 'M'}{end[0]} {end[1]}"
+        is_down = value is not None
+    return Spark(path, end, f"from {text(min(known))} to {text(top)}", top <= 0)
