@@ -16,6 +16,7 @@ from campaigns.queries import probes as queries
 from campaigns.services import probes as services
 from campaigns.views.access import actor_of, find, rights_in
 from campaigns.views.targets import detail_page
+from campaigns.views.waterfall import draw_waterfall
 
 
 @login_required
@@ -45,11 +46,13 @@ def probe_detail(request, probe: int):
     found = find(rows, actor, pk=probe)
     project = found.endpoint.target.project
     now = timezone.now()
+    report = queries.report_of(found, now) if found.finished_at else None
     context = {
         "project": project,
         "probe": found,
         "target": found.endpoint.target,
-        "report": queries.report_of(found, now) if found.finished_at else None,
+        "report": report,
+        "waterfall": report and draw_waterfall(report.parts),
         "is_waiting_long": queries.is_waiting_long(found, now),
         "is_given_up": queries.is_given_up(found, now),
         "headers_text": write_headers(found.request.get("headers", [])),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {
-  logRange, logTicks, pushApart, roundTicks, roundUp, shortened, tickText,
+  logRange, logTicks, pushApart, roundUp, shortened, tickText,
 } from "../../static/js/charts/axes.js";
 
 test("logarithmic ticks are 1 2 5 and never too many", () => {
@@ -34,11 +34,6 @@ test("a name that does not fit ends in an ellipsis", () => {
   assert.equal(shortened("HTTPS keep-alive", 100, widthOf), "HTTPS kee…");
   assert.equal(shortened("HTTPS keep-alive", 70, widthOf), "HTTPS…");
   assert.equal(shortened("HTTPS", 1, widthOf), "H…");
-});
-
-test("round ticks reach the highest value", () => {
-  assert.deepEqual(roundTicks(93), [0, 50, 100]);
-  assert.deepEqual(roundTicks(0), [0, 1]);
 });
 
 test("a tick is a plain number and fits beside its axis", () => {

@@ -132,6 +132,7 @@ def test_an_edited_plan_is_previewed_as_it_is_stored(as_editor, project):
     assert page.context["preview"].requests == "1,234"
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "fields",
     [
@@ -159,8 +160,10 @@ def test_an_edited_plan_is_previewed_as_it_is_stored(as_editor, project):
     ],
 )
 def test_the_largest_plans_are_previewed_in_a_moment(preview, fields):
-    preview(**fields)  # templates are compiled once
-    began = time.process_time()
-    context, _ = preview(**fields)
-    assert time.process_time() - began < MOST_CPU_S
-    assert context["problem"] == ""
+    assert preview(**fields)[0]["problem"] == ""  # and the templates are compiled
+    took_s = []
+    for _ in range(3):
+        began = time.process_time()
+        preview(**fields)
+        took_s.append(time.process_time() - began)
+    assert min(took_s) < MOST_CPU_S

@@ -80,8 +80,9 @@ def _points(load: Load, begin_s: float, end_s: float) -> list[tuple[float, float
 
 
 def _arrivals_s(load: Load) -> list[float]:
+    if load.stages or load.distribution != Distribution.DETERMINISTIC:
+        return []
     count, rate_per_s = planned_arrivals(load), mean_rate_per_s(load)
-    is_even = load.distribution == Distribution.DETERMINISTIC and not load.stages
-    if rate_per_s is None or count is None or count > MOST_ARRIVALS or not is_even:
+    if rate_per_s is None or count is None or count > MOST_ARRIVALS:
         return []
     return [number / rate_per_s for number in range(count)]

@@ -76,14 +76,3 @@ export function pushApart(positions, gap, low, high) {
   }
   return placed;
 }
-
-// Round ticks from 0 to at least `highest`: about `count` steps of 1, 2 or 5 times a power of ten.
-export function roundTicks(highest, count = 4) {
-  if (!(highest > 0)) return [0, 1];
-  const rough = highest / count;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
-  const ticks = [];
-  for (let i = 0; i * step < highest + step * 0.999; i += 1) ticks.push(Number((i * step).toPrecision(12)));
-  return ticks;
-}

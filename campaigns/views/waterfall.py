@@ -1,0 +1,56 @@
+"""Where the bars of one request's waterfall lie: x in percent of the width, y in px. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.queries.probes import ProbePhase
+from campaigns.views.drawings import Tick, round_up
+
+_ROW, _BAR, _FOOT = 26, 14, 24
+_STEPS = (1, 2, 5, 10)
+# A phase that took no time still shows.
+_LEAST_WIDTH = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """`middle` is the baseline of its texts; `end` where the value begins."""
+
+    name: str
+    text: str
+    x: float
+    width: float
+    end: float
+    y: float
+    middle: float
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    bars: list[Bar]
+    ticks: list[Tick]
+    floor: int
+    height: int
+
+
+def draw_waterfall(parts: Sequence[ProbePhase]) -> Waterfall:
+    """One row for each part, all on one time axis in ms."""
+    total_ms = max((part.start_us + part.duration_us for part in parts), default=0) / 1000 or 0.001
+    step_ms = round_up(total_ms / 4, _STEPS)
+    ticks_ms = [step_ms * n for n in range(int(total_ms * 1.02 / step_ms) + 1)]
+    scale = 100 / max(total_ms, ticks_ms[-1])
+    floor = len(parts) * _ROW
+    return Waterfall(
+        bars=[_bar(part, row, scale / 1000) for row, part in enumerate(parts)],
+        ticks=[Tick(round(ms * scale, 3), f"{ms:,.12g}") for ms in ticks_ms],
+        floor=floor,
+        height=floor + _FOOT,
+    )
+
+
+def _bar(part: ProbePhase, row: int, scale_us: float) -> Bar:
+    y = row * _ROW + (_ROW - _BAR) / 2
+    x = round(part.start_us * scale_us, 3)
+    width = max(_LEAST_WIDTH, round(part.duration_us * scale_us, 3))
+    end = round(x + width, 3)
+    return Bar(part.name, f"{part.duration_ms} ms", x, width, end, y, middle=y + _BAR / 2 + 4)
