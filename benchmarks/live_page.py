@@ -89,12 +89,13 @@ class Watching:
 
         from campaigns.live.feed import FEED
 
-        with connection.cursor() as cursor:
-            statement = f"COPY campaigns_shardsecond ({', '.join(_COLUMNS)}) FROM STDIN"
-            with cursor.copy(statement) as copy:
-                for row in self._rows_until(until):
+        statement = f"COPY campaigns_shardsecond ({', '.join(_COLUMNS)}) FROM STDIN"
+        while self._next < until:  # in portions: a statement has its time
+            end = min(self._next + 200, until)
+            with connection.cursor() as cursor, cursor.copy(statement) as copy:
+                for row in self._rows_until(end):
                     copy.write_row(row)
-        self._next = until
+            self._next = end
         self._run.shards.update(last_second=until - 1)
         FEED.bell.ring()
 

@@ -1,0 +1,179 @@
+"""A figure is the same text on the page, in the stream, in both CSV files and by REST, while a run
+is made and afterwards.
+"""
+
+import csv
+import json
+import re
+from html import unescape
+from io import StringIO
+
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.units import count, figure
+from campaigns.live.events import BEFORE_ALL
+from campaigns.live.feed import FEED
+from campaigns.live.memory import report_of
+from campaigns.models import Run
+from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.queries.measured import end_shards
+from tests.values import make_second, plan_spec
+
+pytestmark = pytest.mark.django_db
+
+VITALS = {"cpu_share": 0.21, "hub_lag_max_us": 1234, "rss_bytes": 41_234_567}
+
+
+@pytest.fixture
+def run(project) -> Run:
+    """Several steps, failures, a rule, and figures that halves can be rounded either way of."""
+    steps = [{"label": name, "method": "GET", "path": "/"} for name in ("look", "buy")]
+    rules = [{"metric": "p95", "limit": 15, "unit": "ms"}]
+    spec = plan_spec(model="closed", connections=4, duration_s=8)
+    version = make_plan(project, spec=spec | {"steps": steps, "thresholds": rules})
+    run = make_run(make_test(make_campaign(project), version))
+    for state in ("preparing", "armed", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    for second in range(6):
+        for step, times_us in enumerate(([18_650] * 1100, [1_005 + second] * 30)):
+            failed = second % 2
+            seen = make_second(
+                second,
+                times_us,
+                step=step,
+                counters={"failed": failed, "bytes_received": 4075 * len(times_us)},
+                errors={"reset": failed} if failed else {},
+                vitals=None if step else VITALS,
+            )
+            store_second(run, seen)
+    run.refresh_from_db()
+    return run
+
+
+@pytest.fixture(params=["under way", "finished"])
+def watched(request, run) -> Run:
+    if request.param == "finished":
+        end_shards(run, last_second=5, end={"duration_us": 6_000_000, "outcome": "complete"})
+        Run.objects.filter(pk=run.pk).update(state="finalizing")
+        end_of(run)
+    FEED.bell.ring()
+    return Run.objects.get(pk=run.pk)
+
+
+def end_of(run: Run) -> None:
+    from campaigns.services.summaries import summarise_run
+
+    run.refresh_from_db()
+    run.outcome = Outcome.COMPLETE
+    summarise_run(run)
+    Run.objects.filter(pk=run.pk).update(state="done", outcome=Outcome.COMPLETE)
+
+
+@pytest.fixture
+def viewer(client, vera):
+    client.force_login(vera)
+    return client
+
+
+def page_of(viewer, run: Run) -> str:
+    return viewer.get(reverse("run-detail", args=[run.pk])).content.decode()
+
+
+def tables_on(page: str) -> dict[str, list[list[str]]]:
+    """The texts of all cells by the tables' keys; without the mark of a weak one."""
+    return {
+        key: [
+            [unescape(text).strip().removeprefix("~") for text in re.findall(_CELL, row, re.DOTALL)]
+            for row in re.findall(r"<tr[^>]*>(.*?)</tr>", body, re.DOTALL)
+        ]
+        for key, body in re.findall(r'data-table="([^"]+)".*?<tbody>(.*?)</tbody>', page, re.DOTALL)
+    }
+
+
+_CELL = r"<td[^>]*>(.*?)</td>"
+
+
+def as_page_text(value) -> str:
+    """A figure of CSV as a page writes it."""
+    if value == "":
+        return "–"
+    whole, point, rest = value.partition(".")
+    return f"{int(whole):,}{point}{rest}" if re.fullmatch(r"\d+(\.\d+)?", value) else value
+
+
+def test_tables_of_page_csv_and_rest_have_the_same_figures(viewer, watched):
+    on_page = tables_on(page_of(viewer, watched))
+    report = report_of(watched)
+    text = viewer.get(reverse("run-csv", args=[watched.pk])).content.decode()
+    lines = iter(csv.reader(StringIO(text)))
+    rest = viewer.get(f"/api/v1/runs/{watched.pk}/tables/").json()["tables"]
+    assert [table["key"] for table in rest] == [table.key for table in report.tables]
+    n_cells = 0
+    for table, told in zip(report.tables, rest, strict=True):
+        assert next(lines)[0] == table.title
+        next(lines)
+        for row, values in zip(table.rows, told["rows"], strict=True):
+            _, *written = next(lines)
+            texts = [cell.text for cell in row.cells]
+            assert [as_page_text(each) for each in written] == texts
+            assert [
+                _as_text(cell, value)
+                for cell, value in zip(row.cells, values["values"].values(), strict=True)
+            ] == texts
+            n_cells += len(texts)
+        next(lines, None)
+        if table.rows:
+            assert on_page[table.key] == [[cell.text for cell in row.cells] for row in table.rows]
+    assert n_cells > 60
+
+
+def _as_text(cell, value) -> str:
+    """A value of REST with as many decimals as its text has."""
+    if value is None or isinstance(value, str):
+        return cell.text if value == cell.value else f"{value}"
+    shown, unit = re.fullmatch(r"([\d,.]+)(.*)", cell.text).groups()
+    decimals = len(shown.partition(".")[2])
+    return f"{value:,.{decimals}f}{unit}"
+
+
+def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, watched):
+    told = FEED.news(watched.pk, BEFORE_ALL)
+    columns = told["points"]
+    if watched.is_done:
+        _, _, block = page_of(viewer, watched).partition('<script id="points" ')
+        assert json.loads(block.partition(">")[2].partition("</script>")[0]) == columns
+    text = viewer.get(reverse("run-seconds-csv", args=[watched.pk])).content.decode()
+    rows = list(csv.DictReader(StringIO(text)))
+    assert [int(row["second (s)"]) for row in rows] == columns["second"] == list(range(6))
+    for row, requests, response in zip(
+        rows, columns["requests_text"], columns["response_text"], strict=True
+    ):
+        failed = int(row["failed"])
+        completed = f", completed {count(int(row['ok']) + failed)}" if failed else ""
+        assert requests == f"ok {count(int(row['ok']))}{completed}"
+        ms = {name: figure(float(row[f"{name} (ms)"])) for name in ("p50", "p95", "p99")}
+        assert response == "  ".join(f"{name} {text}" for name, text in ms.items())
+    assert told["now"] == ms | {"rate": count(int(rows[-1]["ok"])), "errors": "2 errors"}
+
+
+def test_tiles_and_sentence_say_what_the_table_says(viewer, watched):
+    report = report_of(watched)
+    columns = [column.key for column in report.table.columns]
+    whole = dict(zip(columns, report.table.rows[0].cells, strict=True))
+    tiles = {tile["key"]: tile["value"] for tile in report.tiles}
+    assert tiles["rate"] == figure(whole["rate"].value) == "1,130"
+    assert {name: tiles[name] for name in ("p50", "p95", "p99")} == {
+        name: figure(whole[name].value) for name in ("p50", "p95", "p99")
+    }
+    page = " ".join(page_of(viewer, watched).split())
+    assert "1,130 ok requests/s" in page
+    assert "<title>from 1,130 to 1,130</title>" in page, "the small line beside it counts the same"
+
+
+def test_a_page_under_way_and_its_stream_say_how_far_it_is(viewer, run):
+    FEED.bell.ring()
+    words = FEED.news(run.pk, BEFORE_ALL)["progress"]["words"]
+    assert words == "6 of 8 s measured"
+    assert words in " ".join(page_of(viewer, run).split())
