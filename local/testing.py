@@ -18,7 +18,7 @@ SETTINGS = "--ds=tests.settings"
 # Tests wait half of their time, for other processes and for sockets: two workers for each core.
 N_WORKERS = 2 * (os.cpu_count() or 1)
 # A file stays with one worker: its slow fixtures are made once.
-IN_PARALLEL = ("-n", str(N_WORKERS), "--dist", "loadfile")
+IN_PARALLEL = ("-n", str(N_WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
 ALONE = ("-n", "0")
 # The tests that are marked pure are here.
 PURE_FOLDERS = ("tests/domain", "tests/exports", "tests/injector", "tests/benchmarks")

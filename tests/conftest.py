@@ -4,6 +4,7 @@ import gc
 import os
 import socket
 import subprocess
+from pathlib import Path
 from unittest import mock
 
 import hypothesis
@@ -15,6 +16,19 @@ hypothesis.settings.load_profile("algebra")
 
 HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ
 pytest_plugins = ["tests.cast"] if HAS_SETTINGS else []
+
+
+# These wait most: begun last, they would be waited for alone.
+FIRST = ("faults", "local", "workers", "injector")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    def rank(item):
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        return FIRST.index(folder) if folder in FIRST else len(FIRST)
+
+    items.sort(key=rank)
 
 
 def pytest_report_header():

@@ -211,6 +211,7 @@ def test_errors_of_this_machine_make_the_run_invalid():
     assert "invalid" in done.stdout
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("processes", [1, 2])
 def test_ctrl_c_ends_it_with_what_was_measured(processes):
     with scripted(Arrivals(service_s=0.01)) as server:
@@ -228,6 +229,7 @@ def test_ctrl_c_ends_it_with_what_was_measured(processes):
     assert json.loads(output)["counters"]["ok"] == server.n_requests
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("rule", "status", "words"),
     [("p95<10s", 0, "passed  p95 < 10 s"), ("rate>1000000", 1, "FAILED  rate > 1e+06 /s")],

@@ -42,6 +42,7 @@ def test_a_secret_comes_from_a_file_only(tmp_path, capsys):
 SESSIONS = "--rate 20 --duration 0.5 --arrival-unit session --calls-per-session 2 --think-time 0.3"
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("rule", "status", "words"),
     [

@@ -48,6 +48,7 @@ def is_conserved(result: Result) -> bool:
     return totals.get("started", 0) == ended + result.ends[0].in_flight
 
 
+@pytest.mark.alone
 def test_n_over_t_starts_at_even_distances_and_not_at_the_end():
     arrivals = Arrivals()
     with scripted(arrivals) as server:

@@ -30,6 +30,7 @@ def test_seconds_add_up_to_the_end(program):
     assert set(VITALS) - {"link_share"} <= set(seconds[0]["vitals"]) <= set(VITALS)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("shares", "counts"), [({}, [20, 20]), ({"weights": [3, 1]}, [30, 10])], ids=["equal", "3:1"]
 )
@@ -51,6 +52,7 @@ def test_two_shards_send_the_schedule_of_one(program, shares, counts):
     assert late[36] < 0.02
 
 
+@pytest.mark.alone
 def test_stop_is_obeyed_within_a_second(program):
     with scripted(Arrivals(service_s=20)) as server:
         load = {"model": "closed", "connections": 3, "duration_s": 60}
@@ -88,6 +90,7 @@ def test_a_stop_between_the_start_line_and_the_start_is_obeyed_at_once(program):
     assert (messages[0]["outcome"], messages[0]["duration_us"]) == ("stopped", 0)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("started", [False, True])
 def test_the_end_of_input_means_that_the_parent_is_gone(program, started):
     with scripted(always(OK_REPLY)) as server:

@@ -165,6 +165,7 @@ def test_too_few_ports_are_a_refusal(monkeypatch):
     assert refusal.value.kind == "client_ports"
 
 
+@pytest.mark.alone
 @pytest.mark.sockets
 def test_a_clock_that_is_stepped_in_the_middle_of_a_run_is_seen(monkeypatch):
     really = time.time_ns

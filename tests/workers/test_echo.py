@@ -123,6 +123,7 @@ def test_nonsense_is_answered_and_the_connection_closed(echo):
         assert sock.recv(100).startswith(b"HTTP/1.1 400")
 
 
+@pytest.mark.alone
 def test_its_log_proves_when_requests_of_n_over_t_arrived(echo):
     """100 over 2 s arrive at 0.00, 0.02 … 1.98 s, and every one is in the result."""
     before = len(echo.arrivals())

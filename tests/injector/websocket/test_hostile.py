@@ -290,6 +290,7 @@ def test_every_fault_has_its_kind_within_the_limit(phase, script, kind):
 OVER_TLS = ["messages without end", "bytes without end after the close", "no close"]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("name", OVER_TLS)
 def test_the_same_over_tls(name, server_tls):
     then, kind = CLOSING[name]
