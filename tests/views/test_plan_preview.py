@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -116,6 +117,12 @@ def live_host(db):
         InjectorHost.objects.create(name="a", slots=1, seen_at=now, started_at=now, facts=facts)
 
     return make
+
+
+def test_a_preview_needs_the_form_s_token(project, bob):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(bob)
+    assert client.post(reverse("plan-preview", args=[project.pk]), {}).status_code == 403
 
 
 def test_the_page_shows_the_preview_before_a_script_asks_for_one(as_editor, project):
