@@ -1,13 +1,22 @@
-"""The whole table, with one command: cost, punctuality, memory, accuracy; or parts of it."""
+"""The whole table, with one command: cost, punctuality, memory, accuracy, words; or parts."""
 
 import argparse
 import os
 import sys
 
-from benchmarks import accuracy, injector_cost, live, open_loop, tls, websocket
+from benchmarks import accuracy, injector_cost, live, open_loop, tls, websocket, words
 from benchmarks.awake import awake
 from benchmarks.figures import show
-from benchmarks.selection import ACCURACY, LIVE, NAMES, ON_TIME, TLS, WEBSOCKET, Selection
+from benchmarks.selection import (
+    ACCURACY,
+    LIVE,
+    NAMES,
+    ON_TIME,
+    TLS,
+    WEBSOCKET,
+    WORDS,
+    Selection,
+)
 from benchmarks.servers import Server, pin, serving
 
 
@@ -26,14 +35,16 @@ def main() -> int:
         show("Accuracy, against the demo target's own log", accuracy.measure())
         with awake():
             show("Accuracy, with cores that are kept from sleeping", accuracy.measure())
+    if selection.wants(WORDS):
+        show(words.TITLE, words.measure())
     print(f"\nload average {_load()} after the last")
     return 0
 
 
 def _read_selection() -> Selection:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    words = f"{', '.join(NAMES)} (everything)"
-    parser.add_argument("names", nargs="*", metavar="PART", help=words)
+    parts = f"{', '.join(NAMES)} (everything)"
+    parser.add_argument("names", nargs="*", metavar="PART", help=parts)
     names = parser.parse_args().names
     if unknown := [name for name in names if name not in NAMES]:
         parser.error(f"there is no {unknown[0]}; choose from {', '.join(NAMES)}")

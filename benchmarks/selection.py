@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from benchmarks.injector_cost import CASES, slug
 
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
-LIVE = "live"  # of the site, not of the injector
+LIVE, WORDS = "live", "words"  # of the site and of its judgement, not of the injector
 CASE_NAMES = tuple(slug(case) for case in CASES)
-NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, LIVE, *CASE_NAMES)
+NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, LIVE, WORDS, *CASE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Selection:
 
     @property
     def wants_the_injector(self) -> bool:
-        return self.names != {LIVE}
+        return not self.names or bool(self.names - {LIVE, WORDS})
 
     @property
     def wants_some_cost(self) -> bool:

@@ -8,7 +8,8 @@ are false, and how often they are found: docs/measuring.md, `make benchmark ARGS
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import exp, log
+from functools import cached_property
+from math import exp, fsum, log
 from statistics import median
 
 import numpy as np
@@ -90,7 +91,7 @@ def ratio_interval(
     return replace(_interval(arms), odd=tuple(_odd_runs(arms, numbers)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Arms:
     values: tuple[tuple[float, ...], tuple[float, ...]]
     is_paired: bool
@@ -101,12 +102,17 @@ class _Arms:
     def can_be_compared(self) -> bool:
         return min(map(len, self.values)) >= 2 and min(map(min, self.values)) > 0
 
-    @property
+    @cached_property
     def logs(self) -> tuple[tuple[float, ...], ...]:
         """Of each arm's values, or where they are paired, of each block's ratio."""
         if self.is_paired:
             return (tuple(log(b / a) for a, b in zip(*self.values, strict=True)),)
         return tuple(tuple(map(log, arm)) for arm in self.values)
+
+    @cached_property
+    def wild(self) -> tuple[int | None, ...]:
+        """Which of each of `logs` is set aside."""
+        return tuple(map(wild_index, self.logs))
 
     def without(self, arm: int, index: int) -> "_Arms":
         """Without one run, or where they are paired, without its block."""
@@ -197,10 +203,11 @@ def _kept_means(arms: _Arms) -> tuple[float, float]:
     """The geometric mean of each arm's runs that count; their ratio is the interval's."""
     means = []
     for number, values in enumerate(arms.values):
-        logs = arms.logs[0 if arms.is_paired else number]
+        which = 0 if arms.is_paired else number
+        logs, wild = arms.logs[which], arms.wild[which]
         order = sorted(range(len(logs)), key=logs.__getitem__)
-        kept = order[1:-1] if wild_index(logs) is not None else order
-        means.append(exp(float(np.mean(sorted(log(values[index]) for index in kept)))))
+        kept = order if wild is None else order[1:-1]
+        means.append(exp(fsum(log(values[index]) for index in kept) / len(kept)))
     return means[0], means[1]
 
 
@@ -223,8 +230,7 @@ def wild_index(logs: Sequence[float]) -> int | None:
 
 def _odd_runs(arms: _Arms, repeats: Sequence[Sequence[int]]) -> Iterator[OddRun]:
     """What is flagged for a look or set aside; paired, that is asked of the blocks' ratios."""
-    for number, logs in enumerate(arms.logs):
-        wild = wild_index(logs)
+    for number, (logs, wild) in enumerate(zip(arms.logs, arms.wild, strict=True)):
         for index, is_flagged in enumerate(outlier_flags([exp(each) for each in logs])):
             if is_flagged or index == wild:
                 arm = _arm_to_blame(arms, index) if arms.is_paired else number

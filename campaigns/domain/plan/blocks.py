@@ -33,19 +33,23 @@ def order_of_runs(n_tests: int, repeats: int, *, is_random: bool, seed: int) -> 
 
 
 def _balanced_blocks(n: int, source: np.random.Generator) -> Iterator[np.ndarray]:
-    """Rows of Williams squares without end, each followed by its reverse.
+    """Blocks without end: the rows of a Williams square, each followed by its reverse, then the
+    same with every block reversed: AB BA, BA AB.
 
-    Which test is which in the square, which row comes next and which way round it goes is drawn,
-    anew for each square.
+    So drifts that bend cancel too, and the noise of neighbouring runs, which are alike, does not
+    add up. Which test is which in the square, which row comes next and which way round it goes is
+    drawn, anew for every two squares.
     """
     while True:
         tests = source.permutation(n)
-        for row in source.permutation(_n_pairs(n)):
-            block = tests[(_zigzag(n) + row) % n]
-            if source.integers(2):
-                block = block[::-1]
-            yield block
-            yield block[::-1]
+        rows = [tests[(_zigzag(n) + row) % n] for row in source.permutation(_n_pairs(n))]
+        rows = [row[::-1] if source.integers(2) else row for row in rows]
+        for row in rows:
+            yield row
+            yield row[::-1]
+        for row in rows:
+            yield row[::-1]
+            yield row
 
 
 def _zigzag(n: int) -> np.ndarray:

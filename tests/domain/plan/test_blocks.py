@@ -82,8 +82,14 @@ def test_what_balance_leaves_free_is_drawn():
     assert first.keys() == {(0, 1), (1, 0)}
     assert min(first.values()) > 70
     assert len({blocks_of(4, 4, seed)[0] for seed in range(400)}) == 24
-    third = Counter(blocks[2] == blocks[0] for blocks in (blocks_of(2, 4, s) for s in range(200)))
-    assert min(third[True], third[False]) > 70
+    fifth = Counter(blocks[4] == blocks[0] for blocks in (blocks_of(2, 5, s) for s in range(200)))
+    assert min(fifth[True], fifth[False]) > 70
+
+
+def test_two_tests_take_turns_so_that_a_drift_that_bends_cancels_too():
+    for seed in range(20):
+        first, second, third, fourth = blocks_of(2, 4, seed)
+        assert first == fourth != second == third
 
 
 def test_as_listed_is_the_same_in_every_block():

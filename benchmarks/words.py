@@ -1,0 +1,286 @@
+"""Are the words right? Simulated campaigns, judged by the product's own functions.
+
+A word is false if it says faster or slower of equal arms. 2,000 campaigns a cell; a cell that
+misses its goal is simulated again with 20,000 others, which tell bad luck from a fault.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks.figures import GoalRow
+from campaigns.domain.judged.advice import advice
+from campaigns.domain.judged.comparison import Word, word_of
+from campaigns.domain.judged.ratio import (
+    RatioInterval,
+    difference,
+    ratio_interval,
+    standard_error,
+)
+from campaigns.domain.judged.steady import steadiness
+from campaigns.domain.percentiles import P99, rank_interval
+from campaigns.domain.plan.blocks import order_of_runs
+
+TITLE = "Words, by simulation: runs of 20 ms, practical threshold 5 %, 2,000 campaigns a cell"
+TRIALS, AGAIN = 2_000, 20_000
+_THRESHOLD = 0.05
+_BASE_US = 20_000.0
+_ORDERS = 500
+_CVS, _REPEATS = (0.01, 0.03, 0.05, 0.10), (3, 5, 10)
+_MOST_FALSE, _LEAST_COVERED = 0.05, 0.93
+_SECONDS, _RHOS = (30, 60, 120, 600), (0.0, 0.5, 0.8)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A kind of campaign of two arms.
+
+    `cv`: by how much runs vary, with the autocorrelation `rho` from run to run. On top of that
+    `drift` is the size of a slow AR(1) drift (ρ 0.8), `rise` by how much times rise evenly from
+    the first run to the last. One run of the candidate takes `stall` times as long; `n_missing`
+    of its runs are not there.
+    """
+
+    cv: float = 0.03
+    k: int = 5
+    effect: float = 1.0
+    rho: float = 0.0
+    drift: float = 0.0
+    rise: float = 0.0
+    stall: float = 1.0
+    n_missing: int = 0
+    is_paired: bool = True
+
+
+_EQUAL_ARMS = {
+    "independent": Case(),
+    "AR(1), ρ 0.5": Case(rho=0.5),
+    "AR(1), ρ 0.8": Case(rho=0.8),
+    "AR(1) drift on top": Case(drift=0.03),
+    "linear drift to +50 %": Case(rise=0.5),
+    **{f"one run × {stall:g}": Case(stall=stall) for stall in (1.5, 3, 80, 1000)},
+}
+_SLOWER_BY_A_TENTH = {
+    "+10 %, CV 3 %, k = 5": (Case(), 0.90),
+    "… and AR(1) drift on top": (Case(drift=0.03), 0.85),
+    "… and one run missing": (Case(n_missing=1), 0.80),
+    "… not paired": (Case(is_paired=False), 0.90),
+    "… and one run × 80": (Case(stall=80), None),
+    "… and that block repeated": (Case(stall=80, k=6), 0.80),
+}
+
+
+def measure() -> Iterator[GoalRow]:
+    source = np.random.default_rng(20_261_122)
+    for name, case in _EQUAL_ARMS.items():
+        for is_paired in (True, False):
+            yield _equal_arms(name, replace(case, is_paired=is_paired), source)
+    for name, (case, goal) in _SLOWER_BY_A_TENTH.items():
+        yield _slower(name, replace(case, effect=1.1), goal, source)
+    for k, cv in ((5, 0.03), (5, 0.05), (5, 0.10)):
+        for effect in (1.0, 1.1):
+            yield _advice_followed(Case(cv=cv, k=k, effect=effect), source)
+    yield from _steady(source)
+    for n in (500, 1000, 5000):
+        yield _percentile_in_a_gap(n, source)
+
+
+def _equal_arms(name: str, kind: Case, source: np.random.Generator) -> GoalRow:
+    """The worst of all spreads and numbers of repeats."""
+    cells = [
+        (*_false_and_covered(replace(kind, cv=cv, k=k), source), f"CV {cv:.0%}, k = {k}")
+        for cv in _CVS
+        for k in _REPEATS
+    ]
+    false, _, where = max(cells)
+    covered = min(cell[1] for cell in cells)
+    return GoalRow(
+        f"A = A, {name}, {'paired' if kind.is_paired else 'not paired'}",
+        f"{false:.1%} false words at worst ({where}), coverage ≥ {covered:.1%}",
+        f"≤ {_MOST_FALSE:.0%}, ≥ {_LEAST_COVERED:.0%}",
+        false <= _MOST_FALSE and covered >= _LEAST_COVERED,
+    )
+
+
+def _false_and_covered(case: Case, source: np.random.Generator) -> tuple[float, float]:
+    found = _false_and_covered_of(case, TRIALS, source)
+    if found[0] <= _MOST_FALSE and found[1] >= _LEAST_COVERED:
+        return found
+    return _false_and_covered_of(case, AGAIN, source)
+
+
+def _false_and_covered_of(case: Case, n: int, source: np.random.Generator) -> tuple[float, float]:
+    """Only intervals that may leave 1 out are worked out one by one: t is never below 1.95."""
+    arms = _arms(case, n, source)
+    logs = np.log(arms)
+    sides = [logs[:, 1] - logs[:, 0]] if case.is_paired else [logs[:, 0], logs[:, 1]]
+    centre, variance, _ = difference(sides)
+    doubtful = arms[np.abs(centre) > 1.95 * standard_error(variance)]
+    intervals = [_interval(*each, is_paired=case.is_paired) for each in doubtful]
+    false = sum(_word(each) in {Word.FASTER, Word.SLOWER} for each in intervals)
+    missed = sum(not each.low <= 1 <= each.high for each in intervals)
+    return false / n, 1 - missed / n
+
+
+def _slower(name: str, case: Case, goal: float | None, source: np.random.Generator) -> GoalRow:
+    def share(n: int) -> float:
+        said = [_word(interval) is Word.SLOWER for interval in _campaigns(case, n, source)]
+        return float(np.mean(said))
+
+    found = share(TRIALS)
+    if goal and found < goal:
+        found = share(AGAIN)
+    return GoalRow(
+        name,
+        f"{found:.1%} called slower",
+        f"≥ {goal:.0%}" if goal else "",
+        found >= goal if goal else None,
+    )
+
+
+def _advice_followed(case: Case, source: np.random.Generator) -> GoalRow:
+    """Of what is inconclusive: how often the advised number of blocks gives a word."""
+    truth, promised, settled, n_beyond = np.log(case.effect), [], [], 0
+    for interval in _campaigns(case, TRIALS, source):
+        if _word(interval) is not Word.INCONCLUSIVE:
+            continue
+        for each in advice(interval, _THRESHOLD):
+            if bool(each.difference) != bool(truth) or each.difference < 0:
+                continue
+            if each.more is None:
+                n_beyond += 1
+                continue
+            come = truth + source.normal(0, case.cv * np.sqrt(2), each.more)
+            ratios = np.exp([*interval.logs[0], *come])
+            after = _interval(np.full(len(ratios), _BASE_US), _BASE_US * ratios, is_paired=True)
+            promised.append(each.chance)
+            settled.append(_word(after) is not Word.INCONCLUSIVE)
+    named = f"advice followed, {case.effect - 1:+.0%}, CV {case.cv:.0%}, k = {case.k}"
+    if not settled:
+        return GoalRow(named, "never given")
+    said, did = np.mean(promised), np.mean(settled)
+    beyond = f"; {n_beyond / (n_beyond + len(settled)):.0%} told too many" if n_beyond else ""
+    return GoalRow(
+        named,
+        f"says {said:.0%}, settles {did:.0%} of {len(settled):,}{beyond}",
+        "± 10 points",
+        abs(said - did) <= 0.1,
+    )
+
+
+def _word(interval: RatioInterval) -> Word:
+    return word_of(interval, _THRESHOLD)[0]
+
+
+def _campaigns(case: Case, n: int, source: np.random.Generator) -> Iterator[RatioInterval]:
+    """The comparisons of n campaigns."""
+    for arms in _arms(case, n, source):
+        there = np.sort(source.permutation(case.k)[case.n_missing :])
+        if case.is_paired:
+            yield _interval(*arms[:, there], is_paired=True)
+        else:
+            yield _interval(arms[0], arms[1, there], is_paired=False)
+
+
+def _arms(case: Case, n: int, source: np.random.Generator) -> np.ndarray:
+    """The runs of n campaigns, µs: [campaign, arm, block], made in counterbalanced order."""
+    took = _BASE_US * np.exp(_noise(case, n, source))
+    places = np.array([_places(case.k, each) for each in source.integers(_ORDERS, size=n)])
+    arms = took[np.arange(n)[:, None, None], places]
+    arms[:, 1] *= case.effect
+    arms[np.arange(n), 1, source.integers(case.k, size=n)] *= case.stall
+    return arms
+
+
+@cache
+def _places(k: int, seed: int) -> np.ndarray:
+    """At which place of its campaign each run of both arms is made, by block."""
+    places = np.empty((2, k), dtype=int)
+    for turn in order_of_runs(2, k, is_random=True, seed=seed):
+        places[turn.test, turn.repeat - 1] = turn.position - 1
+    return places
+
+
+def _noise(case: Case, n: int, source: np.random.Generator) -> np.ndarray:
+    """What is added to the logarithms of the 2 k runs of n campaigns, in the order of time."""
+    places = np.arange(2 * case.k)
+    noise = _remembering(n, 2 * case.k, case.rho, source) * case.cv
+    noise += _remembering(n, 2 * case.k, 0.8, source) * case.drift
+    return noise + np.log(1 + case.rise * places / places[-1])
+
+
+def _remembering(n: int, length: int, rho: float, source: np.random.Generator) -> np.ndarray:
+    """n stationary AR(1) series of standard deviation 1."""
+    series = source.standard_normal((length, n))
+    for at in range(1, length):
+        series[at] = rho * series[at - 1] + np.sqrt(1 - rho**2) * series[at]
+    return series.T
+
+
+def _interval(baseline: np.ndarray, candidate: np.ndarray, *, is_paired: bool) -> RatioInterval:
+    found = ratio_interval(baseline.tolist(), candidate.tolist(), paired=is_paired)
+    assert found is not None
+    return found
+
+
+def _steady(source: np.random.Generator) -> Iterator[GoalRow]:
+    took_s = 0.0
+    for rho in _RHOS:
+        shares = {}
+        for n in _SECONDS:
+            began = perf_counter()
+            noise = 0.1 * _remembering(TRIALS, n, rho, source)
+            shares[n] = np.mean([_is_unsteady(each) for each in noise])
+            took_s = (perf_counter() - began) / TRIALS
+        yield GoalRow(
+            f"stationary, sd 10 %, ρ {rho:g}, 30, 60, 120, 600 s",
+            f"{_listed(shares)} said to change",
+            "≤ 5 %",
+            max(shares.values()) <= 0.05,
+        )
+    yield GoalRow("looking for rest in 600 s", f"{took_s * 1e3:.1f} ms", "≤ 50 ms", took_s <= 0.05)
+    for sd, rho, goal in ((0.02, 0.0, 0.9), (0.02, 0.5, 0.9), (0.02, 0.8, None), (0.05, 0.0, None)):
+        shares = {n: _warm_ups_found(n, sd, rho, source) for n in _SECONDS}
+        yield GoalRow(
+            f"warm-up of 20 % over 10 s, sd {sd:.0%}, ρ {rho:g}",
+            f"{_listed(shares)} found",
+            f"≥ {goal:.0%}" if goal else "",
+            min(shares.values()) >= goal if goal else None,
+        )
+
+
+def _is_unsteady(noise: np.ndarray) -> bool:
+    found = steadiness(_BASE_US * np.exp(noise))
+    return bool(found and found.steady_from)
+
+
+def _warm_ups_found(n: int, sd: float, rho: float, source: np.random.Generator) -> float:
+    """Of runs that begin 20 % slower and come to rest evenly over ten seconds."""
+    warm_up = np.log(1 + 0.2 * np.clip(1 - np.arange(n) / 10, 0, 1))
+    noise = sd * _remembering(TRIALS, n, rho, source)
+    return float(np.mean([_is_unsteady(warm_up + each) for each in noise]))
+
+
+def _listed(shares: dict[int, float]) -> str:
+    return ", ".join(f"{share:.1%}" for share in shares.values())
+
+
+def _percentile_in_a_gap(n: int, source: np.random.Generator) -> GoalRow:
+    """99 % within 10 to 11 ms, 1 % from 100 on: both sides of the gap are its p99."""
+    is_slow = source.random((TRIALS, n)) < 0.01
+    values = np.sort(np.where(is_slow, 100, 10) + source.random((TRIALS, n)), axis=1)
+    low, high = rank_interval(n, P99)
+    assert low
+    assert high
+    held = [
+        np.mean((values[:, low - 1] <= side) & (side <= values[:, high - 1])) for side in (11, 100)
+    ]
+    return GoalRow(
+        f"p99 in a gap, {n:,} requests, one run",
+        f"its interval holds in {min(held):.1%}",
+        "≥ 95 %",
+        min(held) >= 0.95,
+    )
