@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from campaigns.domain.judged.likeness import ArmRun
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.measured.figures import Figures, figures_of
@@ -43,6 +44,12 @@ class MeasuredRun:
         vitals = self.measurement.vitals if self.measurement else []
         worst = [each["worst"].get("open_connections") for each in vitals]
         return int(sum(worst)) if worst and None not in worst else None
+
+    @property
+    def of_arm(self) -> ArmRun:
+        """Of a run that has figures."""
+        hosts = tuple(shard.host for shard in self.run.shards.all())
+        return ArmRun(self.run.frozen, hosts, self.measurement)
 
     @property
     def is_usable(self) -> bool:

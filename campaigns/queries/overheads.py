@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.judged.comparison import FLOOR_US, ComparisonVerdict, Reason, Word, verdict
+from campaigns.domain.judged.likeness import like_for_like
 from campaigns.domain.judged.overhead import (
     OverheadRow,
     jumps_us,
@@ -23,7 +24,6 @@ from campaigns.domain.shown.overhead_table import (
 from campaigns.domain.shown.results import OverheadAnswer
 from campaigns.domain.units import percent
 from campaigns.models import Campaign, Test
-from campaigns.queries.likeness import like_for_like
 from campaigns.queries.measured import MeasuredRun, counted_runs, pooled_of
 
 _MAX_ERROR_SHARE = 0.01
@@ -128,7 +128,7 @@ def compare(campaign: Campaign, http: MeasuredTest, https: MeasuredTest) -> Over
         repeats=(_repeats(http), _repeats(https)),
         jumps=jumps_us([each.total for each in (*http.counted, *https.counted)]),
     )
-    likeness = like_for_like(http.counted, https.counted)
+    likeness = like_for_like(*([each.of_arm for each in arm.counted] for arm in (http, https)))
     return Overhead(
         http,
         https,

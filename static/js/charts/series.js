@@ -90,7 +90,7 @@ function baseOptions(isLowest, y) {
           callback: (value, i, ticks) => tickText(value) + (i === ticks.length - 1 ? " s" : ""),
         },
       },
-      y: { border: { display: false }, afterFit: fixWidth, ...y },
+      y: { border: { display: false }, afterFit: fixWidth, grid: { color: () => cssToken("grid") }, ...y },
     },
   };
 }

@@ -1,18 +1,28 @@
 """Are two arms like for like? What must be the same, what must be equal, and what differs."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from campaigns.domain.measured.injector_end import peers_of
+from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Total, total_of
+from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.units import count, percent
-from campaigns.queries.measured import MeasuredRun
 
 _EQUAL_WITHIN = 0.01
 
 
-def like_for_like(
-    http: Sequence[MeasuredRun], https: Sequence[MeasuredRun]
-) -> dict[str, list[list[str]]]:
+@dataclass(frozen=True, slots=True)
+class ArmRun:
+    """A run of an arm as far as it must be like those of the other: what it was to send, the hosts
+    of its injectors, and what it measured."""
+
+    frozen: FrozenRun
+    injector_hosts: tuple[str, ...]
+    measurement: Measurement
+
+
+def like_for_like(http: Sequence[ArmRun], https: Sequence[ArmRun]) -> dict[str, list[list[str]]]:
     """{"same": [[k, v]], "equal": [[k, v]], "different": [[k, http, https]]} of two arms' runs.
 
     Same is what was chosen (target, host, plan, injectors), equal what was measured to agree.
@@ -22,12 +32,12 @@ def like_for_like(
         return found
     for name, values in _chosen(http, https):
         _sort_in(found, "same", name, values, values[0] == values[1])
-    totals = [total_of(each.total for each in arm) for arm in (http, https)]
+    totals = [total_of(each.measurement.total for each in arm) for arm in (http, https)]
     sizes = [_bytes_per_reply(total) for total in totals]
     _sort_in(found, "equal", "reply", [f"{size:,.0f} B" for size in sizes], _close(*sizes))
     statuses = [_status_shares(total) for total in totals]
     _sort_in(found, "equal", "status", [_words(each) for each in statuses], _same_mix(*statuses))
-    per_run = [max(each.figures.attempts for each in arm) for arm in (http, https)]
+    per_run = [max(each.measurement.figures.attempts for each in arm) for arm in (http, https)]
     similar = max(per_run) <= 2 * min(per_run)
     _sort_in(found, "equal", "requests a run", [count(each) for each in per_run], similar)
     return found
@@ -41,33 +51,32 @@ def _sort_in(found: dict, kind: str, name: str, values: Sequence[str], agree: bo
         found["different"].append([name, *values])
 
 
-def _chosen(http: Sequence[MeasuredRun], https: Sequence[MeasuredRun]):
+def _chosen(http: Sequence[ArmRun], https: Sequence[ArmRun]):
     arms = (http, https)
     for name, of_run in (("target", _target), ("host", _host), ("plan", _plan)):
         yield name, [_joined(of_run(each) for each in arm) for arm in arms]
-    yield "injectors", [_joined(host for each in arm for host in _injectors(each)) for arm in arms]
+    yield (
+        "injectors",
+        [_joined(host for each in arm for host in each.injector_hosts) for arm in arms],
+    )
 
 
 def _joined(values) -> str:
     return ", ".join(sorted(set(filter(None, values))))
 
 
-def _target(each: MeasuredRun) -> str:
-    return each.run.frozen.target
+def _target(each: ArmRun) -> str:
+    return each.frozen.target
 
 
-def _host(each: MeasuredRun) -> str:
+def _host(each: ArmRun) -> str:
     """The addresses that were really connected to, or the endpoint's host where none is known."""
-    hosts = _joined(peer.rpartition(":")[0] for peer in peers_of(each.run.ends))
-    return hosts or each.run.frozen.endpoint.host
+    hosts = _joined(peer.rpartition(":")[0] for peer in peers_of(each.measurement.ends))
+    return hosts or each.frozen.endpoint.host
 
 
-def _plan(each: MeasuredRun) -> str:
-    return each.run.frozen.plan_label
-
-
-def _injectors(each: MeasuredRun) -> list[str]:
-    return [shard.host for shard in each.run.shards.all()]
+def _plan(each: ArmRun) -> str:
+    return each.frozen.plan_label
 
 
 def _bytes_per_reply(total: Total) -> float:
