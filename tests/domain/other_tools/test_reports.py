@@ -100,4 +100,4 @@ def test_wsperf_reached_a_mark_1_time():
 
 
 def test_a_websocket_s_first_style_is_wsperf_s():
-    assert styles_for(handshakes(100))[0] == "wsperf"
+    assert styles_for(handshakes(100).plan)[0] == "wsperf"
