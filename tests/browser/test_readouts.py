@@ -1,0 +1,54 @@
+"""What a pointer reads in the charts is the text that the server made of the figures."""
+
+import re
+
+import pytest
+
+from tests.browser.rest import sign_in
+
+
+@pytest.fixture(scope="module")
+def finished(site):
+    """A campaign of one run of five seconds, and the run."""
+    rest = sign_in(site, "Readouts")
+    (endpoint,) = rest.make_target(
+        "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
+    )
+    plan = rest.make_plan("five seconds", model="open", rate_per_s=50, duration_s=5)
+    campaign = rest.start("Short", (plan, endpoint), repeats=1)
+    rest.wait_for_state(campaign, "done", 90)
+    return campaign, rest.runs(campaign)[0]["id"]
+
+
+def read(page, panel: str, x: int) -> str:
+    """What stands in the panel's title line while the pointer is over its chart."""
+    figure = page.locator(panel)
+    figure.locator("canvas").hover(position={"x": x, "y": 60})
+    readout = figure.locator(".readout")
+    readout.filter(has_text=re.compile(r"\S")).wait_for()
+    return readout.inner_text()
+
+
+def test_the_charts_of_a_run_say_the_texts_of_its_points_and_percentiles(signed_in, finished):
+    _, run = finished
+    signed_in.goto(f"/runs/{run}/")
+    points = signed_in.evaluate("JSON.parse(document.getElementById('points').textContent)")
+    curve = signed_in.evaluate("JSON.parse(document.getElementById('curve').textContent)")
+    said = read(signed_in, "[data-panel=response]", 200)
+    second = int(re.match(r"at (\d+) s", said)[1])
+    nth = points["second"].index(second)
+    assert said.split() == f"at {second} s {points['response_text'][nth]}".split()
+    requests = signed_in.locator("[data-panel=requests] .readout").inner_text()
+    assert points["requests_text"][nth] in requests
+    assert requests.endswith("intended 50.0")
+    label, *_, ms = read(signed_in, "[data-percentiles]", 200).split()
+    assert {"label": label, "text": ms} in [
+        {"label": each["label"], "text": each["text"]} for each in curve
+    ]
+
+
+def test_the_blocks_of_a_campaign_say_the_means_of_its_table(signed_in, finished):
+    campaign, _ = finished
+    signed_in.goto(f"/campaigns/{campaign}/")
+    mean = signed_in.locator("[data-table^=test] tr.row-run td").first.inner_text()
+    assert read(signed_in, "[data-blocks]", 300).split()[-1] == mean
