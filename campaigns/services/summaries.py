@@ -25,7 +25,7 @@ def summarise_run(run: Run) -> RunSummary:
     # Not the key: late seconds, which refer to the run, must not wait for this.
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     measurement, n_seconds, digest = new_measurement(run), 0, hashlib.sha256()
-    for row in rows_of(run):
+    for row in rows_of(run).iterator(chunk_size=500):
         n_seconds += 1
         digest.update(_fingerprint(row))
         measurement.add(row.value(), row.shard)
