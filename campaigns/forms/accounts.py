@@ -8,14 +8,14 @@ from campaigns.permissions import Scope
 SCOPES = [
     (Scope.READ, "Read: results, targets, plans"),
     (Scope.RUN, "Run: also start and stop campaigns"),
-    (Scope.WRITE, "Write: also make and change targets, plans, campaigns"),
+    (Scope.WRITE, "Write: also create and edit targets, plans, campaigns"),
 ]
 
 
 class SignInForm(AuthenticationForm):
     error_messages = {
-        "invalid_login": "User name and password do not fit together; capitals count in both.",
-        "inactive": "This account is switched off.",
+        "invalid_login": "Wrong user name or password. Both are case-sensitive.",
+        "inactive": "This account is disabled.",
     }
 
 
@@ -25,13 +25,11 @@ class TokenForm(forms.Form):
         widget=forms.TextInput(attrs={"class": "input-medium", "autocomplete": "off"}),
         help_text="What will use it, such as “nightly build”.",
     )
-    scope = forms.ChoiceField(
-        choices=SCOPES, help_text="A token never may more than you may yourself."
-    )
+    scope = forms.ChoiceField(choices=SCOPES, help_text="A token never has more rights than you.")
     days = forms.IntegerField(
         min_value=1,
         max_value=365,
         initial=90,
-        label="Valid for",
-        help_text="After this many days it stops working by itself.",
+        label="Expires after",
+        help_text="The token expires after this many days.",
     )

@@ -29,7 +29,7 @@ def new_seed() -> int:
 def _number(field: type[forms.IntegerField], low: int, high: int, **more: Any):
     """A field for a number in a range; whatever is wrong with it, the answer is the range."""
     kind = "a number" if field is forms.FloatField else "a whole number"
-    sentence = f"Write {kind} from {low:,} to {high:,}."
+    sentence = f"Enter {kind} from {low:,} to {high:,}."
     wrong = ("required", "invalid", "min_value", "max_value")
     step = {"step": "any"} if field is forms.FloatField else {}
     return field(
@@ -44,7 +44,7 @@ def _number(field: type[forms.IntegerField], low: int, high: int, **more: Any):
 class InjectorsField(forms.CharField):
     """One number of injectors, or several: a sweep, with a test for each. Cleans to a tuple."""
 
-    _WRONG = f"Write a whole number from 1 to {MAX_INJECTORS}, or several: 1, 2, 4, 8."
+    _WRONG = f"Enter a whole number from 1 to {MAX_INJECTORS}, or several: 1, 2, 4, 8."
 
     def __init__(self, **more: Any):
         widget = forms.TextInput(attrs={"class": "input-medium", "inputmode": "numeric"})
@@ -57,7 +57,7 @@ class InjectorsField(forms.CharField):
         if len(counts) < len(words) or not all(1 <= n <= MAX_INJECTORS for n in counts):
             raise forms.ValidationError(self._WRONG)
         if len(set(counts)) < len(counts):
-            raise forms.ValidationError("A number of injectors stands here twice.")
+            raise forms.ValidationError("List each number of injectors only once.")
         return tuple(counts)
 
 
@@ -68,12 +68,12 @@ class CampaignForm(forms.Form):
         max_length=150,
         strip=True,
         widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
-        error_messages={"required": "Give the campaign a name; it stands in lists and reports."},
+        error_messages={"required": "Enter a name for the campaign."},
     )
     cells = forms.MultipleChoiceField(
         error_messages={
             "required": "Tick at least one cell: one tick is one test.",
-            "invalid_choice": "One of the ticked plans or endpoints was archived meanwhile.",
+            "invalid_choice": "A ticked plan or endpoint has been archived. Check the ticks.",
         }
     )
     repeats = _number(
@@ -126,7 +126,7 @@ class CampaignForm(forms.Form):
             self.add_error(
                 "repeats",
                 f"{n_tests} tests × {repeats} are {n_tests * repeats:,} runs; at most "
-                f"{MAX_RUNS:,}. Repeat less often or make two campaigns.",
+                f"{MAX_RUNS:,}. Use fewer repeats, or create two campaigns.",
             )
         if keys:
             self._check_injectors(keys, counts)
@@ -187,7 +187,7 @@ class CampaignFilterForm(forms.Form):
     target = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
     since = forms.ChoiceField(
         required=False,
-        choices=[("", "Since: ever"), *((d, f"Last {w}") for d, w in SINCE_DAYS.items())],
+        choices=[("", "Since: any time"), *((d, f"Last {w}") for d, w in SINCE_DAYS.items())],
     )
 
     def __init__(self, *args, project: Project, **kwargs):

@@ -16,7 +16,7 @@ class HistoryFilterForm(forms.Form):
     state = forms.ChoiceField(required=False, choices=[("", "State: any"), *HISTORY_STATES.items()])
     since = forms.ChoiceField(
         required=False,
-        choices=[("", "Since: ever"), *((d, f"Last {w}") for d, w in SINCE_DAYS.items())],
+        choices=[("", "Since: any time"), *((d, f"Last {w}") for d, w in SINCE_DAYS.items())],
     )
 
     def __init__(self, *args, project: Project, **kwargs):

@@ -11,13 +11,13 @@ class ProbeForm(RequestFields):
     subprotocols = forms.CharField(
         required=False,
         widget=text_widget("input-medium"),
-        help_text="Of a WebSocket, separated by spaces. Often none.",
+        help_text="WebSocket only. Separate with spaces; often none.",
     )
     message = forms.CharField(
         required=False,
         strip=False,
         widget=area(2),
-        help_text="Of a WebSocket: sent as text when it is open. Empty: it is opened and closed.",
+        help_text="WebSocket only. Sent as text once it is open. Leave empty to open and close it.",
     )
 
     def opening(self) -> dict[str, Any]:

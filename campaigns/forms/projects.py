@@ -20,7 +20,7 @@ class MemberForm(forms.Form):
         max_length=150,
         label="User name",
         widget=forms.TextInput(attrs={"class": "input-medium", "autocomplete": "off"}),
-        help_text="The name with which the person signs in.",
+        help_text="The name they sign in with.",
     )
     role = forms.ChoiceField(choices=ROLE_CHOICES, initial=Role.EDITOR)
 

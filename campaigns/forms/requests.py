@@ -23,7 +23,7 @@ class RequestFields(forms.Form):
     headers = forms.CharField(
         required=False,
         widget=area(3, placeholder="Content-Type: text/xml; charset=utf-8"),
-        help_text="One a line, “Name: value”. Host and Content-Length are written for you.",
+        help_text="One per line, “Name: value”. Host and Content-Length are set for you.",
     )
     body = forms.CharField(required=False, strip=False, widget=area(6))
 

@@ -7,15 +7,15 @@ from campaigns.services.shares import MAX_DAYS
 
 class ShareForm(forms.Form):
     days = forms.IntegerField(
-        label="Lives for",
+        label="Expires after",
         min_value=1,
         max_value=MAX_DAYS,
         initial=30,
         widget=forms.NumberInput(attrs={"class": "input-number"}),
-        error_messages={"required": "Say for how many days the link lives."},
+        error_messages={"required": "Enter a number of days."},
     )
     note = forms.CharField(
-        label="For whom or what for",
+        label="Note",
         required=False,
         max_length=100,
         widget=forms.TextInput(attrs={"class": "input-name", "autocomplete": "off"}),

@@ -30,14 +30,14 @@ def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
     if not networks:
         yield Check(
             "bad",
-            "This installation allows no network to be tested yet. "
+            "This installation does not allow testing any network yet. "
             "List networks in BENCHSITE_ALLOWED_NETWORKS.",
         )
         return
     allowed = []
     for host in dict.fromkeys(endpoint.host for endpoint in endpoints):
         if not is_address(host):
-            yield Check("info", f"{host} is resolved and checked by the injector at the start")
+            yield Check("info", f"{host} is resolved and checked when the run starts")
             continue
         refusal = vet(host, networks)
         if refusal:
@@ -45,7 +45,7 @@ def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
         else:
             allowed.append(host)
     if allowed:
-        yield Check("good", f"{', '.join(allowed)} may be tested from here")
+        yield Check("good", f"{', '.join(allowed)} can be tested from here")
 
 
 def _injectors(wanted: int) -> Check:
@@ -55,11 +55,11 @@ def _injectors(wanted: int) -> Check:
     if not alive:
         return Check(
             "bad",
-            "No injector answers. Start one with: celery -A benchsite worker -Q inject",
+            "No injector host is online. Start one with: celery -A benchsite worker -Q inject",
         )
     if slots < wanted:
         return Check(
-            "bad", f"Each run wants {counted(wanted, 'injectors')}, and there are {slots}."
+            "bad", f"Each run needs {counted(wanted, 'injectors')}, but only {slots} are available."
         )
     if free < wanted:
         return Check("warn", f"{_free_words(free, slots)}; the first run waits for them.")

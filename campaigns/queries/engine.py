@@ -176,7 +176,7 @@ def reason_to_wait(head: Run) -> str:
     slots = total_slots()
     if not slots:
         return (
-            "No injector answers. Start one with: celery -A benchsite worker -Q inject "
+            "No injector host is online. Start one with: celery -A benchsite worker -Q inject "
             "(make run starts one by itself)."
         )
     if slots < head.n_shards:

@@ -12,7 +12,7 @@ class _PasswordChange(auth_views.PasswordChangeView):
     success_url = reverse_lazy("project-list")
 
     def form_valid(self, form):
-        messages.success(self.request, "The new password counts from now on.")
+        messages.success(self.request, "Password changed.")
         return super().form_valid(form)
 
 

@@ -227,7 +227,7 @@ def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
 def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     services.stop_campaign(by=actor, campaign=find(Campaign, actor, pk=campaign))
-    messages.success(request, "Stopping. What was measured is kept.")
+    messages.success(request, "Stopping. Results so far are kept.")
     return redirect("campaign-detail", campaign=campaign)
 
 
@@ -238,7 +238,9 @@ def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Campaign, actor, pk=campaign)
     repeated = services.repeat_campaign(by=actor, campaign=found)
-    messages.success(request, "A draft with the same tests. Start it when the target is ready.")
+    messages.success(
+        request, "Draft created with the same tests. Start it when the target is ready."
+    )
     return redirect("campaign-detail", campaign=repeated.pk)
 
 

@@ -62,6 +62,6 @@ def csrf_failure(request, reason=""):
     """A form that came from elsewhere, or from a page older than the last sign-in."""
     sentence = (
         "This form was opened before you signed in, or it came from another site. "
-        "Go back, reload the page and send it again."
+        "Go back, reload the page and submit it again."
     )
     return render(request, "403.html", {"sentence": sentence}, status=403)

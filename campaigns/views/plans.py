@@ -55,7 +55,7 @@ def plan_new(request, project: int):
         if version:
             if request.POST.get("then") == "campaign":
                 return redirect(campaign_address(version.plan, preset))
-            messages.success(request, f"{version.plan.name} is made. Use it in a campaign next.")
+            messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
             return redirect("plan-detail", plan=version.plan_id)
     return _form_page(request, found, form, preset=preset)
 
@@ -126,7 +126,7 @@ def plan_archive(request, plan: int):
     actor = actor_of(request)
     found = find(SavedPlan, actor, pk=plan)
     services.archive_plan(by=actor, plan=found)
-    messages.success(request, f"{found.name} is archived; its results stay.")
+    messages.success(request, f"{found.name} is archived. Its results are kept.")
     return redirect("plan-list", project=found.project_id)
 
 
@@ -144,8 +144,8 @@ def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
 
 def _said(version: PlanVersion, is_new: bool) -> str:
     if is_new:
-        return f"Version {version.number} is made; earlier results keep theirs."
-    return f"What is sent has not changed, so version {version.number} stays the latest."
+        return f"Version {version.number} created. Earlier results keep theirs."
+    return f"Nothing changed in what is sent. Version {version.number} is still the latest."
 
 
 def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:

@@ -26,7 +26,7 @@ def project_new(request):
     form = ProjectForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         project = services.create_project(by=actor_of(request), **form.cleaned_data)
-        messages.success(request, f"Project {project.name} is made. Add a target next.")
+        messages.success(request, f"Project {project.name} created. Next, add a target.")
         return redirect("target-list", project=project.pk)
     return render(request, "projects/new.html", {"form": form})
 
@@ -38,7 +38,7 @@ def project_members(request, project: int):
     require(actor, Action.VIEW, found)
     form = MemberForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and _added(form, actor, found):
-        messages.success(request, f"{form.cleaned_data['username']} is a member now.")
+        messages.success(request, f"{form.cleaned_data['username']} is now a member.")
         return redirect("project-members", project=found.pk)
     context = {
         "project": found,
@@ -74,7 +74,7 @@ def membership_role(request, membership: int):
     form = RoleForm(request.POST)
     if form.is_valid():
         services.change_role(by=actor, membership=found, role=form.cleaned_data["role"])
-        messages.success(request, f"{found.user} is {form.cleaned_data['role']} now.")
+        messages.success(request, f"{found.user} is now {form.cleaned_data['role']}.")
     else:
         messages.error(request, "Choose one of the four roles.")
     return redirect("project-members", project=found.project_id)

@@ -78,7 +78,7 @@ def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(ShareLink.objects.select_related("project"), actor, pk=share)
     services.revoke_share(by=actor, share=found)
-    messages.success(request, "The link is revoked. Whoever opens it sees nothing from now on.")
+    messages.success(request, "The link is revoked. It no longer works.")
     return redirect("share-list", project=found.project_id)
 
 

@@ -39,7 +39,7 @@ def target_new(request, project: int):
         form = TargetForm.posted(request.POST)
         target = _saved(form, services.create_target, by=actor, project=found)
         if target:
-            messages.success(request, f"{target.name} is made. Try one request next.")
+            messages.success(request, f"{target.name} created. Next, try one request.")
             return redirect("target-detail", target=target.pk)
     return _form_page(request, found, form)
 
@@ -54,7 +54,7 @@ def target_edit(request, target: int):
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
         if _saved(form, services.edit_target, by=actor, target=found):
-            messages.success(request, f"{found.name} is changed.")
+            messages.success(request, f"{found.name} saved.")
             return redirect("target-detail", target=found.pk)
     return _form_page(request, found.project, form, Target.objects.get(pk=found.pk))
 
@@ -71,7 +71,7 @@ def target_archive(request, target: int):
     actor = actor_of(request)
     found = find(Target, actor, pk=target)
     services.archive_target(by=actor, target=found)
-    messages.success(request, f"{found.name} is archived; its results stay.")
+    messages.success(request, f"{found.name} is archived. Its results are kept.")
     return redirect("target-list", project=found.project_id)
 
 

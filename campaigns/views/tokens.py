@@ -36,7 +36,7 @@ def token_revoke(request, token: int):
     if found is None:
         raise Http404
     services.revoke_token(by=actor_of(request), token=found)
-    messages.success(request, f"{found.name} is revoked and works no more.")
+    messages.success(request, f"{found.name} is revoked.")
     return redirect("token-list")
 
 

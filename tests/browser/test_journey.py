@@ -99,7 +99,7 @@ def watch_for_faults(page) -> list[str]:
 def make_project(page, name):
     page.goto("/projects/new/")
     page.get_by_label("Name").fill(name)
-    page.get_by_role("button", name="Make project").click()
+    page.get_by_role("button", name="Create project").click()
     page.wait_for_url(re.compile(r"/projects/\d+/"))
 
 
@@ -122,12 +122,12 @@ def make_target(page, project_path, site):
         # A wrong port first: it is answered beside the field and nothing typed is lost.
         page.locator("[name=port]").nth(row).fill("999999" if row else str(site.port_of(scheme)))
     page.locator("[name=verify_tls]").nth(1).select_option("no")
-    page.get_by_role("button", name="Make target").click()
+    page.get_by_role("button", name="Create target").click()
     page.locator(".row-error").wait_for()
     assert page.locator("#id_name").input_value() == "gcube-testing-node"
     assert page.locator("[name=host]").nth(1).input_value() == "127.0.0.1"
     page.locator("[name=port]").nth(1).fill(str(site.port_of("https")))
-    page.get_by_role("button", name="Make target").click()
+    page.get_by_role("button", name="Create target").click()
     page.wait_for_url(re.compile(r"/targets/\d+/"))
 
 
@@ -156,12 +156,12 @@ def make_plan(page, project_path):
     page.locator("#id_requests").fill("no idea")
     page.locator("#id_over_s").fill(str(OVER_S))
     page.locator("[name=connection_mode][value=new]").check(force=True)
-    page.get_by_role("button", name="Make plan").click()
+    page.get_by_role("button", name="Create plan", exact=True).click()
     page.locator(".error").first.wait_for()
     assert page.locator("#id_body").input_value() == SOAP
     page.locator("#id_requests").fill(str(REQUESTS))
     page.locator("[data-estimate=requests]").get_by_text(str(REQUESTS)).wait_for()
-    page.get_by_role("button", name="Make plan").click()
+    page.get_by_role("button", name="Create plan", exact=True).click()
     page.wait_for_url(re.compile(r"/plans/\d+/"))
 
 
@@ -261,7 +261,7 @@ def share(page, campaign) -> str:
     page.goto(campaign)
     page.get_by_role("button", name="Share").click()
     page.locator("#share-days").fill("7")
-    page.get_by_role("button", name="Make link").click()
+    page.get_by_role("button", name="Create link").click()
     return page.locator("#link").inner_text()
 
 
@@ -287,7 +287,7 @@ def revoke(page, project_path):
     confirm = page.locator("dialog[open] button.button-danger")
     if confirm.count():
         confirm.click()
-    page.get_by_text("No link is live").wait_for()
+    page.get_by_text("No active links").wait_for()
 
 
 def status_of(site, link) -> int:

@@ -14,7 +14,7 @@ def test_the_end_of_a_campaign_replaces_what_was_under_way(signed_in, site):
     page = signed_in
     campaign = rest.start("watched", (plan, endpoint), repeats=2)
     page.goto(f"/campaigns/{campaign}/")
-    under_way = page.get_by_role("heading", name="The run under way")
+    under_way = page.get_by_role("heading", name="Current run")
     under_way.wait_for(timeout=END_MS)
     page.get_by_role("button", name="Run again").wait_for(timeout=END_MS)
     under_way.wait_for(state="hidden")

@@ -12,7 +12,7 @@ def project(signed_in):
     """The address of a project of its own, with the tab in it."""
     signed_in.goto("/projects/new/")
     signed_in.locator("#id_name").fill("Pages")
-    signed_in.get_by_role("button", name="Make project").click()
+    signed_in.get_by_role("button", name="Create project").click()
     signed_in.wait_for_url(re.compile(r"/projects/\d+/targets/"))
     return re.search(r"/projects/\d+/", signed_in.url).group()
 
@@ -42,7 +42,7 @@ def test_steps_are_added_moved_and_removed(signed_in, project):
     assert page.locator("#id_path").input_value() == "/c"
     page.locator("[name=order_kind][value=blocks]").check(force=True)
     page.locator("#id_block_repeat").fill("25")
-    page.get_by_role("button", name="Make plan").click()
+    page.get_by_role("button", name="Create plan", exact=True).click()
     page.wait_for_url(re.compile(r"/plans/\d+/"))
     text = page.locator("main").inner_text()
     assert text.index("GET /c") < text.index("GET /b")

@@ -105,10 +105,10 @@ def test_stages_are_drawn_while_they_are_typed_and_saved_as_typed(open_form):
     assert n_corners(form) == 6
     form.locator("#id_stages").fill("30: 10\n60: soon")
     expect(form.locator(".problem")).to_contain_text("Stages: Stage 2, '60: soon', cannot be read.")
-    form.get_by_role("button", name="Make plan").click()
+    form.get_by_role("button", name="Create plan", exact=True).click()
     assert "Stage 2, '60: soon', cannot be read." in form.locator(".form").inner_text()
     form.locator("#id_stages").fill("30: 10\n60: 10-50")
-    form.get_by_role("button", name="Make plan").click()
+    form.get_by_role("button", name="Create plan", exact=True).click()
     assert "60 s: 10 to 50 connections/s" in form.inner_text("main")
     expect(sentence(form)).to_contain_text("2,100 connections in 2 stages")
 

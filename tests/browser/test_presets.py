@@ -59,7 +59,7 @@ def measure(signed_in, project):
         page.locator(f".preset-links a[href='?preset={preset}']").click()
         page.locator("#id_name").fill(f"{preset}, in the browser")
         fill(page, plan or {})
-        page.get_by_role("button", name="Make it, then its campaign").click()
+        page.get_by_role("button", name="Create plan and campaign").click()
         page.wait_for_url(re.compile(r"/campaigns/new/"))
         fill(page, {"pause_s": "0", **(campaign or {})})
         page.get_by_role("button", name="Start campaign").click()

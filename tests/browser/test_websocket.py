@@ -63,7 +63,7 @@ def make_plan(page, project):
     page.locator("#id_connections").fill("4")
     page.locator("[name=stop][value=requests]").check(force=True)
     page.locator("#id_requests").fill(str(CONNECTIONS))
-    page.get_by_role("button", name="Make plan", exact=True).click()
+    page.get_by_role("button", name="Create plan", exact=True).click()
     page.wait_for_url(re.compile(r"/plans/\d+/"))
     assert f"{MESSAGES} per connection, 64 B, text" in page.inner_text("main")
 

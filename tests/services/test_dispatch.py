@@ -171,7 +171,7 @@ class TestAdmission:
         assert dispatch.expire_runs() == 1
         first, next_ = campaign.runs.all()
         assert (first.state, first.outcome, next_.state) == ("done", "expired", "queued")
-        assert first.reason.startswith("Could not begin for an hour. No injector answers.")
+        assert first.reason.startswith("Could not begin for an hour. No injector host is online.")
         assert not stuck_runs()
 
 

@@ -20,7 +20,7 @@ def test_signing_in_leads_to_the_projects(client, alice):
 
 def test_a_wrong_password_is_answered_and_the_name_stays(client, alice):
     page = sign_in(client, "wrong").content.decode()
-    assert "do not fit together" in page
+    assert "Wrong user name or password" in page
     assert 'value="alice"' in page
 
 

@@ -77,7 +77,7 @@ def text_of(response) -> str:
 
 def test_an_empty_project_offers_the_one_next_step(editor, project):
     page = text_of(editor.get(reverse("campaign-list", args=[project.pk])))
-    assert "Nothing measured yet" in page
+    assert "No results yet" in page
     assert reverse("target-new", args=[project.pk]) in page
 
 
@@ -188,7 +188,7 @@ def test_a_wrong_field_is_answered_beside_it_and_ticks_stay(editor, project, tar
     ticked = cells(version, target, ("http", "new"))
     response = editor.post(new_url(project), fields(ticked, repeats=500, name=""))
     assert response.context["form"].errors.keys() == {"repeats", "name"}
-    assert response.context["form"].errors["repeats"] == ["Write a whole number from 1 to 50."]
+    assert response.context["form"].errors["repeats"] == ["Enter a whole number from 1 to 50."]
     assert f'value="{ticked[0]}" checked' in text_of(response)
     assert not Campaign.objects.exists()
 
@@ -264,7 +264,7 @@ def test_the_estimate_survives_half_filled_fields(editor, project, target, versi
 def test_the_checks_say_when_no_injector_answers(editor, project, target, version):
     ticked = cells(version, target, ("http", "new"))
     page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
-    assert "No injector answers" in page
+    assert "No injector host is online" in page
     assert "127.0.0.1 may be tested" in page
 
 

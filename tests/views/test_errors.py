@@ -34,8 +34,8 @@ def test_a_database_that_is_away_is_said_in_words_and_when_to_try_again(
     answer = client.get("/")
     assert answer.status_code == 503
     assert answer["Retry-After"] == "5"
-    assert "The database does not answer" in answer.content.decode()
-    assert "Nothing is lost" in answer.content.decode()
+    assert "The database is not responding" in answer.content.decode()
+    assert "No results are lost" in answer.content.decode()
 
 
 def test_the_outage_page_itself_asks_the_database_nothing():
@@ -48,7 +48,7 @@ def test_a_form_is_not_loaded_again_because_that_would_lose_it():
     sending = database_away(OperationalError("gone"), is_form=True).content.decode()
     assert 'http-equiv="refresh"' in reading
     assert 'http-equiv="refresh"' not in sending
-    assert "it still stands in the form" in sending
+    assert "what you typed is still there" in sending
 
 
 @pytest.mark.django_db
@@ -71,7 +71,7 @@ def test_a_fault_of_ours_has_a_number_and_no_details(client, alice, breaks):
     answer = client.get("/")
     assert answer.status_code == 500
     assert "secret detail" not in answer.content.decode()
-    assert "Something failed on our side" in answer.content.decode()
+    assert "Something went wrong" in answer.content.decode()
 
 
 @pytest.mark.django_db

@@ -107,7 +107,7 @@ def test_two_hundred_runs_come_in_pages_with_few_queries(
 def test_an_empty_history_says_where_runs_come_from(client, vera, project):
     client.force_login(vera)
     page = client.get(reverse("run-list", args=[project.pk])).content.decode()
-    assert "No run yet." in page
+    assert "No runs yet." in page
 
 
 def test_a_stranger_finds_no_history(client, charlie, project):

@@ -7,7 +7,7 @@ from campaigns.forms.plans import PlanForm, initial_of
 from tests.factories import make_plan
 from tests.values import plan_spec
 
-WORDS = "is looked up for each connection"
+WORDS = "resolved for each connection"
 
 
 def test_the_form_takes_it_and_shows_it_again(project):

@@ -200,7 +200,7 @@ def test_an_edit_makes_a_version_and_an_unchanged_one_does_not(as_editor, projec
     url = reverse("plan-edit", args=[version.plan_id])
     data = initial_of("P", version.value().to_json())
     answer = as_editor.post(url, data, follow=True)
-    assert "has not changed" in answer.content.decode()
+    assert "is still the latest" in answer.content.decode()
     answer = as_editor.post(url, {**data, "requests": "1,000"}, follow=True)
     assert "Version 2 is made" in answer.content.decode()
     assert version.plan.latest.spec["load"]["requests"] == 1000

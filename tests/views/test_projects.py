@@ -23,7 +23,7 @@ def test_who_is_not_signed_in_is_asked_to_sign_in(client, project):
 def test_a_new_person_gets_the_next_step_in_place(client, charlie):
     client.force_login(charlie)
     page = client.get("/").content.decode()
-    assert "not a member of a project yet" in page
+    assert "not a member of any project yet" in page
     assert f'action="{reverse("project-new")}"' in page
 
 

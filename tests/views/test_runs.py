@@ -99,7 +99,7 @@ def test_a_run_that_never_sent_says_so(editor, run):
         state="done", outcome=Outcome.STOPPED, reason="Stopped before it began."
     )
     page = page_of(editor, run)
-    assert "No second was measured: Stopped before it began." in page
+    assert "Nothing was measured: Stopped before it began." in page
 
 
 def test_what_happened_is_told_in_words(editor, run):

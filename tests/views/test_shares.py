@@ -123,7 +123,7 @@ def test_the_list_shows_live_links_with_their_note_and_revoke(editor, project, r
 
 def test_without_a_link_the_list_says_how_to_make_one(editor, project):
     page = editor.get(reverse("share-list", args=[project.pk])).content.decode()
-    assert "No link is live" in page
+    assert "No active links" in page
 
 
 def test_a_viewer_may_neither_share_nor_revoke(client, vera, bob, run):

@@ -47,7 +47,7 @@ def test_the_pages_show_the_options_but_never_the_key(client, posted):
     form = client.get(f"/targets/{posted.pk}/edit/").content.decode()
     assert "announces shop.example" in detail
     assert 'value="ECDHE+AESGCM"' in form
-    assert "stored; paste another to replace it" in form
+    assert "stored; paste a new key to replace it" in form
     assert "PRIVATE KEY" not in detail + form
 
 

@@ -113,7 +113,7 @@ def test_a_form_without_its_token_is_refused(project, bob):
     client.force_login(bob)
     answer = client.post(new(project), FORM)
     assert answer.status_code == 403
-    assert "send it again" in answer.content.decode()
+    assert "submit it again" in answer.content.decode()
     assert not Target.objects.exists()
 
 
