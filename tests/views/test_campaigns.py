@@ -265,7 +265,7 @@ def test_the_checks_say_when_no_injector_answers(editor, project, target, versio
     ticked = cells(version, target, ("http", "new"))
     page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
     assert "No injector host is online" in page
-    assert "127.0.0.1 may be tested" in page
+    assert "127.0.0.1 can be tested" in page
 
 
 def test_the_checks_say_what_the_injectors_would_run_short_of(editor, project, target):

@@ -99,6 +99,6 @@ def test_a_wrong_weight_is_said_at_its_own_step(as_editor, project):
         order_kind="weighted",
     )
     form = answer.context["form"]
-    assert "Enter a number from 0" in form.errors["step2_weight"][0]
+    assert "Write a number from 0" in form.errors["step2_weight"][0]
     assert set(form.errors) == {"step2_weight"}
     assert form["step2_weight"].value() == "heavy"

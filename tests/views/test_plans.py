@@ -202,7 +202,7 @@ def test_an_edit_makes_a_version_and_an_unchanged_one_does_not(as_editor, projec
     answer = as_editor.post(url, data, follow=True)
     assert "is still the latest" in answer.content.decode()
     answer = as_editor.post(url, {**data, "requests": "1,000"}, follow=True)
-    assert "Version 2 is made" in answer.content.decode()
+    assert "Version 2 created" in answer.content.decode()
     assert version.plan.latest.spec["load"]["requests"] == 1000
 
 
