@@ -152,7 +152,7 @@ CELERY_TASK_PUBLISH_RETRY = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
-    "housekeeping": {"task": "workers.keep_house", "schedule": 3600.0},
+    "housekeeping": {"task": "workers.housekeeping", "schedule": 3600.0},
 }
 
 # --- the engine ----------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ _NEEDS = {
     Action.RUN: "Only an operator, editor or owner may start this.",
     Action.STOP: "Only an operator, editor or owner may stop this.",
     Action.SHARE: "Only an editor or owner may share this.",
-    Action.MANAGE: "Only an owner may change who is a member.",
+    Action.MANAGE: "Only an owner may change members.",
     Action.VIEW: "You are not a member of this project.",
 }
 
@@ -124,7 +124,7 @@ def require(actor: Actor, action: Action, project: WithMembers) -> None:
     if not may(actor, action, project):
         narrowed = actor.token is not None and may(Actor(user=actor.user), action, project)
         raise Forbidden(
-            f"This token has the scope {actor.token.scope}, which does not allow it."
+            f"This token has the scope {actor.token.scope}, which does not allow this."
             if narrowed
             else _NEEDS[action]
         )

@@ -29,7 +29,7 @@ def _with_newer_python(arguments):
         if found and subprocess.call([found, "-c", ""], stderr=subprocess.DEVNULL) == 0:
             os.execv(found, [found, "-m", "local", *arguments])  # noqa: S606
     print(
-        "benchsite needs Python 3.11 or newer; python3 here is %s. Install one and call "  # noqa: UP031
+        "benchsite needs Python 3.11 or newer; python3 here is %s. Install it and run "  # noqa: UP031
         "`make PYTHON=/path/to/python3.12 …`." % sys.version.split()[0],
         file=sys.stderr,
     )

@@ -37,7 +37,7 @@ def ensure_chromium() -> str | None:
         found = find_chromium()
     if not found:
         say(
-            "BROWSER TESTS SKIPPED: there is no Chromium on PATH and it cannot be installed here "
+            "BROWSER TESTS SKIPPED: Chromium is not on PATH and cannot be installed here "
             "(not root, or no apt-get). Install `chromium` to run them."
         )
     return found

@@ -45,7 +45,7 @@ CHECKS: tuple[tuple[str, tuple[str, ...], dict[str, str]], ...] = (
 
 
 def check() -> int:
-    """0 when all hold without a warning; each failure with its whole output."""
+    """0 if every check passes without a warning; prints the whole output of those that fail."""
     try:
         with throw_away_servers() as (_supervisor, env):
             failed = [

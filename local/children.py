@@ -78,7 +78,7 @@ def rotate(log: Path) -> None:
 
 def how_it_ended(status: int) -> str:
     if status >= 0:
-        return f"ended with status {status}"
+        return f"exited with status {status}"
     return f"was killed by {signal.Signals(-status).name}"
 
 

@@ -19,7 +19,7 @@ def demo_target() -> int:
     supervisor.stop_on_signals()
     supervisor.start(programs.demo(programs.plain_environment(), ports, var))
     say(f"http://{LOOPBACK}:{ports.demo_http}/ and https://{LOOPBACK}:{ports.demo_https}/")
-    say("Ctrl-C ends both.")
+    say("Press Ctrl-C to stop both.")
     try:
         while True:
             supervisor.wait(3600)

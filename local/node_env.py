@@ -36,7 +36,7 @@ def node_dir() -> Path:
     if found and shutil.which("npm") and _major(found) >= OLDEST_NODE:
         return Path(found).parent
     if not (VENV / "bin" / "npm").exists():
-        with step(f"This machine has no node {OLDEST_NODE}: installing one from PyPI (60 MB)"):
+        with step(f"Node {OLDEST_NODE} or newer not found; installing it from PyPI (60 MB)"):
             pip_install(NODE_WHEEL)
     return VENV / "bin"
 

@@ -26,7 +26,9 @@ def take_pictures(folder: Path = FOLDER) -> int:
     """0 when every picture has been taken."""
     chromium = ensure_chromium()
     if not chromium:
-        raise LocalError("Pictures need a Chromium: install `chromium` and call again.")
+        raise LocalError(
+            "Taking pictures needs Chromium. Install `chromium` and run the command again."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     with staged() as site, launch(chromium) as browser:
         context = browser.new_context(base_url=site["url"], viewport=WIDE, color_scheme="light")
@@ -36,7 +38,7 @@ def take_pictures(folder: Path = FOLDER) -> int:
             live = _start_sample(site)
             _shoot_live(page, folder, live)
             if live.wait():
-                raise LocalError("The sample campaign failed; `make run ONCE=1` says why.")
+                raise LocalError("The sample campaign failed. Run `make run ONCE=1` to see why.")
         with step("Taking the pictures"):
             _shoot_all(page, folder)
             _shoot_other_looks(browser, context, site, folder)

@@ -70,7 +70,7 @@ def refuse_taken(ports: Ports) -> None:
         port = getattr(ports, name)
         if not is_free(port):
             raise LocalError(
-                f"Port {port} on {LOOPBACK} is taken by another program. Stop that program, or "
+                f"Port {port} on {LOOPBACK} is used by another program. Stop it, or "
                 f"choose another port: {variable}={port + 10} make run"
             )
 

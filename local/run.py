@@ -40,7 +40,7 @@ def only_one(var: Path) -> Iterator[None]:
             lock.seek(0)
             raise LocalError(
                 f"benchsite is already running in this checkout (process {lock.read().strip()}). "
-                "Stop that one with Ctrl-C, or use it."
+                "Stop it with Ctrl-C, or use it."
             ) from None
         lock.truncate(0)
         lock.write(str(os.getpid()))
@@ -60,8 +60,10 @@ def _serve(site: Site, is_once: bool) -> int:
         if is_once:
             return status
         if status:
-            say("The sample campaign did not end well (reason above); benchsite goes on serving.")
-        say(f"\nServing {site.url} (Ctrl-C stops everything; logs in {site.supervisor.log_dir})")
+            say("The sample campaign failed (reason above). benchsite keeps running.")
+        say(
+            f"\nServing {site.url} (Ctrl-C stops everything; logs are in {site.supervisor.log_dir})"
+        )
         while True:
             site.supervisor.wait(FOREVER_S)
     except StopRequested:
@@ -69,16 +71,16 @@ def _serve(site: Site, is_once: bool) -> int:
     finally:
         say("Stopping …")
         site.stop()
-        say("Stopped; nothing is left running.")
+        say("Stopped all processes.")
 
 
 def _greet(site: Site, account: Account) -> None:
     say(f"\n  Address   {site.url}")
     say(f"  Account   {account.name}")
     if account.password:
-        say(f"  Password  {account.password}   (shown this once; stored only as a hash)\n")
+        say(f"  Password  {account.password}   (shown only once; stored as a hash)\n")
     else:
         say(
-            "  Password  the one from the first start (forgotten: "
-            "BENCHSITE_ADMIN_PASSWORD=… make run sets another)\n"
+            "  Password  as shown at the first start (forgotten? "
+            "BENCHSITE_ADMIN_PASSWORD=… make run sets a new one)\n"
         )

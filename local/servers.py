@@ -49,7 +49,7 @@ def start_servers(
 def announce_foreign_servers() -> None:
     for variable, what in (("DATABASE_URL", "PostgreSQL"), ("REDIS_URL", "Redis")):
         if os.environ.get(variable):
-            say(f"  {what}: the one that {variable} names")
+            say(f"  {what}: using {variable}")
 
 
 def _start(supervisor: Supervisor, own: list) -> None:
@@ -58,6 +58,6 @@ def _start(supervisor: Supervisor, own: list) -> None:
     for server in own:
         name = server.program.name
         log = supervisor.log_dir / f"{name}.log"
-        supervisor.wait_until(server.accepts_connections, READY_S, f"{name} (its log: {log})")
+        supervisor.wait_until(server.accepts_connections, READY_S, f"{name} (log: {log})")
         if isinstance(server, postgres.Postgres):
             server.make_database()

@@ -53,7 +53,7 @@ class Site:
                 respect_urls=not self.is_throw_away,
             )
         self.env = self._environment()
-        with step("Bringing the database up to date"):
+        with step("Migrating the database"):
             self._manage("migrate", "--no-input", "-v", "0")
         self._collect_static()
         with step("Starting web, launcher, general worker, dispatcher, beat and demo target"):
@@ -100,7 +100,7 @@ class Site:
         env = {**self.env, "BENCHSITE_ADMIN": name, "BENCHSITE_ADMIN_PASSWORD": password}
         arguments = () if given else ("--only-if-missing",)
         output = self._manage("ensure_admin", *arguments, env=env)
-        return Account(name, "" if "is there already" in output else password)
+        return Account(name, "" if "already exists" in output else password)
 
     def _collect_static(self) -> None:
         stamp = self.var / "static" / ".benchsite-collected"
@@ -111,7 +111,7 @@ class Site:
         digest = digest_of(code, lock, ROOT / "requirements.txt", facts)
         if is_stamped(stamp, digest):
             return
-        with step("Collecting the static files"):
+        with step("Collecting static files"):
             self._manage("collectstatic", "--no-input", "-v", "0")
             stamp.write_text(digest)
 

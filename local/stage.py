@@ -57,7 +57,7 @@ def staged() -> Iterator[dict]:
     try:
         first_line = process.stdout.readline()
         if not first_line:
-            raise LocalError("The throw-away installation did not start; see above.")
+            raise LocalError("The temporary installation did not start; see the messages above.")
         yield json.loads(first_line)
     finally:
         process.stdin.close()

@@ -18,10 +18,10 @@ def run_logged(command: list[str], name: str, env: dict[str, str] | None = None)
                 command, cwd=ROOT, env=env, stdout=output, stderr=subprocess.STDOUT, check=False
             )
         except OSError as error:
-            raise LocalError(f"{command[0]} cannot be started: {error}.") from None
+            raise LocalError(f"Cannot start {command[0]}: {error}.") from None
     if done.returncode:
         shown = " ".join(Path(part).name if part.startswith("/") else part for part in command[:4])
-        raise LocalError(f"`{shown} …` failed. The end of {log}:\n{tail(log)}")
+        raise LocalError(f"`{shown} …` failed. Last lines of {log}:\n{tail(log)}")
 
 
 def digest_of(*parts: object) -> str:

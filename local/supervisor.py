@@ -139,8 +139,8 @@ class Supervisor:
         child.restart_at = time.monotonic() + backoff_s
         kill_session(child.process.pid)
         self.tell(
-            f"{child.program.name} {how_it_ended(child.process.returncode)}; starting it again in "
-            f"{backoff_s:g} s (its log: {self._log(child.program.name)})"
+            f"{child.program.name} {how_it_ended(child.process.returncode)}; restarting it in "
+            f"{backoff_s:g} s (log: {self._log(child.program.name)})"
         )
 
     def _restart(self, child: Child) -> None:

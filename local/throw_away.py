@@ -29,7 +29,7 @@ def throw_away_servers(n_workers: int = 0) -> Iterator[tuple[Supervisor, dict[st
     supervisor.stop_on_signals()
     started = []
     try:
-        with step("Starting a throw-away PostgreSQL and Redis"):
+        with step("Starting a temporary PostgreSQL and Redis"):
             servers = start_servers(supervisor, folder, is_throw_away=True, respect_urls=False)
             started.append(servers)
             env = _environment(folder, servers)

@@ -23,8 +23,8 @@ def server_account() -> UnixUser | None:
         nobody = pwd.getpwnam("nobody")
     except KeyError:
         raise LocalError(
-            "PostgreSQL refuses to run as root and there is no account `nobody`. "
-            "Call make as a plain user, or set DATABASE_URL."
+            "PostgreSQL refuses to run as root, and there is no account `nobody`. "
+            "Run make as a regular user, or set DATABASE_URL."
         ) from None
     return UnixUser(nobody.pw_uid, nobody.pw_gid)
 

@@ -1,4 +1,4 @@
-"""From the database's clock to this host's CLOCK_MONOTONIC, which no clock setting can move."""
+"""Converts the database's clock to this host's CLOCK_MONOTONIC, which is never set or stepped."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ def monotonic_ns_of(instant: datetime) -> int:
 
 
 def start_of(instant: datetime) -> tuple[int, int]:
-    """(that value, by how much it may be wrong), ns: by half of the quickest round trip."""
+    """(that value, its largest possible error), ns: half of the quickest round trip."""
     took_ns, offset_ns = _quickest_round_trip()
     at_ns = (instant - EPOCH) // timedelta(microseconds=1) * 1000 - offset_ns
     return at_ns, took_ns // 2
@@ -31,7 +31,7 @@ def _quickest_round_trip() -> tuple[int, int]:
 
 
 def _round_trip() -> tuple[int, int]:
-    """How long it took and the offset it shows, both ns; wrong by at most half of the former."""
+    """(duration, offset), both ns; the offset is wrong by at most half of the duration."""
     with connection.cursor() as cursor:
         asked_ns = time.monotonic_ns()
         cursor.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")

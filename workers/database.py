@@ -1,7 +1,7 @@
-"""PostgreSQL for long-lived threads: one plain connection each, given up and made anew on trouble.
+"""PostgreSQL for long-lived threads: one plain connection each, replaced when it fails.
 
-The web's pool is not for workers: a pool's threads and sockets do not survive the fork of a Celery
-child, and a heartbeat must never wait for somebody else's connection.
+Workers do not use the web's pool: its threads and sockets do not survive the fork of a Celery
+child, and a heartbeat must never wait for another thread's connection.
 """
 
 import copy
@@ -15,13 +15,13 @@ from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connec
 
 logger = logging.getLogger(__name__)
 
-AWAY = (OperationalError, InterfaceError)
+UNREACHABLE = (OperationalError, InterfaceError)
 RETRY_S = 0.5
 T = TypeVar("T")
 
 
 def use_own_connection() -> None:
-    """Give this thread its own plain connection for everything that follows."""
+    """Give this thread its own plain connection from now on."""
     pooled = connections[DEFAULT_DB_ALIAS]
     settings = copy.deepcopy(pooled.settings_dict)
     if settings["OPTIONS"].pop("pool", None) is not None:
@@ -29,27 +29,27 @@ def use_own_connection() -> None:
 
 
 def drop_connection() -> None:
-    """Forget a connection that failed; the next query makes a new one."""
+    """Drop a failed connection; the next query opens a new one."""
     try:
         connection.close()
-    except AWAY:
+    except UNREACHABLE:
         connection.connection = None
 
 
-def in_short(error: Exception) -> str:
-    """The first line: libpq adds advice for each address that it tried."""
+def first_line_of(error: Exception) -> str:
+    """The error's first line: libpq adds one for each address that it tried."""
     return str(error).strip().partition("\n")[0]
 
 
-def persist(act: Callable[[], T], *, for_s: float, give_up: threading.Event | None = None) -> T:
-    """Do `act` until PostgreSQL takes it. Raises what PostgreSQL's absence raises after `for_s`."""
+def retry(act: Callable[[], T], *, for_s: float, give_up: threading.Event | None = None) -> T:
+    """Call `act` until PostgreSQL answers; after `for_s` seconds, raise its error."""
     deadline = time.monotonic() + for_s
     give_up = give_up or threading.Event()
     while True:
         try:
             return act()
-        except AWAY as error:
+        except UNREACHABLE as error:
             drop_connection()
             if time.monotonic() > deadline or give_up.wait(RETRY_S):
                 raise
-            logger.warning("PostgreSQL is away, trying again: %s", in_short(error))
+            logger.warning("PostgreSQL does not answer, trying again: %s", first_line_of(error))

@@ -1,5 +1,5 @@
-"""Brings seconds from the spool into the database, in a thread of its own: the injector's output is
-read on while PostgreSQL is slow or away.
+"""Writes seconds to the spool and the database, in its own thread, so that the injector's output is
+still read while PostgreSQL is slow or unreachable.
 """
 
 import contextlib
@@ -13,7 +13,13 @@ from django.db import connection
 
 from campaigns.domain.errors import Refused
 from campaigns.services.shards import Lease, record_seconds
-from workers.database import AWAY, RETRY_S, drop_connection, in_short, use_own_connection
+from workers.database import (
+    RETRY_S,
+    UNREACHABLE,
+    drop_connection,
+    first_line_of,
+    use_own_connection,
+)
 from workers.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -22,7 +28,7 @@ MAX_BATCH = 500
 
 
 class Delivery:
-    """Takes seconds, keeps each on disk first, and stores them in order."""
+    """Takes seconds, writes each to disk first, and stores them in order."""
 
     def __init__(self, lease: Lease, spool: Spool):
         self._lease = lease
@@ -34,16 +40,16 @@ class Delivery:
         self._thread.start()
 
     def take(self, second: dict[str, Any]) -> None:
-        """Spool it and see to it that it is stored."""
+        """Spool the second and queue it for storing."""
         try:
             self._spool.append(second)
         except OSError as error:
-            # A full disk loses the net under us, not the second: it is still in memory.
-            logger.error("The spool %s takes nothing more: %s", self._spool.path, error)
+            # With a full disk only the safety net is gone: the second is still in memory.
+            logger.error("The spool %s cannot be written: %s", self._spool.path, error)
         self._waiting.put(second)
 
     def finish(self, for_s: float) -> bool:
-        """Wait until all is stored, at most `for_s`; whether it is."""
+        """Wait up to `for_s` until everything is stored; whether it is."""
         self._waiting.put(None)
         self._thread.join(for_s)
         if self._thread.is_alive():
@@ -59,11 +65,11 @@ class Delivery:
                 self._sync()
                 self._store(batch)
         finally:
-            with contextlib.suppress(*AWAY):
+            with contextlib.suppress(*UNREACHABLE):
                 connection.close()
 
     def _next_batch(self) -> list[dict[str, Any]] | None:
-        """All that waits, at least one; None after the last or when it is given up."""
+        """All waiting seconds, at least one; None after the last one or when giving up."""
         first = self._waiting.get()
         if first is None or self._give_up.is_set():
             return None
@@ -86,11 +92,14 @@ class Delivery:
             try:
                 record_seconds(lease=self._lease, seconds=batch)
                 return
-            except AWAY as error:
+            except UNREACHABLE as error:
                 drop_connection()
                 if away_since is None:
                     away_since = time.monotonic()
-                    logger.warning("Seconds wait for PostgreSQL: %s", in_short(error))
+                    logger.warning(
+                        "PostgreSQL does not answer; seconds are spooled: %s",
+                        first_line_of(error),
+                    )
                 self._give_up.wait(RETRY_S)
             except Refused as error:
                 self.failure = str(error)

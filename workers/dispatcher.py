@@ -1,9 +1,9 @@
-"""The dispatcher's program: moves runs on from state to state.
+"""The dispatcher's program: moves runs from state to state.
 
     python -m workers.dispatcher
 
-One is active, the one that holds a lock in PostgreSQL; others wait to take over. It keeps nothing
-in memory that matters: killed and started again, it goes on from the rows.
+The one that holds a lock in PostgreSQL is active; others wait to take over. It keeps no state in
+memory: after a kill and restart it continues from the rows.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The dispatcher's loop: looks at the rows several times a second and moves on what can move."""
+"""The dispatcher's loop: reads the rows several times a second and advances what can advance."""
 
 import logging
 import threading
@@ -10,7 +10,7 @@ from django.db import connection
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.engine import count_by_state
 from campaigns.services import dispatch, endings, probes
-from workers.database import AWAY, drop_connection, in_short, use_own_connection
+from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 
 logger = logging.getLogger(__name__)
 
@@ -23,26 +23,26 @@ LEADER_LOCK = 0x6C656164
 
 
 class Dispatcher:
-    """Ticks until `ended` is set; neither PostgreSQL's nor Redis's absence ends it."""
+    """Ticks until `ended` is set; survives outages of PostgreSQL and Redis."""
 
     def __init__(self, ended: threading.Event):
         self._ended = ended
         self._is_leader = False
         self._tidied_at = 0.0
-        self._bell = Bell(ended, rings=lambda: self._is_leader)
+        self._doorbells = DoorbellThread(ended, is_active=lambda: self._is_leader)
 
     @property
     def is_active(self) -> bool:
-        """Whether this one holds the lock; others wait."""
+        """Whether this dispatcher holds the lock."""
         return self._is_leader
 
     def run(self) -> None:
         use_own_connection()
-        self._bell.start()
+        self._doorbells.start()
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
-        self._bell.ring()
-        self._bell.join(RING_EVERY_S)
+        self._doorbells.ring()
+        self._doorbells.join(RING_EVERY_S)
         drop_connection()
         logger.info("The dispatcher has ended")
 
@@ -52,8 +52,8 @@ class Dispatcher:
             if self._lead():
                 self.tick()
             return TICK_S
-        except AWAY as error:
-            logger.warning("PostgreSQL is away: %s", in_short(error))
+        except UNREACHABLE as error:
+            logger.warning("PostgreSQL does not answer: %s", first_line_of(error))
             drop_connection()
             self._is_leader = False
         except Exception:  # a fault in one rule must not end all runs of all teams
@@ -61,8 +61,11 @@ class Dispatcher:
         return WAIT_AFTER_ERROR_S
 
     def _lead(self) -> bool:
-        """Whether this is the active dispatcher. The lock is lost with its connection, which is
-        the one that everything else here uses, so it cannot be lost unnoticed."""
+        """Whether this is the active dispatcher, after trying to become it.
+
+        The lock lives on the connection that all other queries here use, so it cannot get lost
+        unnoticed.
+        """
         if not self._is_leader:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_try_advisory_lock(%s)", [LEADER_LOCK])
@@ -72,24 +75,24 @@ class Dispatcher:
         return self._is_leader
 
     def tick(self) -> None:
-        """Do what the states that there are call for."""
-        there = count_by_state()
+        """Apply the rules that the present run states call for."""
+        counts = count_by_state()
         n_moved = 0
-        if there.keys() & {State.PREPARING, State.ARMED, State.RUNNING}:
+        if counts.keys() & {State.PREPARING, State.ARMED, State.RUNNING}:
             dispatch.stop_requested_runs()
-        if State.PREPARING in there:
+        if State.PREPARING in counts:
             dispatch.arm_runs()
-        if there.keys() & {State.PREPARING, State.ARMED, State.RUNNING, State.STOPPING}:
+        if counts.keys() & {State.PREPARING, State.ARMED, State.RUNNING, State.STOPPING}:
             n_moved = dispatch.advance_runs()
-        n_ended = endings.finalise_runs() if n_moved or State.FINALIZING in there else 0
-        if State.QUEUED in there and dispatch.admit_runs():
-            self._bell.ring()
+        n_ended = endings.finalise_runs() if n_moved or State.FINALIZING in counts else 0
+        if State.QUEUED in counts and dispatch.admit_runs():
+            self._doorbells.ring()
         if n_ended or time.monotonic() - self._tidied_at > TIDY_EVERY_S:
             self._tidied_at = time.monotonic()
             self._tidy()
 
     def _tidy(self) -> None:
-        """What may wait for a few seconds."""
+        """Apply the rules that can wait for a few seconds."""
         rules: tuple[Callable[[], int], ...] = (
             dispatch.reap_shards,
             dispatch.age_runs,
@@ -102,16 +105,16 @@ class Dispatcher:
             rule()
 
 
-class Bell(threading.Thread):
-    """Rings for waiting shards at once when asked; for them and for probes again every 5 s.
+class DoorbellThread(threading.Thread):
+    """Rings for waiting shards and probes, when asked to and every 5 s.
 
-    In a thread of its own: a broker that hangs must not keep the dispatcher from its ticks.
+    It is a thread of its own because a broker that hangs must not stop the dispatcher's ticks.
     """
 
-    def __init__(self, ended: threading.Event, rings: Callable[[], bool]):
-        super().__init__(name="bell", daemon=True)
+    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
+        super().__init__(name="doorbells", daemon=True)
         self._ended = ended
-        self._rings = rings
+        self._is_active = is_active
         self._asked = threading.Event()
 
     def ring(self) -> None:
@@ -122,7 +125,7 @@ class Bell(threading.Thread):
         while not self._ended.is_set():
             self._asked.wait(RING_EVERY_S)
             self._asked.clear()
-            if self._rings() and not self._ended.is_set():
+            if self._is_active() and not self._ended.is_set():
                 self._ring()
         drop_connection()
 
@@ -130,7 +133,7 @@ class Bell(threading.Thread):
         try:
             dispatch.ring_doorbells()
             probes.ring_waiting_probes()
-        except AWAY:
+        except UNREACHABLE:
             drop_connection()
-        except Exception:  # a bell that broke would leave every later run waiting
+        except Exception:  # without this thread every later run would wait
             logger.exception("The doorbell was not rung")

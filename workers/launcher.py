@@ -1,7 +1,7 @@
-"""Does one shard from claim to end: starts the injector, keeps the lease, relays what it sees.
+"""Runs one shard from claim to end: starts the injector, keeps the lease, relays its seconds.
 
-The load itself happens in the injector's process. Here is the right to send: as soon as the lease
-is in doubt, the injector is stopped, whatever else is going on.
+The injector's process sends the load. The launcher holds the right to send: as soon as the lease is
+in doubt it stops the injector, whatever else is going on.
 """
 
 import logging
@@ -21,9 +21,9 @@ from campaigns.services import shards
 from campaigns.services.plan_secrets import order_secrets
 from campaigns.services.shards import Lease
 from workers.clock import start_of
-from workers.database import AWAY, drop_connection, in_short, persist
+from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery
-from workers.lines import Judge, end_fault
+from workers.lines import SecondChecker, end_fault
 from workers.program import Program, ProgramEnded
 from workers.spool import Spool, SpoolFull
 from workers.watch import Watch
@@ -39,28 +39,28 @@ EXIT_GRACE_S = 3.0
 STORE_FOR_S = 600.0
 
 
-class Broken(Exception):
-    """The shard cannot be done or finished; the text says why and becomes its reason."""
+class ShardFailed(Exception):
+    """The shard cannot start or finish; the text says why and becomes its reason."""
 
 
 class Withdrawn(Exception):
-    """The run or the lease does not want this shard any more; there is nothing to report."""
+    """The run was stopped or the lease is lost; there is nothing to report."""
 
 
 def launch_one(*, worker: str, host: str, command=None) -> bool:
-    """Claim one shard and do it to its end; False where there is none."""
+    """Claim one shard and run it to its end; False if there is none."""
     lease = shards.claim_shard(worker=worker, host=host)
     if lease is None:
         return False
     logger.info("Run %s shard %s: claimed by %s", lease.order["run"], lease.number, worker)
     try:
-        # Beside the lease, which is written to the spool and the log.
+        # Kept apart from the lease, which is written to the spool and the log.
         find = partial(order_secrets, run_id=lease.run_id)
-        secrets = persist(find, for_s=settings.DEAD_MAN_S)
+        secrets = retry(find, for_s=settings.DEAD_MAN_S)
         launch = Launch(lease, Spool.create(lease), command, secrets)
     except (OSError, SpoolFull, Refused) as error:
         reason = f"The injector could not be started: {error}"
-        persist(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
+        retry(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
     else:
         launch.run()
     return True
@@ -72,39 +72,39 @@ class Launch:
     def __init__(self, lease: Lease, spool: Spool, command=None, secrets=None):
         self._lease = lease
         self._spool = spool
-        # First the child, then the threads: a fork among busy threads may never reach its exec.
+        # Child first, threads later: a fork among busy threads may never reach its exec.
         order = {**lease.order, **(secrets or {}), "dead_man_s": settings.DEAD_MAN_S}
         self._program = Program(order, command)
-        # Whoever freezes this process also silences it: then the injector stops by itself.
+        # If this process freezes, these messages stop, and the injector stops by itself.
         self._watch = Watch(lease, lambda: self._program.tell({"alive": True}))
         self._delivery = Delivery(lease, spool)
-        self._judge = Judge()
+        self._checker = SecondChecker()
         self._is_sending = False
         self._stopped_at: float | None = None
-        self._cut_off = ""
+        self._cut_off_reason = ""
         self._start_error_us = 0
 
     def run(self) -> None:
-        """From the injector's start to the shard's end. Never raises for what a run can meet."""
+        """Run from the injector's start to the shard's end. Never raises for a fault of a run."""
         end: InjectorEnd | None = None
         reason, is_wanted = "", True
         try:
             self._await_ready()
             self._start()
             end = self._relay()
-        except Broken as error:
+        except ShardFailed as error:
             reason = str(error)
         except Withdrawn:
             is_wanted = False
-        except AWAY as error:
-            reason = f"PostgreSQL was away before the start: {in_short(error)}"
-        except Exception as error:  # whatever it is, the injector must not go on alone
+        except UNREACHABLE as error:
+            reason = f"PostgreSQL did not answer before the start: {first_line_of(error)}"
+        except Exception as error:  # whatever it is, the injector must not be left running
             logger.exception("Run %s: the launcher failed", self._lease.order["run"])
             reason = f"The launcher failed: {error!r}"
-        words = self._program.end(EXIT_GRACE_S)
-        self._relay_the_rest()
+        exit_text = self._program.end(EXIT_GRACE_S)
+        self._relay_remaining()
         try:
-            self._settle(end, (self._cut_off or reason or words) if is_wanted else "")
+            self._settle(end, (self._cut_off_reason or reason or exit_text) if is_wanted else "")
         finally:
             self._watch.close()
 
@@ -112,19 +112,19 @@ class Launch:
     def _await_ready(self) -> None:
         message = self._next_message()
         if message["type"] == "refused":
-            raise Broken(message.get("reason", "The injector refused the order."))
+            raise ShardFailed(message.get("reason", "The injector refused the order."))
         if message["type"] != "ready":
-            raise Broken(f"The injector answered {message['type']!r} instead of ready.")
-        if not persist(lambda: shards.mark_ready(lease=self._lease), for_s=settings.DEAD_MAN_S):
+            raise ShardFailed(f"The injector answered {message['type']!r} instead of ready.")
+        if not retry(lambda: shards.mark_ready(lease=self._lease), for_s=settings.DEAD_MAN_S):
             raise Withdrawn
 
     def _start(self) -> None:
         """Wait for the common start, take the right to send, and tell the injector when."""
         start_at_ns = self._await_start_instant()
         while time.monotonic_ns() < start_at_ns - START_TAKEN_S * 1e9:
-            self._mind()
+            self._check_limits()
             time.sleep(POLL_S / 5)
-        if not persist(lambda: shards.mark_running(lease=self._lease), for_s=TAKE_START_FOR_S):
+        if not retry(lambda: shards.mark_running(lease=self._lease), for_s=TAKE_START_FOR_S):
             raise Withdrawn
         self._is_sending = True
         self._program.tell({"start_at_ns": start_at_ns})
@@ -132,7 +132,7 @@ class Launch:
 
     def _await_start_instant(self) -> int:
         while True:
-            self._mind()
+            self._check_limits()
             try:
                 pulse = shards.look(lease=self._lease)
                 if pulse is None or pulse.stop_requested:
@@ -141,13 +141,13 @@ class Launch:
                     start_at_ns, error_ns = start_of(pulse.t0)
                     self._start_error_us = error_ns // 1000
                     return start_at_ns
-            except AWAY:
+            except UNREACHABLE:
                 drop_connection()
             time.sleep(POLL_S)
 
     # --- while it sends --------------------------------------------------------------------------
-    def _relay(self) -> InjectorEnd | None:
-        """Pass on every second; the end line, or None where the injector left without one."""
+    def _relay(self) -> InjectorEnd:
+        """Pass on every second until the end line; returns that line."""
         while True:
             message = self._next_message()
             if message["type"] == "second":
@@ -157,37 +157,37 @@ class Launch:
                 end = InjectorEnd.from_json(message)
                 return replace(end, start_error_us=self._start_error_us)
 
-    def _relay_the_rest(self) -> None:
-        """What the injector wrote before it was ended and nobody had read yet."""
+    def _relay_remaining(self) -> None:
+        """Pass on what the injector wrote before it ended and nobody has read yet."""
         try:
             while self._is_sending and (message := self._program.next_message(POLL_S)):
                 if message["type"] == "second":
                     self._take(message)
-        except (ProgramEnded, Broken):
+        except (ProgramEnded, ShardFailed):
             return
 
     def _take(self, second: dict[str, Any]) -> None:
-        _check(self._judge.fault(second))
+        _check(self._checker.fault(second))
         self._delivery.take(second)
 
     def _next_message(self) -> dict[str, Any]:
-        """The injector's next line, minding the lease while there is none."""
+        """The injector's next line; checks lease and stop requests while waiting."""
         while True:
-            self._mind()
+            self._check_limits()
             try:
                 message = self._program.next_message(POLL_S)
             except ProgramEnded:
-                raise Broken("") from None
+                raise ShardFailed("") from None
             if message is not None:
                 return message
 
-    def _mind(self) -> None:
-        """Stop the injector where the lease, PostgreSQL's silence or somebody says so."""
+    def _check_limits(self) -> None:
+        """Stop the injector if the lease is gone, PostgreSQL is silent, or a stop is requested."""
         if self._watch.is_refused:
             self._program.kill()
             raise Withdrawn
-        if self._watch.silent_for_s() > settings.DEAD_MAN_S and not self._cut_off:
-            self._cut_off = (
+        if self._watch.silent_for_s() > settings.DEAD_MAN_S and not self._cut_off_reason:
+            self._cut_off_reason = (
                 f"The injector host had no contact with PostgreSQL for {settings.DEAD_MAN_S:g} s "
                 "and stopped sending."
             )
@@ -203,28 +203,28 @@ class Launch:
 
     # --- the end ---------------------------------------------------------------------------------
     def _settle(self, end: InjectorEnd | None, reason: str) -> None:
-        """Store what was seen, then say how the shard ended; a spool that stays is for later.
+        """Store what was seen, then say how the shard ended; a spool that is left is stored later.
 
-        Without an end and a reason there is nothing to say: the dispatcher has taken the shard.
+        Without an end and a reason there is nothing to report: the dispatcher took the shard.
         """
         is_stored = self._delivery.finish(STORE_FOR_S)
         reason = self._delivery.failure or reason
         try:
-            if end is not None and is_stored and not self._cut_off:
+            if end is not None and is_stored and not self._cut_off_reason:
                 with suppress(OSError):  # a full disk; the row is about to say the same
                     self._spool.append(end.to_json())
-                persist(lambda: shards.mark_done(lease=self._lease, end=end), for_s=STORE_FOR_S)
+                retry(lambda: shards.mark_done(lease=self._lease, end=end), for_s=STORE_FOR_S)
             elif reason:
-                persist(
-                    lambda: shards.mark_lost(lease=self._lease, reason=reason), for_s=STORE_FOR_S
-                )
-        except AWAY:
+                retry(lambda: shards.mark_lost(lease=self._lease, reason=reason), for_s=STORE_FOR_S)
+        except UNREACHABLE:
             is_stored = False
-            logger.error("Run %s: PostgreSQL stays away; the spool waits", self._lease.run_id)
+            logger.error(
+                "Run %s: PostgreSQL does not answer; the spool is kept", self._lease.run_id
+            )
         finally:
             self._spool.close(is_stored=is_stored)
 
 
 def _check(fault: str | None) -> None:
     if fault:
-        raise Broken(f"The injector wrote a line that the contract does not know: {fault}.")
+        raise ShardFailed(f"The injector wrote a line that breaks its contract: {fault}.")

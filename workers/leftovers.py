@@ -1,4 +1,4 @@
-"""Spools whose launcher died, or could not reach PostgreSQL: stored late, never sent again."""
+"""Stores spools whose launcher died or could not reach PostgreSQL. Never sends load again."""
 
 import logging
 from pathlib import Path
@@ -10,19 +10,19 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.models import Run
 from campaigns.services.shards import Lease, mark_done, mark_lost, record_seconds
-from workers.database import AWAY
+from workers.database import UNREACHABLE
 from workers.spool import Spool
 
 logger = logging.getLogger(__name__)
 
 BATCH = 500
-KILLED = "The launcher on the injector host was killed while the run was under way."
+KILLED = "The launcher on the injector host was killed during the run."
 
 
 def store_leftovers() -> int:
-    """Store what free spool files hold, and drop the files of runs that are done; how many files.
+    """Store unlocked spool files and delete those of finished runs; how many were stored.
 
-    Call it on the host that wrote them. Raises what PostgreSQL's absence raises; call it again.
+    Call it on the host that wrote them. Raises PostgreSQL's errors; call it again.
     """
     folder = Path(settings.SPOOL_DIR)
     n_stored = sum(_store(path) for path in sorted(folder.glob("*.spool")))
@@ -42,10 +42,10 @@ def _store(path: Path) -> bool:
             return _discard_if_old(spool)
         _store_records(_lease(records[0]), records[1:])
         is_stored = True
-    except AWAY:
+    except UNREACHABLE:
         raise
     except Exception:  # one unreadable file must not keep the others from the database
-        logger.exception("%s cannot be stored; it is kept as .broken", path.name)
+        logger.exception("%s cannot be stored; it was renamed to .broken", path.name)
         path.rename(path.with_suffix(".broken"))
     finally:
         spool.close(is_stored=is_stored)
@@ -70,7 +70,7 @@ def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
         for start in range(0, len(seconds), BATCH):
             record_seconds(lease=lease, seconds=seconds[start : start + BATCH])
     except Refused as error:
-        logger.warning("%d seconds came too late: %s", len(seconds), error)
+        logger.warning("%d seconds arrived too late: %s", len(seconds), error)
     if ends:
         mark_done(lease=lease, end=InjectorEnd.from_json(ends[0]))
     else:

@@ -1,9 +1,8 @@
-"""Whether what an injector writes is what docs/injector.md says, before any of it is stored.
+"""Checks an injector's lines against docs/injector.md before any of them is stored.
 
-A second that cannot be read would break the run's summary and its pages, long after the injector
-that wrote it is gone. So the shape of each line is looked at, and the histogram of each timing
-until one has been good: an encoder is right or wrong, and reading them all would cost the CPU that
-the load needs.
+An unreadable second would break the run's summary and pages long after its injector is gone. So the
+shape of every line is checked, and the histograms of a timing until one decodes: an encoder is
+either right or wrong, and decoding all of them would take CPU time that the load needs.
 """
 
 from typing import Any
@@ -17,15 +16,15 @@ _KINDS = frozenset(Kind)
 _MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
 
 
-class Judge:
-    """Sees every second of one injector."""
+class SecondChecker:
+    """Checks every second of one injector."""
 
     def __init__(self) -> None:
         self._written: set[tuple[int, int]] = set()
         self._good_encoders: set[str] = set()
 
     def fault(self, second: dict[str, Any]) -> str | None:
-        """What is wrong with this line, as the end of a sentence, or None."""
+        """What is wrong with the line, as the end of a sentence, or None."""
         if fault := _shape_fault(second):
             return fault
         place = (second["second"], second["step"])

@@ -1,4 +1,4 @@
-"""The addresses of this machine: a target that answers at one of them shares its CPU."""
+"""The addresses of this machine; a target at one of them shares its CPU with the injector."""
 
 import ipaddress
 import re
@@ -10,7 +10,7 @@ _LOCAL = re.compile(r"\|-- (\S+)\n\s+/32 host LOCAL")
 
 
 def own_addresses(ipv4: Path = _IPV4, ipv6: Path = _IPV6) -> list[str]:
-    """Every address of every interface, sorted; what the kernel does not tell is left out."""
+    """Every address of every interface, sorted, as far as the kernel lists them."""
     found = set(_LOCAL.findall(_text(ipv4)))
     found |= {_ipv6(line) for line in _text(ipv6).splitlines()}
     return sorted(found)

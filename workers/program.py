@@ -1,4 +1,4 @@
-"""The injector as a child process: an order in, one JSON object a line out, dead when we are."""
+"""The injector as a child process: takes an order, writes JSON lines, dies with its parent."""
 
 import contextlib
 import ctypes
@@ -19,17 +19,17 @@ logger = logging.getLogger(__name__)
 KEPT_LOG_LINES = 20
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
-# The injector talks to strangers: it gets no password, key or address of ours.
+# The injector talks to foreign servers: it gets none of our passwords, keys or addresses.
 _KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("LC_", "PYTHON", "SSL_CERT_", "GEVENT", "RES_")
 
 
 class ProgramEnded(Exception):
-    """There is no further line: the injector has closed its output."""
+    """The injector has closed its output; there are no more lines."""
 
 
 class Program:
-    """A running injector. No method waits for it, except `next_message` for its timeout."""
+    """A running injector. Only `next_message` (up to its timeout) and `end` wait for it."""
 
     def __init__(self, order: dict[str, Any], command=None):
         self._process = subprocess.Popen(
@@ -62,16 +62,16 @@ class Program:
         self._to_write.put(json.dumps(message).encode() + b"\n")
 
     def close_input(self) -> None:
-        """Say that the parent is gone: the injector stops sending at once and exits."""
+        """Close its input: the injector takes its parent for gone, stops sending and exits."""
         self._to_write.put(None)
 
     def kill(self) -> None:
         self._process.kill()
 
     def next_message(self, timeout_s: float) -> dict[str, Any] | None:
-        """The next line, None where none comes in time. Raises ProgramEnded after the last.
+        """The next line, or None if none comes in time. Raises ProgramEnded after the last.
 
-        A line that is no JSON object is the injector's death in mid-line, or no injector.
+        A line that is not a JSON object means that the injector died in mid-line, or is not one.
         """
         try:
             line = self._lines.get(timeout=timeout_s)
@@ -83,7 +83,7 @@ class Program:
         return message
 
     def end(self, grace_s: float) -> str:
-        """Let it go, by force after `grace_s`; how it went and the last it said, in words."""
+        """Let it exit, kill it after `grace_s`; how it exited and its last words, as text."""
         self.close_input()
         try:
             self._process.wait(grace_s)
@@ -138,8 +138,8 @@ def _parsed(line: bytes) -> dict[str, Any] | None:
 def _in_words(returncode: int, log: list[str]) -> str:
     if returncode < 0:
         name = signal.Signals(-returncode).name
-        said = f"The injector was ended by {name}."
+        said = f"The injector was killed by {name}."
     else:
-        said = f"The injector ended with status {returncode}."
+        said = f"The injector exited with status {returncode}."
     tail = " / ".join(line for line in log[-3:] if line)
-    return f"{said} It last said: {tail}" if tail else said
+    return f"{said} Its last output: {tail}" if tail else said

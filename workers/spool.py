@@ -1,9 +1,9 @@
 """The spool: what an injector saw, on disk before it is in the database.
 
-One append-only file for each run, shard and epoch. A record is length, CRC-32 and JSON; the first
-is the lease, then come the seconds and at last the end. A file belongs to whoever has it locked, so
-that a lock that is free means a launcher that died. `.spool` is still to be stored, `.stored` is
-kept until its run is done.
+There is one append-only file per run, shard and epoch. A record is length, CRC-32 and JSON: first
+the lease, then the seconds, last the end. A file belongs to the process that has it locked; an
+unlocked file means that its launcher died. `.spool` files are still to be stored, `.stored` files
+are kept until their run is done.
 """
 
 import fcntl
@@ -24,12 +24,12 @@ from campaigns.services.shards import Lease
 HEAD = struct.Struct(">II")  # length and CRC-32 of the payload
 MAX_RECORD_BYTES = 64 * 1024 * 1024
 RESERVE_BYTES = 64 * 1024 * 1024
-# A file without a lease in it, this old, is one whose launcher died while it made it.
+# A file this old without a lease: its launcher died while creating it.
 EMPTY_FOR_S = 60
 
 
 class SpoolFull(Exception):
-    """Too little room on the disk to begin a run."""
+    """Too little disk space to start a run."""
 
 
 class Spool:
@@ -47,8 +47,8 @@ class Spool:
         free = shutil.disk_usage(folder).free
         if free < RESERVE_BYTES:
             raise SpoolFull(
-                f"Only {free // 2**20} MiB are free in {folder}, where the injector host keeps "
-                f"what it measures; it needs {RESERVE_BYTES // 2**20}."
+                f"The injector host has only {free // 2**20} MiB free in {folder}, where it keeps "
+                f"what it measures. Free at least {RESERVE_BYTES // 2**20} MiB."
             )
         path = folder / f"{lease.run_id}-{lease.number}-{lease.epoch}.spool"
         file = path.open("ab", buffering=0)
@@ -60,7 +60,7 @@ class Spool:
 
     @classmethod
     def take_over(cls, path: Path) -> Self | None:
-        """A file whose launcher is gone; None where one still has it."""
+        """A file whose launcher is gone, or None if it is still locked."""
         try:
             file = path.open("r+b", buffering=0)
         except FileNotFoundError:
@@ -80,13 +80,13 @@ class Spool:
         os.fsync(self._file.fileno())
 
     def close(self, *, is_stored: bool) -> None:
-        """Let go of the file; it stays for the next start where something is not stored yet."""
+        """Unlock the file; one that is not fully stored is picked up by the next start."""
         if is_stored:
             self.path.rename(self.path.with_suffix(".stored"))
         self._file.close()
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """All whole records; a torn one at the end, from a kill in mid-write, is left out."""
+        """All complete records; a record torn by a kill in mid-write is left out."""
         self._file.seek(0)
         while len(head := self._file.read(HEAD.size)) == HEAD.size:
             length, checksum = HEAD.unpack(head)

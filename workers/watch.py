@@ -1,4 +1,4 @@
-"""Keeps a shard's lease and listens for Stop, in a thread and on a connection of its own."""
+"""Renews a shard's lease and looks for stop requests, with its own thread and connection."""
 
 import contextlib
 import logging
@@ -10,25 +10,25 @@ from django.conf import settings
 from django.db import connection
 
 from campaigns.services.shards import Lease, heartbeat, look
-from workers.database import AWAY, drop_connection, in_short, use_own_connection
+from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 
 logger = logging.getLogger(__name__)
 
-# Between two heartbeats, so that Stop is felt within a second.
+# More often than heartbeats, so that Stop takes effect within a second.
 LOOK_EVERY_S = 0.3
 
 
 class Watch:
-    """`is_refused`: the lease is gone. `stop_requested`: what the run's row says (a StopReason).
+    """`is_refused`: the lease is gone. `stop_requested`: the StopReason in the run's row, if any.
 
-    `on_renewed` is called in the watch's thread each time that the lease was renewed.
+    `on_renewed` is called in the watch's thread each time the lease was renewed.
     """
 
     def __init__(self, lease: Lease, on_renewed: Callable[[], None] = lambda: None):
         self._lease = lease
         self._on_renewed = on_renewed
         self._ended = threading.Event()
-        # The lease counts from before the statement was sent: that is the safe side.
+        # Counted from before the statement was sent, to be on the safe side.
         self._renewed_at = time.monotonic()
         self.is_refused = False
         self.stop_requested: str | None = None
@@ -48,12 +48,12 @@ class Watch:
         while not self._ended.wait(LOOK_EVERY_S) and not self.is_refused:
             try:
                 self._beat()
-            except AWAY as error:
-                logger.warning("No heartbeat: %s", in_short(error))
+            except UNREACHABLE as error:
+                logger.warning("Heartbeat failed: %s", first_line_of(error))
                 drop_connection()
-            except Exception:  # the dead-man switch answers for whatever this is
-                logger.exception("No heartbeat")
-        with contextlib.suppress(*AWAY):
+            except Exception:  # whatever it is, the dead man's switch will act
+                logger.exception("Heartbeat failed")
+        with contextlib.suppress(*UNREACHABLE):
             connection.close()
 
     def _beat(self) -> None:

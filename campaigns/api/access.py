@@ -66,7 +66,7 @@ class VisibleViewSet(GenericViewSet):
         known = [*filters, *_PAGING]
         unknown = set(self.request.query_params) - set(known)
         if unknown:
-            sentence = f"There is no such filter here. Known: {', '.join(known)}."
+            sentence = f"Unknown filter. Available filters: {', '.join(known)}."
             raise ValidationError({name: [sentence] for name in sorted(unknown)})
 
     def retrieve(self, request: Request, pk: int) -> Response:

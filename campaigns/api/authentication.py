@@ -11,8 +11,8 @@ from rest_framework.throttling import SimpleRateThrottle
 
 from campaigns.services.tokens import authenticate_token
 
-_WRONG_FORM = "Write the header as `Authorization: Bearer bs_pat_…`."
-_NOT_LIVE = "This token is unknown, expired or revoked. Make another under Account, Tokens."
+_WRONG_FORM = "The header must be `Authorization: Bearer bs_pat_…`."
+_NOT_LIVE = "This token is unknown, expired or revoked. Create a new one under Account, Tokens."
 
 
 class FailedTokens(SimpleRateThrottle):

@@ -53,11 +53,11 @@ class TestSerializer(serializers.ModelSerializer):
 class CampaignSerializer(serializers.ModelSerializer):
     state = serializers.ChoiceField(choices=CAMPAIGN_STATES)
     created_by = serializers.CharField(
-        source="created_by.username", allow_null=True, default=None, help_text="Who made it."
+        source="created_by.username", allow_null=True, default=None, help_text="Who created it."
     )
     tests = TestSerializer(many=True)
     n_runs = serializers.IntegerField()
-    n_done = serializers.IntegerField(help_text="Runs that have ended, however they ended.")
+    n_done = serializers.IntegerField(help_text="Runs that have ended, with any outcome.")
 
     class Meta:
         model = Campaign
@@ -96,7 +96,7 @@ class NewCampaign(StrictSerializer):
         child=serializers.IntegerField(min_value=1, max_value=64),
         required=False,
         max_length=64,
-        help_text="Numbers of injectors: every cell is a test for each, in place of `injectors`.",
+        help_text="Numbers of injectors; one test per cell and number. Replaces `injectors`.",
     )
     practical_threshold = serializers.FloatField(default=0.05, min_value=0, max_value=1)
     seed = serializers.IntegerField(
@@ -104,7 +104,7 @@ class NewCampaign(StrictSerializer):
         allow_null=True,
         min_value=0,
         max_value=LARGEST_ID,
-        help_text="Of the random order of runs; chosen where it is left out.",
+        help_text="Seed of the random order of runs. Default: a random one.",
     )
 
 

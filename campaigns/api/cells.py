@@ -15,11 +15,11 @@ from campaigns.services.campaigns import CampaignCell
 class CellInput(StrictSerializer):
     plan = IdField()
     version = serializers.IntegerField(
-        required=False, min_value=1, max_value=2**31 - 1, help_text="The latest if left out."
+        required=False, min_value=1, max_value=2**31 - 1, help_text="Default: the latest version."
     )
     endpoint = IdField()
     connection_mode = serializers.ChoiceField(
-        choices=CONNECTION_MODES, required=False, help_text="The plan's own if left out."
+        choices=CONNECTION_MODES, required=False, help_text="Default: the plan's own."
     )
 
 
@@ -35,8 +35,8 @@ def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> li
             cells.append(CampaignCell(version, endpoint, ConnectionMode(mode)))
             continue
         errors[str(index)] = {
-            **({} if version else {"plan": "This project has no such plan or version."}),
-            **({} if endpoint else {"endpoint": "This project has no such endpoint."}),
+            **({} if version else {"plan": "This project does not have this plan or version."}),
+            **({} if endpoint else {"endpoint": "This project does not have this endpoint."}),
         }
     if errors:
         raise serializers.ValidationError({"cells": errors})

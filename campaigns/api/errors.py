@@ -19,8 +19,8 @@ from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidFields, In
 
 logger = logging.getLogger(__name__)
 
-_NOT_FOUND = "There is nothing here that you may see."
-_INVALID = "Some fields need another value."
+_NOT_FOUND = "Not found, or you do not have access to it."
+_INVALID = "Some fields have invalid values."
 _CODES = {
     exceptions.ParseError: "parse_error",
     exceptions.AuthenticationFailed: "unauthenticated",
@@ -54,7 +54,7 @@ def _judge(error: Exception) -> tuple[int, str, str]:
         case Http404():
             return 404, "not_found", _NOT_FOUND
         case PermissionDenied():
-            return 403, "forbidden", str(error) or "You may not do this."
+            return 403, "forbidden", str(error) or "You do not have permission to do this."
         case Forbidden():
             return 403, "forbidden", str(error)
         case InvalidFields():
@@ -62,8 +62,8 @@ def _judge(error: Exception) -> tuple[int, str, str]:
         case BenchsiteError():
             return 409, "refused", str(error)
         case OperationalError() | InterfaceError() | PoolTimeout():
-            return 503, "unavailable", "The database does not answer. Try again in a moment."
-    return 500, "internal", "This is our fault, not yours; the server's log says what happened."
+            return 503, "unavailable", "The database is not responding. Try again in a moment."
+    return 500, "internal", "Something went wrong on the server. Its log has the details."
 
 
 def _of_framework(error: exceptions.APIException) -> Response:

@@ -17,7 +17,7 @@ class StrictSerializer(serializers.Serializer):
         if isinstance(data, Mapping):
             known = ", ".join(self.fields)
             unknown = {
-                name: [f"There is no such field here. Known: {known}."]
+                name: [f"Unknown field. Available fields: {known}."]
                 for name in data
                 if name not in self.fields
             }

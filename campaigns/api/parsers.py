@@ -37,26 +37,26 @@ class StorableJSONParser(BaseParser):
             )
             _check_texts(value)
         except (ValueError, RecursionError) as error:
-            raise ParseError(f"This is not JSON that we can store: {error}") from error
+            raise ParseError(f"This JSON cannot be stored: {error}") from error
         return value
 
 
 def _whole(digits: str) -> int:
     value = int(digits) if len(digits) < 30 else _LARGEST + 1
     if abs(value) > _LARGEST:
-        raise ValueError(f"{digits[:30]} is too large a number.")
+        raise ValueError(f"{digits[:30]} is too large for a number.")
     return value
 
 
 def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise ValueError(f"{digits[:30]} is too large a number.")
+        raise ValueError(f"{digits[:30]} is too large for a number.")
     return value
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a number of JSON.")
+    raise ValueError(f"{name} is not a JSON number.")
 
 
 def _check_texts(value: Any) -> None:

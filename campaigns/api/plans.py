@@ -19,7 +19,7 @@ class SpecField(serializers.JSONField):
 class PlanVersionSerializer(serializers.ModelSerializer):
     spec = SpecField()
     created_by = serializers.CharField(
-        source="created_by.username", allow_null=True, default=None, help_text="Who made it."
+        source="created_by.username", allow_null=True, default=None, help_text="Who created it."
     )
 
     class Meta:
@@ -62,7 +62,7 @@ class PlanInput(StrictSerializer):
         allow_blank=True,
         write_only=True,
         trim_whitespace=False,
-        help_text="Of the plan's credentials. Left out: the stored one stays. Empty: it goes.",
+        help_text="The secret of the plan's credentials. Omitted: unchanged. Empty: deleted.",
     )
 
 

@@ -9,7 +9,7 @@ from campaigns.models import Project
 
 
 class ProjectSerializer(serializers.ModelSerializer):
-    role = serializers.ChoiceField(choices=ROLES, help_text="Yours in this project.")
+    role = serializers.ChoiceField(choices=ROLES, help_text="Your role in this project.")
 
     class Meta:
         model = Project

@@ -16,7 +16,7 @@ _STYLE = OpenApiParameter(
     "style",
     str,
     enum=list(REPORTS),
-    description="Where it is left out: wsperf for WebSockets, else ab.",
+    description="Default: wsperf for WebSockets, otherwise ab.",
 )
 _TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, "The report.")}
 

@@ -62,20 +62,22 @@ class RunSerializer(serializers.ModelSerializer):
 class VerdictSerializer(serializers.Serializer):
     """How one of the plan's thresholds stands at the end."""
 
-    rule = serializers.CharField(help_text="Such as p95 < 300 ms.")
+    rule = serializers.CharField(help_text="For example p95 < 300 ms.")
     metric = serializers.CharField()
     limit = serializers.FloatField()
     unit = serializers.CharField()
-    measured = serializers.FloatField(allow_null=True, help_text="In the rule's unit.")
+    measured = serializers.FloatField(allow_null=True, help_text="In the unit of the rule.")
     passed = serializers.BooleanField()
     since = serializers.IntegerField(
-        allow_null=True, help_text="The second from which on it was broken until the end."
+        allow_null=True, help_text="The second from which the rule was broken until the end."
     )
 
 
 class RunWithSnapshotSerializer(RunSerializer):
-    snapshot = serializers.JSONField(help_text="Plan, endpoint and environment as they were.")
-    thresholds = serializers.SerializerMethodField(help_text="Empty before the run has ended.")
+    snapshot = serializers.JSONField(
+        help_text="Plan, endpoint and environment at the start of the run."
+    )
+    thresholds = serializers.SerializerMethodField(help_text="Empty until the run has ended.")
 
     @extend_schema_field(VerdictSerializer(many=True))
     def get_thresholds(self, run: Run):

@@ -16,7 +16,7 @@ from campaigns.api.negotiation import AnyAccept
 
 _ERROR = {
     "type": "object",
-    "description": "The one shape of everything that is refused.",
+    "description": "The format of every error.",
     "required": ["error"],
     "properties": {
         "error": {
@@ -24,7 +24,7 @@ _ERROR = {
             "required": ["code", "message", "fields"],
             "properties": {
                 "code": {"type": "string", "example": "invalid"},
-                "message": {"type": "string", "example": "Some fields need another value."},
+                "message": {"type": "string", "example": "Some fields have invalid values."},
                 "fields": {
                     "type": "object",
                     "additionalProperties": {"type": "string"},
@@ -35,7 +35,7 @@ _ERROR = {
     },
 }
 _ERROR_RESPONSE = {
-    "description": "Refused: the code and the message say why, fields says it for each field.",
+    "description": "Error: code and message say why, fields has a message per invalid field.",
     "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
 }
 
@@ -48,7 +48,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
         return {
             "type": "http",
             "scheme": "bearer",
-            "description": "A personal token, bs_pat_…, made under Account, Tokens.",
+            "description": "A personal token, bs_pat_…, created under Account, Tokens.",
         }
 
 
@@ -93,6 +93,6 @@ class NothingHere(APIView):
     schema = None
 
     def http_method_not_allowed(self, request, *args, **kwargs):
-        raise NotFound("There is no such address; they end with a slash. See /api/v1/docs/.")
+        raise NotFound("No such URL; URLs end with a slash. See /api/v1/docs/.")
 
     get = http_method_not_allowed

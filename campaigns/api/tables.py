@@ -35,7 +35,8 @@ class RowSerializer(serializers.Serializer):
         child=serializers.JSONField(help_text="A number, a text or null.")
     )
     weak = serializers.ListField(
-        child=serializers.CharField(), help_text="Percentiles with fewer than ten samples beyond."
+        child=serializers.CharField(),
+        help_text="Percentiles with fewer than ten samples beyond them.",
     )
 
 
@@ -78,13 +79,13 @@ class CampaignTablesSerializer(serializers.Serializer):
     grounds = serializers.ListField(child=serializers.CharField())
     n_done = serializers.IntegerField()
     n_runs = serializers.IntegerField()
-    has_word = serializers.BooleanField(help_text="From three finished repeats on.")
+    has_word = serializers.BooleanField(help_text="Present from three finished repeats on.")
     tests = TestTableSerializer(many=True)
     overheads = OverheadTableSerializer(many=True)
     exchanges = TableSerializer(
-        many=True, help_text="Of WebSocket tests: handshakes, messages, connections, close codes."
+        many=True, help_text="For WebSocket tests: handshakes, messages, connections, close codes."
     )
-    sweeps = TableSerializer(many=True, help_text="A row for each number of injectors.")
+    sweeps = TableSerializer(many=True, help_text="One row per number of injectors.")
 
 
 class RunTablesSerializer(serializers.Serializer):

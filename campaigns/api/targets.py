@@ -64,7 +64,7 @@ class EndpointInput(StrictSerializer):
         required=False,
         allow_blank=True,
         write_only=True,
-        help_text="The client certificate's key. Write-only; left out, the stored one stays.",
+        help_text="The client certificate's key. Write-only; omit it to keep the stored one.",
     )
 
 

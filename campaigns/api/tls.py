@@ -19,15 +19,15 @@ class TlsSerializer(StrictSerializer):
         allow_blank=True,
         default="",
         max_length=MAX_PEM_BYTES,
-        help_text="Trusted instead of the machine's authorities.",
+        help_text="Trusted instead of the system's authorities.",
     )
     sni = serializers.CharField(
         allow_blank=True,
         default="",
         max_length=253,
-        help_text="The name to announce and verify, where it is not the host.",
+        help_text="Server name to send (SNI) and verify. Default: the host.",
     )
     client_certificate_pem = serializers.CharField(
         allow_blank=True, default="", max_length=MAX_PEM_BYTES
     )
-    alpn = serializers.BooleanField(default=True, help_text="Whether http/1.1 is offered.")
+    alpn = serializers.BooleanField(default=True, help_text="Whether ALPN offers http/1.1.")

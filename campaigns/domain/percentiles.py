@@ -54,7 +54,7 @@ def why_not_shown(n: int, per_100k: int) -> str:
     if verdict is Shown.OK:
         return ""
     if not n:
-        return "No request succeeded, so there is no response time."
+        return "No request succeeded, so there are no response times."
     needed = -(-_SOUND_BEYOND * WHOLE // (WHOLE - per_100k))
     word = "Weak" if verdict is Shown.WEAK else "Not shown"
     needs = f"{name(per_100k)} needs {needed:,} requests (ten beyond it)"

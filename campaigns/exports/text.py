@@ -41,5 +41,5 @@ def _notes(table: Table) -> list[str]:
         *dict.fromkeys(f"{row.label}: {row.note}" for row in table.rows if row.note),
     ]
     if any(cell.weak for row in table.rows for cell in row.cells):
-        notes.append("~ weak: fewer than ten requests lie beyond this percentile.")
+        notes.append("~ weak: fewer than ten requests are beyond this percentile.")
     return [note for note in notes if note]

@@ -72,7 +72,7 @@ class Bell:
             try:
                 self._read()
             except (redis.RedisError, OSError) as error:
-                _log.info("No pokes from Redis (%s); streams ask once a second.", error)
+                _log.info("Redis sends no pokes (%s); streams poll once a second.", error)
             time.sleep(_RETRY_S)
 
     def _read(self) -> None:

@@ -50,5 +50,5 @@ def _publish(text: str) -> None:
     except (redis.RedisError, OSError) as error:
         _rest_until = time.monotonic() + REST_AFTER_ERROR_S
         logger.warning(
-            "No live poke for %g s, Redis does not answer: %s", REST_AFTER_ERROR_S, error
+            "Redis does not answer, no live pokes for %g s: %s", REST_AFTER_ERROR_S, error
         )

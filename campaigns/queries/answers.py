@@ -177,9 +177,9 @@ def _nothing_yet(n_done: int, runs: Sequence[MeasuredRun], is_final: bool) -> st
     has = "has" if 1 in (n_done, len(runs)) else "have"
     done = f"{n_done} of {counted(len(runs), 'runs')} {has} ended"
     if not is_final:
-        return f"{done}; figures appear with the first usable one, a word with the third repeat."
+        return f"{done}. Figures appear with the first usable run, a verdict with the third repeat."
     why = next((each.why_unusable for each in runs if each.why_unusable), "")
-    return f"No run can be used. {why}".strip()
+    return f"No usable runs. {why}".strip()
 
 
 def _plain_sentence(
@@ -225,7 +225,7 @@ def _grounds(
     nouns = {arm.noun for arm in arms}
     grounds.append(errors_text(errors, attempts, nouns.pop() if len(nouns) == 1 else "requests"))
     if overheads:
-        grounds.append("primary metric: average, the one whose parts add up")
+        grounds.append("primary metric: average, whose parts add up")
     grounds += _holm_ground(overheads)
     return grounds + _validity_grounds(runs)
 
@@ -236,7 +236,7 @@ def _interval_ground(overhead: Overhead) -> str:
     return (
         f"{percent(0.95, decimals=0)} intervals over {k} {kind}"
         if k > 1
-        else "no interval before two repeats"
+        else "no interval with fewer than two repeats"
     )
 
 

@@ -23,10 +23,10 @@ __all__ = ["Comparison", "compare_runs"]
 
 _ROWS = ("mean", "min", "p50", "p90", "p95", "p99", "max", "rate", "duration", "errors", "n")
 _RATIO_DECIMALS = 3
-_ABSENT = Figure(None, "This run has none.")
+_ABSENT = Figure(None, "This run has no such figure.")
 _WHY_NO_WORD = (
-    "These are two single runs, so no word is given: how much a run differs from its own repeat is "
-    "not known. Faster or slower needs three repeats of both in one campaign."
+    "Two single runs cannot be called faster or slower: how much repeats of the same run differ is "
+    "unknown. That takes three repeats of both in one campaign."
 )
 
 
@@ -58,8 +58,7 @@ def _unlike_loads(baseline: MeasuredRun, candidate: MeasuredRun) -> str:
     if plans[0].load != plans[1].load:
         first, second = (plan_load_words(plan) for plan in plans)
         return (
-            f"They were asked for different loads: {first} against {second}. Their times say "
-            "nothing about each other."
+            f"The plans have different loads: {first} and {second}. Their times cannot be compared."
         )
     if baseline.figures is None or candidate.figures is None:
         return ""
@@ -70,8 +69,8 @@ def _warning(run: Run) -> str:
     """Why the run's figures may mislead; what else makes it unusable stands in the note."""
     if run.validity not in {Validity.INVALID, Validity.SUSPICIOUS}:
         return ""
-    doubt = "cannot be believed" if run.validity == Validity.INVALID else "are doubtful"
-    return f"Run {run.label} is {run.validity}, its figures {doubt}: {reason_text(run)}"
+    doubt = "cannot be trusted" if run.validity == Validity.INVALID else "are doubtful"
+    return f"Run {run.label} is {run.validity}; its figures {doubt}. {reason_text(run)}"
 
 
 def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
@@ -100,7 +99,7 @@ def _beside_each_other(rows: tuple[Row, ...], *runs: Run) -> tuple[Row, ...]:
     if not invalid:
         return rows
     are = "are" if len(invalid) > 1 else "is"
-    why = f"Run {' and '.join(invalid)} {are} invalid: nothing is compared with that."
+    why = f"Run {' and '.join(invalid)} {are} invalid, so nothing is compared."
     nothing = (Cell(None, DASH, why=why),) * 2
     return tuple(replace(row, cells=(*row.cells[:2], *nothing)) for row in rows)
 
@@ -154,7 +153,7 @@ def _count(each: Figure) -> Cell:
 
 def _ratio_cell(baseline: float, candidate: float) -> Cell:
     if baseline <= 0:
-        return Cell(None, DASH, why="The baseline is 0: there is no ratio.")
+        return Cell(None, DASH, why="The baseline is 0, so there is no ratio.")
     return figure_cell(Figure(candidate / baseline), _RATIO_DECIMALS)
 
 

@@ -181,16 +181,16 @@ def reason_to_wait(head: Run) -> str:
         )
     if slots < head.n_shards:
         return (
-            f"Each run wants {head.n_shards} injectors at once, and only {slots} are there. "
-            "Start another injector host, or make the campaign with fewer."
+            f"Each run needs {head.n_shards} injectors at once, but there are only {slots}. "
+            "Start another injector host, or create the campaign with fewer injectors."
         )
     busy = Run.objects.filter(target=head.target_id, state__in=ACTIVE_STATES).first()
     if busy:
-        return f"Run {busy.label} is measuring this target; one run at a time keeps it undisturbed."
+        return f"Run {busy.label} is measuring this target. Only one run at a time uses a target."
     if free_slots() < head.n_shards:
         return f"All injectors are busy ({taken_slots()} of {slots})."
     if not room_for_runs():
-        return "As many runs are under way as there are cores; more would disturb each other."
+        return "There are already as many active runs as cores; more would disturb each other."
     return ""
 
 

@@ -17,12 +17,12 @@ def run_facts(run: Run, seen: Measurement) -> Facts:
     """[(group, [[name, value], …]), …]; empty groups are left out. Facts are counted."""
     total, ends = seen.total, seen.ends
     groups = [
-        ("Load, asked for and reached", _load(seen)),
+        ("Load, planned and reached", _load(seen)),
         ("TLS", _tls(run, ends)),
         ("Handshakes", _handshakes(total)),
         ("Bytes", [*_bytes(total), *_reply_parts(total)]),
         ("Environment", _environment(run, ends)),
-        ("Said before the start", _warnings(ends)),
+        ("Pre-start checks", _warnings(ends)),
     ]
     return [(title, pairs) for title, pairs in groups if pairs]
 
@@ -49,11 +49,11 @@ def _load(seen: Measurement) -> list[list[str]]:
         return []
     plan, most = seen.plan, seen.most_in_flight
     return [
-        ["Asked for", plan_load_words(plan)],
+        ["Planned", plan_load_words(plan)],
         *_rate_asked(mean_rate_per_s(plan.load), plan.calls_per_arrival),
         ["Rate sent", f"{rate(seen.sent_per_s)}/s"],
         ["In flight, mean", figure(seen.mean_in_flight)],
-        *([["In flight, most at the end of a second", count(most)]] if most is not None else []),
+        *([["In flight, maximum at the end of a second", count(most)]] if most is not None else []),
     ]
 
 
@@ -61,7 +61,7 @@ def _rate_asked(arrivals_per_s: float | None, calls: int) -> list[list[str]]:
     """Requests a second, as the rate sent beside it."""
     if not arrivals_per_s:
         return []
-    return [["Rate asked for", f"{rate(arrivals_per_s * calls)}/s"]]
+    return [["Rate planned", f"{rate(arrivals_per_s * calls)}/s"]]
 
 
 def _handshakes(total: Total) -> list[list[str]]:
@@ -97,7 +97,7 @@ def _window(total: Total) -> list[list[str]]:
         return []
     return [
         ["High mark reached", counted(throttled, "times")],
-        ["Refilled from below the low mark", counted(resumed, "times")],
+        ["Refilled after falling below the low mark", counted(resumed, "times")],
     ]
 
 
@@ -124,9 +124,9 @@ def _reply_parts(total: Total) -> list[list[str]]:
         return []
     spread = f" ± {figure(sizes.body_sd)}" if sizes.varies else ""
     return [
-        ["Head of a reply", f"{_mean(sizes.head)} B"],
-        ["Body of a reply", f"{_mean(sizes.body)}{spread} B"],
-        *([["Chunked framing of a reply", f"{_mean(sizes.framing)} B"]] if sizes.framing else []),
+        ["Header per response", f"{_mean(sizes.head)} B"],
+        ["Body per response", f"{_mean(sizes.body)}{spread} B"],
+        *([["Chunked framing per response", f"{_mean(sizes.framing)} B"]] if sizes.framing else []),
     ]
 
 

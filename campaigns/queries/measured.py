@@ -69,7 +69,7 @@ class MeasuredRun:
         if run.outcome != Outcome.COMPLETE:
             return ending_text(run.outcome, run.reason)
         if self.figures is None or not self.figures.n:
-            return "No request succeeded, so there is no response time."
+            return "No request succeeded, so there are no response times."
         if run.validity == Validity.INVALID:
             return f"Invalid: {reason_text(run)}"
         if any(reason["code"] == _LEFT_OUT for reason in run.validity_reasons):

@@ -187,15 +187,17 @@ def _blockers(http: MeasuredTest, https: MeasuredTest, likeness) -> list[tuple[R
         found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))
     if likeness["different"]:
         names = ", ".join(row[0] for row in likeness["different"])
-        found.append((Reason.NOT_LIKE_FOR_LIKE, f"Not like for like, see what differs: {names}."))
+        found.append(
+            (Reason.NOT_LIKE_FOR_LIKE, f"The two are not set up alike. They differ in: {names}.")
+        )
     if unlike_loads := _unlike_loads(http, https):
         found.append((Reason.UNLIKE_LOAD, unlike_loads))
     if _one_after_the_other(http, https):
         found.append(
             (
                 Reason.ORDER_CONFOUNDED,
-                "All runs of one came before those of the other, so whatever changed meanwhile is "
-                "in the difference; repeat them in random blocks.",
+                "All runs of one came before those of the other, so the difference includes "
+                "whatever changed in between. Repeat them in random blocks.",
             )
         )
     return found

@@ -79,7 +79,7 @@ def _silence_hint(probe: Probe) -> str:
     seen = (probe.result or {}).get("websocket")
     if not seen or seen["message"] or not probe.request.get("message"):
         return ""
-    return "No message came back. That is no failure: not every service answers each message."
+    return "No message came back. This is not an error: not every service answers each message."
 
 
 def websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
@@ -122,7 +122,7 @@ def _reason(result: dict[str, Any]) -> str:
 def _redirect_hint(result: dict[str, Any]) -> str:
     if (result.get("status") or 0) // 100 != 3:
         return ""
-    return "Redirects are not followed: what is measured is this reply. Use its Location instead."
+    return "Redirects are not followed; this reply is what gets measured. Use its Location instead."
 
 
 def _parts(parts_us: dict[str, int | None]) -> list[ProbePhase]:

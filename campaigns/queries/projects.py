@@ -7,10 +7,10 @@ from campaigns.permissions import Actor, Role
 
 # What each role may do, in one line; permissions.py decides, tests compare.
 ROLES: dict[str, str] = {
-    Role.OWNER: "everything, and changes who is a member",
-    Role.EDITOR: "makes targets, plans and campaigns, starts and stops them, shares results",
-    Role.OPERATOR: "starts and stops what others made",
-    Role.VIEWER: "reads everything, changes nothing",
+    Role.OWNER: "everything, including members",
+    Role.EDITOR: "creates targets, plans and campaigns, starts and stops them, shares results",
+    Role.OPERATOR: "starts and stops existing campaigns",
+    Role.VIEWER: "read-only access",
 }
 
 

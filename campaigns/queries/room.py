@@ -46,21 +46,21 @@ def room_checks(estimate: Estimate, room: Room) -> Iterator[Check]:
     if ports is not None and ports > room.ports and not room.reuses_ports:
         yield Check(
             "warn",
-            f"New connections may need {ports:,} local ports within a minute, if the injector "
-            f"closes them first; one injector has {room.ports:,}. Lower the rate, or share it "
-            f"among {ceil(ports / room.ports)} times as many injectors.",
+            f"If the injector closes connections first, new ones may need {ports:,} local ports "
+            f"within a minute; one injector has {room.ports:,}. Lower the rate, or spread it "
+            f"over {ceil(ports / room.ports)} times as many injectors.",
         )
     if files is not None and room.open_files is not None and files > room.open_files:
         yield Check(
             "warn",
-            f"One injector may need {files:,} open files and may have {room.open_files:,}: a "
-            "closed load of this size is refused, requests of an open one wait. Raise its limit "
-            "(ulimit -n), or share the load among more injectors.",
+            f"One injector may need {files:,} open files, but its limit is {room.open_files:,}: a "
+            "closed load is refused, requests of an open load wait. Raise the limit "
+            "(ulimit -n), or spread the load over more injectors.",
         )
     if rows > ROW_BUDGET:
         yield Check(
             "warn",
-            f"This stores up to {rows:,} rows, about {rows * _ROW_KB / 1e6:,.0f} GB: a row for "
-            "each second, step and injector of each run. Make the runs shorter, or measure fewer "
+            f"This stores up to {rows:,} rows, about {rows * _ROW_KB / 1e6:,.0f} GB: one per "
+            "second, step and injector of every run. Make the runs shorter, or measure fewer "
             "steps at a time.",
         )

@@ -98,12 +98,12 @@ def _words_of(kind: str, data: dict[str, Any]) -> str:
     if noun == "shard":
         return _shard_words(state, data)
     words = {
-        "preparing": "injectors are asked for",
+        "preparing": "injectors requested",
         "armed": "all injectors are ready",
         "running": "sending starts",
         "stopping": StopReason(data["stop"]).event if data.get("stop") else "asked to stop",
-        "finalizing": "sending has ended, figures are computed",
-        "queued": "waits again",
+        "finalizing": "sending has ended, computing the summary",
+        "queued": "back in the queue",
         "done": f"done: {data.get('outcome', '')}",
     }.get(state, "")
     return f"{words}. {data['reason']}" if words and data.get("reason") else words

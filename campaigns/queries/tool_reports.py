@@ -9,7 +9,7 @@ from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.models import Run
 from campaigns.queries.measurements import measurement_of
 
-_NOT_JUDGED = "not judged before the run has ended"
+_NOT_JUDGED = "not judged until the run has ended"
 
 
 def tool_report(run: Run, style: str = "") -> str | None:

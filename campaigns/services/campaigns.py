@@ -118,7 +118,10 @@ def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -
             all(1 <= count <= MAX_INJECTORS for count in counts),
             f"Use 1 to {MAX_INJECTORS} injectors for each run.",
         ),
-        (0 <= practical_threshold < 1, "Write the practical threshold as 0 up to below 1 (5 %)."),
+        (
+            0 <= practical_threshold < 1,
+            "The practical threshold must be at least 0 and below 1; 0.05 is 5 %.",
+        ),
     ]
     for is_right, sentence in rules:
         if not is_right:
@@ -130,15 +133,17 @@ def _check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> N
         raise Refused("Choose at least one plan and one endpoint.")
     if len(cells) * repeats > MAX_RUNS:
         raise Refused(
-            f"{len(cells)} tests × {repeats} repeats are {len(cells) * repeats} runs; "
-            f"at most {MAX_RUNS}. Make two campaigns."
+            f"{len(cells)} tests × {repeats} repeats make {len(cells) * repeats} runs; at most "
+            f"{MAX_RUNS} are allowed. Split this into two campaigns."
         )
     keys = {
         (cell.plan_version.pk, cell.endpoint.pk, cell.connection_mode, cell.injectors)
         for cell in cells
     }
     if len(keys) < len(cells):
-        raise Refused("The same plan on the same endpoint and connection mode is listed twice.")
+        raise Refused(
+            "A plan is listed twice with the same endpoint and connection mode. Remove one."
+        )
     for cell in cells:
         _check_cell(project, cell)
         _check_share(cell)
@@ -147,7 +152,7 @@ def _check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> N
 def _check_cell(project: Project, cell: CampaignCell) -> None:
     plan, endpoint = cell.plan_version.plan, cell.endpoint
     if plan.project_id != project.pk or endpoint.target.project_id != project.pk:
-        raise Refused("A campaign uses plans and targets of its own project only.")
+        raise Refused("A campaign can only use plans and targets of its own project.")
     if plan.archived_at:
         raise Refused(f"The plan {plan.name} is archived. Choose another.")
     if endpoint.archived_at or endpoint.target.archived_at:
@@ -164,9 +169,9 @@ def _check_protocol(cell: CampaignCell) -> None:
     is_exchange = cell.plan_version.value().exchange is not None
     if is_exchange != (cell.endpoint.scheme in WEBSOCKET_SCHEMES):
         wanted = "a ws or wss" if is_exchange else "an http or https"
-        raise Refused(f"{cell.plan_version} needs {wanted} endpoint, which {cell.endpoint} is not.")
+        raise Refused(f"{cell.plan_version} needs {wanted} endpoint; {cell.endpoint} is not one.")
     if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
-        raise Refused("A WebSocket is opened anew each time. Choose new connections, or resumed.")
+        raise Refused("WebSockets cannot be kept alive between attempts. Choose new or resumed.")
 
 
 def _check_share(cell: CampaignCell) -> None:
@@ -181,8 +186,9 @@ def _check_slots(cells: list[CampaignCell]) -> None:
     most, slots = max(cell.injectors for cell in cells), total_slots()
     if 0 < slots < most:
         raise Refused(
-            f"A run of this campaign wants {most} injectors at once, and there are {slots}. "
-            "Give a host more slots (BENCHSITE_INJECTOR_SLOTS), start another, or use fewer."
+            f"A run of this campaign needs {most} injectors at once, but there are {slots} slots. "
+            "Add slots to a host (BENCHSITE_INJECTOR_SLOTS), start another host, or use fewer "
+            "injectors."
         )
 
 
@@ -191,7 +197,7 @@ def start_campaign(*, by: Actor, campaign: Campaign) -> None:
     """Queue all runs in their order, each with its frozen copy of what it will do. Once only."""
     require(by, Action.RUN, campaign.project)
     if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(started_at=Now()):
-        raise Refused("This campaign was started before. Repeat it to measure again.")
+        raise Refused("This campaign has already been started. Repeat it to measure again.")
     related = ("plan_version__plan__project", "endpoint__target__project")
     tests = list(campaign.tests.select_related(*related).order_by("position"))
     cells = [_cell_of(test) for test in tests]

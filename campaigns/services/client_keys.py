@@ -27,16 +27,16 @@ def keep_key(endpoint: Endpoint, origin: Origin) -> str | None:
 def key_fault(certificate_pem: str, key_pem: str) -> str | None:
     """Why this key cannot go with this certificate, or None."""
     if not key_pem:
-        return "The client certificate needs its private key."
+        return "The client certificate needs its private key. Paste it as PEM."
     try:
         key = load_pem_private_key(key_pem.encode(), password=None)
     except TypeError:
-        return "The key is encrypted; paste it without a passphrase. It is stored encrypted here."
+        return "The key is encrypted. Paste it without a passphrase; it is stored encrypted here."
     except ValueError:
-        return "No private key can be read; paste PEM, -----BEGIN PRIVATE KEY-----."
+        return "This is not a private key in PEM format (-----BEGIN PRIVATE KEY-----)."
     certificate = x509.load_pem_x509_certificate(certificate_pem.encode())
     if key.public_key() != certificate.public_key():
-        return "This key is not the certificate's."
+        return "The key does not belong to the certificate."
     return None
 
 

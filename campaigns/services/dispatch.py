@@ -94,7 +94,7 @@ def expire_runs() -> int:
     late = engine.head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[State.QUEUED]))
     n_ended = 0
     for run in late.defer("snapshot"):
-        reason = f"Could not begin for an hour. {engine.reason_to_wait(run)}".strip()
+        reason = f"Could not start within an hour. {engine.reason_to_wait(run)}".strip()
         n_ended += end_queued(Run.objects.filter(pk=run.pk), Outcome.EXPIRED, reason)
     return n_ended
 

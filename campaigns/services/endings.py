@@ -40,7 +40,7 @@ def _finalise(run: Run) -> bool:
     overdue = Run.objects.filter(pk=run.pk, state_at__lt=db_now(-MAX_AGE_S[RunState.FINALIZING]))
     if not overdue.exists():
         return False
-    reason = f"The summary could not be made ({error}). The seconds themselves are kept."
+    reason = f"The summary failed ({error}). The measured seconds are kept."
     return _end(run, Outcome.FAILED, reason)
 
 
@@ -121,11 +121,11 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
     if run.stop_requested == StopReason.USER:
         return Outcome.STOPPED, reason
     if not run.seconds.exists():
-        return Outcome.FAILED, reason or "The injector saw nothing to measure."
+        return Outcome.FAILED, reason or "The injector recorded no measurements."
     is_whole = all(_is_complete(shard) for shard in shards)
     if is_whole and run.stop_requested is None:
         return Outcome.COMPLETE, ""
-    return Outcome.PARTIAL, reason or "An injector ended before its part was done."
+    return Outcome.PARTIAL, reason or "An injector ended before it had finished its share."
 
 
 def _is_complete(shard: Shard) -> bool:

@@ -26,9 +26,9 @@ def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
 def _check(secret: str) -> None:
     # Never with the secret in the sentence: it would be shown, and kept in logs.
     if len(secret) > MAX_SECRET_LENGTH:
-        raise InvalidFields({"secret": f"At most {MAX_SECRET_LENGTH:,} characters."})
+        raise InvalidFields({"secret": f"Use at most {MAX_SECRET_LENGTH:,} characters."})
     if any(ch < " " or ch == "\x7f" for ch in secret):
-        raise InvalidFields({"secret": "It has a line end or another control character."})
+        raise InvalidFields({"secret": "Remove line breaks and other control characters."})
 
 
 def order_secrets(*, run_id: int) -> dict[str, dict[str, str]]:
@@ -52,7 +52,9 @@ def require_secret(version: PlanVersion) -> None:
     """Raises Refused where the plan sends credentials and nobody has given their secret."""
     sends_credentials = version.value().auth.kind != AuthKind.NONE
     if sends_credentials and not PlanSecret.objects.filter(plan=version.plan_id).exists():
-        raise Refused(f"{version.plan} sends credentials; edit it and enter their secret first.")
+        raise Refused(
+            f"{version.plan} sends credentials but has no secret. Edit the plan and enter it."
+        )
 
 
 def rotate_secrets() -> int:

@@ -33,7 +33,7 @@ def edit_plan(
     """
     require(by, Action.EDIT, plan.project)
     if plan.archived_at:
-        raise Refused(f"{plan.name} is archived; make a new plan instead.")
+        raise Refused(f"{plan.name} is archived. Create a new plan instead.")
     clean = _checked(name, spec)
     with transaction.atomic():
         SavedPlan.objects.select_for_update().get(pk=plan.pk)
@@ -67,7 +67,7 @@ def _save(plan: SavedPlan, name: str) -> SavedPlan:
             plan.save()
     except IntegrityError:
         raise InvalidFields(
-            {"name": "The project has a plan of this name already; choose another."}
+            {"name": "The project already has a plan with this name. Choose another."}
         ) from None
     return plan
 
@@ -82,4 +82,4 @@ def _name_fault(name: str) -> str | None:
     length = len(name.strip())
     if not length:
         return "Give the plan a name, such as Checkout, small body."
-    return f"{length} characters are too many; at most 100." if length > 100 else None
+    return f"The name has {length} characters; at most 100 are allowed." if length > 100 else None

@@ -25,9 +25,9 @@ MAX_HEADERS = 200
 MAX_MESSAGE = 20_000
 # A doorbell that nobody heard in this time is rung again.
 HEARD_WITHIN_S = 4
-_DIED = "The worker that had this request ended without an answer. Try again."
+_DIED = "The worker stopped before it had an answer. Try again."
 _UNHEARD = (
-    f"No worker took this request up within {GIVEN_UP_AFTER.seconds} s. Start one with "
+    f"No worker picked up this request within {GIVEN_UP_AFTER.seconds} s. Start one with "
     "celery -A benchsite worker -Q general and try again."
 )
 
@@ -40,7 +40,7 @@ def request_probe(*, by: Actor, endpoint: Endpoint, request: dict[str, Any]) -> 
     """
     require(by, Action.RUN, endpoint.target.project)
     if endpoint.archived_at or endpoint.target.archived_at:
-        raise Refused(f"{endpoint} is archived; nothing is sent there any more.")
+        raise Refused(f"{endpoint} is archived. Requests can no longer be sent to it.")
     is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
     cleaned = _clean_opening(request) if is_websocket else _clean_step(request)
     probe = Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
@@ -119,7 +119,7 @@ def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
     message = request.get("message")
     asked = {name: request[name] for name in ("path", "headers", "subprotocols")}
     if len(message or "") > MAX_MESSAGE:
-        raise InvalidPlan({"message": f"At most {MAX_MESSAGE:,} characters."})
+        raise InvalidPlan({"message": f"Use at most {MAX_MESSAGE:,} characters."})
     spec = {"exchange": asked, "load": {"model": "sequential", "requests": 1}}
     cleaned = Plan.from_json(spec).to_json()["exchange"]
     return {"method": "GET", **{name: cleaned[name] for name in asked}, "message": message or None}

@@ -12,7 +12,7 @@ from campaigns.permissions import Action, Actor, Role, Scope, require
 def create_project(*, by: Actor, name: str) -> Project:
     """A new project, owned by its maker."""
     if not by.is_member or (by.token is not None and by.token.scope != Scope.WRITE):
-        raise Forbidden("Sign in to make a project; a token needs the scope write.")
+        raise Forbidden("Sign in to create a project, or use a token with the scope write.")
     project = Project.objects.create(name=name)
     Membership.objects.create(project=project, user=by.user, role=Role.OWNER)
     return project
@@ -23,14 +23,14 @@ def add_member(*, by: Actor, project: Project, username: str, role: str) -> Memb
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
         raise Refused(
-            f"There is no account named {username}. An administrator makes accounts; "
-            "check the spelling, capitals count."
+            f"There is no account named {username}. Check the spelling, including capital letters, "
+            "or ask an administrator to create the account."
         )
     try:
         with transaction.atomic():
             return Membership.objects.create(project=project, user=user, role=Role(role))
     except IntegrityError:
-        raise Refused(f"{username} is a member already; change the role in the list.") from None
+        raise Refused(f"{username} is already a member. Change the role in the list.") from None
 
 
 @transaction.atomic
@@ -53,6 +53,6 @@ def _keep_an_owner(membership: Membership) -> None:
     owners = membership.project.memberships.select_for_update().filter(role=Role.OWNER)
     if {owner.pk for owner in owners} == {membership.pk}:
         raise Refused(
-            f"{membership.user} is the only owner. Make somebody else an owner first, "
-            "so that the project stays in somebody's hands."
+            f"{membership.user} is the only owner. Make someone else an owner first; "
+            "a project needs at least one."
         )

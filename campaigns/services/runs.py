@@ -12,7 +12,7 @@ from campaigns.permissions import Action, Actor, require
 
 # Nothing is sent any more: a wish to stop would only change what the run is called.
 OVER = frozenset({RunState.FINALIZING, RunState.DONE})
-STOPPED_BEFORE = "Stopped before it began."
+STOPPED_BEFORE = "Stopped before it started."
 
 
 @transaction.atomic
@@ -27,7 +27,7 @@ def stop_run(*, by: Actor, run: Run) -> None:
         return
     request_stop(Run.objects.filter(pk=run.pk), StopReason.USER, by=by.user)
     if Run.objects.filter(pk=run.pk, state__in=OVER).exists():
-        raise Refused(f"Run {run.label} is over already; there is nothing to stop.")
+        raise Refused(f"Run {run.label} has already ended; there is nothing to stop.")
 
 
 def lock_runs(runs) -> None:

@@ -218,10 +218,10 @@ def _lock_for_seconds(lease: Lease) -> Shard:
         .first()
     )
     if shard is None:
-        raise Refused(f"Shard {lease.number} of run {lease.run_id} has another worker by now.")
+        raise Refused(f"Shard {lease.number} of run {lease.run_id} now belongs to another worker.")
     too_old = Run.objects.filter(pk=lease.run_id, ended_at__lt=db_now(-LATE_SECONDS_FOR_S))
     if shard.state != Part.RUNNING and too_old.exists():
-        raise Refused(f"Run {lease.run_id} has been over for more than a day.")
+        raise Refused(f"Run {lease.run_id} ended more than a day ago; its seconds are closed.")
     return shard
 
 

@@ -77,8 +77,8 @@ def _check(
         raise Refused("A link shows either a campaign or a run.")
     shown_in = campaign.project_id if campaign else run.campaign.project_id
     if shown_in != project.pk:
-        raise Refused("This does not belong to the project; share it where it belongs.")
+        raise Refused("This belongs to another project. Share it from there.")
     if not 1 <= days <= MAX_DAYS:
-        raise Refused(f"A link lives from 1 to {MAX_DAYS} days.")
+        raise Refused(f"A link can be valid for 1 to {MAX_DAYS} days.")
     if len(note) > 100:
-        raise Refused("A note has at most 100 characters.")
+        raise Refused("A note can have at most 100 characters.")

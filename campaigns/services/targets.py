@@ -13,7 +13,7 @@ from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.client_keys import keep_key
 
-_NAME_TAKEN = {"name": "The project has a target of this name already; choose another."}
+_NAME_TAKEN = {"name": "The project already has a target with this name. Choose another."}
 
 
 def create_target(
@@ -41,7 +41,7 @@ def edit_target(
     """Replaces the description. An endpoint that is left out goes; with tests it is archived."""
     require(by, Action.EDIT, target.project)
     if target.archived_at:
-        raise Refused(f"{target.name} is archived; its description stays as its results saw it.")
+        raise Refused(f"{target.name} is archived and can no longer be edited.")
     return _save(target, check_target(name, environment, endpoints))
 
 
@@ -49,7 +49,7 @@ def archive_target(*, by: Actor, target: Target) -> None:
     """Takes the target out of lists and forms; its results stay."""
     require(by, Action.EDIT, target.project)
     if target.runs.exclude(state=RunState.DONE).exists():
-        raise Refused(f"{target.name} has runs that are not done. Stop its campaigns first.")
+        raise Refused(f"{target.name} has runs that have not ended. Stop its campaigns first.")
     Target.objects.filter(pk=target.pk, archived_at=None).update(archived_at=timezone.now())
 
 

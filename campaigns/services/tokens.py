@@ -46,7 +46,7 @@ def revoke_token(*, by: Actor, token: ApiToken) -> None:
     """Takes effect at the next request. Once revoked, a token stays revoked."""
     _require_person(by)
     if token.user_id != by.user.pk:
-        raise Forbidden("Only its owner may revoke a token.")
+        raise Forbidden("Only the owner of a token can revoke it.")
     ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
@@ -68,16 +68,18 @@ def authenticate_token(*, text: str) -> ApiToken | None:
 def _require_person(by: Actor) -> None:
     """A stolen token must not make itself a successor."""
     if not by.is_member or by.token is not None:
-        raise Forbidden("Tokens are made and revoked by a person who has signed in.")
+        raise Forbidden("Sign in to create or revoke tokens; a token cannot do that.")
 
 
 def _check(name: str, scope: str, days: int) -> None:
     if not 1 <= len(name) <= 100:
-        raise Refused("Give the token a name of 1 to 100 characters, such as the program's.")
+        raise Refused(
+            "Give the token a name of 1 to 100 characters, such as the program that uses it."
+        )
     if scope not in list(Scope):
         raise Refused(f"Choose one of the scopes {', '.join(Scope)}.")
     if not 1 <= days <= MAX_DAYS:
-        raise Refused(f"A token lives from 1 to {MAX_DAYS} days.")
+        raise Refused(f"A token can be valid for 1 to {MAX_DAYS} days.")
 
 
 def _note_use(token: ApiToken, now) -> None:

@@ -21,8 +21,8 @@ def decrypt(stored: str) -> str:
         return _vault().decrypt(stored.encode()).decode()
     except InvalidToken:
         raise Refused(
-            "A stored secret cannot be read: none of the keys in BENCHSITE_VAULT_KEYS wrote it. "
-            "Add the key that did, or enter the secret anew."
+            "A stored secret cannot be decrypted with any key in BENCHSITE_VAULT_KEYS. Add the key "
+            "that it was stored with, or enter the secret again."
         ) from None
 
 

@@ -111,7 +111,7 @@ def test_a_taken_name_is_refused_in_words(api, project):
     make_target(project, "demo")
     answer = api.post(TARGETS, body(project), format="json")
     assert answer.status_code == 400
-    assert "name already" in answer.json()["error"]["fields"]["name"]
+    assert "already has a target with this name" in answer.json()["error"]["fields"]["name"]
 
 
 def test_the_key_of_a_client_certificate_goes_in_and_never_out(api, project):

@@ -78,7 +78,7 @@ def test_a_killed_injector_leaves_a_partial_run_that_says_so(site, begin):
     os.kill(injector, signal.SIGKILL)
     ended(run, 10)
     assert run.outcome == "partial"
-    assert "ended by SIGKILL" in run.reason
+    assert "killed by SIGKILL" in run.reason
     assert run.seconds.filter(second__gte=1).exists()
     assert run.summaries.exists()
 

@@ -154,6 +154,6 @@ def test_a_run_that_was_interrupted_says_so_and_its_own_rate():
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         report, _ = process.communicate(timeout=10)
-    assert re.search(r"Stopped after \d\.\d s, before the end of its plan", report)
-    sent = float(re.search(r"asked for, ([\d.]+) requests/s sent", report)[1])
+    assert re.search(r"Stopped after \d\.\d s, before its plan was finished", report)
+    sent = float(re.search(r"planned, ([\d.]+) requests/s sent", report)[1])
     assert sent == pytest.approx(50, rel=0.1)

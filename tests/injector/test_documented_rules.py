@@ -16,8 +16,8 @@ from tests.injector.test_contract import DOCS
 from workers.injector.http1 import authority, request_bytes
 from workers.injector.rows import _STREAM
 from workers.injector.users import _THINK_STREAM
+from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.recorder import ExchangeRecorder
-from workers.injector.websocket.talk import Talk
 from workers.injector.websocket.upgrade import UpgradeRequest
 
 pytestmark = pytest.mark.pure
@@ -116,5 +116,5 @@ def test_a_message_is_what_the_document_says():
     plan = Plan.from_json(
         {"exchange": {"size_bytes": 40}, "load": {"model": "sequential", "requests": 1}}
     )
-    talk = Talk(plan, None, ExchangeRecorder(is_scheduled=False))
-    assert talk.payload(11) == (b"0000000b" + b"benchsite message " * 2)[:40]
+    context = ExchangeContext(plan, None, ExchangeRecorder(is_scheduled=False))
+    assert context.payload(11) == (b"0000000b" + b"benchsite message " * 2)[:40]

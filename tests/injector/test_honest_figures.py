@@ -102,7 +102,7 @@ def test_requests_in_flight_are_rate_times_time():
     )
     assert response_s >= 0.1
     assert rate_per_s * response_s == pytest.approx(20, rel=0.1)
-    assert "20 connections asked for" in result.report("plain", order)
+    assert "20 connections planned" in result.report("plain", order)
 
 
 def test_limits_of_one_kind_of_load_are_refused_in_another():

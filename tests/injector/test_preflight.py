@@ -6,7 +6,7 @@ from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from workers.injector import machine, preflight
 from workers.injector.local_run import run_here
 from workers.injector.order import Order
-from workers.injector.preflight import find_room
+from workers.injector.preflight import find_capacity
 
 pytestmark = pytest.mark.pure
 
@@ -28,7 +28,7 @@ def machine_of(monkeypatch):
 
 
 def warnings(addresses=FAR, **given):
-    return find_room(Order.from_json(make_order(80, **given)), addresses).warnings
+    return find_capacity(Order.from_json(make_order(80, **given)), addresses).warnings
 
 
 def opened(rate_per_s=500, duration_s=300, **more):

@@ -134,7 +134,7 @@ def test_httperf_has_lifetimes_of_connections_that_arrive_for_one_request(mode):
     assert "Connection time [ms]: min 10.0 avg 10.0 max 10.0" in one
     several = {"calls_per_connection": 4}
     text = report("httperf", second(0, [10_000] * 100), load=ARRIVING, mode=mode, session=several)
-    assert "not measured, connections are kept" in text
+    assert "not measured, connections are reused" in text
 
 
 def test_httperf_splits_the_size_of_a_reply():
@@ -224,7 +224,7 @@ def test_a_percentile_with_too_few_beyond_it_is_a_dash():
 @pytest.mark.parametrize("style", REPORTS)
 def test_every_report_says_what_was_asked_and_reached_and_whether_to_believe_it(style):
     text = report(style, second(0, [10_000] * 100))
-    assert "closed loop, 2 connections asked for, 1.0 in flight on average, " in text
+    assert "closed loop, 2 connections planned, 1.0 in flight on average, " in text
     assert re.search(r"^Validity: (valid|suspicious|invalid)$", text, re.MULTILINE)
 
 
@@ -241,7 +241,7 @@ def test_nothing_or_next_to_nothing_is_a_dash_and_no_crash(style, seconds):
 @pytest.mark.parametrize("style", REPORTS)
 def test_a_scheduled_load_says_its_rate(style):
     load = {"model": "open", "rate_per_s": 100, "requests": 100}
-    assert "open, 100.0 requests/s asked for, 100.0 requests/s sent" in report(
+    assert "open, 100.0 requests/s planned, 100.0 requests/s sent" in report(
         style, second(0, [10_000] * 100), load=load
     )
 
@@ -258,7 +258,7 @@ def test_the_rate_that_was_sent_leaves_out_the_wait_for_the_last_replies():
     order, result = result_of(second(0, [10_000] * 50), second(1, [10_000] * 50), load=load)
     result.ends[0] = replace(result.ends[0], duration_us=7_000_000, sending_us=1_980_000)
     text = result.report("plain", order)
-    assert "over, 50.0 requests/s asked for, 50.0 requests/s sent" in text
+    assert "over, 50.0 requests/s planned, 50.0 requests/s sent" in text
 
 
 def test_json_has_the_names_of_the_site():
@@ -360,7 +360,7 @@ def test_the_plain_report_says_what_became_of_sessions():
     assert "4.0 ok sessions/s, 2.00 connections each" in text
     assert "2 calls: 6, 5 calls: 24" in text
     assert line(text, "session_failed").split()[1:3] == ["6", "500.000"]
-    assert "6.0 sessions/s asked for" in line(text, "Load:")
+    assert "6.0 sessions/s planned" in line(text, "Load:")
     assert "sessions" not in report("plain", second(0, [10_000] * 9))
 
 

@@ -9,7 +9,7 @@ import pytest
 from workers.injector.attempt_row import FIELDS
 from workers.injector.recorder import StepRecorder
 from workers.injector.seconds import Seconds
-from workers.injector.visit_book import VisitBook
+from workers.injector.visit_recorder import VisitRecorder
 
 pytestmark = pytest.mark.pure
 
@@ -31,7 +31,7 @@ class Run:
         self.written = []
         self.has_ended = False
         dialler = SimpleNamespace(take_wire=dict, n_open=0, count_open=list)
-        crew = SimpleNamespace(recorders=self.recorders, script=None)
+        crew = SimpleNamespace(recorders=self.recorders, sessions=None)
         self.seconds = Seconds(crew, dialler, [], self.written.append)
         self.seconds.begin(ZERO, 0)
         self.seconds.watch()
@@ -126,11 +126,11 @@ def test_what_is_found_after_its_second_was_handed_out_counts_in_the_next(run):
 
 
 def test_sessions_that_were_dropped_long_after_they_were_due_are_not_lost():
-    book = VisitBook(n_calls=3, has_sessions=True)
-    book.zero_ns = ZERO
-    assert book.take(0) == ({}, {})
-    book.dropped(ZERO + 100 * MS)
-    counters, _ = book.take(1)
+    visits = VisitRecorder(n_calls=3, has_sessions=True)
+    visits.zero_ns = ZERO
+    assert visits.take(0) == ({}, {})
+    visits.dropped(ZERO + 100 * MS)
+    counters, _ = visits.take(1)
     assert counters == {"sessions_started": 1, "sessions_dropped": 1, "calls_skipped": 2}
 
 

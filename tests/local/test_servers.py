@@ -103,7 +103,7 @@ def test_data_of_another_major_version_are_refused_in_words(script, folder):
     (folder / "pg18" / "PG_VERSION").write_text("15\n")
     process = script.start(SERVE % VERSION)
     output, _ = process.communicate(timeout=30)
-    assert "were made by PostgreSQL 15, this is 18. Move the folder away" in output
+    assert "was created by PostgreSQL 15, but this is version 18. Move the folder away" in output
 
 
 def test_a_variable_of_the_caller_does_not_lead_the_server_astray(script):

@@ -71,7 +71,7 @@ def test_a_killed_child_is_started_again_and_the_terminal_is_told(script):
     (pid,) = pids_of(process)
     os.kill(pid, signal.SIGKILL)
     line = process.stdout.readline()
-    assert "sleeper was killed by SIGKILL; starting it again in 0.5 s" in line
+    assert "sleeper was killed by SIGKILL; restarting it in 0.5 s" in line
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     (again,) = wait_for(lambda: [int(text) for text in children.read_text().split()])
     assert again != pid
@@ -83,7 +83,7 @@ def test_a_child_that_keeps_dying_waits_longer_each_time(script):
     process.stdout.readline()
     told = [process.stdout.readline() for _ in range(3)]
     assert [line.split(" in ")[1].split()[0] for line in told] == ["0.5", "1", "2"]
-    assert all("ended with status 3" in line for line in told)
+    assert all("exited with status 3" in line for line in told)
     stop(process)
 
 
@@ -136,7 +136,7 @@ def test_logs_of_earlier_starts_are_kept(folder):
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(-9, "was killed by SIGKILL"), (2, "ended with status 2")]
+    ("status", "words"), [(-9, "was killed by SIGKILL"), (2, "exited with status 2")]
 )
 def test_how_a_child_ended_is_said_in_words(status, words):
     from local.children import how_it_ended

@@ -51,7 +51,7 @@ def test_its_grounds_name_interval_threshold_requests_and_metric(finished):
         "95\u202f% intervals over 3 paired blocks",
         "practical threshold 5\u202f%",
         "no errors in 12,000 requests",
-        "primary metric: average, the one whose parts add up",
+        "primary metric: average, whose parts add up",
     ]
 
 
@@ -111,7 +111,7 @@ def test_before_the_third_repeat_there_are_figures_and_no_word(project):
     answer = campaign_answer(campaign)
     assert (answer.n_done, answer.n_runs, answer.has_word) == (4, 5, False)
     assert answer.overheads[0].word == ""
-    assert "No word yet: it needs 3 finished repeats of both." in plain_text(answer.sentence)
+    assert "No verdict yet: that takes 3 finished repeats of each." in plain_text(answer.sentence)
     assert plain_text(answer.sentence).startswith("So far")
 
 
@@ -204,7 +204,7 @@ def test_arms_that_were_sent_at_different_rates_get_no_word_but_both_rates(proje
         measure(make_run(tests[1], repeat), 29_000, sending_s=11.0)
     (overhead,) = campaign_answer(done(campaign)).overheads
     assert overhead.word == "inconclusive"
-    assert "not under the same load: 200 and 182 requests/s sent" in overhead.word_reason
+    assert "The loads differ: 200 and 182 requests/s sent" in overhead.word_reason
 
 
 def test_arms_that_were_sent_at_nearly_the_same_rate_get_their_word(project):
@@ -224,7 +224,7 @@ def test_arms_on_different_targets_are_compared_but_not_like_for_like(project):
     (overhead,) = campaign_answer(done(campaign)).overheads
     assert overhead.word == "inconclusive"
     assert overhead.like_for_like["different"][0][0] == "target"
-    assert overhead.word_reason == "Not like for like, see what differs: target."
+    assert overhead.word_reason == "The two are not set up alike. They differ in: target."
 
 
 def test_each_connection_mode_has_its_own_overhead(project):

@@ -32,7 +32,7 @@ def test_two_runs_stand_side_by_side_with_difference_and_ratio(project):
 
 
 def test_single_runs_get_no_word_and_the_note_says_why(project):
-    assert "two single runs" in compare_runs(*two_runs(project)).note
+    assert "Two single runs" in compare_runs(*two_runs(project)).note
 
 
 def ab_and_httperf(project):
@@ -48,7 +48,7 @@ def ab_and_httperf(project):
 
 def test_runs_that_were_asked_for_different_loads_say_nothing_about_each_other(project):
     note = compare_runs(*ab_and_httperf(project)).note
-    assert "asked for different loads: 50 connections, 2,000 requests against one after" in note
+    assert "plans have different loads: 50 connections, 2,000 requests and one after" in note
 
 
 def test_runs_that_were_sent_at_different_rates_are_told_apart_by_both_rates(project):
@@ -109,7 +109,7 @@ def test_an_invalid_run_is_no_baseline_and_is_compared_with_none(project, is_bas
     found = compare_runs(*Run.objects.filter(pk__in=[first.pk, second.pk]).order_by("pk"))
     average = next(each for each in found.table.rows if each.label == "average, ms").cells
     assert [cell.text for cell in average] == ["10.0", "15.0", "–", "–"]
-    assert average[-1].why == f"Run {spoilt.label} is invalid: nothing is compared with that."
+    assert average[-1].why == f"Run {spoilt.label} is invalid, so nothing is compared."
 
 
 def test_it_warns_of_runs_that_cannot_be_believed(project):
@@ -118,8 +118,8 @@ def test_it_warns_of_runs_that_cannot_be_believed(project):
     busy = measure(make_run(run.test, 3), 10_000, vitals={"cpu_share": 0.7})
     compared = compare_runs(spoilt, busy)
     first, second = compared.warnings
-    assert first.startswith(f"Run {spoilt.label} is invalid, its figures cannot be believed: ")
-    assert second.startswith(f"Run {busy.label} is suspicious, its figures are doubtful: ")
+    assert first.startswith(f"Run {spoilt.label} is invalid; its figures cannot be trusted. ")
+    assert second.startswith(f"Run {busy.label} is suspicious; its figures are doubtful. ")
     assert compare_runs(run, run).warnings == []
 
 

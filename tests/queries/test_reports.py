@@ -40,7 +40,7 @@ def test_a_complete_run_says_average_rate_and_errors(project):
     assert said(run) == (
         "20.0 ms on average (p95 22.0 ms) at 200 ok requests/s, no errors in 2,000 requests."
     )
-    assert "one run describes itself only" in run_report(run).grounds[-1]
+    assert "one run describes only itself" in run_report(run).grounds[-1]
 
 
 def test_its_tiles_are_rate_percentiles_and_errors(project):
@@ -79,7 +79,7 @@ def test_a_run_that_measured_nothing_says_so(project):
 
 
 def test_a_waiting_run_says_what_it_waits_for(project):
-    assert said(new_run(project)) == "This run waits for its turn."
+    assert said(new_run(project)) == "This run is waiting for its turn."
 
 
 def test_a_running_run_is_read_from_its_seconds_so_far(project):
@@ -175,12 +175,12 @@ def test_what_the_plan_asks_for_stands_beside_what_was_there(project):
         store_second(run, make_second(number, [10_000] * 300, in_flight=in_flight))
     end_shards(run, last_second=2, end={"duration_us": 12_000_000, "sending_us": 9_990_000})
     end(run, Outcome.COMPLETE)
-    assert dict(run_report(run).facts)["Load, asked for and reached"] == [
-        ["Asked for", "100 requests/s, 10 s"],
-        ["Rate asked for", "100/s"],
+    assert dict(run_report(run).facts)["Load, planned and reached"] == [
+        ["Planned", "100 requests/s, 10 s"],
+        ["Rate planned", "100/s"],
         ["Rate sent", "90.0/s"],
         ["In flight, mean", "0.750"],
-        ["In flight, most at the end of a second", "7"],
+        ["In flight, maximum at the end of a second", "7"],
     ]
 
 
@@ -191,7 +191,7 @@ def test_the_rate_of_a_run_that_was_stopped_is_that_until_its_end(project):
         store_second(run, make_second(number, [10_000] * 100))
     end_shards(run, last_second=5, end={"duration_us": 6_000_000, "sending_us": 5_990_000})
     end(run, Outcome.STOPPED)
-    facts = dict(run_report(run).facts)["Load, asked for and reached"]
+    facts = dict(run_report(run).facts)["Load, planned and reached"]
     assert ["Rate sent", "100/s"] in facts
 
 
@@ -203,7 +203,7 @@ def test_every_peer_that_was_hit_is_listed_and_what_the_injectors_said_before(pr
     facts = dict(run_report(run).facts)
     assert ["Address 10.0.0.9:80", "7 connections"] in facts["Environment"]
     assert ["Address 10.0.0.8:80", "5 connections"] in facts["Environment"]
-    assert facts["Said before the start"] == [["Injector 1", "Mind."]]
+    assert facts["Pre-start checks"] == [["Injector 1", "Mind."]]
     assert "Mind." in tool_report(run)
 
 
@@ -249,14 +249,14 @@ def test_a_plan_without_rules_has_no_table_of_them(project):
 @pytest.mark.parametrize(
     ("bodies", "framing", "said"),
     [
-        ([4075, 4075], 0, [["Head of a reply", "526 B"], ["Body of a reply", "4,075 B"]]),
+        ([4075, 4075], 0, [["Header per response", "526 B"], ["Body per response", "4,075 B"]]),
         (
             [4000, 4151],
             7,
             [
-                ["Head of a reply", "526 B"],
-                ["Body of a reply", "4,076 ± 75.5 B"],
-                ["Chunked framing of a reply", "7 B"],
+                ["Header per response", "526 B"],
+                ["Body per response", "4,076 ± 75.5 B"],
+                ["Chunked framing per response", "7 B"],
             ],
         ),
     ],

@@ -77,4 +77,4 @@ def test_a_run_that_nobody_began_has_a_report_of_nothing(project):
     run = make_run(make_test(make_campaign(project)))
     text = tool_report(run, "httperf")
     assert "replies 0" in text
-    assert "not judged before the run has ended" in text
+    assert "not judged until the run has ended" in text

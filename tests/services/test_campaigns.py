@@ -223,7 +223,7 @@ def test_a_sweep_is_repeated_as_it_was(project, as_bob):
 def test_starting_refuses_more_injectors_than_there_are_and_says_what_to_do(project, as_bob):
     host(slots=2)
     campaign = create(as_bob, project, cells=[sequential_of_each(project)], sweep=[1, 12])
-    with pytest.raises(Refused, match="wants 12 injectors at once, and there are 2"):
+    with pytest.raises(Refused, match="needs 12 injectors at once, but there are 2 slots"):
         start_campaign(by=as_bob, campaign=campaign)
     campaign.refresh_from_db()
     assert campaign.state == "draft"
@@ -253,7 +253,7 @@ def test_stopping_ends_what_waits_and_asks_what_runs(project, as_bob):
         as_bob.user,
     )
     assert {(run.state, run.outcome, run.reason) for run in rest} == {
-        ("done", "stopped", "Stopped before it began.")
+        ("done", "stopped", "Stopped before it started.")
     }
     assert Counter(run.shards.get().state for run in rest) == {"cancelled": 2}
     assert campaign.state == "stopping"
@@ -294,7 +294,7 @@ class TestWaiting:
     def test_it_says_how_many_injectors_are_missing(self, project):
         campaign = started(project, injectors=2)
         host(slots=1)
-        assert "wants 2 injectors at once, and only 1" in waiting_reason(campaign)
+        assert "needs 2 injectors at once, but there are only 1" in waiting_reason(campaign)
 
     def test_it_says_which_run_has_the_target(self, project):
         host(slots=4)

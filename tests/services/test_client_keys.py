@@ -67,8 +67,8 @@ def test_without_a_certificate_no_key_is_kept(target, as_bob):
     ("key", "word"),
     [
         ("", "needs its private key"),
-        ("hello", "No private key can be read"),
-        (issue(usage=CLIENT).key_pem, "not the certificate's"),
+        ("hello", "not a private key in PEM format"),
+        (issue(usage=CLIENT).key_pem, "does not belong to the certificate"),
     ],
 )
 def test_a_key_that_does_not_fit_is_refused_in_words(as_bob, project, key, word):

@@ -131,7 +131,7 @@ class TestAdmission:
         announce_host(name="host 1", slots=12, facts={"usable_cores": 2})
         campaigns = [started(project) for _ in range(3)]
         assert dispatch.admit_runs() == 2
-        assert "as there are cores" in waiting_reason(campaigns[2])
+        assert "active runs as cores" in waiting_reason(campaigns[2])
         withdraw(Run.objects.filter(state="preparing").first())
         assert dispatch.admit_runs() == 1
 
@@ -171,7 +171,9 @@ class TestAdmission:
         assert dispatch.expire_runs() == 1
         first, next_ = campaign.runs.all()
         assert (first.state, first.outcome, next_.state) == ("done", "expired", "queued")
-        assert first.reason.startswith("Could not begin for an hour. No injector host is online.")
+        assert first.reason.startswith(
+            "Could not start within an hour. No injector host is online."
+        )
         assert not stuck_runs()
 
 
@@ -303,18 +305,18 @@ class TestTheEnd:
         for lease in leases:
             record_seconds(lease=lease, seconds=[second(0)])
         mark_done(lease=leases[0], end=end())
-        mark_lost(lease=leases[1], reason="The injector was ended by SIGKILL.")
+        mark_lost(lease=leases[1], reason="The injector was killed by SIGKILL.")
         settled(run)
         assert (run.outcome, run.reason) == (
             "partial",
-            "Injector 2 of 2: The injector was ended by SIGKILL.",
+            "Injector 2 of 2: The injector was killed by SIGKILL.",
         )
 
     def test_without_any_second_it_has_failed(self, project):
         run, (lease,) = running(project)
-        mark_lost(lease=lease, reason="The injector was ended by SIGKILL.")
+        mark_lost(lease=lease, reason="The injector was killed by SIGKILL.")
         settled(run)
-        assert (run.outcome, run.reason) == ("failed", "The injector was ended by SIGKILL.")
+        assert (run.outcome, run.reason) == ("failed", "The injector was killed by SIGKILL.")
 
     @pytest.mark.parametrize(
         ("wish", "outcome"), [("kill", "killed"), ("user", "stopped"), ("overrun", "partial")]

@@ -164,7 +164,7 @@ def test_a_campaign_without_the_secret_is_not_started(by, project):
     campaign = create_campaign(
         by=by, project=project, name="C", cells=[cell], repeats=1, order="blocks", pause_s=0
     )
-    with pytest.raises(Refused, match="enter their secret"):
+    with pytest.raises(Refused, match="has no secret"):
         start_campaign(by=by, campaign=campaign)
 
 
@@ -174,7 +174,7 @@ def test_a_rotation_leaves_nothing_under_the_old_key(settings, version, run):
     settings.VAULT_KEYS = ["new"]
     assert order_secrets(run_id=run.pk)["secrets"]["auth"] == SECRET
     settings.VAULT_KEYS = ["lost"]
-    with pytest.raises(Refused, match="enter the secret anew"):
+    with pytest.raises(Refused, match="enter the secret again"):
         order_secrets(run_id=run.pk)
 
 

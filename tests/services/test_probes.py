@@ -158,4 +158,4 @@ def test_a_probe_whose_worker_died_says_so(waiting):
     claim_probe(probe_id=probe.pk)
     expire_probes()
     probe.refresh_from_db()
-    assert "ended without an answer" in probe.result["detail"]
+    assert "stopped before it had an answer" in probe.result["detail"]

@@ -41,7 +41,7 @@ def test_a_deactivated_account_is_unknown(project, as_alice):
 
 
 def test_nobody_is_a_member_twice(project, as_alice, bob):
-    with pytest.raises(Refused, match="member already"):
+    with pytest.raises(Refused, match="already a member"):
         add_member(by=as_alice, project=project, username="bob", role="viewer")
 
 

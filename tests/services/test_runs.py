@@ -80,7 +80,7 @@ def test_the_first_wish_to_stop_stays(project, as_alice, as_bob):
 def test_it_refuses_to_stop_what_is_over(project, as_alice):
     run = started(project).runs.get()
     stop_run(by=as_alice, run=run)
-    with pytest.raises(Refused, match="is over already"):
+    with pytest.raises(Refused, match="has already ended"):
         stop_run(by=as_alice, run=run)
 
 
@@ -89,7 +89,7 @@ def test_a_run_that_has_sent_all_stays_complete_whoever_stops_it_now(project, as
     record_seconds(lease=lease, seconds=[second(0)])
     mark_done(lease=lease, end=end())
     dispatch.advance_runs()
-    with pytest.raises(Refused, match="is over already"):
+    with pytest.raises(Refused, match="has already ended"):
         stop_run(by=as_alice, run=run)
     settle(run)
     assert run.outcome == "complete"

@@ -175,9 +175,9 @@ class TestMoving:
     def test_lost_is_said_with_its_reason_from_every_live_state(self, project, scene):
         made = scene(project)
         lease = claim(made)[0] if scene is preparing else made[1][0]
-        assert mark_lost(lease=lease, reason="The injector was ended by SIGKILL.")
+        assert mark_lost(lease=lease, reason="The injector was killed by SIGKILL.")
         shard = the_shard(lease)
-        assert (shard.state, shard.reason) == ("lost", "The injector was ended by SIGKILL.")
+        assert (shard.state, shard.reason) == ("lost", "The injector was killed by SIGKILL.")
 
 
 class TestSeconds:

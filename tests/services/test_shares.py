@@ -127,7 +127,7 @@ def test_it_refuses_to_share_nothing_and_two_things(as_bob, project, campaign):
 
 def test_it_refuses_to_share_what_belongs_to_another_project(as_bob, project):
     foreign = make_campaign(make_project())
-    with pytest.raises(Refused, match="does not belong"):
+    with pytest.raises(Refused, match="belongs to another project"):
         create_share(by=as_bob, project=project, campaign=foreign, days=1)
-    with pytest.raises(Refused, match="does not belong"):
+    with pytest.raises(Refused, match="belongs to another project"):
         create_share(by=as_bob, project=project, run=make_run(make_test(foreign)), days=1)

@@ -135,7 +135,7 @@ def test_a_late_injector_makes_the_run_invalid(run):
     measure(run, 100_000, lateness_us=30_000)
     assert run.validity == Validity.INVALID
     assert codes(run) == ["lateness_p99"]
-    assert "its own delay is in the response times" in run.validity_reasons[0]["text"]
+    assert "Its own delay is part of the response times" in run.validity_reasons[0]["text"]
 
 
 def test_a_busy_injector_is_named_with_its_worst_second(run):

@@ -96,7 +96,7 @@ def test_a_viewer_changes_nothing(project, as_vera, as_bob):
 def test_a_target_with_a_run_that_is_not_done_is_not_archived(project, as_bob):
     target = make_target(project)
     make_run(make_test(make_campaign(project), endpoint=make_endpoint(target)))
-    with pytest.raises(Refused, match="not done"):
+    with pytest.raises(Refused, match="have not ended"):
         archive_target(by=as_bob, target=target)
 
 

@@ -30,5 +30,5 @@ def test_an_older_key_still_reads_and_can_leave_after_a_rotation(settings):
 
 def test_a_damaged_secret_is_refused_in_words(settings):
     settings.VAULT_KEYS = ["first"]
-    with pytest.raises(Refused, match="enter the secret anew"):
+    with pytest.raises(Refused, match="enter the secret again"):
         decrypt(encrypt(SECRET)[:-4])

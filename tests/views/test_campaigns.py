@@ -276,7 +276,7 @@ def test_the_checks_say_what_the_injectors_would_run_short_of(editor, project, t
     page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
     assert "6,000 local ports within a minute" in page
     assert "one injector has 1,000" in page
-    assert "3,064 open files and may have 256" in page
+    assert "3,064 open files, but its limit is 256" in page
 
 
 def test_the_checks_name_an_address_that_is_not_allowed(editor, project, version, settings):

@@ -63,7 +63,7 @@ def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, pr
     for words in (
         "0.5 to 2 s between bursts",
         "3 requests",
-        "kept by each session",
+        "kept per session",
         "user ann and a password; secret stored",
     ):
         assert words in page

@@ -294,7 +294,7 @@ def test_a_plan_says_what_other_tools_would_be_told(as_editor, project):
     version = make_plan(project, spec=PRESETS["ab"].spec)
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
     assert "ab -n 1000 -c 50 -s 30 http://TARGET/" in page
-    assert "None. wrk ends after a time" in page
+    assert "None. wrk stops after a time" in page
 
 
 def test_shares_of_injectors_are_said_on_the_plan_s_page(as_editor, project):

@@ -83,8 +83,8 @@ def test_an_answer_is_shown_with_its_parts_and_what_the_target_sent_is_only_text
 
 def test_an_error_is_shown_in_words_with_what_to_do(as_editor, endpoint):
     page = page_of(as_editor, make_probe(endpoint, result={"error": "tls_verify"}))
-    assert "certificate not accepted" in page
-    assert "switch “verify certificate” off" in page
+    assert "certificate rejected" in page
+    assert "turn off “verify certificate”" in page
 
 
 def test_a_viewer_reads_but_may_not_ask(client, endpoint, vera):

@@ -83,7 +83,7 @@ def test_the_answer_shows_upgrade_echo_and_close(as_editor, endpoint):
 
 def test_a_service_that_does_not_answer_messages_is_no_failure(as_editor, endpoint):
     page = page_after(as_editor, endpoint, websocket={**RESULT["websocket"], "message": None})
-    assert "No message came back. That is no failure" in page
+    assert "No message came back. This is not an error" in page
 
 
 def test_a_rejection_says_what_to_look_at(as_editor, endpoint):
@@ -91,5 +91,5 @@ def test_a_rejection_says_what_to_look_at(as_editor, endpoint):
     rejected = {"status": 403, "reason": "Forbidden", "error": "ws_upgrade_rejected"}
     page = page_after(as_editor, endpoint, **rejected, snippet="<i>no</i>", websocket=nothing)
     assert "403 Forbidden, but" in page
-    assert "Something answered in plain HTTP" in page
+    assert "The server answered with plain HTTP" in page
     assert "&lt;i&gt;no&lt;/i&gt;" in page

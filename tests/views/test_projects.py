@@ -64,7 +64,7 @@ def test_a_viewer_who_adds_a_member_is_refused_in_a_sentence(client, project, ve
     client.force_login(vera)
     answer = client.post(members(project), {"username": "vera", "role": "owner"})
     assert answer.status_code == 403
-    assert "Only an owner may change who is a member." in answer.content.decode()
+    assert "Only an owner may change members." in answer.content.decode()
 
 
 def test_an_unknown_user_name_is_answered_beside_the_field_and_stays_there(client, project, alice):

@@ -76,7 +76,7 @@ def test_its_report_says_how_long_sessions_took_and_how_far_they_got(run):
 def test_its_page_counts_requests_against_those_of_all_sessions(client, bob, run):
     client.force_login(bob)
     page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
-    assert "Length of sessions" in page
+    assert "Session lengths" in page
     assert "of 250 requests" in page
     assert "10 sessions/s, 5 s" in page
 
@@ -93,9 +93,7 @@ def test_its_page_says_how_rules_about_sessions_stand(client, bob, run):
 
 
 def test_the_rate_asked_for_is_that_of_requests(run):
-    assert ["Rate asked for", "50.0/s"] in dict(run_report(run).facts)[
-        "Load, asked for and reached"
-    ]
+    assert ["Rate planned", "50.0/s"] in dict(run_report(run).facts)["Load, planned and reached"]
 
 
 def test_httperfs_style_has_its_session_group(run):

@@ -99,7 +99,7 @@ def test_its_facts_count_websockets_and_the_bursts_of_its_window(run):
     handshakes = dict(facts["Handshakes"])
     assert handshakes["WebSockets opened"] == "500"
     assert handshakes["High mark reached"] == "10 times"
-    assert handshakes["Refilled from below the low mark"] == "5 times"
+    assert handshakes["Refilled after falling below the low mark"] == "5 times"
     assert "Requests per connection" not in handshakes
 
 

@@ -96,15 +96,15 @@ def test_a_run_in_which_all_failed_has_a_page_too(editor, run):
 
 def test_a_run_that_never_sent_says_so(editor, run):
     Run.objects.filter(pk=run.pk).update(
-        state="done", outcome=Outcome.STOPPED, reason="Stopped before it began."
+        state="done", outcome=Outcome.STOPPED, reason="Stopped before it started."
     )
     page = page_of(editor, run)
-    assert "Nothing was measured: Stopped before it began." in page
+    assert "Nothing was measured: Stopped before it started." in page
 
 
 def test_what_happened_is_told_in_words(editor, run):
     page = page_of(editor, under_way(run, 2))
-    assert "injectors are asked for" in page
+    assert "injectors requested" in page
     assert "sending starts" in page
 
 

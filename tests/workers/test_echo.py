@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.injector.servers import measure
-from workers.echo.replies import Asked
+from workers.echo.replies import EchoRequest
 
 
 class Echo:
@@ -159,10 +159,10 @@ def test_its_log_proves_when_requests_of_n_over_t_arrived(echo):
     ],
 )
 def test_a_wait_may_be_drawn_from_a_distribution(dial, least_ms, most_ms):
-    asked, dice = Asked.of("GET", f"/?{dial}", wants_close=False), Random(7)
-    drawn_ms = [asked.draw_delay_s(dice) * 1000 for _ in range(200)]
+    request, rng = EchoRequest.of("GET", f"/?{dial}", wants_close=False), Random(7)
+    drawn_ms = [request.draw_delay_s(rng) * 1000 for _ in range(200)]
     assert least_ms <= min(drawn_ms) <= max(drawn_ms) <= most_ms
-    assert asked.times_itself
+    assert request.logs_service_time
     if dial.startswith("bimodal=2"):
         assert 0.3 < drawn_ms.count(30) / 200 < 0.7
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from workers.echo.arrival import ask_for_stamps, receive
+from workers.echo.arrival import enable_receive_timestamps, receive
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux stamps what arrives")
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux stam
 def ends():
     """The target's end of a connection, and its client's."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        ask_for_stamps(listener)
+        enable_receive_timestamps(listener)
         with socket.create_connection(listener.getsockname()) as client:
             accepted, _ = listener.accept()
             with accepted:

@@ -103,14 +103,14 @@ def test_a_crash_keeps_what_was_seen_and_says_the_last_words(run, dispatcher):
     done(run)
     assert (run.outcome, run.seconds.count()) == ("partial", 1)
     assert run.reason == (
-        "The injector ended with status 70. It last said: Segmentation fault in the hot path"
+        "The injector exited with status 70. Its last output: Segmentation fault in the hot path"
     )
 
 
 def test_a_program_that_is_no_injector_ends_the_run(run, dispatcher):
     launcher.launch_one(worker="w", host="h", command=("/bin/echo", "hello"))
     done(run)
-    assert (run.outcome, run.reason) == ("failed", "The injector ended with status 0.")
+    assert (run.outcome, run.reason) == ("failed", "The injector exited with status 0.")
 
 
 def test_a_line_that_nobody_could_read_later_ends_the_run_and_is_not_stored(run, dispatcher):
@@ -118,7 +118,7 @@ def test_a_line_that_nobody_could_read_later_ends_the_run_and_is_not_stored(run,
     done(run)
     assert (run.outcome, run.seconds.count()) == ("failed", 0)
     assert run.reason == (
-        "The injector wrote a line that the contract does not know: timings.response: n, sum_us, "
+        "The injector wrote a line that breaks its contract: timings.response: n, sum_us, "
         "sum_squares, min_us, max_us must be whole numbers."
     )
 
@@ -265,5 +265,5 @@ def test_a_spool_that_cannot_be_made_ends_the_run_in_words(run, dispatcher, monk
     monkeypatch.setattr("workers.spool.RESERVE_BYTES", 2**60)
     launch()
     done(run)
-    assert "MiB are free" in run.reason
+    assert "MiB free" in run.reason
     assert Shard.objects.get().state == "lost"

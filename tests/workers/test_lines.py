@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.measured.snapshot import Timing
 from tests.values import make_second
-from workers.lines import Judge, end_fault
+from workers.lines import SecondChecker, end_fault
 
 
 def line(second=0, **changed):
@@ -16,12 +16,12 @@ def timings(**response):
 
 
 def test_what_we_write_is_taken():
-    judge = Judge()
+    judge = SecondChecker()
     assert [judge.fault(line(second)) for second in (-1, 0, 1)] == [None] * 3
 
 
 def test_what_the_document_does_not_name_is_taken_too():
-    assert Judge().fault(line(version="2.0")) is None
+    assert SecondChecker().fault(line(version="2.0")) is None
 
 
 @pytest.mark.parametrize(
@@ -44,11 +44,11 @@ def test_what_the_document_does_not_name_is_taken_too():
     ],
 )
 def test_what_could_not_be_read_later_is_refused_with_its_place(changed, words):
-    assert words in Judge().fault(line(**changed))
+    assert words in SecondChecker().fault(line(**changed))
 
 
 def test_a_second_comes_once():
-    judge = Judge()
+    judge = SecondChecker()
     judge.fault(line(4))
     assert judge.fault(line(4)) == "second 4 of step 0 came twice"
     assert judge.fault(line(4, step=1)) is None

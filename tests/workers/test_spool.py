@@ -85,5 +85,5 @@ def test_a_stored_one_has_another_name(lease):
 
 def test_too_little_room_on_the_disk_refuses_the_run_in_words(lease, monkeypatch):
     monkeypatch.setattr(spools, "RESERVE_BYTES", 2**60)
-    with pytest.raises(SpoolFull, match="MiB are free in"):
+    with pytest.raises(SpoolFull, match="MiB free in"):
         Spool.create(lease)

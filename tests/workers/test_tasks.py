@@ -11,13 +11,13 @@ from tests.factories import make_endpoint, make_target
 from tests.services.engine import host, preparing
 from workers import tasks
 from workers.tasks import hosts, inject
-from workers.tasks.housekeeping import keep_house
+from workers.tasks.housekeeping import delete_old_rows
 
 
 def test_a_worker_finds_every_task_by_its_name():
     assert set(tasks.__all__) >= {"inject", "housekeeping", "probes"}
     ours = {name for name in current_app.tasks if name.startswith("workers.")}
-    assert ours == {"workers.inject", "workers.keep_house", "workers.probe"}
+    assert ours == {"workers.inject", "workers.housekeeping", "workers.probe"}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -55,7 +55,7 @@ def test_keeping_house_deletes_what_is_old_and_nothing_else(project):
     host(slots=1, name="lost")
     InjectorHost.objects.update(seen_at=long_ago)
     host(slots=1, name="here")
-    keep_house()
+    delete_old_rows()
     assert [session.session_key for session in Session.objects.all()] == ["s1"]
     assert list(Probe.objects.all()) == [new]
     assert InjectorHost.objects.get().name == "here"

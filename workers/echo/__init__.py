@@ -1,1 +1,1 @@
-"""The bundled demo target: HTTP, HTTPS and WebSocket with dials for delay, size and errors."""
+"""The bundled demo target: HTTP, HTTPS and WebSocket with options for delay, size and errors."""

@@ -1,8 +1,8 @@
-"""When bytes reached this machine: by the kernel's stamp, not by when this program came to look.
+"""When bytes reached this machine, by the kernel's timestamp rather than the time of reading.
 
-The program may be busy, or asleep and slow to wake; that is time the client waits for it, and so
-belongs to what its log says a request took here. Only Linux stamps, and nobody can hand out stamps
-through TLS; there the moment of reading is all there is.
+The program may be busy, or slow to wake up. The client waits during that time, so the log must
+count it as part of the request. Only Linux has these timestamps, and they cannot be read through
+TLS; elsewhere the time of reading has to do.
 """
 
 import struct
@@ -21,8 +21,8 @@ _NOTES_BYTES = 256
 _NS = 1_000_000_000
 
 
-def ask_for_stamps(listener: Any) -> None:
-    """Let the kernel stamp what every connection of this listener receives, where it can."""
+def enable_receive_timestamps(listener: Any) -> None:
+    """Let the kernel timestamp what the connections of this listener receive, if it can."""
     if sys.platform == "linux":
         listener.setsockopt(SOL_SOCKET, _STAMP, 1)
 
@@ -30,7 +30,7 @@ def ask_for_stamps(listener: Any) -> None:
 def receive(sock: Any, since_ns: int = 0) -> tuple[bytes, int]:
     """(what came, its arrival as CLOCK_MONOTONIC ns), which was not before `since_ns`.
 
-    Stamps are of the wall clock: one that is set between stamp and look puts the arrival anywhere.
+    Timestamps use the wall clock; `since_ns` bounds the error if that clock is set in between.
     """
     if isinstance(sock, SSLSocket) or sys.platform != "linux":
         return sock.recv(_CHUNK_BYTES), time.monotonic_ns()
@@ -40,7 +40,7 @@ def receive(sock: Any, since_ns: int = 0) -> tuple[bytes, int]:
 
 
 def _waited_ns(notes: list[tuple[int, int, bytes]], wall_ns: int) -> int:
-    """How long the bytes lay in the kernel; 0 where it does not say so."""
+    """How long the bytes waited in the kernel; 0 if it does not say."""
     for level, kind, text in notes:
         if (level, kind) == (SOL_SOCKET, _STAMP):
             seconds, nanoseconds = _TIMESPEC.unpack_from(text)

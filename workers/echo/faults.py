@@ -1,4 +1,4 @@
-"""Misbehaviour on request, under /fault/: how an injector must survive a broken server."""
+"""Misbehaviour on request, under /fault/, for testing an injector against a broken server."""
 
 import socket
 import struct

@@ -1,4 +1,4 @@
-"""The demo target's own account of what arrived: the truth that tests compare results with."""
+"""The demo target's own log of what arrived; tests compare results with it."""
 
 import json
 import time
@@ -6,7 +6,7 @@ from typing import IO
 
 
 class Journal:
-    """One JSON line for each request, written at once; nothing without a path."""
+    """Writes one JSON line per request, unbuffered; does nothing without a path."""
 
     def __init__(self, path: str | None):
         self._file: IO[str] | None = None

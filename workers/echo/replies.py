@@ -1,4 +1,4 @@
-"""What the demo target answers, as its query string dials it.
+"""What the demo target answers, controlled by the query string.
 
 ?delay_ms=20  wait before the reply      ?size=4096  bytes of the body     ?status=503
 ?chunked=1    the body in chunks         ?close=1    close afterwards      ?junk=50  header lines
@@ -28,22 +28,22 @@ _PLAIN = b"the demo target of benchsite answers: ok\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request as the demo target understands it; numbers that are none count as absent."""
+class EchoRequest:
+    """One request as the demo target understands it; an option that is not a number is ignored."""
 
     method: str
     path: str
-    dials: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
     wants_close: bool = False
 
     @classmethod
-    def of(cls, method: str, target: str, wants_close: bool) -> "Asked":
+    def of(cls, method: str, target: str, wants_close: bool) -> "EchoRequest":
         parts = urlsplit(target)
         return cls(method, parts.path, dict(parse_qsl(parts.query)), wants_close)
 
     def number(self, name: str, default: float, most: float) -> float:
         try:
-            return min(max(0.0, float(self.dials[name])), most)
+            return min(max(0.0, float(self.options[name])), most)
         except (KeyError, ValueError):
             return default
 
@@ -53,61 +53,61 @@ class Asked:
         return self.number("delay_ms", usual_ms, _MAX_DELAY_MS) / 1000
 
     @property
-    def is_drawn(self) -> bool:
-        """Whether the wait is drawn for each request anew."""
-        return not _DRAWN.isdisjoint(self.dials)
+    def has_random_delay(self) -> bool:
+        """Whether each request draws its own delay."""
+        return not _DRAWN.isdisjoint(self.options)
 
     @property
-    def times_itself(self) -> bool:
-        """Whether the log gets the time that this request took here, once it is answered."""
-        return self.is_drawn or self.dials.get("timed") == "1"
+    def logs_service_time(self) -> bool:
+        """Whether the log records the time this request took here, once it is answered."""
+        return self.has_random_delay or self.options.get("timed") == "1"
 
-    def draw_delay_s(self, dice: Random) -> float:
-        """The wait of one request, from the distribution that was dialled."""
-        if not self.is_drawn:
+    def draw_delay_s(self, rng: Random) -> float:
+        """The delay of one request, from the requested distribution."""
+        if not self.has_random_delay:
             return self.delay_s
         try:
-            name = "bimodal" if "bimodal" in self.dials else "pareto"
-            numbers = [float(each) for each in self.dials[name].split(",")]
-            delay_ms = _bimodal(dice, *numbers) if name == "bimodal" else _pareto(dice, *numbers)
+            name = "bimodal" if "bimodal" in self.options else "pareto"
+            numbers = [float(each) for each in self.options[name].split(",")]
+            delay_ms = _bimodal(rng, *numbers) if name == "bimodal" else _pareto(rng, *numbers)
         except (ValueError, TypeError, ZeroDivisionError):
             return self.delay_s
         return min(max(0.0, delay_ms), _MAX_DRAWN_MS) / 1000
 
     @property
     def closes(self) -> bool:
-        return self.wants_close or self.dials.get("close") == "1"
+        return self.wants_close or self.options.get("close") == "1"
 
 
-def _bimodal(dice: Random, usual_ms: float, slow_ms: float, share: float) -> float:
-    return slow_ms if dice.random() < share else usual_ms
+def _bimodal(rng: Random, usual_ms: float, slow_ms: float, share: float) -> float:
+    return slow_ms if rng.random() < share else usual_ms
 
 
-def _pareto(dice: Random, least_ms: float, exponent: float) -> float:
-    return least_ms * dice.paretovariate(exponent)
+def _pareto(rng: Random, least_ms: float, exponent: float) -> float:
+    return least_ms * rng.paretovariate(exponent)
 
 
-def reply_parts(asked: Asked) -> list[bytes]:
-    """The reply in the pieces in which it is written."""
-    body, content_type = _body(asked)
-    status = int(asked.number("status", 200, 599)) or 200
-    chunked = asked.dials.get("chunked") == "1"
-    head = _head(asked, status, content_type, None if chunked else len(body))
-    if asked.method == "HEAD" or status in {204, 304} or status < 200:
+def reply_parts(request: EchoRequest) -> list[bytes]:
+    """The reply in the pieces it is written in."""
+    body, content_type = _body(request)
+    status = int(request.number("status", 200, 599)) or 200
+    chunked = request.options.get("chunked") == "1"
+    head = _head(request, status, content_type, None if chunked else len(body))
+    if request.method == "HEAD" or status in {204, 304} or status < 200:
         return [head]
     payload = _in_chunks(body) if chunked else body
-    return [head, payload] if asked.dials.get("split") == "1" else [head + payload]
+    return [head, payload] if request.options.get("split") == "1" else [head + payload]
 
 
-def _body(asked: Asked) -> tuple[bytes, str]:
-    if asked.path == "/soap":
+def _body(request: EchoRequest) -> tuple[bytes, str]:
+    if request.path == "/soap":
         return _SOAP, "text/xml; charset=utf-8"
-    if "size" in asked.dials:
-        return b"x" * int(asked.number("size", 0, _MAX_SIZE)), "application/octet-stream"
+    if "size" in request.options:
+        return b"x" * int(request.number("size", 0, _MAX_SIZE)), "application/octet-stream"
     return _PLAIN, "text/plain"
 
 
-def _head(asked: Asked, status: int, content_type: str, length: int | None) -> bytes:
+def _head(request: EchoRequest, status: int, content_type: str, length: int | None) -> bytes:
     try:
         reason = HTTPStatus(status).phrase
     except ValueError:
@@ -117,12 +117,12 @@ def _head(asked: Asked, status: int, content_type: str, length: int | None) -> b
         "Server: benchsite-echo",
         f"Content-Type: {content_type}",
     ]
-    lines += [f"X-Junk-{n}: {'j' * 40}" for n in range(int(asked.number("junk", 0, 5000)))]
+    lines += [f"X-Junk-{n}: {'j' * 40}" for n in range(int(request.number("junk", 0, 5000)))]
     if length is None:
         lines.append("Transfer-Encoding: chunked")
     elif status != 204 and status >= 200:
         lines.append(f"Content-Length: {length}")
-    if asked.closes:
+    if request.closes:
         lines.append("Connection: close")
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 

@@ -1,4 +1,4 @@
-"""Serves connections: a greenlet each, keep-alive, with the head parsed only as far as needed."""
+"""Serves connections, one greenlet each, with keep-alive; parses only what it needs of a head."""
 
 import itertools
 import re
@@ -14,10 +14,10 @@ from gevent.server import StreamServer
 from gevent.ssl import SSLContext
 
 from workers.echo import websocket
-from workers.echo.arrival import ask_for_stamps, receive
+from workers.echo.arrival import enable_receive_timestamps, receive
 from workers.echo.faults import FAULTS
 from workers.echo.journal import Journal
-from workers.echo.replies import Asked, reply_parts
+from workers.echo.replies import EchoRequest, reply_parts
 from workers.injector.alarm import Alarm
 
 _BLANK_LINE = b"\r\n\r\n"
@@ -52,13 +52,13 @@ class EchoServer(StreamServer):
         self._journal = journal
         self._numbers = itertools.count(1)
         self._alarm = Alarm()
-        self._dice = Random(1)  # noqa: S311 (waits are no secrets)
-        self._known: dict[bytes, tuple[Asked, list[bytes]]] = {}
+        self._rng = Random(1)  # noqa: S311 (delays need no secure randomness)
+        self._known: dict[bytes, tuple[EchoRequest, list[bytes]]] = {}
 
     def init_socket(self) -> None:
         super().init_socket()
         if self._journal.is_kept:
-            ask_for_stamps(self.socket)
+            enable_receive_timestamps(self.socket)
 
     @property
     def port(self) -> int:
@@ -72,43 +72,43 @@ class EchoServer(StreamServer):
                 sock = self._tls.wrap_socket(sock, server_side=True)
             self._serve_requests(sock, number)
         except (OSError, gevent.Timeout):
-            pass  # the client left, or a fault had its way
+            pass  # the client left, or a fault took effect
         finally:
             sock.close()
 
     def _serve_requests(self, sock: Any, number: int) -> None:
         unread, arrived_ns = b"", 0
         while True:
-            request = self._read_request(sock, unread, arrived_ns)
-            if request is None:
+            received = self._read_request(sock, unread, arrived_ns)
+            if received is None:
                 return
-            head, unread, arrived_ns = request
-            asked, parts = self._understand(head)
-            noted = (self.scheme, number, asked.method, asked.path, arrived_ns)
-            if not asked.times_itself:
+            head, unread, arrived_ns = received
+            request, parts = self._understand(head)
+            noted = (self.scheme, number, request.method, request.path, arrived_ns)
+            if not request.logs_service_time:
                 self._journal.note(*noted)
             if websocket.wants_websocket(head):
-                websocket.serve(sock, head, asked, unread, self._alarm)
+                websocket.serve(sock, head, request, unread, self._alarm)
                 return
-            if asked.path in FAULTS:
-                FAULTS[asked.path](sock)
+            if request.path in FAULTS:
+                FAULTS[request.path](sock)
                 return
-            if delay_s := asked.draw_delay_s(self._dice):
+            if delay_s := request.draw_delay_s(self._rng):
                 self._alarm.sleep_until(arrived_ns + int(delay_s * _NS))
             for part in parts:
                 sock.sendall(part)
-            if asked.times_itself:
+            if request.logs_service_time:
                 took_us = (time.monotonic_ns() - arrived_ns) // 1000
                 self._journal.note(*noted, service_us=took_us)
-            if asked.closes:
+            if request.closes:
                 return
 
     def _read_request(
         self, sock: Any, data: bytes, since_ns: int
     ) -> tuple[bytes, bytes, int] | None:
-        """(head, what came after the request, when it arrived); None when there is none.
+        """(head, bytes after the request, when it arrived), or None if there is no request.
 
-        `since_ns` is when the request before it on this connection arrived.
+        `since_ns` is when the previous request on this connection arrived.
         """
         data, arrived_ns = (data, time.monotonic_ns()) if data else receive(sock, since_ns)
         while (end := data.find(_BLANK_LINE)) < 0:
@@ -126,8 +126,8 @@ class EchoServer(StreamServer):
             rest += more
         return head, rest[missing:], arrived_ns
 
-    def _understand(self, head: bytes) -> tuple[Asked, list[bytes]]:
-        """The same heads come again and again: each is parsed, and its reply made, once."""
+    def _understand(self, head: bytes) -> tuple[EchoRequest, list[bytes]]:
+        """The same heads come again and again: parse each once and keep its reply."""
         known = self._known.get(head)
         if known is None:
             known = self._known[head] = self._parse(head)
@@ -136,12 +136,12 @@ class EchoServer(StreamServer):
         return known
 
     @staticmethod
-    def _parse(head: bytes) -> tuple[Asked, list[bytes]]:
+    def _parse(head: bytes) -> tuple[EchoRequest, list[bytes]]:
         words = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
         if len(words) != 3:
-            return Asked("GET", "/", {"status": "400"}, True), [
+            return EchoRequest("GET", "/", {"status": "400"}, True), [
                 b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
             ]
         is_old = words[2] == "HTTP/1.0"
-        asked = Asked.of(words[0], words[1], bool(_CLOSE.search(head)) or is_old)
-        return asked, reply_parts(asked)
+        request = EchoRequest.of(words[0], words[1], bool(_CLOSE.search(head)) or is_old)
+        return request, reply_parts(request)

@@ -1,6 +1,6 @@
-"""The demo target over WebSocket: every message comes back, as the query string dials it.
+"""The demo target over WebSocket: it echoes every message, as the query string says.
 
-?delay_ms=20  wait before each echo     ?fault=NAME  one of FAULTS, instead of a proper talk
+?delay_ms=20  wait before each echo     ?fault=NAME  one of FAULTS, instead of proper echoes
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workers.echo.faults import reset
-from workers.echo.replies import Asked
+from workers.echo.replies import EchoRequest
 from workers.injector.alarm import Alarm
 from workers.injector.http1 import BadReply
 from workers.injector.websocket import frames
@@ -29,10 +29,10 @@ def wants_websocket(head: bytes) -> bool:
     return _UPGRADE.search(head) is not None
 
 
-def serve(sock: Any, head: bytes, asked: Asked, unread: bytes, alarm: Alarm) -> None:
-    """Talk on a connection whose upgrade request was just read."""
+def serve(sock: Any, head: bytes, request: EchoRequest, unread: bytes, alarm: Alarm) -> None:
+    """Serve a connection whose upgrade request was just read."""
     key = _KEY.search(head)
-    fault = asked.dials.get("fault", "")
+    fault = request.options.get("fault", "")
     if key is None or fault == "reject":
         sock.sendall(_REFUSAL % (b"400 Bad Request" if key is None else b"403 Forbidden"))
         return
@@ -42,10 +42,10 @@ def serve(sock: Any, head: bytes, asked: Asked, unread: bytes, alarm: Alarm) -> 
         return
 
     def wait() -> None:
-        if asked.delay_s:
-            alarm.sleep_until(time.monotonic_ns() + int(asked.delay_s * _NS))
+        if request.delay_s:
+            alarm.sleep_until(time.monotonic_ns() + int(request.delay_s * _NS))
 
-    _talk(sock, FrameReader(expects_mask=True), unread, wait)
+    _echo_messages(sock, FrameReader(expects_mask=True), unread, wait)
 
 
 def _accepting(head: bytes, key: bytes) -> bytes:
@@ -60,7 +60,7 @@ def _accepting(head: bytes, key: bytes) -> bytes:
     return b"\r\n".join([*lines, b"", b""])
 
 
-def _talk(sock: Any, reader: FrameReader, data: bytes, wait: Callable[[], None]) -> None:
+def _echo_messages(sock: Any, reader: FrameReader, data: bytes, wait: Callable[[], None]) -> None:
     while True:
         try:
             events = reader.feed(data) if data else []
@@ -87,14 +87,14 @@ _ANSWER = {frames.PING: frames.PONG}
 
 
 def never_close(sock: Any) -> None:
-    """Read on, but answer nothing, not even a close frame."""
+    """Keep reading, but answer nothing, not even a close frame."""
     sock.settimeout(_HANG_S)
     while sock.recv(65536):
         pass
 
 
 def masked(sock: Any) -> None:
-    """Mask a frame, which no server may."""
+    """Send a masked frame, which servers must not."""
     sock.recv(65536)
     sock.sendall(encode_frame(frames.TEXT, b"hello", b"abcd"))
 

@@ -1,10 +1,10 @@
-"""`python -m workers.injector`: an order on standard input, or a URL on the command line."""
+"""`python -m workers.injector`: takes an order on standard input, or a URL on the command line."""
 
 import sys
 
 
 def main() -> int:
-    # Somebody who types no address wants to be told what to type, not to write an order.
+    # A person who types no address needs the usage message, not a program waiting for an order.
     if len(sys.argv) == 1 and not sys.stdin.isatty():
         from workers.injector import program
 

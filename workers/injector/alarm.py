@@ -1,4 +1,4 @@
-"""Wakes greenlets at exact instants: one pacer for all that wait in this process."""
+"""Wakes greenlets at exact instants; one pacer serves all waiters of this process."""
 
 import heapq
 import itertools
@@ -18,7 +18,7 @@ class Alarm:
         self._pacer = make_pacer(self._ring)
 
     def set(self, instant: int, wake: Callable[[], Any]) -> list[Any]:
-        """Call `wake` at the instant, unless the entry returned is cancelled before."""
+        """Call `wake` at the instant, unless the returned entry is cancelled first."""
         entry = [instant, next(self._numbers), wake]
         heapq.heappush(self._heap, entry)
         if self._heap[0] is entry:
@@ -30,12 +30,12 @@ class Alarm:
         entry[2] = None
 
     def sleep_until(self, instant: int) -> None:
-        """Let others run until then; one that is past costs a turn of the hub."""
+        """Let others run until then; an instant in the past costs one turn of the hub."""
         entry = self.set(instant, getcurrent().switch)
         try:
             get_hub().switch()
         finally:
-            # Whoever was killed while sleeping must not be woken.
+            # A greenlet that was killed while sleeping must not be woken.
             self.cancel(entry)
 
     def close(self) -> None:

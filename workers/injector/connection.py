@@ -1,4 +1,4 @@
-"""One connection: dialled over TCP and TLS without ever blocking the hub, and timed on the way."""
+"""One connection: opened over TCP and TLS without blocking the hub, with its steps timed."""
 
 import errno
 import socket
@@ -30,9 +30,9 @@ now = time.monotonic_ns
 
 
 class Socket(socket.SocketType):
-    """The kernel's socket without the layer of `socket.socket`, which costs µs a connection.
+    """The kernel's socket without the `socket.socket` layer, which costs µs per connection.
 
-    OpenSSL's object refers to it weakly.
+    OpenSSL's object holds a weak reference to it.
     """
 
     __slots__ = ("__weakref__",)
@@ -41,8 +41,8 @@ class Socket(socket.SocketType):
 class Connection:
     """An open connection. `watcher` runs from dialling to closing, so that waiting costs a switch.
 
-    `connected` and `secured` are the instants at which TCP and TLS were ready. Without TLS the
-    latter is 0, and `tls`, OpenSSL's object, None. `offered` is the session to be resumed, if any.
+    `connected` and `secured` are the instants at which TCP and TLS were ready. Without TLS,
+    `secured` is 0 and `tls` (OpenSSL's object) is None. `offered` is the session to resume, if any.
     """
 
     __slots__ = ("connected", "offered", "recv", "secured", "send", "sock", "tls", "watcher")
@@ -64,7 +64,7 @@ class Connection:
 
 
 class Dialler:
-    """Opens connections to one endpoint, and remembers what they had in common."""
+    """Opens connections to one endpoint and keeps what they share."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Dialler:
         timeouts: Timeouts,
         lookups: Lookups | None = None,
     ):
-        """`lookups`: ask for the name's addresses for every connection, not once before the run."""
+        """`lookups`: resolve the host name for every connection, not once before the run."""
         self._guard = guard
         self._lookups = lookups
         self._connect_ns = int(timeouts.connect_s * NS)
@@ -87,13 +87,13 @@ class Dialler:
         self._wire = WireCount()
         self._dialled: Counter[str] = Counter()
         self._turn = self._burst = 0
-        # httperf's: connections begun within one turn of the hub. Who keeps to a schedule has 1.
+        # As httperf counts it: connections begun within one turn of the hub; 1 if on schedule.
         self.longest_burst = 0
-        # Without those that only wait for the server to close after the last reply.
+        # Without connections that only wait for the server to close after the last reply.
         self.most_at_once = 0
 
     def dial(self, worker: Any) -> Connection:
-        """A connection for `worker`, which waits for it. Raises AttemptFailed."""
+        """Open a connection while `worker` waits. Raises AttemptFailed."""
         connection = self._dial_first_that_answers(worker)
         self.n_open += 1
         self.most_at_once = max(self.most_at_once, self.n_open - len(self._lingering))
@@ -120,7 +120,7 @@ class Dialler:
         raise AttemptFailed(Kind.DNS_FAILED, "no address")
 
     def _look_up(self, worker: Any) -> list[str]:
-        """By now the name may lead elsewhere: one address that is not allowed spoils it."""
+        """Resolve again; a single address that is not allowed refuses the connection."""
         asked = now()
         worker.limit = asked + int(self._lookups.limit_s * NS)
         addresses = self._lookups.ask(worker)
@@ -159,7 +159,7 @@ class Dialler:
     def _finish_connect(self, worker: Any, sock: Socket, peer: tuple[str, int]) -> int:
         code = sock.connect_ex(peer)
         if code == errno.EINPROGRESS:
-            # On one machine the handshake is over by now: asking again saves a turn of the hub.
+            # On loopback the handshake is over by now; asking again saves a turn of the hub.
             code = sock.connect_ex(peer)
         while code in _UNDER_WAY:
             worker.wait_writable(sock.fileno(), Kind.CONNECT_TIMEOUT)
@@ -182,7 +182,7 @@ class Dialler:
         return {peer_name(each, self._guard.port): n for each, n in self._dialled.items()}
 
     def keep_session(self, connection: Connection) -> None:
-        """After a reply, for the connections that resume."""
+        """After a reply: keep the TLS session for connections that resume it."""
         if self.tls is not None:
             self.tls.keep_session(connection)
 
@@ -192,16 +192,16 @@ class Dialler:
         connection.close()
 
     def count_open(self, connections: Iterable[Connection]) -> None:
-        """At the end: what the connections carried that nobody has given up yet."""
+        """At the end: count what the connections carried that are still open."""
         for connection in (*connections, *self._lingering):
             self._wire.add(connection.sock)
 
     def take_wire(self) -> dict[str, int]:
-        """What was counted since it was last taken."""
+        """The counters since the last call."""
         return self._wire.take()
 
     def linger(self, connection: Connection, note_ragged: Callable[[int], None]) -> None:
-        """Wait a moment for the server to close a TLS connection; note if it does so raggedly."""
+        """Give the server a moment to close a TLS connection; note an end without close_notify."""
 
         def is_closed() -> bool:
             try:
@@ -222,12 +222,12 @@ class Dialler:
         connection.watcher.start(look)
 
     def close(self) -> None:
-        """At the end, when nobody dials any more."""
+        """At the end, when no more connections are opened."""
         if self._lookups is not None:
             self._lookups.close()
 
     def sweep(self, instant: int) -> None:
-        """Hang up what lingered long enough."""
+        """Close connections that have lingered long enough."""
         for connection, until in list(self._lingering.items()):
             if instant >= until:
                 del self._lingering[connection]

@@ -1,7 +1,7 @@
-"""What the parent says while the program runs: JSON lines on standard input.
+"""Messages from the parent while the program runs: JSON lines on standard input.
 
-A parent that is gone ends the input; one that only stands still (stopped, swapped out, on a machine
-that froze) does not. For that there is the dead man's switch: the parent has to say something.
+The input ends when the parent exits, but not when it hangs (stopped, swapped out, frozen machine).
+The dead man's switch covers that: the parent has to send something regularly.
 """
 
 import ctypes
@@ -22,14 +22,14 @@ _PR_SET_PDEATHSIG = 1
 
 
 def die_with_parent() -> None:
-    """Ask Linux to kill this process when the one that started it is gone."""
+    """Ask Linux to kill this process when its parent dies."""
     prctl = getattr(ctypes.CDLL(None), "prctl", None)
     if prctl is not None:
         prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def read_line(fd: int = 0) -> tuple[bytes, bytes]:
-    """(one line, what was read after it), before the hub runs."""
+    """(the first line, bytes read beyond it); blocks, so call it before the hub runs."""
     data = b""
     while b"\n" not in data:
         more = os.read(fd, 65536)
@@ -40,23 +40,23 @@ def read_line(fd: int = 0) -> tuple[bytes, bytes]:
     return line, rest
 
 
-class DeadMan:
-    """Calls `on_silence` once when nothing was heard for `limit_s`."""
+class DeadManSwitch:
+    """Calls `on_silence` once when `reset` was not called for `limit_s`."""
 
     def __init__(self, limit_s: float, on_silence: Callable[[], None]):
         self._limit_ns = int(limit_s * NS)
         self._on_silence = on_silence
-        self._heard_ns = now()
+        self._reset_ns = now()
         every_s = limit_s / _LOOKS
         self._timer = gevent.get_hub().loop.timer(every_s, every_s)
         self._timer.start(self._look)
 
-    def hear(self) -> None:
-        """There is somebody."""
-        self._heard_ns = now()
+    def reset(self) -> None:
+        """The parent is alive."""
+        self._reset_ns = now()
 
     def _look(self) -> None:
-        if now() - self._heard_ns > self._limit_ns:
+        if now() - self._reset_ns > self._limit_ns:
             self.close()
             self._on_silence()
 
@@ -106,7 +106,10 @@ class Control:
         if isinstance(message, dict):
             self._on_message(message)
         else:
-            print(f"Not understood on standard input: {line[:200]!r}", file=sys.stderr)
+            print(
+                f"Ignored a line on standard input that is not a JSON object: {line[:200]!r}",
+                file=sys.stderr,
+            )
 
     def close(self) -> None:
         self._watcher.stop()

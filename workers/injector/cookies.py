@@ -1,6 +1,6 @@
-"""The cookies of one session: taken from Set-Cookie, sent back where RFC 6265 says so.
+"""The cookies of one session: read from Set-Cookie, sent back as RFC 6265 says.
 
-One origin only: a Domain attribute of another host drops the cookie, as a browser would.
+There is one origin only: a cookie whose Domain is another host is dropped, as in a browser.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class CookieJar:
         self._cookies.clear()
 
     def take(self, headers: tuple[tuple[str, str], ...], request_path: str) -> None:
-        """Keep what a reply sets; beyond MAX_COOKIES the oldest leaves."""
+        """Store what a reply sets; beyond MAX_COOKIES the oldest is dropped."""
         for name, value in headers:
             if name.lower() == "set-cookie" and len(value) <= MAX_COOKIE_BYTES:
                 self._set(value, request_path)
@@ -88,7 +88,7 @@ def _lies_under(path: str, under: str) -> bool:
 
 
 def _seconds_left(attributes: dict[str, str]) -> float | None:
-    """Until the cookie expires; None: with its session. Max-Age goes before Expires."""
+    """Seconds until the cookie expires; None: with its session. Max-Age overrides Expires."""
     age = attributes.get("max-age", "")
     if age.lstrip("-").isdigit() and len(age) < 12:
         return float(age)

@@ -1,4 +1,4 @@
-"""Writes the Authorization header. The secret comes with the order and goes nowhere else."""
+"""Writes the Authorization header. The secret comes with the order and is used nowhere else."""
 
 import base64
 from dataclasses import replace
@@ -17,7 +17,7 @@ def signed_steps(plan: Plan, secret: str) -> tuple[Step, ...]:
 
 
 def signed_exchange(plan: Plan, secret: str) -> Exchange:
-    """The plan's exchange with its Authorization header. Raises Refusal likewise."""
+    """The plan's exchange with its Authorization header. Raises Refusal as `signed_steps` does."""
     exchange = plan.exchange
     return replace(exchange, headers=(*exchange.headers, *_headers(plan, secret)))
 
@@ -28,7 +28,7 @@ def _headers(plan: Plan, secret: str) -> tuple[tuple[str, str], ...]:
     if not secret:
         raise Refusal(
             "bad_order",
-            "The plan sends credentials, but no secret is stored for it. Enter it on the plan.",
+            "The plan sends credentials, but no secret is stored for it. Edit the plan and add it.",
         )
     return (("Authorization", _value(plan.auth, secret)),)
 
@@ -37,5 +37,5 @@ def _value(auth: Auth, secret: str) -> str:
     if auth.kind == AuthKind.BASIC:
         return "Basic " + base64.b64encode(f"{auth.user}:{secret}".encode()).decode()
     if not all("!" <= ch <= "~" for ch in secret):
-        raise Refusal("bad_order", "A bearer token is printable ASCII without spaces.")
+        raise Refusal("bad_order", "A bearer token must be printable ASCII without spaces.")
     return f"Bearer {secret}"

@@ -1,4 +1,4 @@
-"""Who sends an order's load: its requests as bytes, their recorders, and the workers."""
+"""One order's requests, their recorders, and the workers that send them."""
 
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.plan import ConnectionMode
@@ -11,52 +11,56 @@ from workers.injector.credentials import signed_steps
 from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
 from workers.injector.recorder import StepRecorder
-from workers.injector.users import Script, is_plain
-from workers.injector.websocket.talk import Talk
-from workers.injector.websocket.worker import Speaker
+from workers.injector.users import SessionContext, is_plain
+from workers.injector.websocket.exchange_context import ExchangeContext
+from workers.injector.websocket.worker import WebSocketWorker
 
 
 class Crew:
-    """`requests` has one for each step, or the one `talk` of a WebSocket plan; `script` is what the
-    users of a plan with sessions share. Recorders are in the order of the steps."""
+    """`requests` has one entry per step; a WebSocket plan has a single one, its `exchange`.
+
+    `sessions` is what the workers of a plan with sessions share. `recorders` are in step order.
+    """
 
     def __init__(self, order: Order, dialler: Dialler):
         plan = order.plan
         self._order = order
         self._dialler = dialler
         self._mode = drivers.wire_mode(plan, order.mode)
-        self.talk = None if plan.exchange is None else Talk.of(order)
-        steps = [] if self.talk else signed_steps(plan, order.secret)
+        self.exchange = None if plan.exchange is None else ExchangeContext.of(order)
+        steps = [] if self.exchange else signed_steps(plan, order.secret)
         requests = [self._make_request(number, step) for number, step in enumerate(steps)]
-        self.requests: list[Request] = [self.talk] if self.talk else requests
+        self.requests: list[Request] = [self.exchange] if self.exchange else requests
         self.recorders = [request.recorder for request in self.requests]
-        is_scripted = self.talk is None and not is_plain(plan)
-        self.script = Script(order, requests, self._request_bytes) if is_scripted else None
+        has_sessions = self.exchange is None and not is_plain(plan)
+        self.sessions = (
+            SessionContext(order, requests, self._request_bytes) if has_sessions else None
+        )
 
     def make_worker(self) -> Worker:
-        if self.talk is not None:
-            return Speaker(self._dialler)
+        if self.exchange is not None:
+            return WebSocketWorker(self._dialler)
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
-        if self.script is not None:
-            return worker_class(self.script, keeps)(self.script, self._dialler, keeps)
+        if self.sessions is not None:
+            return worker_class(self.sessions, keeps)(self.sessions, self._dialler, keeps)
         return Worker(self._dialler, keeps)
 
     @property
     def servers(self) -> list[str]:
-        """What replies named as their server, each once; a WebSocket's opening is not asked."""
-        if self.talk is not None:
+        """The distinct Server headers of the replies; not collected for WebSockets."""
+        if self.exchange is not None:
             return []
         return list(dict.fromkeys(name for each in self.requests for name in each.memo.servers))
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
-        """Before the load is started: when measuring begins, and when it ends if time ends it."""
-        if self.talk is not None:
-            self.talk.zero_ns, self.talk.end_ns = zero_ns, end_ns
-        if self.script is not None:
-            self.script.begin(zero_ns, end_ns)
+        """Call before the load starts; `end_ns` is None if only requests end the measurement."""
+        if self.exchange is not None:
+            self.exchange.zero_ns, self.exchange.end_ns = zero_ns, end_ns
+        if self.sessions is not None:
+            self.sessions.begin(zero_ns, end_ns)
 
     def stop(self) -> None:
-        for shared in (self.talk, self.script):
+        for shared in (self.exchange, self.sessions):
             if shared is not None:
                 shared.stop()
 
@@ -72,7 +76,7 @@ class Crew:
         return Request(plan, step, data, recorder)
 
     def _request_bytes(self, step: Step, is_last: bool = False) -> bytes:
-        """`is_last`: a kept connection ends with this request."""
+        """`is_last`: the last request on a kept connection."""
         endpoint = self._order.endpoint
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
         mode = ConnectionMode.NEW if is_last else self._mode

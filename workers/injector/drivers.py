@@ -1,4 +1,4 @@
-"""The driver of an order: which one its load asks for, what it needs, how much it will send."""
+"""Chooses the driver for an order, and says what it needs and how much it will send."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ from workers.injector.attempt import Request, Worker
 from workers.injector.connection import NS, Dialler
 from workers.injector.loads import ClosedLoad, OpenLoad
 from workers.injector.order import Order
-from workers.injector.users import Script
+from workers.injector.users import SessionContext
 from workers.injector.visits import VisitLoad, VisitWindow
 from workers.injector.websocket.window import WebSocketWindow
 from workers.injector.window import Marks, WindowLoad, make_http_opener
@@ -19,10 +19,10 @@ Load = ClosedLoad | OpenLoad | WindowLoad
 
 
 def wire_mode(plan: Plan, mode: ConnectionMode) -> ConnectionMode:
-    """What a request says of its connection.
+    """The mode that a request's Connection header announces.
 
-    Those of a window are all new, and held ones stay open; so are those of connections that arrive.
-    Either is kept for as long as it has calls to make.
+    In a window, and where connections arrive, every connection is new. It is kept alive while it is
+    held or has more calls to make.
     """
     load = plan.load
     is_connection = load.arrival_unit == ArrivalUnit.CONNECTION
@@ -34,7 +34,7 @@ def wire_mode(plan: Plan, mode: ConnectionMode) -> ConnectionMode:
 
 
 def requests_of(plan: Plan, shard: LoadSlice) -> int | None:
-    """How many requests this process will send; None where only time ends it."""
+    """How many requests this process will send; None if only time ends the load."""
     count = _arrivals_of(plan, shard)
     return None if count is None else count * plan.calls_per_arrival
 
@@ -50,9 +50,9 @@ def _arrivals_of(plan: Plan, shard: LoadSlice) -> int | None:
 
 
 def connections_of(plan: Plan, shard: LoadSlice) -> tuple[int, int | None]:
-    """(how many connections it needs at once, how many it can make use of; None: any number).
+    """(connections needed at once, connections it can use; None: any number).
 
-    Arrivals of an open load can wait in the queue, so there those of one will do.
+    Arrivals of an open load can wait in the queue, so the connections of one arrival are enough.
     """
     load = plan.load
     if arrivals.is_scheduled(load):
@@ -71,12 +71,12 @@ def make_driver(
     dialler: Dialler,
     make_worker: Callable[[], Worker],
     n_connections: int,
-    script: Script | None,
+    context: SessionContext | None,
 ) -> Load:
-    """The driver, which may have `n_connections` open at once."""
+    """The driver; it may have up to `n_connections` open at once."""
     plan, shard = order.plan, order.shard
     load = plan.load
-    has_visits = script is not None and script.makes_visits
+    has_visits = context is not None and context.makes_visits
     if load.model == Model.WINDOW:
         settings = (
             make_worker,
@@ -89,7 +89,7 @@ def make_driver(
         if plan.exchange is not None:
             return WebSocketWindow(requests[0], *settings)
         if has_visits:
-            return VisitWindow(requests, dialler, script, *settings)
+            return VisitWindow(requests, dialler, context, *settings)
         return WindowLoad(make_http_opener(requests, dialler), *settings)
     if arrivals.is_scheduled(load):
         schedule = arrivals.schedule(load, plan.warm_up_s, shard, order.seed)
@@ -97,7 +97,7 @@ def make_driver(
         most = n_connections // (plan.session.connections_per_session or 1)
         settings = requests, make_worker, schedule, most, drain_ns, load.when_saturated
         if has_visits:
-            return VisitLoad(*settings, script=script)
+            return VisitLoad(*settings, context=context)
         return OpenLoad(*settings)
     offsets_ns, limit = arrivals.ramp_offsets_ns(load, shard), arrivals.requests_of(load, shard)
     return ClosedLoad(requests, make_worker, shard, offsets_ns, limit)

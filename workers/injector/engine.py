@@ -1,4 +1,4 @@
-"""Runs one order: prepares, starts the load at the given instant, watches over it, ends."""
+"""Runs one order: prepares it, starts the load at the given instant, supervises it, ends it."""
 
 import base64
 import gc
@@ -27,14 +27,14 @@ from workers.injector.guard import Guard, resolve
 from workers.injector.loads import OpenLoad
 from workers.injector.lookup import Lookups
 from workers.injector.order import Order
-from workers.injector.preflight import find_room
-from workers.injector.script import in_order
+from workers.injector.ordered_requests import in_order
+from workers.injector.preflight import find_capacity
 from workers.injector.seconds import TICK_S, Seconds, in_flight_of
 from workers.injector.vitals import cpu_s
 
 SWEEP_S = 0.05
 DRAIN_ON_STOP_S = 0.7
-# Conversations may be long: each of their waits has a limit of its own.
+# Conversations may be long; each of their waits has its own limit.
 _NO_LIMIT_NS = 1 << 62
 _EARLY_S = 0.02
 
@@ -66,34 +66,39 @@ class Engine:
         self._abort_at_ns: int | None = None
 
     def prepare(self) -> dict[str, Any]:
-        """Everything that can fail before a packet is sent. Facts for `ready`; raises Refusal."""
+        """All that can fail before a packet is sent. The facts of `ready`; raises Refusal."""
         order = self._order
         self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
-        room = find_room(order, self._guard.addresses)
-        self._warnings = room.warnings
+        capacity = find_capacity(order, self._guard.addresses)
+        self._warnings = capacity.warnings
         self._dialler = Dialler(
             order.endpoint, self._guard, order.mode, order.plan.timeouts, _lookups_of(order)
         )
         crew = self._crew = Crew(order, self._dialler)
         ordered = in_order(crew.requests, order.plan.order, order.seed)
         load = self._load = drivers.make_driver(
-            order, ordered, self._dialler, crew.make_worker, room.connections, crew.script
+            order,
+            ordered,
+            self._dialler,
+            crew.make_worker,
+            capacity.connections,
+            crew.sessions,
         )
         for recorder in crew.recorders:
             recorder.queued_at = load.queued_at
         self._seconds = Seconds(crew, self._dialler, load.workers, self._output.second)
-        # Now, for with much in memory it takes longer than there is between ready and start.
+        # Collect now: with a large heap it can take longer than the time from ready to start.
         gc.collect()
         return {
             "resolved": self._guard.addresses,
-            "connections": room.connections,
-            "descriptors": room.descriptors,
+            "connections": capacity.connections,
+            "descriptors": capacity.descriptors,
             "planned_requests": drivers.requests_of(order.plan, order.shard),
-            "warnings": list(room.warnings),
+            "warnings": list(capacity.warnings),
         }
 
     def run(self, start_ns: int) -> InjectorEnd:
-        """Send from `start_ns` (CLOCK_MONOTONIC) on, warm-up first; what is said at the end."""
+        """Send from `start_ns` (CLOCK_MONOTONIC) on, warm-up first; returns the end."""
         plan = self._order.plan
         self._zero_ns = start_ns + plan.warm_up_s * NS
         self._seconds.begin(self._zero_ns, plan.warm_up_s)
@@ -123,7 +128,7 @@ class Engine:
             self._load.start(self._zero_ns, end_ns)
 
     def _wait_until(self, start_ns: int, early_s: float = 0.0) -> None:
-        """Until the start is so near, or until the run is over because it was stopped before."""
+        """Wait until `early_s` before the start, or until the run is stopped."""
         self._over.wait(max(0.0, (start_ns - now()) / NS - early_s))
 
     def _start_timers(self) -> list[Any]:
@@ -135,7 +140,7 @@ class Engine:
         return timers
 
     def stop(self, reason: StopReason, drain_s: float = DRAIN_ON_STOP_S) -> None:
-        """Send nothing new; what is under way has `drain_s` left."""
+        """Send nothing new; requests in flight get `drain_s` to finish."""
         if self._stop_reason is None:
             self._stop_reason = reason
             self._load.stop()
@@ -156,7 +161,7 @@ class Engine:
 
     def _end(self, user_s: float, system_s: float) -> InjectorEnd:
         dialler, total, recorders = self._dialler, self._seconds.total, self._crew.recorders
-        book = self._crew.script and self._crew.script.book
+        visits = self._crew.sessions and self._crew.sessions.visits
         certificate = dialler.tls and dialler.tls.certificate
         handshakes = dialler.tls.handshakes if dialler.tls else {}
         last_end_ns = max(recorder.last_end_ns for recorder in recorders)
@@ -167,7 +172,7 @@ class Engine:
             totals=total.counters,
             errors=total.errors,
             in_flight=len(in_flight_of(self._load.workers)),
-            sessions_in_flight=book.n_under_way if book is not None else None,
+            sessions_in_flight=visits.n_under_way if visits is not None else None,
             duration_us=max(0, last_end_ns - self._zero_ns) // 1000,
             sending_us=max(0, last_start_ns - self._zero_ns) // 1000,
             cpu_us=round((user_s + system_s) * 1e6),
@@ -193,7 +198,7 @@ def _lookups_of(order: Order) -> Lookups | None:
 
 @contextmanager
 def resting_garbage_collector() -> Iterator[None]:
-    """While measuring nothing is collected: a collection would delay every request under way."""
+    """No garbage collection while measuring: it would delay every request in flight."""
     gc.freeze()
     gc.disable()
     try:

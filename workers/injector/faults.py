@@ -17,7 +17,7 @@ _CONNECT = {
     errno.EADDRNOTAVAIL: Kind.CLIENT_PORTS,
     errno.EADDRINUSE: Kind.CLIENT_PORTS,
 }
-_TELLS_RESETS_APART = ssl.OPENSSL_VERSION_INFO >= (3,)
+_DISTINGUISHES_RESETS = ssl.OPENSSL_VERSION_INFO >= (3,)
 _REFUSALS = (
     "ALERT_CERTIFICATE",
     "ALERT_BAD_CERTIFICATE",
@@ -57,7 +57,7 @@ def is_ragged(error: BaseException) -> bool:
 
 def _is_reset_in_disguise(error: ssl.SSLError) -> bool:
     """Python's ssl tells of a reset while reading as of an end, but without OpenSSL's reason."""
-    return _TELLS_RESETS_APART and isinstance(error, ssl.SSLEOFError) and not error.reason
+    return _DISTINGUISHES_RESETS and isinstance(error, ssl.SSLEOFError) and not error.reason
 
 
 def of_write(error: OSError) -> Kind:

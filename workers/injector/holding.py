@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NOT_YET = (BlockingIOError, ssl.SSLWantReadError)
 EXPIRED, STOPPED = "expired", "stopped"
-_PARTING_S = 0.05
+_WIND_DOWN_S = 0.05
 _END = FIELDS.index("end")
 # What a client sends of a handshake: its hello, and its end.
 _TLS_FLIGHTS = 2
@@ -30,7 +30,7 @@ _TLS_FLIGHTS = 2
 class Holder:
     """A connection, and the attempt of `request` that was ok on it, as a row for the recorder."""
 
-    __slots__ = ("_to_hub", "connection", "dialler", "held", "is_parting", "request", "switch")
+    __slots__ = ("_to_hub", "connection", "dialler", "held", "is_winding_down", "request", "switch")
 
     def __init__(self, dialler: Dialler):
         self._to_hub: Any = gevent.get_hub().switch
@@ -38,18 +38,18 @@ class Holder:
         self.connection: Connection | None = None
         self.request: Request | None = None
         self.held: tuple[int, ...] | None = None
-        self.is_parting = False
+        self.is_winding_down = False
         self.switch: Any = None
 
     @property
     def held_end(self) -> int | None:
         """When the attempt ended that is in doubt until the connection is given up."""
-        return self.held[_END] if self.is_parting and self.held is not None else None
+        return self.held[_END] if self.is_winding_down and self.held is not None else None
 
     @property
     def doubtful_start(self) -> int | None:
         """When that attempt began: it is neither under way nor recorded yet."""
-        return self.held[1] if self.is_parting and self.held is not None else None
+        return self.held[1] if self.is_winding_down and self.held is not None else None
 
     def drop_connection(self) -> None:
         """Close whatever connection there is, at once."""
@@ -57,7 +57,7 @@ class Holder:
         if connection is not None:
             self.dialler.hang_up(connection)
 
-    def leave_idle(self) -> bool:
+    def check_idle(self) -> bool:
         """An idle connection became readable: the server closed it, or sent what nobody asked.
 
         Whether that was its end; a session ticket or half a record is not.
@@ -73,10 +73,10 @@ class Holder:
         self.drop_connection()
         return True
 
-    def look_for_strays(self) -> None:
+    def check_for_strays(self) -> None:
         """Right before an idle connection is used: what came since the hub has looked last."""
         if self.connection is not None and has_unread(self.connection.sock.fileno()):
-            self.leave_idle()
+            self.check_idle()
 
     def doubt_earlier_replies(self) -> None:
         """More came than was asked for: any reply on this connection may be another's.
@@ -108,21 +108,21 @@ class Holder:
             failure = (Kind.HTTP_PARSE, status, self.request.size_bytes, received)
             self.request.failures.append(Failure(intended, start, end, *failure))
 
-    def part(self) -> None:
+    def wind_down(self) -> None:
         """The worker's end. What comes now on its connection was asked for by nobody."""
         if self.connection is not None and self.held is not None:
-            self.is_parting = True
+            self.is_winding_down = True
             self._watch_for_strays()
-            self.is_parting = False
+            self.is_winding_down = False
         self.settle()
         self.drop_connection()
 
     def _watch_for_strays(self) -> None:
-        timer = gevent.get_hub().loop.timer(_PARTING_S)
+        timer = gevent.get_hub().loop.timer(_WIND_DOWN_S)
         timer.start(self.switch, EXPIRED)
         try:
             while not self._to_hub():
-                if self.leave_idle():
+                if self.check_idle():
                     return
         finally:
             timer.stop()

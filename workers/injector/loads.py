@@ -56,7 +56,7 @@ class ClosedLoad:
         self.workers = [make_worker() for _ in offsets_ns]
         self._idle = list(zip(offsets_ns, self.workers, strict=True))[::-1]
         self._start_ns = 0
-        self._pacer = make_pacer(self._employ_due)
+        self._pacer = make_pacer(self._start_due_workers)
         self.n_dropped = 0
         self.queued_at: dict[int, int] = {}
 
@@ -67,9 +67,9 @@ class ClosedLoad:
             _Stage(end_ns or _NEVER, self._limit, self._shard.all().__next__),
         ]
         self._start_ns = now()
-        self._employ_due()
+        self._start_due_workers()
 
-    def _employ_due(self) -> None:
+    def _start_due_workers(self) -> None:
         """In the hub or before it: the ramp-up, as far as it is due."""
         while self._idle:
             due = self._start_ns + self._idle[-1][0]
@@ -85,7 +85,7 @@ class ClosedLoad:
             for stage in self._stages:
                 self._go_through(worker, stage)
         finally:
-            worker.part()
+            worker.wind_down()
             self._n_running -= 1
 
     def _go_through(self, worker: Worker, stage: _Stage) -> None:
@@ -172,11 +172,11 @@ class OpenLoad:
         if self._idle:
             self._idle.pop().switch(arrival)
         elif self._n_busy < self._max_in_flight:
-            self._employ(arrival)
+            self._start_worker(arrival)
         else:
-            self._put_off(arrival)
+            self._queue_or_drop(arrival)
 
-    def _put_off(self, arrival: tuple[int, int]) -> None:
+    def _queue_or_drop(self, arrival: tuple[int, int]) -> None:
         number, due = arrival
         events = self._events_of(number)
         if self._drops:
@@ -189,7 +189,7 @@ class OpenLoad:
     def _events_of(self, number: int) -> dict[str, list[int]]:
         return self._requests[number % len(self._requests)].events
 
-    def _employ(self, arrival: tuple[int, int]) -> None:
+    def _start_worker(self, arrival: tuple[int, int]) -> None:
         worker = self._make_worker()
         self.workers.append(worker)
         self._n_busy += 1
@@ -205,10 +205,10 @@ class OpenLoad:
             if self._queue and now() < self._give_up_ns:
                 arrival = self._queue.popleft()
             else:
-                arrival = self._rest(worker)
-                worker.look_for_strays()
+                arrival = self._wait_for_arrival(worker)
+                worker.check_for_strays()
 
-    def _rest(self, worker: Worker) -> tuple[int, int]:
+    def _wait_for_arrival(self, worker: Worker) -> tuple[int, int]:
         """Idle until an arrival is handed over."""
         self._n_busy -= 1
         self._idle.append(worker)
@@ -219,7 +219,7 @@ class OpenLoad:
                 self._n_busy += 1
                 return arrival
             if worker.connection is not None:
-                worker.leave_idle()
+                worker.check_idle()
 
     def stop(self) -> None:
         """Send nothing new; what was due and waits is dropped."""

@@ -23,7 +23,7 @@ START_DELAY_NS = NS // 20
 Show = Callable[[Second], None]
 
 
-class Gathering:
+class Collector:
     """Takes the seconds of a run; an engine's output."""
 
     def __init__(self, plan: Plan, show: Show):
@@ -38,32 +38,32 @@ class Gathering:
 def run_here(order: dict[str, Any], show: Show) -> Result:
     """One injector in this process; Ctrl-C ends it with what was measured. Raises Refusal."""
     parsed = Order.from_json(order)
-    gathering = Gathering(parsed.plan, show)
-    engine = Engine(parsed, gathering)
+    collector = Collector(parsed.plan, show)
+    engine = Engine(parsed, collector)
     _warn(engine.prepare())
     handlers = [
         gevent.signal_handler(number, engine.stop, StopReason.USER)
         for number in (signal.SIGINT, signal.SIGTERM)
     ]
     start_ns = now() + START_DELAY_NS
-    gathering.result.started_at = _wall_clock_s(start_ns, parsed.plan)
-    gathering.result.ends.append(engine.run(start_ns))
+    collector.result.started_at = _wall_clock_s(start_ns, parsed.plan)
+    collector.result.ends.append(engine.run(start_ns))
     for handler in handlers:
         handler.cancel()
-    return gathering.result
+    return collector.result
 
 
 def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
     """The order shared by `count` processes that start at the same instant. Raises Refusal."""
-    gathering = Gathering(Order.from_json(order).plan, show)
+    collector = Collector(Order.from_json(order).plan, show)
     children = [_Child(each) for each in shared_orders(order, count)]
     handler = gevent.signal_handler(signal.SIGINT, lambda: [each.stop() for each in children])
     try:
         for child in children:
             child.await_ready()
         start_ns = now() + START_DELAY_NS
-        gathering.result.started_at = _wall_clock_s(start_ns, gathering.result.plan)
-        followers = [gevent.spawn(each.follow, start_ns, gathering) for each in children]
+        collector.result.started_at = _wall_clock_s(start_ns, collector.result.plan)
+        followers = [gevent.spawn(each.follow, start_ns, collector) for each in children]
         gevent.joinall(followers)
     finally:
         handler.cancel()
@@ -71,7 +71,7 @@ def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
             child.end()
     if not all(child.has_ended for child in children):
         raise Refusal("client_other", "An injector process ended in the middle of its run.")
-    return gathering.result
+    return collector.result
 
 
 def shared_orders(order: dict[str, Any], count: int) -> list[dict[str, Any]]:
@@ -112,14 +112,14 @@ class _Child:
             raise Refusal(message.get("kind", "client_other"), message["reason"])
         _warn(message["facts"])
 
-    def follow(self, start_ns: int, gathering: Gathering) -> None:
+    def follow(self, start_ns: int, collector: Collector) -> None:
         self._say({"start_at_ns": start_ns})
         for line in self._process.stdout:
             message = json.loads(line)
             if message["type"] == "second":
-                gathering.second(Second.from_json(message), self._number)
+                collector.second(Second.from_json(message), self._number)
             elif message["type"] == "end":
-                gathering.result.ends.append(InjectorEnd.from_json(message))
+                collector.result.ends.append(InjectorEnd.from_json(message))
                 self.has_ended = True
 
     def stop(self) -> None:

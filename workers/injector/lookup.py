@@ -44,8 +44,8 @@ class Lookups:
         self._answered: deque[_Question] = deque()
         self._n_asked = 0
         self._n_threads = 0
-        self._bell = gevent.get_hub().loop.async_(ref=False)
-        self._bell.start(self._wake)
+        self._async = gevent.get_hub().loop.async_(ref=False)
+        self._async.start(self._wake)
 
     def ask(self, waiter: Waiter) -> list[str]:
         """The addresses by now, in the resolver's order. Raises AttemptFailed."""
@@ -69,7 +69,7 @@ class Lookups:
         """Let the threads end, as soon as the resolver lets them."""
         for _ in range(self._n_threads):
             self._questions.put(None)
-        self._bell.stop()
+        self._async.stop()
 
     def _answer_all(self) -> None:
         """In a thread: nothing here may touch a worker, or the hub but by its bell."""
@@ -81,7 +81,7 @@ class Lookups:
             except (OSError, UnicodeError) as error:
                 question.answer = error
             self._answered.append(question)
-            self._bell.send()
+            self._async.send()
 
     def _wake(self) -> None:
         while self._answered:

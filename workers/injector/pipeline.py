@@ -15,7 +15,7 @@ from workers.injector.http1 import BadReply, Surplus
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.reply import ReplyReader
 from workers.injector.session import Call, SessionWorker
-from workers.injector.users import Script
+from workers.injector.users import SessionContext
 
 _NOT_SENT = 1 << 62
 _PAUSE_S = 0.01
@@ -46,9 +46,9 @@ class PipelineWorker(SessionWorker):
 
     __slots__ = ("_arrived", "_depth", "_unanswered", "_unread")
 
-    def __init__(self, script: Script, dialler: Dialler, keeps: bool):
-        super().__init__(script, dialler, keeps)
-        self._depth = script.session.pipeline_depth
+    def __init__(self, context: SessionContext, dialler: Dialler, keeps: bool):
+        super().__init__(context, dialler, keeps)
+        self._depth = context.session.pipeline_depth
         self._unanswered: deque[_Sent] = deque()
         # What came after the end of a reply, and when.
         self._unread = b""
@@ -71,14 +71,14 @@ class PipelineWorker(SessionWorker):
     def finish_replies(self) -> float | None:
         return self._read_down_to(0)
 
-    def part(self) -> None:
+    def wind_down(self) -> None:
         self._read_down_to(0)
-        super().part()
+        super().wind_down()
 
     def _is_waited_for(self) -> bool:
         """Whether the next call must not be sent before the reply to this one is there."""
-        session, nth = self._script.session, self._in_burst + 1
-        if self._script.makes_visits:
+        session, nth = self._context.session, self._in_burst + 1
+        if self._context.makes_visits:
             # A visit says by itself when replies are waited for.
             return False
         if self._in_session + 1 == session.calls_per_session:
@@ -203,6 +203,6 @@ class PipelineWorker(SessionWorker):
         self.began = self.limit = 0
 
 
-def worker_class(script: Script, keeps: bool) -> type[Worker]:
+def worker_class(context: SessionContext, keeps: bool) -> type[Worker]:
     """Pipelining needs a connection that is kept."""
-    return PipelineWorker if keeps and script.session.pipeline_depth > 1 else SessionWorker
+    return PipelineWorker if keeps and context.session.pipeline_depth > 1 else SessionWorker

@@ -31,7 +31,7 @@ _ADVICE = "Ask for fewer connections, share them among more injectors, or"
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Capacity:
     """`connections`: how many may be open at once."""
 
     connections: int
@@ -39,7 +39,7 @@ class Room:
     warnings: tuple[str, ...]
 
 
-def find_room(order: Order, addresses: list[str]) -> Room:
+def find_capacity(order: Order, addresses: list[str]) -> Capacity:
     """Raises Refusal where the load cannot be sent from here."""
     descriptors = raise_descriptor_limit()
     possible = descriptors - SPARE_DESCRIPTORS
@@ -52,7 +52,7 @@ def find_room(order: Order, addresses: list[str]) -> Room:
         _port_warning(order, ports, _wait_s(addresses)),
         _clock_warning(machine.clock_source()),
     )
-    return Room(
+    return Capacity(
         connections=most if useful is None else min(most, useful),
         descriptors=descriptors,
         warnings=tuple(filter(None, warnings)),

@@ -16,8 +16,8 @@ from workers.injector.order import Order, Refusal
 from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
+from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.probe import WebSocketProber
-from workers.injector.websocket.talk import Talk
 
 _NOTHING = {"status": None, "reason": "", "headers": [], "body_bytes": 0, "snippet": ""}
 _SWEEP_S = 0.05
@@ -87,7 +87,7 @@ def _make_prober(order: Order, guard: Guard) -> Prober:
     endpoint = order.endpoint
     dialler = Dialler(endpoint, guard, ConnectionMode.NEW, order.plan.timeouts)
     if order.plan.exchange is not None:
-        return WebSocketProber(dialler, Talk.of(order), order.message)
+        return WebSocketProber(dialler, ExchangeContext.of(order), order.message)
     step = order.plan.steps[0]
     host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
     data = http1.request_bytes(step, host, ConnectionMode.NEW)

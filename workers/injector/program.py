@@ -9,7 +9,7 @@ from gevent.event import AsyncResult
 from campaigns.domain.stop_reasons import StopReason, as_told_to_injectors
 from workers.injector import probe
 from workers.injector.connection import now
-from workers.injector.control import Control, DeadMan, die_with_parent, read_line
+from workers.injector.control import Control, DeadManSwitch, die_with_parent, read_line
 from workers.injector.engine import Engine
 from workers.injector.order import PROTOCOL, Order, Refusal
 from workers.injector.output import LineWriter
@@ -23,7 +23,7 @@ def main() -> int:
     line, unread = read_line()
     writer = LineWriter()
     try:
-        return _obey(line, unread, writer)
+        return _run_order(line, unread, writer)
     except Refusal as refusal:
         writer.message({"type": "refused", "kind": refusal.kind, "reason": str(refusal)})
         return REFUSED
@@ -31,7 +31,7 @@ def main() -> int:
         writer.close()
 
 
-def _obey(line: bytes, unread: bytes, writer: LineWriter) -> int:
+def _run_order(line: bytes, unread: bytes, writer: LineWriter) -> int:
     order = Order.from_json(_parse(line))
     if order.is_probe:
         writer.message(probe.run(order))
@@ -39,11 +39,11 @@ def _obey(line: bytes, unread: bytes, writer: LineWriter) -> int:
     engine = Engine(order, writer)
     facts = engine.prepare()
     start: AsyncResult = AsyncResult()
-    dead_man = order.dead_man_s and DeadMan(
+    dead_man = order.dead_man_s and DeadManSwitch(
         order.dead_man_s, lambda: _stop_at_once(StopReason.DEAD_MAN, engine, start)
     )
     control = Control(
-        on_message=lambda message: _heed(message, engine, start, dead_man),
+        on_message=lambda message: _handle_message(message, engine, start, dead_man),
         on_end=lambda: _stop_at_once(StopReason.PARENT_GONE, engine, start),
         unread=unread,
     )
@@ -63,11 +63,11 @@ def _parse(line: bytes) -> Any:
         raise Refusal("bad_order", f"The order is not JSON: {error}.") from None
 
 
-def _heed(
-    message: dict[str, Any], engine: Engine, start: AsyncResult, dead_man: DeadMan | None
+def _handle_message(
+    message: dict[str, Any], engine: Engine, start: AsyncResult, dead_man: DeadManSwitch | None
 ) -> None:
     if dead_man:
-        dead_man.hear()
+        dead_man.reset()
     if "stop" in message:
         engine.stop(as_told_to_injectors(str(message["stop"])))
         _start_if_waiting(start)

@@ -127,7 +127,7 @@ class ReplyReader:
 def _read_head(reader: ReplyReader) -> bool:
     end = reader._buffer.find(b"\r\n\r\n", reader._at, reader._at + HEADER_CAP_BYTES)
     if end < 0:
-        _refuse_what_is_no_head(reader)
+        _refuse_non_head(reader)
         return False
     head = reader._memo.parse(reader._buffer[reader._at : end + 4])
     reader._at = end + 4
@@ -146,7 +146,7 @@ def _read_head(reader: ReplyReader) -> bool:
     return True
 
 
-def _refuse_what_is_no_head(reader: ReplyReader) -> None:
+def _refuse_non_head(reader: ReplyReader) -> None:
     start = reader._buffer[reader._at : reader._at + 5]
     if start != b"HTTP/"[: len(start)]:
         raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {reader._buffer[:80]!r}")

@@ -33,7 +33,7 @@ class Seconds:
         write: Callable[[Second], None],
     ):
         self._recorders = crew.recorders
-        self._book = crew.script and crew.script.book
+        self._visits = crew.sessions and crew.sessions.visits
         self._dialler = dialler
         self._workers = workers
         self._write = write
@@ -75,7 +75,7 @@ class Seconds:
 
     def _finish_seconds(self, instant: int) -> None:
         """Hand out every second that is over, and in which no attempt is held back any more."""
-        doubts = (w.held_end for w in self._workers if w.is_parting)
+        doubts = (w.held_end for w in self._workers if w.is_winding_down)
         until = min((end for end in doubts if end is not None), default=instant)
         while self._zero_ns + (self._next_second + 1) * NS <= min(until, instant):
             self._finish_second()
@@ -88,8 +88,8 @@ class Seconds:
         for recorder in self._recorders:
             recorder.compact()
         unfinished = [r.last_second for r in self._recorders if r.last_second is not None]
-        if self._book is not None and self._book.last_second is not None:
-            unfinished.append(self._book.last_second)
+        if self._visits is not None and self._visits.last_second is not None:
+            unfinished.append(self._visits.last_second)
         last = max(unfinished, default=self._next_second if dropped else self._next_second - 1)
         while self._next_second <= last:
             self._finish_second(dropped if self._next_second == last else 0)
@@ -114,9 +114,9 @@ class Seconds:
     def _count(self, number: int, dropped: int) -> list[Second]:
         """A row for each recorder, whose timings are not all there yet."""
         for worker in self._workers:
-            if not worker.is_parting:
+            if not worker.is_winding_down:
                 worker.settle()
-        parting = [worker for worker in self._workers if worker.is_parting]
+        parting = [worker for worker in self._workers if worker.is_winding_down]
         under_way = in_flight_of(self._workers)
         rows = []
         for recorder in self._recorders:
@@ -129,8 +129,8 @@ class Seconds:
             ]
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
         rows[0].counters.update(self._dialler.take_wire())
-        if self._book is not None:
-            counters, timings = self._book.take(number)
+        if self._visits is not None:
+            counters, timings = self._visits.take(number)
             rows[0].counters.update(counters)
             rows[0].timings.update(timings)
         return rows

@@ -16,11 +16,11 @@ from workers.injector.connection import NS, Dialler, now
 from workers.injector.http1 import Head
 from workers.injector.recorder import Failure
 from workers.injector.reply import ReplyReader
-from workers.injector.users import Script, User
+from workers.injector.users import SessionContext, User
 
 # How much of a body is searched for values.
 EXTRACT_BYTES = 64 * 1024
-_THOUGHT = "thought"
+_PAUSE_OVER = "pause over"
 # Failures after which a call is not made again, whatever the plan says.
 _FINAL = TIMEOUT_KINDS | CLIENT_KINDS | {Kind.ABORTED_BY_STOP, Kind.ADDRESS_REFUSED}
 
@@ -85,19 +85,19 @@ class SessionWorker(Worker):
     """See the module. The driver's request is what is sent, unless sessions have own orders."""
 
     __slots__ = (
-        "_calls", "_in_burst", "_in_session", "_made", "_n_connection", "_path", "_retries",
-        "_script", "_session_began", "_think_until", "user",
+        "_calls", "_context", "_in_burst", "_in_session", "_made", "_n_connection", "_path",
+        "_retries", "_session_began", "_think_until", "user",
     )  # fmt: skip
 
-    def __init__(self, script: Script, dialler: Dialler, keeps: bool):
+    def __init__(self, context: SessionContext, dialler: Dialler, keeps: bool):
         super().__init__(dialler, keeps)
-        self._script = script
-        self.user = User(script, script.next_number())
+        self._context = context
+        self.user = User(context, context.next_number())
         self._calls: dict[int, Call] = {}
         self._in_session = self._in_burst = self._n_connection = 0
         self._think_until = self._session_began = 0
         self._path = ""
-        self._retries = script.session.retry_on_failure
+        self._retries = context.session.retry_on_failure
         self._made: Call | None = None
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
@@ -105,7 +105,7 @@ class SessionWorker(Worker):
         if self._think_until > start:
             if not self._think():
                 return None
-            self.look_for_strays()
+            self.check_for_strays()
             intended = start = now()
         if not self._in_session:
             self._begin_session(start)
@@ -171,13 +171,13 @@ class SessionWorker(Worker):
         return call
 
     def _make_call(self, index: int) -> Call:
-        script, user = self._script, self.user
-        shared = script.requests[index]
-        call = Call(shared, index, script.names, user.jar is not None)
-        if script.book is not None:
+        context, user = self._context, self.user
+        shared = context.requests[index]
+        call = Call(shared, index, context.names, user.jar is not None)
+        if context.visits is not None:
             call.failures = FailureTap(user, shared.failures)
             # What arrives is one connection: it is not replaced when the server closes it.
-            call.is_idempotent &= script.book.has_sessions
+            call.is_idempotent &= context.visits.has_sessions
         return call
 
     def _bytes_of(self, call: Call, is_last: bool) -> bytes:
@@ -190,13 +190,13 @@ class SessionWorker(Worker):
         if cookies:
             step = with_cookies(step, cookies)
         if step is call.step and not is_last:
-            return self._script.requests[call.index].data
-        return self._script.make_bytes(step, is_last)
+            return self._context.requests[call.index].data
+        return self._context.make_bytes(step, is_last)
 
     def _is_last_on_connection(self) -> bool:
-        script = self._script
-        most = script.session.calls_per_connection
-        return self.keeps and script.says_last and 0 < most <= self._n_connection + 1
+        context = self._context
+        most = context.session.calls_per_connection
+        return self.keeps and context.announces_last and 0 < most <= self._n_connection + 1
 
     # --- what follows from a reply ---------------------------------------------------------------
     def _note(self, call: Call, is_last: bool) -> None:
@@ -204,12 +204,12 @@ class SessionWorker(Worker):
         if jar is not None and call.reader is not None and call.reader.head is not None:
             jar.take(call.reader.head.headers, self._path)
         if call.patterns and call.reader is not None and call.reader.is_complete:
-            self._take_values(call)
+            self._extract_values(call)
         self._n_connection += 1
         if is_last and self.connection is not None:
             self._retire(self.connection)
 
-    def _take_values(self, call: Call) -> None:
+    def _extract_values(self, call: Call) -> None:
         reader = call.reader
         body = reader.kept.decode("utf-8", "replace")
         for extract, pattern in call.patterns:
@@ -221,22 +221,22 @@ class SessionWorker(Worker):
             if found is None:
                 call.events["extract_missed"].append(now())
             else:
-                self.user.taken[extract.name] = found[1] or ""
+                self.user.extracted[extract.name] = found[1] or ""
 
     def _begin_session(self, start: int) -> None:
-        if self._script.book is not None:
+        if self._context.visits is not None:
             self._session_began = start
             self.user.n_failed = 0
-            self._script.book.begun(start)
+            self._context.visits.begun(start)
 
     def _end_session_if_due(self) -> None:
         self._in_session += 1
-        n_calls = self._script.session.calls_per_session
+        n_calls = self._context.session.calls_per_session
         if self._in_session != n_calls:
             return
         self._in_session = 0
         n_failed = self.user.n_failed
-        self._script.book.ended(
+        self._context.visits.ended(
             self._session_began, now(), n_calls - n_failed, n_calls, has_failed=n_failed > 0
         )
         self.user.begin_anew()
@@ -244,7 +244,7 @@ class SessionWorker(Worker):
 
     def _end_burst_if_due(self) -> None:
         self._in_burst += 1
-        if self._in_burst < self._script.session.burst_length:
+        if self._in_burst < self._context.session.burst_length:
             return
         self._in_burst = 0
         if pause_ns := self.user.drawn_pause_ns():
@@ -253,20 +253,20 @@ class SessionWorker(Worker):
     # --- pauses ----------------------------------------------------------------------------------
     def _think(self) -> bool:
         """Pause; False where the warm-up or the run ended meanwhile, and nothing is to be sent."""
-        boundary = self._script.boundary_after(now())
+        boundary = self._context.boundary_after(now())
         wake = min(self._think_until, boundary)
-        self.doze_until(wake)
+        self.pause_until(wake)
         is_cut_short = wake < self._think_until
         if not is_cut_short:
             self._think_until = 0
-        return not self._script.is_stopped and not is_cut_short
+        return not self._context.is_stopped and not is_cut_short
 
-    def doze_until(self, wake: int) -> None:
+    def pause_until(self, wake: int) -> None:
         """Do nothing, but notice when the server closes the connection."""
         timer = gevent.get_hub().loop.timer(max(0.0, (wake - now()) / NS))
-        timer.start(self.switch, _THOUGHT)
+        timer.start(self.switch, _PAUSE_OVER)
         try:
-            self.idle_until(_THOUGHT)
+            self.idle_until(_PAUSE_OVER)
         finally:
             timer.stop()
             timer.close()
@@ -275,7 +275,7 @@ class SessionWorker(Worker):
         """Until somebody switches here with this word."""
         while self._to_hub() != word:
             if self.connection is not None:
-                self.leave_idle()
+                self.check_idle()
 
 
 def with_cookies(step: Step, cookies: str) -> Step:

@@ -11,17 +11,17 @@ from workers.injector.connection import NS
 from workers.injector.cookies import CookieJar
 from workers.injector.order import Order
 from workers.injector.rows import Rows
-from workers.injector.visit_book import VisitBook
+from workers.injector.visit_recorder import VisitRecorder
 
 _NEVER = 1 << 62
 _THINK_STREAM = 0x7468696E6B
 
 
-class Script:
+class SessionContext:
     """What the session workers of one engine share: the plan, the requests, when to stop.
 
     `makes_visits`: what arrives makes several calls; in a closed load workers go on by themselves.
-    `book` is None where nothing of sessions or visits is counted.
+    `visits` is None where nothing of sessions or visits is counted.
     """
 
     def __init__(self, order: Order, requests: list[Request], make_bytes: Any):
@@ -34,26 +34,26 @@ class Script:
         self.make_bytes = make_bytes
         self.names = order.plan.variable_names
         self.is_stopped = False
-        self.says_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE
+        self.announces_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE
         self.makes_visits = makes_visits(load, self.session)
-        self.book = self._make_book()
+        self.visits = self._make_visit_recorder()
         self._numbers = order.shard.all()
         rows = Rows(order.plan.variables, order.shard, order.seed)
         # A row for the next use, or for the use of this number.
         self.next_row, self.row = rows.take, rows.at
         self._zero_ns = self._end_ns = _NEVER
 
-    def _make_book(self) -> VisitBook | None:
+    def _make_visit_recorder(self) -> VisitRecorder | None:
         n_calls = self.session.calls_per_session
         if self.makes_visits:
             has_sessions = self.plan.load.arrival_unit == ArrivalUnit.SESSION
-            return VisitBook(self.plan.calls_per_arrival, has_sessions)
-        return None if n_calls is None else VisitBook(n_calls, has_sessions=True)
+            return VisitRecorder(self.plan.calls_per_arrival, has_sessions)
+        return None if n_calls is None else VisitRecorder(n_calls, has_sessions=True)
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
         self._zero_ns, self._end_ns = zero_ns, end_ns or _NEVER
-        if self.book is not None:
-            self.book.zero_ns = zero_ns
+        if self.visits is not None:
+            self.visits.zero_ns = zero_ns
 
     def stop(self) -> None:
         self.is_stopped = True
@@ -75,22 +75,24 @@ def is_plain(plan: Plan) -> bool:
 class User:
     """One user: where in the steps, and what earlier replies said. Its connections share it."""
 
-    __slots__ = ("_script", "jar", "n_failed", "number", "position", "row", "taken", "thoughts")
+    __slots__ = (
+        "_context", "extracted", "jar", "n_failed", "n_think_times", "number", "position", "row",
+    )  # fmt: skip
 
-    def __init__(self, script: Script, number: int):
-        self._script = script
+    def __init__(self, context: SessionContext, number: int):
+        self._context = context
         self.number = number
-        self.jar = _make_jar(script)
-        self.position = self.thoughts = 0
+        self.jar = _make_jar(context)
+        self.position = self.n_think_times = 0
         self.row: dict[str, str] | None = None
-        self.taken: dict[str, str] = {}
+        self.extracted: dict[str, str] = {}
         self.n_failed = 0
 
     def begin_anew(self) -> None:
         """As another visitor: at the first step, with no cookies and no values."""
         self.position = 0
         self.row = None
-        self.taken.clear()
+        self.extracted.clear()
         if self.jar is not None:
             self.jar.clear()
 
@@ -98,37 +100,37 @@ class User:
         """As the visitor of arrival `number`, the same one whatever injector it comes to."""
         self.begin_anew()
         self.number = number
-        self.thoughts = self.n_failed = 0
-        if self._script.plan.keeps_sessions:
-            self.row = self._script.row(number)
+        self.n_think_times = self.n_failed = 0
+        if self._context.plan.keeps_sessions:
+            self.row = self._context.row(number)
 
     def next_step(self, index: int) -> int:
         """The step of the next call; `index` where users have no order of their own."""
-        script = self._script
-        if not script.plan.keeps_sessions:
+        context = self._context
+        if not context.plan.keeps_sessions:
             return index
-        seed = script.seed + self.number
-        index = script.plan.order.step_at(self.position, len(script.requests), seed)
+        seed = context.seed + self.number
+        index = context.plan.order.step_at(self.position, len(context.requests), seed)
         self.position += 1
         return index
 
     def values(self) -> dict[str, str]:
         """A row for each request, where sessions are kept for each session; and what was taken."""
-        if self.row is None or not self._script.plan.keeps_sessions:
-            self.row = self._script.next_row()
-        return self.row | self.taken if self.taken else self.row
+        if self.row is None or not self._context.plan.keeps_sessions:
+            self.row = self._context.next_row()
+        return self.row | self.extracted if self.extracted else self.row
 
     def drawn_pause_ns(self) -> int:
         """How long this user thinks now; drawn from the seed for each user apart."""
-        think_time = self._script.session.think_time
+        think_time = self._context.session.think_time
         if think_time.kind == ThinkKind.NONE:
             return 0
-        nth, self.thoughts = self.thoughts, self.thoughts + 1
-        share = draw((self._script.seed ^ _THINK_STREAM) + self.number, nth) / (1 << 64)
+        nth, self.n_think_times = self.n_think_times, self.n_think_times + 1
+        share = draw((self._context.seed ^ _THINK_STREAM) + self.number, nth) / (1 << 64)
         return int(think_time.drawn_s(min(share, 1 - 2**-53)) * NS)
 
 
-def _make_jar(script: Script) -> CookieJar | None:
-    if not script.session.cookies:
+def _make_jar(context: SessionContext) -> CookieJar | None:
+    if not context.session.cookies:
         return None
-    return CookieJar(script.endpoint.host, script.endpoint.is_tls)
+    return CookieJar(context.endpoint.host, context.endpoint.is_tls)

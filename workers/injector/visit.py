@@ -12,7 +12,7 @@ from campaigns.domain.plan.session import MAX_RETRIES
 from workers.injector.attempt import Request
 from workers.injector.connection import now
 from workers.injector.session import SessionWorker
-from workers.injector.users import Script
+from workers.injector.users import SessionContext
 
 _GO, _DONE = "go", "done"
 
@@ -26,7 +26,7 @@ class Visitor:
     def __init__(
         self,
         lead: SessionWorker,
-        script: Script,
+        context: SessionContext,
         requests: Sequence[Request],
         add_worker: Callable[[], SessionWorker],
         note_first: Callable[[], None] = lambda: None,
@@ -35,13 +35,13 @@ class Visitor:
         self._lead = lead
         self._note_first = note_first
         self._user = lead.user
-        self._script = script
-        self._book = script.book
+        self._context = context
+        self._visits = context.visits
         self._requests = requests
         self._add_worker = add_worker
         self._helpers: list[SessionWorker] = []
         self._loop = gevent.get_hub().loop
-        self._n_calls = script.book.n_calls
+        self._n_calls = context.visits.n_calls
         self._number = self._due = 0
         # Calls of this visit that were begun, and those of this burst that still may be.
         self._n_made = self._n_allowed = 0
@@ -52,7 +52,7 @@ class Visitor:
         """Make the visit of arrival `number`: all its calls, or those until one failed."""
         self._begin(number, due)
         intended, start = due, max(due, now())
-        self._book.begun(start)
+        self._visits.begun(start)
         while True:
             self._make_burst(intended, start)
             if self._is_over or not self._pause():
@@ -76,40 +76,40 @@ class Visitor:
 
     @property
     def _is_cut_short(self) -> bool:
-        if self._user.n_failed or self._script.is_stopped:
+        if self._user.n_failed or self._context.is_stopped:
             return True
         # A connection that arrived is not replaced by another when the server ends it.
-        has_lost_its_own = not self._book.has_sessions and self._lead.connection is None
+        has_lost_its_own = not self._visits.has_sessions and self._lead.connection is None
         return has_lost_its_own and self._n_made > 0
 
     def _pause(self) -> bool:
         """Think; whether the visit goes on after it."""
         if pause_ns := self._user.drawn_pause_ns():
-            self._lead.doze_until(now() + pause_ns)
+            self._lead.pause_until(now() + pause_ns)
         if pause_ns or self._helpers:
-            self._lead.look_for_strays()
+            self._lead.check_for_strays()
         return not self._is_over
 
     def _end(self) -> None:
         for worker in (self._lead, *self._helpers):
-            worker.look_for_strays()
+            worker.check_for_strays()
         n_failed = self._user.n_failed
-        if self._n_made < self._n_calls and self._script.is_stopped and not n_failed:
+        if self._n_made < self._n_calls and self._context.is_stopped and not n_failed:
             # It is under way when the run ends.
             return
-        self._book.ended(
+        self._visits.ended(
             self._due, now(), self._n_made - n_failed, self._n_made, has_failed=n_failed > 0
         )
 
     # --- bursts ----------------------------------------------------------------------------------
     def _make_burst(self, intended: int, start: int) -> None:
-        session = self._script.session
+        session = self._context.session
         self._n_allowed = min(session.burst_length, self._n_calls - self._n_made)
         if session.first_call_alone and self._n_allowed > 1:
             self._make_call(self._lead, intended, start)
             self._lead.finish_replies()
             intended = start = now()
-        self._call_helpers()
+        self._start_helpers()
         self._work(self._lead, intended, start)
         if self._n_helping:
             self._is_waiting = True
@@ -128,32 +128,32 @@ class Visitor:
         self._n_allowed -= 1
         self._n_made += 1
         pause_s = worker.call(self._requests[nth % len(self._requests)], intended, start)
-        if self._script.session.retry_on_failure:
-            self._try_again(worker, pause_s)
+        if self._context.session.retry_on_failure:
+            self._retry(worker, pause_s)
         if self._n_made == 1:
             self._note_first()
 
-    def _try_again(self, worker: SessionWorker, pause_s: float | None) -> None:
+    def _retry(self, worker: SessionWorker, pause_s: float | None) -> None:
         for _ in range(MAX_RETRIES):
-            call = None if self._script.is_stopped else worker.take_failed_call()
+            call = None if self._context.is_stopped else worker.take_failed_call()
             if call is None:
                 return
             gevent.sleep(pause_s or 0)
             start = now()
-            self._book.retried(start)
+            self._visits.retried(start)
             pause_s = worker.call_again(call, start)
 
     # --- several connections ---------------------------------------------------------------------
-    def _call_helpers(self) -> None:
-        most = self._script.session.connections_per_session or 1
+    def _start_helpers(self) -> None:
+        most = self._context.session.connections_per_session or 1
         wanted = 0 if self._is_cut_short else max(0, min(most, self._n_allowed) - 1)
         while len(self._helpers) < wanted:
-            self._employ()
+            self._add_helper()
         self._n_helping = wanted
         for helper in self._helpers[:wanted]:
             self._loop.run_callback(helper.switch, _GO)
 
-    def _employ(self) -> None:
+    def _add_helper(self) -> None:
         helper = self._add_worker()
         helper.user = self._user
         helper.switch = gevent.spawn(self._help, helper).switch
@@ -162,7 +162,7 @@ class Visitor:
     def _help(self, helper: SessionWorker) -> None:
         while True:
             helper.idle_until(_GO)
-            helper.look_for_strays()
+            helper.check_for_strays()
             start = now()
             self._work(helper, start, start)
             self._n_helping -= 1

@@ -9,7 +9,7 @@ from workers.injector.attempt import Request, Worker
 from workers.injector.connection import Dialler, now
 from workers.injector.loads import OpenLoad
 from workers.injector.session import SessionWorker
-from workers.injector.users import Script
+from workers.injector.users import SessionContext
 from workers.injector.visit import Visitor
 from workers.injector.window import WindowLoad, hold_open
 
@@ -17,12 +17,12 @@ from workers.injector.window import WindowLoad, hold_open
 class VisitLoad(OpenLoad):
     """An open load of which `max_in_flight` counts visits, whatever they have under way."""
 
-    def __init__(self, *settings: Any, script: Script):
+    def __init__(self, *settings: Any, context: SessionContext):
         super().__init__(*settings)
-        self._script = script
+        self._context = context
 
     def _run(self, worker: Worker, arrival: tuple[int, int]) -> None:
-        visitor = Visitor(worker, self._script, self._requests, self._add_worker)
+        visitor = Visitor(worker, self._context, self._requests, self._add_worker)
         while True:
             visitor.receive(*arrival)
             visitor.leave()
@@ -31,7 +31,7 @@ class VisitLoad(OpenLoad):
             if self._queue and now() < self._give_up_ns:
                 arrival = self._queue.popleft()
             else:
-                arrival = self._rest(worker)
+                arrival = self._wait_for_arrival(worker)
 
     def _add_worker(self) -> SessionWorker:
         worker = self._make_worker()
@@ -40,19 +40,21 @@ class VisitLoad(OpenLoad):
 
     def _events_of(self, number: int) -> dict[str, list[int]]:
         """Of the step that its first call would send."""
-        script = self._script
-        if not script.plan.keeps_sessions:
-            return super()._events_of(number * script.book.n_calls)
-        n_steps = len(script.requests)
-        return script.requests[script.plan.order.step_at(0, n_steps, script.seed + number)].events
+        context = self._context
+        if not context.plan.keeps_sessions:
+            return super()._events_of(number * context.visits.n_calls)
+        n_steps = len(context.requests)
+        return context.requests[
+            context.plan.order.step_at(0, n_steps, context.seed + number)
+        ].events
 
-    def _put_off(self, arrival: tuple[int, int]) -> None:
-        super()._put_off(arrival)
+    def _queue_or_drop(self, arrival: tuple[int, int]) -> None:
+        super()._queue_or_drop(arrival)
         if self._drops:
-            self._script.book.dropped(arrival[1])
+            self._context.visits.dropped(arrival[1])
 
     def _drop_queue(self) -> None:
-        self._script.book.dropped(now(), len(self._queue))
+        self._context.visits.dropped(now(), len(self._queue))
         super()._drop_queue()
 
 
@@ -63,17 +65,18 @@ class VisitWindow(WindowLoad):
     """
 
     def __init__(
-        self, requests: Sequence[Request], dialler: Dialler, script: Script, *settings: Any
+        self, requests: Sequence[Request], dialler: Dialler, context: SessionContext, *settings: Any
     ):
         super().__init__(_open_nothing, *settings)
         self._requests = requests
         self._dialler = dialler
-        self._script = script
+        self._context = context
         self._n_calling = 0
 
     def _run(self, worker: Worker, task: tuple[int, bool]) -> None:
         to_hub = gevent.get_hub().switch
-        visitor = Visitor(worker, self._script, self._requests, self._make_worker, self._note_first)
+        add_worker, note_first = self._make_worker, self._note_first
+        visitor = Visitor(worker, self._context, self._requests, add_worker, note_first)
         while True:
             number, is_warm_up = task
             visitor.receive(number, now())

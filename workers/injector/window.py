@@ -1,8 +1,8 @@
-"""The window driver: keeps the number of connections that are being opened between two marks.
+"""The window driver: keeps the number of connections being opened between two marks.
 
-It opens up to the high mark, then nothing until fewer than the low mark are being opened, and then
-up to the high mark again in one burst. What is open is no part of the window; it is held or closed.
-How one is opened is a callable, so that any protocol can be driven.
+It opens connections until the high mark is reached, waits until fewer than the low mark are being
+opened, and then fills up to the high mark again in one burst. Open connections do not count; they
+are held or closed. A callable opens each connection, so the driver works with any protocol.
 """
 
 from collections import deque
@@ -22,25 +22,25 @@ class Held(Protocol):
     """Something that was opened."""
 
     def close(self) -> None:
-        """End it without waiting; what its end takes is not counted as opening."""
+        """Close without waiting; the time it takes does not count as opening."""
 
 
-# Opens number k and returns when it is open, or None when it failed or is closed already. It
-# records its attempt by itself, and sets `began` and `limit` of its worker as an attempt does.
+# Opens connection number k; returns it once open, or None if it failed or is closed already. It
+# records its own attempt, and sets `began` and `limit` of its worker as an attempt does.
 OpenOne = Callable[[Worker, int], Held | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """`room`: how many this process may have open or opening at once, the held ones included."""
+    """`max_open`: how many connections may be open or opening here, held ones included."""
 
     low: int
     high: int
-    room: int
+    max_open: int
 
 
 class WindowLoad:
-    """Opens `limit` in all, or until its time is over; a worker for each that is being opened."""
+    """Opens connections until `numbers` run out or time is up, with one worker per opening."""
 
     def __init__(
         self,
@@ -52,9 +52,9 @@ class WindowLoad:
         events: dict[str, list[int]],
         offset_ns: int = 0,
     ):
-        """`numbers`: this process's numbers of the run's; None where only time ends it.
+        """`numbers`: the run-wide numbers this process opens; None if only time ends the load.
 
-        `offset_ns`: how long after the start it begins.
+        `offset_ns`: how long after the start this process begins.
         """
         self._open_one = open_one
         self._make_worker = make_worker
@@ -88,7 +88,7 @@ class WindowLoad:
 
     def _wake(self) -> None:
         if self._has_begun:
-            self._let_go()
+            self._release_due()
         else:
             self._has_begun = True
             self._fill()
@@ -98,10 +98,10 @@ class WindowLoad:
         return self._is_stopped or self._next is None or is_late
 
     def _fill(self) -> None:
-        """One burst: up to the high mark, or to what this process may have open."""
+        """One burst: up to the high mark, or to the most this process may have open."""
         marks, instant = self._marks, now()
         while not self._is_over(instant):
-            at_most = min(marks.high, marks.room - self._n_open)
+            at_most = min(marks.high, marks.max_open - self._n_open)
             if self._n_opening >= at_most:
                 self._events["window_throttled"].append(instant)
                 return
@@ -110,11 +110,11 @@ class WindowLoad:
 
     @property
     def _n_open(self) -> int:
-        """Connections beside those that are being opened."""
+        """Open connections, without those still being opened."""
         return len(self._held)
 
     def _take(self, instant: int) -> int:
-        """The next number; the warm-up uses none up."""
+        """The next number; the warm-up does not use numbers up."""
         number = self._next
         if instant >= self._zero_ns:
             self._next = next(self._numbers, None)
@@ -133,12 +133,12 @@ class WindowLoad:
         to_hub = gevent.get_hub().switch
         while True:
             self._work(worker, *task)
-            # A switch with nothing is a late one, meant for what is over.
+            # A switch without a value is a late wake-up for something that has ended.
             while not (task := to_hub()):
                 pass
 
     def _work(self, worker: Worker, number: int, is_warm_up: bool) -> None:
-        """Open one, and be idle again."""
+        """Open one connection, then become idle again."""
         held = self._open_one(worker, number)
         if held is not None:
             self._keep_or_close(held, is_warm_up)
@@ -154,7 +154,7 @@ class WindowLoad:
             self._pacer.wake_at(self._held[0][0])
 
     def _note_opened(self) -> None:
-        """One opened or failed: below the low mark the next burst begins."""
+        """An opening succeeded or failed; below the low mark the next burst begins."""
         self._n_opening -= 1
         self._refill()
         self._close_if_all_open()
@@ -164,13 +164,13 @@ class WindowLoad:
             self._close_held()
 
     def _refill(self) -> None:
-        has_room = self._n_open + self._n_opening < self._marks.room
+        has_room = self._n_open + self._n_opening < self._marks.max_open
         if self._n_opening < self._marks.low and has_room and not self._is_over(now()):
             self._events["window_resumed"].append(now())
             self._fill()
 
-    def _let_go(self) -> None:
-        """In the hub: close what was held long enough."""
+    def _release_due(self) -> None:
+        """In the hub: close connections that were held long enough."""
         while self._held and self._held[0][0] <= now():
             self._held.popleft()[1].close()
         if self._held:
@@ -201,7 +201,7 @@ class _HeldConnection:
 
 
 def make_http_opener(requests: Sequence[Request], dialler: Dialler) -> OpenOne:
-    """Opens a connection and sends one request: it is open when the reply is complete."""
+    """Opens a connection with one request: it counts as open when the reply is complete."""
     n_requests = len(requests)
 
     def open_one(worker: Worker, number: int) -> Held | None:
@@ -215,11 +215,11 @@ def make_http_opener(requests: Sequence[Request], dialler: Dialler) -> OpenOne:
 
 
 def hold_open(worker: Worker, dialler: Dialler) -> Held | None:
-    """Take the worker's connection from it, if it still has one."""
+    """Detach and return the worker's connection, if it still has one."""
     connection, worker.connection = worker.connection, None
     if connection is None:
         return None
-    # Nobody waits for it any more: what the server says until we close is not read.
+    # Nobody waits for it any more; whatever the server sends before we close is not read.
     connection.watcher.stop()
     dialler.keep_session(connection)
     return _HeldConnection(dialler, connection)

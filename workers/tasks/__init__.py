@@ -1,4 +1,4 @@
-"""The Celery tasks, one file a noun; imported here, so that a worker finds them all."""
+"""The Celery tasks, one file per noun; imported here so that a worker finds them all."""
 
 from workers.tasks import hosts, housekeeping, inject, probes
 

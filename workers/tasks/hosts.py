@@ -1,4 +1,4 @@
-"""A Celery worker that hears the queue `inject` announces its host while it lives."""
+"""A Celery worker on the queue `inject` announces its host while it is alive."""
 
 import logging
 import os
@@ -13,7 +13,7 @@ from celery.signals import worker_process_init, worker_ready, worker_shutting_do
 from django.conf import settings
 
 from campaigns.services.hosts import announce_host
-from workers.database import AWAY, drop_connection, in_short, use_own_connection
+from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.leftovers import store_leftovers
 from workers.own_addresses import own_addresses
 
@@ -30,7 +30,7 @@ def host_name() -> str:
 
 @worker_process_init.connect
 def _leave_the_pool(**_) -> None:
-    """In each child that does tasks: the web's pool of connections is not for forked processes."""
+    """In each child that runs tasks: forked processes cannot use the web's connection pool."""
     use_own_connection()
 
 
@@ -55,17 +55,17 @@ def _announce(slots: int) -> None:
         try:
             announce_host(name=host_name(), slots=slots, facts=facts)
             store_leftovers()
-        except AWAY as error:
-            logger.warning("Not announced: %s", in_short(error))
-        except Exception:  # a spool that nobody can read must not silence the host
-            logger.exception("Not announced in full")
-        # Between two announcements nothing stays open: Celery forks this process.
+        except UNREACHABLE as error:
+            logger.warning("The host was not announced: %s", first_line_of(error))
+        except Exception:  # an unreadable spool must not keep the host from announcing itself
+            logger.exception("Announcing the host failed")
+        # Celery forks this process: keep no connection open between two announcements.
         drop_connection()
         _ended.wait(ANNOUNCE_EVERY_S)
 
 
 def host_facts() -> dict:
-    """What an injector host is: shown beside its slots."""
+    """Facts about the injector host, shown next to its slots."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "cpu": _cpu_model(),

@@ -1,4 +1,4 @@
-"""The doorbell for injectors: whoever hears it does one waiting shard, if there still is one."""
+"""The doorbell for injectors: the worker that gets it runs one waiting shard, if any is left."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Does one request with the injector program: the same engine and the same clocks as a run."""
+"""Sends one request with the injector program: the same engine and clocks as a run."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from django.conf import settings
 
 from campaigns.services.probes import claim_probe, finish_probe, order_of
 
-# The injector's own limits are shorter; this one is for an injector that hangs itself.
+# The injector's own limits are shorter; this one is for an injector that hangs.
 LIMIT_S = 40
 
 
@@ -23,7 +23,7 @@ def probe(probe_id: int) -> None:
 
 
 def ask_injector(order: dict[str, Any], command=None, limit_s: float = LIMIT_S) -> dict:
-    """The injector's answer to a probe order; whatever fails comes back as a result, too."""
+    """The injector's answer to a probe order; a failure is returned as a result too."""
     process = subprocess.Popen(
         command or settings.INJECTOR_COMMAND,
         cwd=settings.BASE_DIR,
@@ -46,19 +46,19 @@ def ask_injector(order: dict[str, Any], command=None, limit_s: float = LIMIT_S) 
 
 
 def _converse(process: subprocess.Popen, order: dict[str, Any]) -> dict[str, Any]:
-    """Standard input stays open: its end would tell the injector that nobody waits."""
+    """Keeps standard input open: the injector would take its end for a dead parent."""
     try:
         process.stdin.write(json.dumps(order) + "\n")
         process.stdin.flush()
     except BrokenPipeError:
-        return _failure("The injector program ended at once; see the worker's log.")
+        return _failure("The injector program exited at once. See the worker's log.")
     for line in process.stdout:
         answer = _parsed(line)
         if answer.get("type") == "probe":
             return answer
         if answer.get("type") == "refused":
             return _failure(answer.get("reason", ""), answer.get("kind", "client_other"))
-    return _failure("The injector program ended without an answer; see the worker's log.")
+    return _failure("The injector program exited without an answer. See the worker's log.")
 
 
 def _parsed(line: str) -> dict[str, Any]:

@@ -143,10 +143,10 @@ def _mean_row(
         [us for run in arm if (us := value(run)) is not None] for arm in (arms.http, arms.https)
     ]
     if not all(known):
-        return OverheadRow(metric, None, None, why=why or "One of the two has no usable run yet.")
+        return OverheadRow(metric, None, None, why=why or "One of the two has no usable runs yet.")
     interval = arms.interval(value)
     if interval is None:
-        why = why or "An interval needs two usable repeats of both."
+        why = why or "An interval needs two usable repeats of each."
     return OverheadRow(metric, *map(mean, known), interval, weak, why)
 
 
@@ -156,8 +156,8 @@ def _extreme_row(metric: str, pick, http: Sequence[Figures], https: Sequence[Fig
         for arm in (http, https)
     ]
     if not all(values):
-        return OverheadRow(metric, None, None, why="One of the two has no usable run yet.")
-    why = f"The {metric} of all requests is one single request: it has no interval."
+        return OverheadRow(metric, None, None, why="One of the two has no usable runs yet.")
+    why = f"The {metric} of all requests is a single request, so it has no interval."
     return OverheadRow(metric, float(pick(values[0])), float(pick(values[1])), why=why)
 
 

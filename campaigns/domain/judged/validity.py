@@ -66,7 +66,9 @@ def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
     unknown = sorted(set(overrides) - set(LIMITS))
     if unknown:
         known = ", ".join(sorted(LIMITS))
-        raise KeyError(f"VALIDITY_LIMITS knows no {', '.join(unknown)}; there are {known}.")
+        raise KeyError(
+            f"VALIDITY_LIMITS has unknown codes: {', '.join(unknown)}. Known codes: {known}."
+        )
     return {**LIMITS, **{code: Limits(*pair) for code, pair in overrides.items()}}
 
 
@@ -87,63 +89,64 @@ class Observed:
 # What a reason says. {value}, {limit}: numbers with units; {who}: "The injector", "Injector 2".
 _SENTENCES: dict[str, str] = {
     "no_requests": "Nothing was measured: no request ended after the warm-up.",
-    "no_success": "No request succeeded, so there is no response time. See the errors.",
-    "too_few_requests": "Only {value} {were} measured: with fewer than {limit}, a p99 rests "
-    "on a handful of them. Repeat the run or plan more requests.",
-    "lateness_p99": "{who} sent late ({measure} {value}, limit {limit}): its own delay is in the "
-    "response times.",
+    "no_success": "No request succeeded, so there are no response times. See the errors.",
+    "too_few_requests": "Only {value} {were} measured. With fewer than {limit}, the p99 "
+    "depends on a handful of them. Repeat the run or plan more requests.",
+    "lateness_p99": "{who} sent late ({measure} {value}, limit {limit}). Its own delay is part of "
+    "the response times.",
     "sent_share": "Only {value} of the planned requests were sent (limit {limit}).",
-    "dropped": "{value} of the requests found no free connection (limit {limit}) and were dropped.",
-    "target_saturated": "The target did not keep up: {value} of the requests found all connections "
-    "busy. The injector was on time, so this measures overload, not the response time.",
+    "dropped": "{value} of the requests were dropped for lack of a free connection (limit "
+    "{limit}).",
+    "target_saturated": "The target did not keep up: {value} of the requests found all "
+    "connections busy. The injector was on time, so this measures overload, not response times.",
     "cpu": "{who} was busy: {value} of a core on average (limit {limit}).",
     "cpu_5s": "{who} was busy: {value} of a core over five seconds (limit {limit}).",
-    "run_delay": "{who} waited for a CPU {value} of the time (limit {limit}): other "
-    "programs ran in its place.",
-    "hub_lag": "{who} stood still for {value} (limit {limit}).",
-    "hub_lag_p99": "{who} was slow to react ({measure} {value}, limit {limit}): its own delay is "
-    "in the response times.",
-    "steal": "The hypervisor kept {value} of {whose} CPU for others (limit {limit}).",
-    "other_cpu": "Other programs took {value} of {whose} machine (limit {limit}).",
-    "gc_pause": "{who} collected garbage for {value} (limit {limit}) and stood still meanwhile.",
-    "gc_share": "{who} collected garbage {value} of the time (limit {limit}).",
-    "open_files": "{who} had {value} of its open files in use (limit {limit}): raise the limit "
+    "run_delay": "{who} waited for a CPU {value} of the time (limit {limit}) while other "
+    "programs ran.",
+    "hub_lag": "{whose_} event loop stalled for {value} (limit {limit}).",
+    "hub_lag_p99": "{who} was slow to react ({measure} {value}, limit {limit}). Its own delay is "
+    "part of the response times.",
+    "steal": "The hypervisor gave {value} of {whose} CPU to other machines (limit {limit}).",
+    "other_cpu": "Other programs used {value} of the CPU of {whose} machine (limit {limit}).",
+    "gc_pause": "A garbage collection paused {whose} process for {value} (limit {limit}).",
+    "gc_share": "{who} spent {value} of the time on garbage collection (limit {limit}).",
+    "open_files": "{who} used {value} of its open files (limit {limit}). Raise the limit "
     "(ulimit -n).",
-    "ports": "{value} of the local ports of {whose} machine were taken (limit {limit}): more "
-    "connections may fail there.",
-    "swapped": "{whose_} machine moved {value} to or from its swap space within a second "
-    "(limit {limit}): whatever was swapped out had to be waited for.",
+    "ports": "{value} of the local ports of {whose} machine were in use (limit {limit}). More "
+    "connections may fail.",
+    "swapped": "{whose_} machine swapped {value} within a second (limit {limit}). Waiting for "
+    "swapped memory is part of the response times.",
     "clock_step": "The wall clock of {whose} machine jumped by {value} (limit {limit}): the "
-    "machine stood still, or somebody set its clock. Durations come from another clock, but the "
-    "run's times of day may not match other logs.",
-    "starts_apart": "The injectors may have started up to {value} apart (limit {limit}): the "
-    "way to the database, whose clock they share, is that slow for one of them.",
-    "link": "A network link of {whose} machine was {value} full (limit {limit}): what was measured "
-    "is the link.",
+    "machine was suspended, or its clock was set. Durations use another clock, but the run's "
+    "times of day may not match other logs.",
+    "starts_apart": "The injectors may have started up to {value} apart (limit {limit}): they "
+    "share the database's clock, and the connection to it is slow for one of them.",
+    "link": "A network link of {whose} machine was {value} full (limit {limit}). The link was "
+    "measured, not the target.",
     "packets_lost": "{whose_} machine lost {value} of its network packets within a second (limit "
-    "{limit}): the target is not to blame for the waiting that follows.",
-    "resent": "{value} of the TCP segments were sent again (limit {limit}): packets or their "
-    "acknowledgements were lost on the way or late, and the waiting is in the response times.",
+    "{limit}). The delays that follow are not the target's.",
+    "resent": "{value} of the TCP segments were retransmitted (limit {limit}): packets or their "
+    "acknowledgements were lost or late, and the delay is part of the response times.",
     "slot_wait": "{value} of the requests waited because all connections were busy (limit "
-    "{limit}): the target did not keep up, and the waiting is in the response times.",
-    "injector_exhausted": "The injector's machine ran out of descriptors or ports for {value}: "
-    "the target is not to blame.",
-    "little": "Requests in flight and response times disagree by {value} (limit {limit}): part of "
+    "{limit}): the target did not keep up, and the wait is part of the response times.",
+    "injector_exhausted": "The injector's machine ran out of open files or ports for {value}. "
+    "The target is not the cause.",
+    "little": "Requests in flight and response times disagree by {value} (limit {limit}): some of "
     "the waiting was not timed.",
     "missing_seconds": "{value} of the seconds are missing.",
-    "warming_up": "Response times came to rest only after {value} of the run (limit {limit}), and "
-    "were longer before: give it a longer warm-up.",
-    "slowing_down": "Response times rose for good after {value} of the run (limit {limit}): one "
-    "figure for all of it hides that.",
-    "in_doubt": "Up to {value} of the replies (limit {limit}) may be those to other requests: on "
-    "some connection the server sent more replies than it was asked for.",
-    "errors": "{value} of the requests failed at the target (limit {limit}); response times are "
-    "of those that did not.",
-    "only_redirects": "Every reply was a redirect: this measures the redirect, not the page.",
-    "body_changed": "The replies' bodies changed in size by {value} (limit {limit}): what came "
-    "before and after is not the same page.",
-    "co_located": "The target runs on the injector's own machine: they share its CPU, and the "
-    "network is left out.",
+    "warming_up": "Response times became steady only after {value} of the run (limit {limit}) and "
+    "were longer before. Use a longer warm-up.",
+    "slowing_down": "Response times rose after {value} of the run (limit {limit}) and stayed "
+    "higher. One figure for the whole run hides that.",
+    "in_doubt": "Up to {value} of the replies (limit {limit}) may belong to other requests: on "
+    "some connection the server sent more replies than there were requests.",
+    "errors": "{value} of the requests failed at the target (limit {limit}). Response times only "
+    "include those that succeeded.",
+    "only_redirects": "Every reply was a redirect. This measures the redirect, not the page.",
+    "body_changed": "The size of the response bodies changed by {value} (limit {limit}): before "
+    "and after, it is not the same page.",
+    "co_located": "The target runs on the injector's machine: they share its CPU, and no real "
+    "network is involved.",
 }
 _TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step", "starts_apart"}
 _COUNTS = {"too_few_requests": "requests", "injector_exhausted": "requests", "swapped": "pages"}
@@ -229,7 +232,7 @@ def _reason(code: str, validity: Validity, seen: Observed, limit: float | None) 
 
 def _place(code: str, second: int) -> str:
     if code in _STRETCHES:
-        return f"At rest from second {second} on."
+        return f"Steady from second {second} on."
     return f"Worst in second {second}."
 
 

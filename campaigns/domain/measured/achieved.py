@@ -75,7 +75,7 @@ def unlike(plan: Plan, first: Sequence[Loaded], second: Sequence[Loaded]) -> str
     if difference <= MAX_DIFFERENCE:
         return ""
     return (
-        f"They were not under the same load: {figure(values[0])} and {figure(values[1])} {unit}, "
+        f"The loads differ: {figure(values[0])} and {figure(values[1])} {unit}, "
         f"{percent(difference)} apart (limit {percent(MAX_DIFFERENCE)})."
     )
 

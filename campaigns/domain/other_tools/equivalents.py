@@ -37,9 +37,9 @@ class Equivalent:
     words: str
 
 
-_EACH = " This is one injector's part: start it as often as the campaign has injectors."
+_EACH = " This is one injector's share: start it once per injector of the campaign."
 
-_NO_WARM_UP = " It has no warm-up: everything counts."
+_NO_WARM_UP = " It has no warm-up; everything counts."
 
 
 class _NoneExists(Exception):
@@ -65,24 +65,24 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
 
 def _refuse_what_none_can(plan: Plan) -> None:
     if plan.exchange is not None:
-        raise _NoneExists("It measures HTTP; this plan opens WebSockets.")
+        raise _NoneExists("It measures HTTP, but this plan opens WebSockets.")
     if plan.load.model == Model.WINDOW:
-        raise _NoneExists("It has no window of connections being opened; wsperf has.")
+        raise _NoneExists("It cannot limit connections being opened to a window; wsperf can.")
     if plan.connection_mode == ConnectionMode.RESUMED:
-        raise _NoneExists("It cannot be told to resume every TLS session on a new connection.")
+        raise _NoneExists("It cannot resume the TLS session on every new connection.")
     _refuse_what_needs_a_script(plan)
 
 
 def _refuse_what_needs_a_script(plan: Plan) -> None:
     if any(_has_values_to_fill_in(step) for step in plan.steps):
-        raise _NoneExists("No single command fills in values: it would need a script.")
+        raise _NoneExists("A single command cannot fill in variables. This needs a script.")
     if plan.auth.kind != AuthKind.NONE:
-        raise _NoneExists("The credentials are secret, so no command is written with them.")
+        raise _NoneExists("The credentials are secret, so they are not written into a command.")
 
 
 def _refuse_sessions(plan: Plan) -> None:
     if plan.session != PLAIN_SESSION:
-        raise _NoneExists("No single command has this plan's sessions: it would need a script.")
+        raise _NoneExists("A single command cannot do this plan's sessions. This needs a script.")
 
 
 def _has_values_to_fill_in(step: Step) -> bool:
@@ -101,7 +101,9 @@ def _only_step(plan: Plan, tool: str) -> Step:
     if tool != "httperf" or not has_calls(plan):
         _refuse_sessions(plan)
     if len(plan.steps) > 1:
-        raise _NoneExists(f"{tool} sends one request only, this plan has {len(plan.steps)} steps.")
+        raise _NoneExists(
+            f"{tool} sends only one request, but this plan has {len(plan.steps)} steps."
+        )
     return plan.steps[0]
 
 
@@ -122,7 +124,9 @@ def _joined(*words: str) -> str:
 def _ab(plan: Plan) -> tuple[str, str]:
     step, load = _only_step(plan, "ab"), plan.load
     if load.model not in _CLOSED:
-        raise _NoneExists("ab has no rate: it always waits for a reply before the next request.")
+        raise _NoneExists(
+            "ab has no request rate: it always waits for a reply before the next request."
+        )
     if load.ramp_up_s:
         raise _NoneExists("ab has no ramp-up.")
     limit_s = ceil(plan.timeouts.total_s)
@@ -132,7 +136,7 @@ def _ab(plan: Plan) -> tuple[str, str]:
     words += ["-k"] if _keeps_connections(plan) else []
     words += _ab_request(step)
     return _joined(*words, shlex.quote(URL + step.path)), (
-        "It speaks HTTP/1.0 and counts a reply of another length as failed."
+        "It uses HTTP/1.0 and counts a reply of different length as failed."
         + _rounding(plan, limit_s)
     )
 
@@ -146,7 +150,7 @@ def _ab_stop(load: Load) -> list[str]:
 
 def _whole_seconds(tool: str, duration_s: float) -> str:
     if duration_s != int(duration_s):
-        raise _NoneExists(f"{tool} takes whole seconds only, this plan lasts {duration_s:g} s.")
+        raise _NoneExists(f"{tool} only takes whole seconds, but this plan lasts {duration_s:g} s.")
     return f"{duration_s:.0f}"
 
 
@@ -186,7 +190,7 @@ def _httperf(plan: Plan) -> tuple[str, str]:
             "(its --max-connections is for sessions)."
         )
     if step.body:
-        raise _NoneExists("httperf sends a body from a session log only.")
+        raise _NoneExists("httperf can only send a body from a session log.")
     words = ["httperf", "--server", "HOST", "--port", "PORT", "--uri", shlex.quote(step.path)]
     words += _httperf_version(plan)
     words += ["--method", step.method] if step.method != "GET" else []
@@ -194,7 +198,7 @@ def _httperf(plan: Plan) -> tuple[str, str]:
         words += ["--add-header", shlex.quote(f"{name}: {value}\\n")]
     words += _httperf_arrivals(plan)
     return _joined(*words, "--timeout", f"{plan.timeouts.total_s:g}"), (
-        "Its timeout begins anew with every progress; for HTTPS add --ssl."
+        "Its timeout restarts with every progress. For HTTPS add --ssl."
     )
 
 
@@ -203,7 +207,7 @@ def _httperf_version(plan: Plan) -> list[str]:
     if plan.http_version == HttpVersion.HTTP_1_1:
         return []
     if plan.session != PLAIN_SESSION or _keeps_connections(plan):
-        raise _NoneExists("In HTTP/1.0, httperf makes one call on a connection.")
+        raise _NoneExists("With HTTP/1.0, httperf sends one request per connection.")
     return ["--http-version", "1.0"]
 
 
@@ -216,11 +220,11 @@ def _httperf_arrivals(plan: Plan) -> list[str]:
         return [*options, *_httperf_rate(load)]
     is_kept = _keeps_connections(plan)
     if requests is None:
-        raise _NoneExists("httperf ends after a number of connections, not after a time.")
+        raise _NoneExists("httperf stops after a number of connections, not after a time.")
     if load.model in _CLOSED:
         return _httperf_calls(requests, is_kept)
     if is_kept:
-        raise _NoneExists("At a rate, httperf opens a new connection for every request.")
+        raise _NoneExists("With a rate, httperf opens a new connection for every request.")
     return [*_httperf_calls(requests, is_kept), *_httperf_rate(load)]
 
 
@@ -235,7 +239,7 @@ def _httperf_rate(load: Load) -> list[str]:
         return ["--period", f"u{load.uniform_min_s or 0:g},{load.uniform_max_s:g}"]
     rate = _steady_rate(load)
     if not rate:
-        raise _NoneExists("httperf has one rate for the whole run.")
+        raise _NoneExists("httperf has a single rate for the whole run.")
     if load.distribution == Distribution.EXPONENTIAL:
         return ["--period", f"e{1 / rate:g}"]
     return ["--rate", f"{rate:g}"]
@@ -245,9 +249,11 @@ def _httperf_rate(load: Load) -> list[str]:
 def _wrk(plan: Plan) -> tuple[str, str]:
     step, load = _only_step(plan, "wrk"), plan.load
     if load.model not in _CLOSED:
-        raise _NoneExists("wrk has no rate: it always waits for a reply before the next request.")
+        raise _NoneExists(
+            "wrk has no request rate: it always waits for a reply before the next request."
+        )
     if load.duration_s is None:
-        raise _NoneExists("wrk ends after a time, not after a number of requests.")
+        raise _NoneExists("wrk stops after a time, not after a number of requests.")
     if step.method != "GET" or step.body:
         raise _NoneExists(f"wrk needs a Lua script to send {step.method}.")
     if load.ramp_up_s:
@@ -266,7 +272,7 @@ def _wrk(plan: Plan) -> tuple[str, str]:
     for name, value in headers:
         words += ["-H", shlex.quote(f"{name}: {value}")]
     return _joined(*words, shlex.quote(URL + step.path)), (
-        "It resumes TLS sessions, and fills in response times that it did not measure."
+        "It resumes TLS sessions, and adds response times that it did not measure."
         + _rounding(plan, limit_s)
         + _other_version(plan)
     )
@@ -282,7 +288,7 @@ def _k6(plan: Plan) -> tuple[str, str]:
 
 
 def _other_version(plan: Plan) -> str:
-    return " It speaks HTTP/1.1." if plan.http_version != HttpVersion.HTTP_1_1 else ""
+    return " It uses HTTP/1.1." if plan.http_version != HttpVersion.HTTP_1_1 else ""
 
 
 _TOOLS: dict[str, Callable[[Plan], tuple[str, str]]] = {

@@ -90,7 +90,7 @@ def _lifetimes(result: Measurement, head: ReportHead) -> str:
     """httperf takes only those with a reply; here the failed ones count too."""
     total = result.total
     if not _has_one_request_each(result, head):
-        return "Connection time [ms]: not measured, connections are kept for many requests"
+        return "Connection time [ms]: not measured, connections are reused for many requests"
     lives = merged(total.timing("service"), total.timing("failed"))
     return (
         f"Connection time [ms]: min {ms(lives.min_us, 1)} avg {ms(lives.mean_us, 1)} "

@@ -23,24 +23,24 @@ def call_options(plan: Plan) -> list[str] | str:
 def _why_no_session(plan: Plan) -> str:
     session = plan.session
     if plan.connection_mode != ConnectionMode.KEEP_ALIVE or session.calls_per_connection:
-        return "httperf keeps a session's connections until the server ends them."
+        return "httperf keeps a session's connections until the server closes them."
     if session.think_time.kind not in {ThinkKind.NONE, ThinkKind.CONSTANT}:
-        return "httperf's sessions pause for the same time always."
+        return "httperf's sessions always pause for the same time."
     if session.burst_length > 1 and not session.first_call_alone:
-        return "httperf sends the first call of a burst alone."
+        return "httperf sends the first request of a burst alone."
     if (session.connections_per_session or 1) > _MOST_CONNECTIONS:
-        return f"httperf has at most {_MOST_CONNECTIONS} connections in a session."
+        return f"httperf uses at most {_MOST_CONNECTIONS} connections per session."
     if session.pipeline_depth > _MOST_PIPELINED:
-        return f"httperf pipelines at most {_MOST_PIPELINED} calls."
+        return f"httperf pipelines at most {_MOST_PIPELINED} requests."
     if session.retry_on_failure:
-        return "httperf tries again without end, and after one status only."
+        return "httperf retries forever, and only after one status."
     # Tried with 0.9.0: in either case it never ends.
     if session.calls_per_session % session.burst_length:
-        return "httperf stands still where a session does not end with a whole burst."
+        return "httperf hangs if a session does not end with a whole burst."
     if session.burst_length - 1 > (session.connections_per_session or 1) * session.pipeline_depth:
         return (
-            "httperf stands still where the rest of a burst is more than its connections and "
-            "pipelines take at once."
+            "httperf hangs if the rest of a burst does not fit into its connections and "
+            "pipelines at once."
         )
     return ""
 
@@ -60,14 +60,14 @@ def _session_options(plan: Plan) -> list[str]:
 def _why_no_connection(plan: Plan) -> str:
     session = plan.session
     if session.cookies:
-        return "httperf keeps cookies in sessions only."
+        return "httperf keeps cookies only in sessions."
     if session.think_time.kind != ThinkKind.NONE:
-        return "httperf pauses in sessions only."
+        return "httperf pauses only in sessions."
     is_whole_burst = session.pipeline_depth >= session.burst_length
     if session.burst_length > 1 and (session.first_call_alone or not is_whole_burst):
-        return "On a connection httperf pipelines whole bursts at once."
+        return "httperf always pipelines whole bursts on a connection."
     if plan.calls_per_arrival % session.burst_length:
-        return "httperf stands still where a connection does not end with a whole burst."
+        return "httperf hangs if a connection does not end with a whole burst."
     return ""
 
 

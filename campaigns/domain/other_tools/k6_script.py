@@ -16,21 +16,23 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import Step
 
 _MOST_READY = 100
-_TIMES = "Its http_req_duration leaves out connecting and TLS, and counts from the actual start."
-_LAST = " It would begin one request more at the very end, which the script leaves out."
-_OWN = " Each of its users has a connection of its own, so that more are opened."
-_DROPS = " What is due while all its users are busy is dropped."
+_TIMES = "Its http_req_duration excludes connecting and TLS, and starts at the actual start."
+_LAST = " It would start one more request at the very end; the script skips it."
+_OWN = " Each of its users has its own connection, so it opens more of them."
+_DROPS = " A request that is due while all its users are busy is dropped."
 
 
 def why_no_script(plan: Plan, step: Step) -> str:
     """A sentence; "" where there is one."""
     load, names = plan.load, [name.lower() for name, _ in step.headers]
     if len(set(names)) < len(names):
-        return "k6 sends each header once."
+        return "k6 sends each header only once."
     if load.model in {Model.CLOSED, Model.SEQUENTIAL}:
-        return "k6's ramp-up of users has other steps than this plan's." if load.ramp_up_s else ""
+        return (
+            "k6's ramp-up of users has different steps than this plan's." if load.ramp_up_s else ""
+        )
     if load.stages or load.distribution != Distribution.DETERMINISTIC:
-        return "One k6 scenario has arrivals at one rate and even distances only."
+        return "A k6 scenario only has evenly spaced arrivals at one rate."
     return ""
 
 

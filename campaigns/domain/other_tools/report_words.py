@@ -52,7 +52,7 @@ def load_lines(result: Measurement) -> list[str]:
     """What was asked for beside what was reached: two tools differ here before they differ."""
     lines = _asked_and_reached(result)
     if not result.is_whole:
-        lines.insert(0, f"Stopped after {result.duration_s:.1f} s, before the end of its plan.")
+        lines.insert(0, f"Stopped after {result.duration_s:.1f} s, before its plan was finished.")
     return lines
 
 
@@ -62,20 +62,20 @@ def _asked_and_reached(result: Measurement) -> list[str]:
     if is_closed(result):
         asked = load.connections or 1
         return [
-            f"Load: closed loop, {counted(asked, 'connections')} asked for, "
+            f"Load: closed loop, {counted(asked, 'connections')} planned, "
             f"{_in_flight(result)}, {sent} {_sent_words(result)}.",
-            "Times are those at this concurrency: a slow reply delays the next request.",
+            "Times apply to this concurrency: a slow reply delays the next request.",
         ]
     if load.model == Model.WINDOW:
         return [
-            f"Load: window, {load.low:,} to {load.high:,} being opened by each injector asked for, "
-            f"{_in_flight(result)}, {sent} connections/s begun.",
-            "Times count from the actual start: a slow target is given fewer connections.",
+            f"Load: window, {load.low:,} to {load.high:,} being opened per injector planned, "
+            f"{_in_flight(result)}, {sent} connections/s started.",
+            "Times count from the actual start: a slow target gets fewer connections.",
         ]
-    words = f"Load: {load.model}, {_asked_rate(load)} asked for, {sent} {_sent_words(result)}, "
+    words = f"Load: {load.model}, {_asked_rate(load)} planned, {sent} {_sent_words(result)}, "
     since = "Times count from the intended start"
     if result.plan.calls_per_arrival > 1:
-        since += f"; of a {load.arrival_unit}'s later requests that is when they are sent"
+        since += f"; of a {load.arrival_unit}'s later requests, from when they are sent"
     return [f"{words}{_in_flight(result)}. {since}."]
 
 

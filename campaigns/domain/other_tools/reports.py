@@ -29,7 +29,7 @@ STYLE_WORDS = {
     "ab": "ab",
     "httperf": "httperf",
     "jmeter": "JMeter",
-    "plain": "our own words",
+    "plain": "our own format",
     "wsperf": "wsperf",
 }
 

@@ -17,19 +17,19 @@ _KEYS = ("per_second", "mean", *(name(q) for q in _PERCENTILES), "max", "n")
 _CODE = "close_code_"
 _CODE_WORDS = {
     1000: "normal closure",
-    1001: "the server goes away",
+    1001: "the server is going away",
     1002: "the server saw a protocol error",
-    1003: "the server cannot take such data",
+    1003: "the server does not accept this type of data",
     1005: "a close frame without a code",
-    1006: "no close frame at all",
-    1007: "the server saw data of another kind than announced",
+    1006: "no close frame",
+    1007: "the server got data that did not match its type",
     1008: "against the server's policy",
     1009: "a message too big for the server",
-    1010: "the server wants an extension",
-    1011: "the server met an error of its own",
-    1012: "the server restarts",
-    1013: "the server asks to try again later",
-    1014: "a gateway got a bad answer",
+    1010: "the server requires an extension",
+    1011: "the server had an internal error",
+    1012: "the server is restarting",
+    1013: "the server asked to try again later",
+    1014: "a gateway got an invalid response",
 }
 
 
@@ -118,7 +118,7 @@ def closes_table(total: Total) -> Table:
             for (code, number), share in zip(codes.items(), shares, strict=True)
         ),
         label_title="code",
-        note="Of the server's close frame; each opened connection has one." if codes else "",
+        note="Code of the server's close frame; every opened connection has one." if codes else "",
     )
 
 
@@ -148,7 +148,7 @@ def _connections_table(tests: Sequence[Exchanged]) -> Table:
     columns = {
         "opened": [count_cell(sum(each.values())) for each in codes],
         "most_open": [
-            count_cell(each.most_open or None, "None was open at the end of a second.")
+            count_cell(each.most_open or None, "No connection was open at the end of a second.")
             for each in tests
         ],
         "messages_per_s": column_cells([_messages_per_s(each) for each in tests]),
@@ -165,7 +165,7 @@ def _connections_table(tests: Sequence[Exchanged]) -> Table:
         ),
         tuple(Row(each.label, row, "test") for each, row in zip(tests, cells, strict=True)),
         label_title="test",
-        note="Of the runs that count. Each opened connection has one close code.",
+        note="Usable runs only. Every opened connection has one close code.",
     )
 
 

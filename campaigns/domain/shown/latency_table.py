@@ -27,12 +27,12 @@ _KEYS = (
     "errors",
     "n",
 )
-_EXTREME = "A single request is not averaged: see the pooled row."
-_COUNTED = "Counted, not averaged: see the pooled row."
-_NO_RUN = "No run can be used yet."
+_EXTREME = "Minimum and maximum are not averaged; see the pooled row."
+_COUNTED = "Counts are not averaged; see the pooled row."
+_NO_RUN = "No usable runs yet."
 _DOUBTFUL = (
-    "No run can be trusted: mean and pooled are of doubtful ones, and no word rests on them. The "
-    "rows say why."
+    "No run can be trusted. Mean and pooled come from doubtful runs and are not used for a "
+    "verdict. The rows say why."
 )
 
 
@@ -116,7 +116,7 @@ def _figures_of_line(line: Line) -> dict[str, Figure]:
 
 def figures_by_key(run: Figures) -> dict[str, Figure]:
     """Every column of one run or of pooled ones, in the column's unit."""
-    no_time = "" if run.n else "No request succeeded, so there is no response time."
+    no_time = "" if run.n else "No request succeeded, so there are no response times."
     return {
         "mean": Figure(_ms(run.mean_us), no_time),
         "min": Figure(_ms(run.min_us), no_time),
@@ -204,7 +204,7 @@ def mean_note(counted: Sequence[Figures]) -> str:
         return ""
     interval = mean_interval(means)
     if interval.low is None:
-        return "1 run: describes this run only."
+        return "1 run: it describes only itself."
     return (
         f"95 % interval of the average: {figure(max(0.0, interval.low) / 1000)} to "
         f"{ms(interval.high)} (t over {interval.k} runs, CV {percent(interval.cv)})."
@@ -239,7 +239,7 @@ def _left_out_note(lines: Sequence[Line]) -> str:
     if not left_out:
         return ""
     runs = "1 run is" if left_out == 1 else f"{left_out} runs are"
-    return f"{runs} shown but left out of mean and pooled: see the reason in the row."
+    return f"{runs} shown but not part of mean and pooled; the row says why."
 
 
 def _ms(value_us: float | None) -> float | None:

@@ -28,7 +28,7 @@ class Metric:
 
 
 _TEXT = {"word", "words", "validity", "result", "kept"}
-_RESPONSE = "response time: from the intended start to the last byte, ok requests only"
+_RESPONSE = "response time: from intended start to last byte, ok requests only"
 
 
 def _percentile(name: str, q: str, **others: str) -> Metric:
@@ -36,7 +36,7 @@ def _percentile(name: str, q: str, **others: str) -> Metric:
         name,
         name,
         "ms",
-        f"The ⌈{q}·n⌉-th smallest {_RESPONSE}. Shown with ten requests beyond it.",
+        f"The ⌈{q}·n⌉-th smallest {_RESPONSE}. Shown if at least ten requests are beyond it.",
         others,
     )
 
@@ -60,7 +60,7 @@ _ALL = (
         "max",
         "max",
         "ms",
-        f"The largest {_RESPONSE}. It is one request of n: never averaged.",
+        f"The largest {_RESPONSE}. A single request; never averaged.",
         {"ab": "Total, max", "JMeter": "Max", "wrk": "Max", "k6": "http_req_duration max"},
     ),
     _percentile("p50", "0.5", ab="50%", JMeter="Median", wrk="50%", k6="med"),
@@ -86,7 +86,7 @@ _ALL = (
         "errors",
         "errors",
         "",
-        "Requests that failed or were dropped; each has one kind.",
+        "Requests that failed or were dropped; each counts as one kind.",
         {"ab": "Failed requests", "httperf": "Errors: total", "JMeter": "Error %"},
     ),
     Metric(
@@ -97,16 +97,16 @@ _ALL = (
         "is about a k-th of the response time.",
         {"ab": "Time per request, across all", "Uniserve": "Temps moy.", "httperf": "ms/req"},
     ),
-    Metric("speed_up", "speed-up", "", "Ok requests/s / ok requests/s of the fewest injectors."),
-    Metric("completed", "completed", "", "Ok + failed requests; a dropped one was never sent."),
-    Metric("validity", "validity", "", "The worst of the runs: valid, suspicious or invalid."),
+    Metric("speed_up", "speed-up", "", "Ok requests/s divided by those with the fewest injectors."),
+    Metric("completed", "completed", "", "Ok + failed requests; dropped ones were never sent."),
+    Metric("validity", "validity", "", "Worst validity of the runs: valid, suspicious or invalid."),
     Metric("begins", "begins", "s", "Seconds after the start of the measurement."),
     Metric("error_share", "errors", "%", "Errors / (ok + errors)."),
-    Metric("n", "n", "", "Ok requests: the ones that have a response time."),
+    Metric("n", "n", "", "Successful requests; only these have a response time."),
     Metric("http", "HTTP", "ms", "The figure over HTTP."),
     Metric("https", "HTTPS", "ms", "The figure over HTTPS."),
-    Metric("baseline", "baseline", "", "The figure of the run that is compared with."),
-    Metric("candidate", "candidate", "", "The figure of the run that is compared."),
+    Metric("baseline", "baseline", "", "The figure of the baseline run."),
+    Metric("candidate", "candidate", "", "The figure of the candidate run."),
     Metric("difference", "difference", "ms", "HTTPS − HTTP, from unrounded figures."),
     Metric("ratio", "ratio", "", "HTTPS / HTTP."),
     Metric("low", "from", "", "Lower end of the ratio's 95 % interval over repeats."),
@@ -115,16 +115,16 @@ _ALL = (
         "increase",
         "increase",
         "% of HTTP",
-        "(HTTPS − HTTP) / HTTP: HTTPS takes so much more than HTTP.",
+        "(HTTPS − HTTP) / HTTP: how much longer HTTPS takes than HTTP.",
     ),
     Metric(
         "share",
         "share",
         "% of HTTPS",
-        "(HTTPS − HTTP) / HTTPS: so much of the HTTPS time is overhead.",
+        "(HTTPS − HTTP) / HTTPS: the part of the HTTPS time that is overhead.",
     ),
-    Metric("word", "verdict", "", "Given to the average only, from three repeats on."),
-    Metric("dns", "dns", "ms", "Resolving the name."),
+    Metric("word", "verdict", "", "For the average only, from three repeats on."),
+    Metric("dns", "dns", "ms", "Resolving the host name."),
     Metric("connect", "connect", "ms", "The TCP handshake.", {"ab": "Connect (with TLS)"}),
     Metric("tls", "tls", "ms", "The TLS handshake.", {"k6": "http_req_tls_handshaking"}),
     Metric("send", "send", "ms", "Writing the request.", {"k6": "http_req_sending"}),
@@ -143,7 +143,7 @@ _ALL = (
         "The WebSocket's opening handshake: from the connection being ready to the 101 received.",
         {"wsperf": "open", "k6": "ws_connecting (with TCP and TLS)"},
     ),
-    Metric("exchange", "exchange", "ms", "All messages of a connection, from its opening on."),
+    Metric("exchange", "exchange", "ms", "All messages of a connection, counted from its opening."),
     Metric(
         "close",
         "close",
@@ -155,42 +155,52 @@ _ALL = (
         "message",
         "message",
         "ms",
-        "A message's round trip: from when it is sent, or due at its rate, to its whole echo.",
+        "Round trip of a message: from sending it, or its due time at a message rate, to the "
+        "whole echo.",
     ),
     Metric("opened", "opened", "", "WebSockets whose opening handshake succeeded."),
-    Metric("most_open", "open at once", "", "The most at the end of a second, in one run."),
-    Metric("messages_per_s", "messages/s", "", "In the busier direction: an echo is not two."),
-    Metric("per_second", "a second", "", "How many a second of the measurement."),
-    Metric("lateness", "lateness", "ms", "Actual start − intended start: the injector's delay."),
-    Metric("response", "response", "ms", "Last byte − intended start: what tables show."),
+    Metric("most_open", "open at once", "", "Maximum at the end of a second, in one run."),
+    Metric(
+        "messages_per_s",
+        "messages/s",
+        "",
+        "In the busier direction; a message and its echo count once.",
+    ),
+    Metric("per_second", "per second", "", "Count per second of the measurement."),
+    Metric(
+        "lateness", "lateness", "ms", "Actual start − intended start: how late the injector sent."
+    ),
+    Metric("response", "response", "ms", "Last byte − intended start; the time that tables show."),
     Metric("service", "service", "ms", "Last byte − actual start.", {"ab": "Total"}),
     Metric("count", "count", "", "How many."),
     Metric("measured", "measured", "", "The figure over the whole run, in the unit of the rule."),
     Metric("limit", "limit", "", "What the rule allows."),
-    Metric("result", "result", "", "Passed if the rule is kept at the end."),
+    Metric("result", "result", "", "Passed if the rule holds at the end."),
     Metric("since", "since", "s", "The second from which on the rule was broken until the end."),
-    Metric("kept", "kept by", "", "How many of the finished runs keep the rule."),
-    Metric("worst", "worst", "", "The figure of the run that comes nearest to the limit, or over."),
+    Metric("kept", "kept by", "", "How many of the finished runs pass the rule."),
+    Metric(
+        "worst", "worst", "", "The figure of the run that is closest to the limit, or exceeds it."
+    ),
     Metric("share_of_opened", "share", "% of opened", "Count / all WebSockets that were opened."),
     Metric(
         "session",
         "ok sessions",
         "ms",
-        "From when a session was due to its end, pauses and waiting included; all requests ok.",
+        "From a session's due time to its end, with pauses and waiting; all its requests ok.",
         {"httperf": "Session lifetime"},
     ),
     Metric(
         "session_failed",
         "failed sessions",
         "ms",
-        "From when a session was due to its end; one of its requests failed and ended it.",
+        "From a session's due time to its end; a failed request ended it.",
         {"httperf": "Session failtime"},
     ),
     Metric("share_of_sessions", "share", "% of sessions", "Count / all sessions that ended."),
     Metric("share_of_requests", "share of requests", "%", "Count / all requests that ended."),
-    Metric("words", "what it means", "", "The kind of error, or the code, in words."),
-    Metric("first", "first seen", "s", "The second of the run in which it was first seen."),
-    Metric("last", "last seen", "s", "The second of the run in which it was last seen."),
+    Metric("words", "what it means", "", "The kind of error, or the code, in plain words."),
+    Metric("first", "first seen", "s", "Second of the run in which it first occurred."),
+    Metric("last", "last seen", "s", "Second of the run in which it last occurred."),
 )
 
 METRICS: dict[str, Metric] = {metric.key: metric for metric in _ALL}

@@ -22,9 +22,9 @@ _DECIMALS = {
 }
 _NOTE = (
     "increase = (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and percentiles: "
-    "mean over runs, 95 % interval of the ratio. Min and max: of all requests."
+    "mean over runs, 95 % interval of the ratio. Min and max: over all requests."
 )
-_NO_WORD = "The word belongs to the average; this row shows whether body and tail agree."
+_NO_WORD = "The verdict applies to the average; this row shows whether bulk and tail agree."
 
 
 def time_decimals(rows: Sequence[OverheadRow]) -> int:

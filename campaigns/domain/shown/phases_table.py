@@ -10,8 +10,8 @@ from campaigns.domain.shown.tables import Cell, Row, Table
 _FIGURES = ("interval", "mean", "min", "max", "rate")
 _COLUMNS = ("begins", "duration", "n", *_FIGURES)
 _ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
-_NO_SECOND = "No whole second of an injector lies within this phase."
-_SHARED_OUT = "Requests of a second that a boundary cuts are shared out by time."
+_NO_SECOND = "This phase contains no complete second of any injector."
+_SHARED_OUT = "A second cut by a boundary is split in proportion to time."
 
 
 def phases_table(phases: Sequence[Phase]) -> Table:
@@ -38,8 +38,8 @@ def phases_table(phases: Sequence[Phase]) -> Table:
             for label, each, phase in zip(labels, cells, shown, strict=True)
         ),
         label_title="injectors at work",
-        note="Response times are of the seconds that lie wholly within a phase. "
-        "A rate over a phase is not that of the run.",
+        note="Response times come from seconds entirely within a phase. "
+        "The rate of a phase is not that of the run.",
     )
 
 

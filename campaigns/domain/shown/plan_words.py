@@ -21,21 +21,21 @@ from campaigns.domain.units import counted
 _DISTRIBUTION_WORDS = {
     Distribution.DETERMINISTIC: "even",
     Distribution.EXPONENTIAL: "random (exponential gaps, exact number)",
-    Distribution.UNIFORM: "random between two gaps (uniform)",
+    Distribution.UNIFORM: "random gaps between two limits (uniform)",
 }
 _UNIT_WORDS = {
     ArrivalUnit.REQUEST: "requests",
-    ArrivalUnit.CONNECTION: "connections, each new, with its requests",
+    ArrivalUnit.CONNECTION: "new connections with their requests",
     ArrivalUnit.SESSION: "sessions: users who send their requests and leave",
 }
 _HOLD_WORDS = {
-    Hold.CLOSE: "closed at once",
+    Hold.CLOSE: "closed immediately",
     Hold.KEEP_UNTIL_ALL: "kept until all are open",
     Hold.KEEP_S: "kept for {:g} s",
 }
 _ECHOES = {
     "echo_sync": "wait for each",
-    "echo_async": "not waited for, matched in order",
+    "echo_async": "do not wait, match in order",
     "send_only": "none expected",
 }
 _VERIFY = {"exact": "every byte", "length": "length"}

@@ -3,49 +3,49 @@
 from campaigns.domain.measured.outcomes import WORDS, Kind
 
 REMEDIES: dict[Kind, str] = {
-    Kind.DNS_FAILED: "Check the spelling of the host. The name is resolved on the injector's "
-    "machine, which may use another name server than yours.",
-    Kind.ADDRESS_REFUSED: "This installation sends load only into the networks that "
-    "BENCHSITE_ALLOWED_NETWORKS lists. Whoever keeps it can add the network.",
-    Kind.CONNECT_REFUSED: "The machine answers, but nothing listens on this port. Check the port, "
-    "and that the server listens on this address and not only on its loopback.",
-    Kind.CONNECT_TIMEOUT: "Nothing answered at all: usually a firewall that drops packets, or a "
-    "wrong address.",
-    Kind.CONNECT_UNREACHABLE: "The injector's machine has no route there. Check the address, the "
-    "VPN and the routing.",
-    Kind.TLS_HANDSHAKE: "Often a plain HTTP port behind an HTTPS endpoint, or a server that knows "
-    "only TLS 1.1 and older.",
-    Kind.TLS_VERIFY: "The certificate is self-signed, expired, or made for another name. For a "
-    "test server, switch “verify certificate” off on the endpoint.",
-    Kind.TLS_TIMEOUT: "The port accepts connections but does not speak TLS in time: perhaps a "
-    "plain port, or an overloaded server.",
-    Kind.RESET: "The server or a device on the way cut the connection: an overload limit, a "
-    "firewall, or HTTPS expected on this port.",
-    Kind.EOF_BEFORE_REPLY: "The server closed without a word: often HTTPS is expected on this "
-    "port, or the process crashed.",
+    Kind.DNS_FAILED: "Check the spelling of the host. The injector's machine resolves "
+    "the name and may use a different name server than yours.",
+    Kind.ADDRESS_REFUSED: "This installation only sends load to the networks that "
+    "BENCHSITE_ALLOWED_NETWORKS lists. The administrator can add the network.",
+    Kind.CONNECT_REFUSED: "The machine is up, but nothing listens on this port. Check the port, "
+    "and that the server listens on this address, not only on loopback.",
+    Kind.CONNECT_TIMEOUT: "No answer at all. Usually a firewall drops the packets, or the "
+    "address is wrong.",
+    Kind.CONNECT_UNREACHABLE: "The injector's machine has no route to this address. Check the "
+    "address, the VPN and the routing.",
+    Kind.TLS_HANDSHAKE: "Often an HTTPS endpoint points to a plain HTTP port, or the server "
+    "supports only TLS 1.1 or older.",
+    Kind.TLS_VERIFY: "The certificate is self-signed, expired, or issued for another name. For a "
+    "test server, turn off “verify certificate” on the endpoint.",
+    Kind.TLS_TIMEOUT: "The port accepts connections, but TLS did not finish in time. Perhaps it "
+    "is a plain HTTP port, or the server is overloaded.",
+    Kind.RESET: "The server or a device in between reset the connection: an overload limit, a "
+    "firewall, or a port that expects HTTPS.",
+    Kind.EOF_BEFORE_REPLY: "The server closed the connection without a reply. Often the port "
+    "expects HTTPS, or the process crashed.",
     Kind.FIRST_BYTE_TIMEOUT: "The request was sent but nothing came back. Check the path, and "
-    "whether the server's log has seen the request.",
-    Kind.BODY_TIMEOUT: "The reply began and then stalled. Check the length that the server "
-    "announces against what it sends.",
-    Kind.EOF_MID_BODY: "The server announced more than it sent, or crashed while it replied.",
-    Kind.HTTP_PARSE: "Whatever answered does not speak HTTP/1.1: perhaps an HTTPS port behind an "
-    "HTTP endpoint, or a service of another kind.",
-    Kind.HEADER_CAP: "The reply's header is larger than any server should send.",
-    Kind.BODY_CAP: "Measure a path with a smaller reply.",
-    Kind.BODY_MISMATCH: "The server answered, but not with what it was sent: check that the path "
-    "is an echo, or verify the length only.",
-    Kind.WS_UPGRADE_REJECTED: "Something answered in plain HTTP. Check the path, the subprotocol, "
-    "and whether a proxy in between lets upgrades through.",
-    Kind.WS_PROTOCOL: "The server breaks a rule of RFC 6455; look for it in the server's log.",
-    Kind.WS_CLOSE_TIMEOUT: "The server did not answer the close frame, or did not end the "
+    "whether the server's log shows the request.",
+    Kind.BODY_TIMEOUT: "The reply started and then stalled. Compare the length that the "
+    "server announces with what it sends.",
+    Kind.EOF_MID_BODY: "The server announced more than it sent, or crashed while replying.",
+    Kind.HTTP_PARSE: "The answer is not HTTP/1.1. Perhaps an HTTP endpoint points to an HTTPS "
+    "port, or to a different kind of service.",
+    Kind.HEADER_CAP: "The response header is larger than any server should send.",
+    Kind.BODY_CAP: "Measure a path with a smaller response.",
+    Kind.BODY_MISMATCH: "The server's answer is not an echo of the message. Check that the path "
+    "echoes messages, or verify only the length.",
+    Kind.WS_UPGRADE_REJECTED: "The server answered with plain HTTP. Check the path, the "
+    "subprotocol, and whether a proxy in between allows upgrades.",
+    Kind.WS_PROTOCOL: "The server violated RFC 6455. Its log may say why.",
+    Kind.WS_CLOSE_TIMEOUT: "The server did not answer the close frame, or did not close the "
     "connection after it.",
-    Kind.WRITE_TIMEOUT: "The server accepts connections but reads nothing: it is overloaded, or "
-    "its workers are busy.",
-    Kind.WRITE_ERROR: "The server closed while the request was being sent: often a body that is "
-    "too large for it.",
+    Kind.WRITE_TIMEOUT: "The server accepts connections but does not read from them: it is "
+    "overloaded, or its workers are busy.",
+    Kind.WRITE_ERROR: "The server closed the connection while the request was being sent. Often "
+    "the body is too large for it.",
     Kind.CLIENT_FD_EXHAUSTED: "Raise the limit of open files (ulimit -n) on the injector's host.",
     Kind.CLIENT_FILE_TABLE: "Raise fs.file-max on the injector's host.",
-    Kind.CLIENT_OTHER: "This went wrong on our side, not at the target; the reason stands below.",
+    Kind.CLIENT_OTHER: "This went wrong in the injector, not at the target. The reason is below.",
     Kind.CLIENT_PORTS: "Wait a minute, or widen net.ipv4.ip_local_port_range on the injector's "
     "host.",
 }

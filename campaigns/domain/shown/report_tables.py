@@ -18,7 +18,7 @@ from campaigns.domain.units import MAX_DECIMALS, decimals_for
 _SHOWN_PARTS = ("lateness", *PARTS, "response", "service")
 _VITALS = (
     ("cpu_share", "CPU of the process", "% of a core", 100),
-    ("other_cpu_share", "CPU of others", "% of the machine", 100),
+    ("other_cpu_share", "CPU of other programs", "% of the machine", 100),
     ("steal_share", "CPU stolen", "% of the machine", 100),
     ("run_delay_share", "waiting for a CPU", "%", 100),
     ("hub_lag_max_us", "longest standstill", "ms", 1e-3),
@@ -27,7 +27,7 @@ _VITALS = (
     ("own_delay_p99_us", "own delay p99", "ms", 1e-3),
     ("open_connections", "open connections", "", 1),
     ("open_files_share", "open files", "% of the limit", 100),
-    ("ports_share", "TCP sockets of all programs, of the local ports", "%", 100),
+    ("ports_share", "local ports in use by all programs", "%", 100),
     ("link_share", "network link", "% of its speed", 100),
     ("packets_lost_share", "packets lost by the machine", "%", 100),
     ("swapped_pages", "memory swapped", "pages", 1),
@@ -101,7 +101,7 @@ def errors_table(total: Total, series: Sequence[Point]) -> Table:
     rows = []
     for kind, share in zip(kinds, shares, strict=True):
         first, last = _first_and_last(kind, series)
-        words = "no free connection was left" if kind == "dropped" else WORDS.get(kind, kind)
+        words = "no free connection" if kind == "dropped" else WORDS.get(kind, kind)
         tone = "warn" if kind in CLIENT_KINDS else "bad"
         cells = (
             text_cell(words),
@@ -144,10 +144,12 @@ def vitals_table(vitals: Sequence[dict[str, Any]]) -> Table:
         tuple(columns),
         tuple(rows),
         label_title="vital",
-        note="Each figure is the worst second of that injector process.",
+        note="Each figure is the worst second of that injector.",
     )
 
 
 def _worst(vitals: dict[str, Any], key: str, scale: float) -> Figure:
     value = vitals["worst"].get(key)
-    return Figure(None if value is None else value * scale, "This injector did not report it.")
+    return Figure(
+        None if value is None else value * scale, "This injector did not report this value."
+    )

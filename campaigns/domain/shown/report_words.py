@@ -35,9 +35,9 @@ class RunStatus:
 
 
 _WAITING = {
-    "queued": "This run waits for its turn.",
-    "preparing": "This run waits until its injectors are ready.",
-    "armed": "This run starts within seconds.",
+    "queued": "This run is waiting for its turn.",
+    "preparing": "This run is waiting for its injectors to get ready.",
+    "armed": "This run starts in a few seconds.",
 }
 
 
@@ -111,7 +111,7 @@ def run_grounds(run: RunStatus) -> list[str]:
     grounds = list(run.reasons)
     if run.is_done and run.validity == "valid":
         grounds.append("valid: the injectors were well within their limits")
-    grounds.append("one run describes itself only; faster or slower needs three repeats")
+    grounds.append("one run describes only itself; faster or slower takes three repeats")
     return grounds
 
 

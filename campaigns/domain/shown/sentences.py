@@ -42,9 +42,11 @@ def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
         lead = _lead(pair, so_far=not is_final and index == 0)
         sentence += [*_clause(pair, lead, is_final=is_final), (" ", False)]
     if len(pairs) > _MOST:
-        sentence.append((f"{len(pairs) - _MOST} more comparisons stand below. ", False))
+        sentence.append((f"{len(pairs) - _MOST} more comparisons are below. ", False))
     if not is_final and any(not pair.has_word for pair in pairs):
-        sentence.append((f"No word yet: it needs {MIN_REPEATS} finished repeats of both.", False))
+        sentence.append(
+            (f"No verdict yet: that takes {MIN_REPEATS} finished repeats of each.", False)
+        )
     return _trimmed(sentence)
 
 

@@ -53,13 +53,13 @@ def _durations(total: Total, duration_s: float, seen: SessionFigures) -> Table:
 def _said(seen: SessionFigures) -> str:
     said = [f"{seen.started:,} due, {seen.ok:,} ok, {seen.failed:,} failed"]
     if seen.dropped:
-        said.append(f"{seen.dropped:,} dropped before they began")
+        said.append(f"{seen.dropped:,} dropped before they started")
     if seen.open_at_end:
-        said.append(f"{seen.open_at_end:,} not at their end")
+        said.append(f"{seen.open_at_end:,} not finished")
     if seen.connections_each is not None:
         said.append(f"{seen.connections_each:.2f} connections each")
     if seen.calls_retried:
-        said.append(f"{counted(seen.calls_retried, 'requests')} made again after a failure")
+        said.append(f"{counted(seen.calls_retried, 'requests')} retried after a failure")
     if seen.calls_skipped:
         said.append(f"{counted(seen.calls_skipped, 'requests')} not sent after a failure or a drop")
     return "; ".join(said) + "."
@@ -74,12 +74,12 @@ def _lengths(lengths: Mapping[int, int]) -> Table:
     shares = column_cells([Figure(100 * count / n_all) for _, count in rows], decimals=2)
     return Table(
         "session_lengths",
-        "Length of sessions",
+        "Session lengths",
         tuple(METRICS[key].column() for key in ("count", "share_of_sessions")),
         tuple(
             Row(label, (count_cell(count), share), "length")
             for (label, count), share in zip(rows, shares, strict=True)
         ),
         label_title="ok requests",
-        note="Of sessions that ended, well or not: how many of their requests were ok.",
+        note="For sessions that ended, ok or failed: how many of their requests were ok.",
     )

@@ -49,7 +49,7 @@ def _burst_words(plan: Plan) -> str:
 
 
 def _auth_words(plan: Plan, *, has_secret: bool) -> str:
-    stored = "secret stored" if has_secret else "no secret stored yet: edit the plan to enter it"
+    stored = "secret stored" if has_secret else "no secret stored yet; edit the plan to enter it"
     match plan.auth.kind:
         case AuthKind.BASIC:
             return f"user {plan.auth.user} and a password; {stored}"

@@ -13,7 +13,7 @@ from campaigns.domain.units import counted
 _FIGURES = ("duration", "interval", "mean", "min", "p50", "p95", "max", "rate", "speed_up")
 _COLUMNS = ("n", *_FIGURES, "errors", "validity")
 _TONES = {"valid": "good", "suspicious": "warn", "invalid": "bad"}
-_NO_RUN = "No run can be used yet."
+_NO_RUN = "No usable runs yet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ def sweep_table(key: str, title: str, lines: Sequence[SweepLine]) -> Table:
             for line, cells in zip(lines, _rows(lines, columns), strict=True)
         ),
         label_title="injectors",
-        note="All usable runs of a row pooled. Injectors on one machine share its cores: see the "
-        "validity before you read a ceiling as the target's.",
+        note="Each row pools its usable runs. Injectors on one machine share its cores: check the "
+        "validity before you take a ceiling for the target's.",
     )
 
 

@@ -20,7 +20,8 @@ def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
         tuple(METRICS[key].column() for key in ("measured", "limit", "result", "since")),
         tuple(Row(each.rule, _cells(each), "threshold") for each in verdicts),
         label_title="rule",
-        note="Judged on everything measured so far; since: the second from which on it was broken.",
+        note="Judged on everything measured so far. Since: the second from which the rule was "
+        "broken.",
     )
 
 
@@ -29,7 +30,7 @@ def _cells(verdict: Verdict) -> tuple[Cell, ...]:
         _measured(verdict, verdict.measured),
         _figure(verdict.limit, verdict.unit),
         text_cell("passed" if verdict.passed else "failed", tone=_tone(verdict.passed)),
-        empty("It is kept.") if verdict.passed else count_cell(verdict.since),
+        empty("The rule is not broken.") if verdict.passed else count_cell(verdict.since),
     )
 
 
@@ -63,7 +64,7 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
         tuple(METRICS[key].column() for key in ("kept", "worst", "limit", "result")),
         tuple(rows),
         label_title="test and rule",
-        note="A test keeps a rule if all its finished runs do.",
+        note="A test passes a rule if all its finished runs do.",
     )
 
 

@@ -15,36 +15,38 @@ STANDARD_NAME = "admin"
 
 
 class Command(BaseCommand):
-    help = "Makes the administrator's account, or sets its password."
+    help = "Creates the administrator's account, or sets its password."
 
     def add_arguments(self, parser):
         parser.add_argument(
             "--only-if-missing",
             action="store_true",
-            help="leave an account that is there as it is",
+            help="do not change an existing account",
         )
 
     def handle(self, *args, only_if_missing: bool, **options):
         name = os.environ.get("BENCHSITE_ADMIN") or STANDARD_NAME
         user = User.objects.filter(username=name).first()
         if user and only_if_missing:
-            self.stdout.write(f"The account {name} is there already.")
+            self.stdout.write(f"The account {name} already exists.")
             return
         password = os.environ.get("BENCHSITE_ADMIN_PASSWORD")
         if not password:
-            raise CommandError("Set BENCHSITE_ADMIN_PASSWORD to the password of the account.")
+            raise CommandError(
+                "No password given. Set BENCHSITE_ADMIN_PASSWORD to the account's password."
+            )
         _check_strength(password, name)
         if user:
             user.set_password(password)
             user.save(update_fields=["password"])
-            self.stdout.write(f"The password of {name} is set.")
+            self.stdout.write(f"The password of {name} was changed.")
         else:
             User.objects.create_superuser(name, password=password)
-            self.stdout.write(f"The account {name} is made.")
+            self.stdout.write(f"The account {name} was created.")
 
 
 def _check_strength(password: str, name: str) -> None:
-    """A server refuses a weak password; on one's own machine any will do."""
+    """On a server, refuse weak passwords; a local installation accepts any."""
     if not settings.IS_SERVER:
         return
     try:

@@ -8,11 +8,11 @@ from campaigns.services.plan_secrets import rotate_secrets
 
 
 class Command(BaseCommand):
-    help = "Encrypts all stored secrets under the first key, so that older keys can be dropped."
+    help = "Re-encrypts all stored secrets with the first key, so that older keys can be removed."
 
     def handle(self, *args, **options):
         try:
             count = rotate_secrets() + rotate_client_keys()
         except Refused as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(f"{count} secrets are encrypted under the first key now.")
+        self.stdout.write(f"Re-encrypted {count} secrets with the first key.")

@@ -27,12 +27,14 @@ class Command(BaseCommand):
     def add_arguments(self, parser):
         parser.add_argument("--wait", action="store_true", help="wait, then print the tables")
         parser.add_argument(
-            "--unless-done", action="store_true", help="nothing where a sample has ended already"
+            "--unless-done", action="store_true", help="do nothing if a sample has already finished"
         )
-        parser.add_argument("--by", default="", help="the account that it belongs to")
+        parser.add_argument("--by", default="", help="the account that owns it")
         parser.add_argument("--http-port", type=int, default=8081)
         parser.add_argument("--https-port", type=int, default=8444)
-        parser.add_argument("--timeout", type=float, default=300.0, help="seconds to wait at most")
+        parser.add_argument(
+            "--timeout", type=float, default=300.0, help="longest time to wait, seconds"
+        )
 
     def handle(self, *args, **options):
         try:
@@ -73,7 +75,7 @@ class Command(BaseCommand):
         tables = [each.table for each in (*answer.tests, *answer.overheads)]
         self.stdout.write("\n" + text_of_tables(tables))
         self.stdout.write("\n" + "".join(text for text, _bold in answer.sentence))
-        self.stdout.write(f"\nThe answer with its charts: {_address(campaign)}")
+        self.stdout.write(f"\nResults with charts: {_address(campaign)}")
 
 
 def _owner(name: str) -> Actor:
@@ -81,7 +83,7 @@ def _owner(name: str) -> Actor:
     users = User.objects.filter(is_active=True)
     user = users.filter(username=name).first() if name else _first_administrator(users)
     if user is None:
-        raise CommandError("There is no such account. Make one with `manage.py ensure_admin`.")
+        raise CommandError("There is no such account. Create one with `manage.py ensure_admin`.")
     return Actor(user=user)
 
 
@@ -97,8 +99,8 @@ def _why_late(campaign: Campaign) -> str:
     states = campaign.runs.values_list("state").annotate(n=Count("pk")).order_by("state")
     counted = ", ".join(f"{n} {state}" for state, n in states)
     return (
-        f"The sample has not ended in time (runs: {counted}). Is a launcher running, and a "
-        "dispatcher? Their logs say what holds it up."
+        f"The sample did not finish in time (runs: {counted}). Check that a launcher and a "
+        "dispatcher are running; their logs say what is wrong."
     )
 
 
@@ -108,7 +110,7 @@ def _refuse_failures(campaign: Campaign) -> None:
     sentences = [f"Run {run.label} ended {run.outcome}: {run.reason or 'no reason'}" for run in bad]
     sentences += [sentence for run in campaign.runs.all() if (sentence := _errors_of(run))]
     if sentences:
-        raise CommandError("The sample did not go well.\n  " + "\n  ".join(sentences))
+        raise CommandError("The sample failed.\n  " + "\n  ".join(sentences))
 
 
 def _errors_of(run: Run) -> str:

@@ -51,21 +51,21 @@ def test_httperf_speaks_the_version_of_the_plan():
     assert "--http-version 1.0 --num-conns 9 --num-calls 1" in old.command
     kept = of("httperf", **get(load, connection_mode="keep-alive", http_version="1.0"))
     assert kept.command == ""
-    assert "one call on a connection" in kept.words
+    assert "one request per connection" in kept.words
 
 
 @pytest.mark.parametrize(
     ("tool", "key", "words"),
     [
-        ("ab", "over-10", "no rate"),
+        ("ab", "over-10", "no request rate"),
         ("httperf", "ab", "not N at once"),
         ("httperf", "over-10", "session log"),
         ("httperf", "load", "a new connection for every request"),
-        ("wrk", "ab", "ends after a time"),
-        ("wrk", "httperf", "no rate"),
+        ("wrk", "ab", "stops after a time"),
+        ("wrk", "httperf", "no request rate"),
         ("ab", "l2", "5 steps"),
         ("k6", "l3", "5 steps"),
-        ("httperf", "spike", "one rate"),
+        ("httperf", "spike", "a single rate"),
         ("k6", "stress", "one rate"),
     ],
 )
@@ -108,7 +108,7 @@ def test_random_arrivals_are_httperf_s_only():
     load = {"model": "open", "rate_per_s": 4, "requests": 9, "distribution": "exponential"}
     spec = get(load, connection_mode="new")
     assert "--period e0.25" in of("httperf", **spec).command
-    assert "even distances" in of("k6", **spec).words
+    assert "evenly spaced" in of("k6", **spec).words
 
 
 def test_a_ramp_up_is_no_tool_s():
@@ -143,7 +143,7 @@ def test_a_window_of_websockets_is_wsperf_s():
     assert found["wsperf"].command == (
         "wsperf 'ws://TARGET/a?b=1&c' 1 50000 250 500 result_%d.json"
     )
-    assert "opening handshake alone" in found["wsperf"].words
+    assert "only opening handshakes" in found["wsperf"].words
     assert [tool for tool, each in found.items() if each.command] == ["wsperf"]
     assert "from a script" in found["k6"].words
 
@@ -152,7 +152,7 @@ def test_a_window_of_websockets_is_wsperf_s():
     ("load", "exchange", "words"),
     [
         (CLOSED, {}, "within a window"),
-        (WINDOW | {"hold": "keep_until_all"}, {}, "closes each at once"),
+        (WINDOW | {"hold": "keep_until_all"}, {}, "closes each one immediately"),
         (WINDOW, {"messages": 3}, "no messages"),
         (WINDOW, {"subprotocols": ["chat"]}, "subprotocols"),
     ],
@@ -205,13 +205,13 @@ def test_httperf_has_sessions_and_connections_with_calls(load, session, options)
     command = of("httperf", **calls_of(load, session)).command
     assert f" {options} --timeout" in command
     for tool in ("ab", "wrk", "k6"):
-        assert "need a script" in of(tool, **calls_of(load, session)).words
+        assert "needs a script" in of(tool, **calls_of(load, session)).words
 
 
 @pytest.mark.parametrize(
     ("load", "session", "words"),
     [
-        (SESSIONS, {"calls_per_session": 5, "calls_per_connection": 2}, "until the server ends"),
+        (SESSIONS, {"calls_per_session": 5, "calls_per_connection": 2}, "until the server closes"),
         (
             SESSIONS,
             {"calls_per_session": 5, "think_time": {"kind": "exponential", "mean_s": 1}},
@@ -240,11 +240,11 @@ def test_httperf_has_sessions_and_connections_with_calls(load, session, options)
         (
             SESSIONS,
             {"calls_per_session": 10, "burst_length": 5, "connections_per_session": 3},
-            "take at once",
+            "does not fit",
         ),
-        (SESSIONS, {"calls_per_session": 5, "retry_on_failure": True}, "without end"),
-        (CONNECTIONS, {"calls_per_connection": 5, "think_time": THINK}, "in sessions only"),
-        (CONNECTIONS, {"calls_per_connection": 5, "cookies": True}, "in sessions only"),
+        (SESSIONS, {"calls_per_session": 5, "retry_on_failure": True}, "retries forever"),
+        (CONNECTIONS, {"calls_per_connection": 5, "think_time": THINK}, "only in sessions"),
+        (CONNECTIONS, {"calls_per_connection": 5, "cookies": True}, "only in sessions"),
         (CONNECTIONS, {"calls_per_connection": 6, "burst_length": 3}, "whole bursts"),
         (
             CONNECTIONS,
@@ -261,21 +261,21 @@ def test_what_httperfs_sessions_cannot_do_is_said(load, session, words):
 
 def test_a_session_of_new_connections_is_not_httperfs():
     spec = get(SESSIONS, session={"calls_per_session": 5}, connection_mode="new")
-    assert "until the server ends" in of("httperf", **spec).words
+    assert "until the server closes" in of("httperf", **spec).words
 
 
 def test_a_load_of_each_injector_is_a_command_for_each():
     plan = Plan.from_json(plan_spec(model="sequential", requests=5000, per_injector=True))
     found = {each.tool: each for each in equivalents(plan)}
     assert "-n 5000" in found["ab"].command
-    assert "start it as often as" in found["ab"].words
+    assert "start it once per injector" in found["ab"].words
 
 
 @pytest.mark.parametrize("tool", ["ab", "wrk"])
 def test_a_time_that_the_tool_would_cut_off_has_no_command(tool):
     answer = of(tool, **get({"model": "closed", "connections": 8, "duration_s": 1.5}))
     assert answer.command == ""
-    assert answer.words == f"{tool} takes whole seconds only, this plan lasts 1.5 s."
+    assert answer.words == f"{tool} only takes whole seconds, but this plan lasts 1.5 s."
 
 
 @pytest.mark.parametrize("tool", ["ab", "wrk"])

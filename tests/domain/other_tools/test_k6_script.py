@@ -78,8 +78,8 @@ def test_there_are_no_more_users_than_iterations_for_k6_refuses_them():
 
 def test_what_k6_does_otherwise_is_said():
     load = {"model": "open", "rate_per_s": 5, "requests": 9}
-    assert "connection of its own" in k6(load).words
-    assert "connection of its own" not in k6(load, mode="new").words
+    assert "its own connection" in k6(load).words
+    assert "its own connection" not in k6(load, mode="new").words
     assert "is dropped" in k6(load).words
     assert "is dropped" not in k6(load | {"when_saturated": "drop"}).words
     assert "HTTP/1.1" in k6(load, http_version="1.0").words
@@ -89,4 +89,4 @@ def test_what_k6_does_otherwise_is_said():
 def test_a_header_that_is_there_twice_has_no_script():
     step = {**GET, "headers": [["X-A", "1"], ["x-a", "2"]]}
     found = k6({"model": "sequential", "requests": 3}, step)
-    assert (found.command, found.words) == ("", "k6 sends each header once.")
+    assert (found.command, found.words) == ("", "k6 sends each header only once.")

@@ -65,7 +65,7 @@ def test_codes_add_up_to_what_was_opened():
     assert close_codes(total) == {1000: 3, 1006: 1}
     assert texts(closes_table(total)) == {
         "1000": ["normal closure", "3", "75.00"],
-        "1006": ["no close frame at all", "1", "25.00"],
+        "1006": ["no close frame", "1", "25.00"],
     }
 
 

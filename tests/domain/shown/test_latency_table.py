@@ -60,7 +60,7 @@ def test_a_run_that_cannot_be_used_is_shown_but_not_averaged():
     table = two_runs(is_counted=False, note="Invalid: the injector was busy.")
     assert cells(table, "Repeat 2")["mean"].value == 20.3
     assert cells(table, "Mean of 1 run")["mean"].value == 10.2
-    assert "1 run is shown but left out" in table.note
+    assert "1 run is shown but not part of mean and pooled" in table.note
     assert table.rows[1].note == "Invalid: the injector was busy."
 
 
@@ -74,7 +74,7 @@ def test_a_run_without_figures_has_dashes_that_say_why():
 
 def test_one_run_has_no_interval_and_says_so():
     table = latency_table("t", "T", [Line("Repeat 1", run(FAST))], run(FAST))
-    assert table.rows[1].note == "1 run: describes this run only."
+    assert table.rows[1].note == "1 run: it describes only itself."
 
 
 def test_several_runs_have_an_interval_in_words():
@@ -84,7 +84,7 @@ def test_several_runs_have_an_interval_in_words():
 def test_without_a_usable_run_mean_and_pooled_are_dashes():
     table = latency_table("t", "T", [Line("Repeat 1", why="This run is queued.")], None)
     assert [row.label for row in table.rows] == ["Repeat 1", "Mean", "Pooled"]
-    assert cells(table, "Mean")["mean"].why == "No run can be used yet."
+    assert cells(table, "Mean")["mean"].why == "No usable runs yet."
 
 
 def test_a_run_that_is_off_the_others_is_pointed_out_and_explained():

@@ -52,7 +52,7 @@ def test_before_the_third_repeat_there_is_no_word_and_the_sentence_says_so():
     text = said(pair(10_000, 20_000, Word.INCONCLUSIVE, has_word=False), is_final=False)
     assert text == (
         "So far on a new connection HTTPS takes 20.0 instead of 10.0 ms (+100 %). "
-        "No word yet: it needs 3 finished repeats of both."
+        "No verdict yet: that takes 3 finished repeats of each."
     )
 
 
@@ -88,7 +88,7 @@ def test_several_plans_are_named():
 
 
 def test_more_than_four_comparisons_are_counted_not_told():
-    assert "2 more comparisons stand below." in said(*[pair(10_000, 20_000)] * 6)
+    assert "2 more comparisons are below." in said(*[pair(10_000, 20_000)] * 6)
 
 
 def test_a_pair_without_a_figure_says_that_nothing_can_be_compared():

@@ -30,8 +30,8 @@ def test_ok_and_failed_sessions_have_a_row_each():
     assert texts(table.rows[0])[:2] == ["5.00", "2,000"]
     assert texts(table.rows[0])[-1] == "20"
     assert table.note == (
-        "30 due, 20 ok, 6 failed; 1 dropped before they began; 3 not at their end; "
-        "2.00 connections each; 1 request made again after a failure; "
+        "30 due, 20 ok, 6 failed; 1 dropped before they started; 3 not finished; "
+        "2.00 connections each; 1 request retried after a failure; "
         "12 requests not sent after a failure or a drop."
     )
 

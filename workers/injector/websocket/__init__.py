@@ -1,1 +1,1 @@
-"""WebSocket (RFC 6455): frames, the opening handshake, and the worker that talks over it."""
+"""WebSocket (RFC 6455): frames, the handshakes, and the worker that exchanges messages."""

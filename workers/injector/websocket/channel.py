@@ -1,4 +1,4 @@
-"""The bytes of one connection in both directions, so that waiting to write never stops reading."""
+"""One connection's bytes in both directions; waiting to write never blocks reading."""
 
 import ssl
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from workers.injector.connection import WRITE, Connection
 from workers.injector.http1 import BadReply
 
 if TYPE_CHECKING:
-    from workers.injector.websocket.worker import Speaker
+    from workers.injector.websocket.worker import WebSocketWorker
 
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _RECV_BYTES = 16 * 1024
@@ -18,15 +18,15 @@ _READS_PER_TURN = 32
 
 
 class Channel:
-    """`sent_bytes` and `received_bytes` count what went over it, TLS apart."""
+    """`sent_bytes` and `received_bytes` count payload, without TLS overhead."""
 
     __slots__ = (
-        "_is_tls", "_n_reads", "_out", "_recv", "_send", "_speaker", "connection",
-        "received_bytes", "sent_bytes",
+        "_is_tls", "_n_reads", "_out", "_recv", "_send", "_worker", "connection", "received_bytes",
+        "sent_bytes",
     )  # fmt: skip
 
-    def __init__(self, speaker: "Speaker", connection: Connection):
-        self._speaker = speaker
+    def __init__(self, worker: "WebSocketWorker", connection: Connection):
+        self._worker = worker
         self.connection = connection
         self._is_tls = connection.tls is not None
         self._send = connection.send
@@ -41,7 +41,7 @@ class Channel:
         return not self._out
 
     def write(self, data: bytes) -> None:
-        """Send, and keep what the system does not take at once."""
+        """Send, and buffer what the kernel does not accept at once."""
         if self._out:
             data = self._out + data
         try:
@@ -52,9 +52,9 @@ class Channel:
         self._out = b"" if written == len(data) else data[written:]
 
     def read(self, kind: Kind = Kind.BODY_TIMEOUT) -> bytes | None:
-        """What is there: None for nothing yet, nothing at all for the end."""
+        """Bytes that have arrived, None if there are none yet, b"" at the end of the stream."""
         if self._n_reads >= _READS_PER_TURN:
-            self.give_way(kind)
+            self.yield_to_hub(kind)
         self._n_reads += 1
         try:
             data = self._recv(_RECV_BYTES)
@@ -64,12 +64,12 @@ class Channel:
         return data
 
     def receive(self, kind: Kind) -> bytes:
-        """Wait for bytes, or for the end. At the limit AttemptFailed of `kind`."""
+        """Wait for bytes or the end of the stream. Raises AttemptFailed(kind) at the limit."""
         if self._is_tls or self._out:
             return self._receive_and_send(kind)
         self._n_reads = 1
         while True:
-            self._speaker.park(kind)
+            self._worker.park(kind)
             try:
                 data = self._recv(_RECV_BYTES)
             except BlockingIOError:
@@ -78,7 +78,7 @@ class Channel:
             return data
 
     def _receive_and_send(self, kind: Kind) -> bytes:
-        # TLS may hold bytes that it has read already; for others the hub says when there are any.
+        # TLS may have buffered bytes already; a plain socket becomes readable in the hub.
         data = self.read(kind) if self._is_tls else None
         while data is None:
             self.wait(kind)
@@ -86,31 +86,31 @@ class Channel:
         return data
 
     def wait(self, kind: Kind) -> None:
-        """Until there is something to read or, with something to write, room for it."""
+        """Wait until there is something to read or, if output is pending, room to write."""
         self._n_reads = 0
         if not self._out:
-            self._speaker.park(kind)
+            self._worker.park(kind)
             return
         watcher = gevent.get_hub().loop.io(self.connection.sock.fileno(), WRITE)
-        watcher.start(self._speaker.switch)
+        watcher.start(self._worker.switch)
         try:
-            self._speaker.park(kind)
+            self._worker.park(kind)
         finally:
             watcher.stop()
             watcher.close()
         self.write(b"")
 
-    def give_way(self, kind: Kind = Kind.BODY_TIMEOUT) -> None:
-        """Let the hub have its turn: neither the sweep nor others may starve."""
+    def yield_to_hub(self, kind: Kind = Kind.BODY_TIMEOUT) -> None:
+        """Give the hub a turn, so that neither its sweep nor other greenlets starve."""
         self._n_reads = 0
-        callback = gevent.get_hub().loop.run_callback(self._speaker.switch)
+        callback = gevent.get_hub().loop.run_callback(self._worker.switch)
         try:
-            self._speaker.park(kind)
+            self._worker.park(kind)
         finally:
             callback.stop()
 
     def ended(self) -> BadReply:
-        """The server closed where it must not have."""
+        """The error for a server that closed too early."""
         if self.received_bytes:
             return BadReply(Kind.EOF_MID_BODY, "closed without a close frame")
         return BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")

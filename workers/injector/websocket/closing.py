@@ -1,4 +1,4 @@
-"""The closing handshake on our side: our close frame, and the end that follows the server's."""
+"""Our side of the closing handshake: our close frame, and the end of the TCP connection."""
 
 import ssl
 from typing import TYPE_CHECKING
@@ -6,26 +6,26 @@ from typing import TYPE_CHECKING
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.connection import now
 from workers.injector.websocket.channel import Channel
-from workers.injector.websocket.talk import Talk
+from workers.injector.websocket.exchange_context import ExchangeContext
 
 if TYPE_CHECKING:
-    from workers.injector.websocket.worker import Speaker
+    from workers.injector.websocket.worker import WebSocketWorker
 
 
-def send_close(speaker: "Speaker", talk: Talk, channel: Channel) -> None:
-    """Say goodbye; from now on the server has the plan's time for the same."""
-    speaker.limit = now() + talk.close_ns
-    channel.write(speaker.close_frame)
+def send_close(worker: "WebSocketWorker", context: ExchangeContext, channel: Channel) -> None:
+    """Send our close frame; the plan's close timeout starts now."""
+    worker.limit = now() + context.close_ns
+    channel.write(worker.close_frame)
 
 
-def await_end(talk: Talk, channel: Channel) -> None:
-    """The server ends the connection; by a reset too, for all has been said."""
+def await_end(context: ExchangeContext, channel: Channel) -> None:
+    """Wait for the server to end the connection; a reset is fine too, both sides have closed."""
     try:
-        # Most servers end it together with their close frame, so there is often no need to wait.
+        # Most servers end it right after their close frame, so often there is no need to wait.
         data = channel.read(Kind.WS_CLOSE_TIMEOUT)
         while data is None or data:
             data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
     except ssl.SSLEOFError:
-        talk.events["tls_ragged_eof"].append(now())
+        context.events["tls_ragged_eof"].append(now())
     except OSError:
         return

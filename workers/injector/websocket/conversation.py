@@ -1,4 +1,4 @@
-"""What is said on one open connection: the messages, their echoes, pings, and the close."""
+"""The traffic on one open connection: messages, their echoes, pings, and the close."""
 
 from collections import deque
 from typing import TYPE_CHECKING
@@ -9,29 +9,31 @@ from workers.injector.http1 import BadReply
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.closing import await_end, send_close
+from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.frames import FrameReader
+from workers.injector.websocket.held_socket import HeldSocket
 from workers.injector.websocket.recorder import MESSAGES_RECEIVED, MESSAGES_SENT
-from workers.injector.websocket.stay import Stay
-from workers.injector.websocket.talk import Talk
 
 if TYPE_CHECKING:
-    from workers.injector.websocket.worker import Speaker
+    from workers.injector.websocket.worker import WebSocketWorker
 
 CONTROL_FRAMES_PER_S = 1000
 _SENDS_PER_TURN = 16
 
 
 class Conversation:
-    """One connection from its opening handshake on; `take` gives it what was read with that."""
+    """One connection after its opening handshake; `take` feeds it bytes that came with that."""
 
     __slots__ = (
-        "_channel", "_close_code", "_control", "_dues", "_echoed", "_has_sent_close", "_last_sent",
-        "_n_sent", "_opened", "_reader", "_speaker", "_talk",
+        "_channel", "_close_code", "_context", "_control", "_dues", "_echoed", "_has_sent_close",
+        "_last_sent", "_n_sent", "_opened", "_reader", "_worker",
     )  # fmt: skip
 
-    def __init__(self, speaker: "Speaker", talk: Talk, channel: Channel, opened: int):
-        self._speaker = speaker
-        self._talk = talk
+    def __init__(
+        self, worker: "WebSocketWorker", context: ExchangeContext, channel: Channel, opened: int
+    ):
+        self._worker = worker
+        self._context = context
         self._channel = channel
         self._opened = opened
         self._reader = FrameReader()
@@ -45,7 +47,7 @@ class Conversation:
 
     def run(self, start: int) -> None:
         """Send the messages and wait for their echoes. Raises BadReply, AttemptFailed."""
-        until, count = self._talk.until(start), self._talk.exchange.messages
+        until, count = self._context.until(start), self._context.exchange.messages
         while True:
             may_go_on = now() < until and self._send_due(count)
             is_over = self._n_sent >= count or now() >= until
@@ -58,66 +60,66 @@ class Conversation:
             self._read(until, is_over=is_over, may_go_on=may_go_on)
 
     def _send_due(self, count: int) -> bool:
-        """Send what is due; whether more could be sent at once."""
-        talk, channel = self._talk, self._channel
+        """Send what is due; True if more could be sent right away."""
+        context, channel = self._context, self._channel
         for _ in range(_SENDS_PER_TURN):
-            is_waiting = talk.is_sync and self._dues
+            is_waiting = context.is_sync and self._dues
             if self._n_sent >= count or is_waiting or not channel.is_flushed:
                 return False
             instant = now()
-            due = talk.due(self._opened, self._n_sent) if talk.alarm else instant
+            due = context.due(self._opened, self._n_sent) if context.alarm else instant
             if due > instant:
                 return False
             self._send(due, instant)
         return True
 
     def _send(self, due: int, instant: int) -> None:
-        talk = self._talk
-        if talk.is_echoed:
+        context = self._context
+        if context.is_echoed:
             self._dues.append((due, instant))
         self._last_sent = instant
-        self._channel.write(talk.masked(talk.opcode, talk.payload(self._n_sent)))
-        talk.events[MESSAGES_SENT].append(instant)
+        self._channel.write(context.masked(context.opcode, context.payload(self._n_sent)))
+        context.events[MESSAGES_SENT].append(instant)
         self._n_sent += 1
 
     def _read(self, until: int, *, is_over: bool, may_go_on: bool) -> None:
-        """Take what has come; unless there is more to send, wait for it."""
+        """Handle what has arrived; wait for it unless there is more to send."""
         channel = self._channel
-        self._speaker.limit = self._limit()
+        self._worker.limit = self._limit()
         data = channel.read() if channel.connection.tls is not None and not may_go_on else None
         if data is None:
             if may_go_on:
-                channel.give_way()
+                channel.yield_to_hub()
             else:
                 self._wait(None if is_over or self._is_blocked() else until)
             data = channel.read()
         if data is not None:
-            self._hear(data)
+            self._take_input(data)
 
     def _is_blocked(self) -> bool:
-        """Whether nothing can be sent before something comes or goes."""
-        return bool(self._talk.is_sync and self._dues) or not self._channel.is_flushed
+        """Whether sending must wait for an echo or for room in the socket."""
+        return bool(self._context.is_sync and self._dues) or not self._channel.is_flushed
 
     def _limit(self) -> int:
-        """The oldest echo that is missing, or the frame on its way, must be through by then."""
+        """When the oldest missing echo must be here, or the pending frame be written."""
         if self._dues:
-            return self._dues[0][1] + self._talk.total_ns
-        return 0 if self._channel.is_flushed else self._last_sent + self._talk.total_ns
+            return self._dues[0][1] + self._context.total_ns
+        return 0 if self._channel.is_flushed else self._last_sent + self._context.total_ns
 
     def _wait(self, until: int | None) -> None:
         kind = Kind.BODY_TIMEOUT if self._dues else Kind.WRITE_TIMEOUT
-        alarm = self._talk.alarm
+        alarm = self._context.alarm
         if until is None or alarm is None:
             self._channel.wait(kind)
             return
-        due = min(until, self._talk.due(self._opened, self._n_sent))
-        entry = alarm.set(due, self._speaker.switch)
+        due = min(until, self._context.due(self._opened, self._n_sent))
+        entry = alarm.set(due, self._worker.switch)
         try:
             self._channel.wait(kind)
         finally:
             alarm.cancel(entry)
 
-    def _hear(self, data: bytes) -> None:
+    def _take_input(self, data: bytes) -> None:
         if not data:
             raise self._channel.ended()
         self.take(data)
@@ -133,17 +135,17 @@ class Conversation:
                 self._take_message(opcode, content)
 
     def _take_message(self, opcode: int, payload: bytes) -> None:
-        talk, instant = self._talk, now()
-        talk.events[MESSAGES_RECEIVED].append(instant)
-        if not (talk.is_echoed and talk.exchange.messages) or self._has_sent_close:
+        context, instant = self._context, now()
+        context.events[MESSAGES_RECEIVED].append(instant)
+        if not (context.is_echoed and context.exchange.messages) or self._has_sent_close:
             return
         if not self._dues:
-            raise BadReply(Kind.BODY_MISMATCH, "a message that nobody asked for")
+            raise BadReply(Kind.BODY_MISMATCH, "an unexpected message")
         due, _ = self._dues.popleft()
-        if not talk.is_echo(self._echoed, opcode, payload):
-            raise BadReply(Kind.BODY_MISMATCH, f"message {self._echoed} came back as another")
+        if not context.is_echo(self._echoed, opcode, payload):
+            raise BadReply(Kind.BODY_MISMATCH, f"the echo of message {self._echoed} differs")
         self._echoed += 1
-        talk.recorder.note_round_trip((due, instant))
+        context.recorder.note_round_trip((due, instant))
 
     def _take_control(self, opcode: int, payload: bytes) -> None:
         second, count = self._control
@@ -153,43 +155,43 @@ class Conversation:
         if count > CONTROL_FRAMES_PER_S:
             raise BadReply(Kind.WS_PROTOCOL, f"over {CONTROL_FRAMES_PER_S} control frames a second")
         if opcode == frames.PING and not self._has_sent_close:
-            self._channel.write(self._talk.masked(frames.PONG, payload))
+            self._channel.write(self._context.masked(frames.PONG, payload))
 
     def _note_close(self, code: int) -> None:
         self._close_code = code
-        self._speaker.has_close_code = True
-        self._talk.recorder.closes_with(code).append(now())
+        self._worker.has_close_code = True
+        self._context.recorder.closes_with(code).append(now())
 
-    def stay_open(self, stay: Stay) -> None:
-        """Say nothing until the window lets go; pings are answered. Raises BadReply."""
-        speaker, channel = self._speaker, self._channel
-        speaker.limit = 0
-        stay.wake_with(speaker.switch)
+    def hold(self, held_socket: HeldSocket) -> None:
+        """Stay open and silent until the window releases it; answers pings. Raises BadReply."""
+        worker, channel = self._worker, self._channel
+        worker.limit = 0
+        held_socket.wake_with(worker.switch)
         try:
-            while not stay.is_over:
+            while not held_socket.is_over:
                 data = channel.read() if channel.connection.tls is not None else None
                 if data is None:
                     channel.wait(Kind.BODY_TIMEOUT)
                     data = channel.read()
                 if data is not None:
-                    self._hear(data)
+                    self._take_input(data)
                 if self._close_code is not None:
                     raise BadReply(
                         Kind.EOF_MID_BODY, f"closed with {self._close_code} while kept open"
                     )
         finally:
-            stay.wake_with(None)
+            held_socket.wake_with(None)
 
     def close(self) -> None:
-        """Shake hands for the end. Raises BadReply, AttemptFailed."""
-        send_close(self._speaker, self._talk, self._channel)
-        self.hear_close()
+        """Do the closing handshake. Raises BadReply, AttemptFailed."""
+        send_close(self._worker, self._context, self._channel)
+        self.finish_close()
 
-    def hear_close(self, data: bytes | None = None) -> None:
-        """After our close frame: the server's, and the end. `data` was read already."""
+    def finish_close(self, data: bytes | None = None) -> None:
+        """After our close frame: wait for the server's and the end. `data` was read already."""
         self._has_sent_close = True
         if data is not None:
-            self._hear(data)
+            self._take_input(data)
         while self._close_code is None:
-            self._hear(self._channel.receive(Kind.WS_CLOSE_TIMEOUT))
-        await_end(self._talk, self._channel)
+            self._take_input(self._channel.receive(Kind.WS_CLOSE_TIMEOUT))
+        await_end(self._context, self._channel)

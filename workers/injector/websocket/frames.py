@@ -1,7 +1,7 @@
-"""WebSocket frames as bytes, without input or output: what is sent, what came, what is malformed.
+"""WebSocket frames as bytes, without I/O: encoding, decoding, and what counts as malformed.
 
-Strict on purpose: what RFC 6455 forbids is a `ws_protocol` error, and so is every extension, for
-none is ever asked for.
+Strict on purpose: whatever RFC 6455 forbids is a `ws_protocol` error, and so is any extension,
+since none is ever offered.
 """
 
 import codecs
@@ -31,7 +31,7 @@ def is_close_code(code: int) -> bool:
 def encode_frame(
     opcode: int, payload: bytes, key: bytes | None = None, *, is_final: bool = True
 ) -> bytes:
-    """One frame; a client gives a masking key, a server gives none."""
+    """One frame; a client passes a masking key, a server does not."""
     first = opcode | (_FIN if is_final else 0)
     masked = 0 if key is None else _MASKED
     size = len(payload)
@@ -49,9 +49,9 @@ def close_payload(code: int, reason: str = "") -> bytes:
 
 
 class FrameReader:
-    """Takes bytes as they come and gives what is complete: messages and control frames.
+    """Takes bytes as they arrive and returns complete messages and control frames.
 
-    A client reads frames without mask, a server (`expects_mask`) masked ones only.
+    A client accepts only unmasked frames, a server (`expects_mask`) only masked ones.
     """
 
     __slots__ = (
@@ -133,7 +133,7 @@ class FrameReader:
             raise _bad(f"a control frame of more than {_CONTROL_CAP_BYTES} bytes")
 
     def _size_at(self, at: int, short: int) -> tuple[int, int] | None:
-        """(bytes of the payload, where mask or payload begin), once the length has come."""
+        """(payload size, offset of mask or payload), or None until the length has arrived."""
         if short < 126:
             return short, at
         width = 2 if short == 126 else 8

@@ -10,7 +10,7 @@ _NUMPY_PAYS_FROM_BYTES = 512
 
 
 class MaskingKeys:
-    """Fresh random keys of four bytes; the system is asked for many at a time."""
+    """Random four-byte keys, fetched from the system in batches."""
 
     __slots__ = ("_at", "_pool")
 
@@ -26,7 +26,7 @@ class MaskingKeys:
 
 
 def masked_copies(frame: bytes, payload_bytes: int, count: int) -> list[bytes]:
-    """One frame many times, each under a fresh key; given under a key of zeros, that is, bare."""
+    """`count` copies of a frame, each masked with its own key; `frame` has a zero key."""
     copies = np.tile(np.frombuffer(frame, dtype=np.uint8), (count, 1))
     masked = copies[:, len(frame) - payload_bytes - KEY_BYTES :]
     keys = np.frombuffer(os.urandom(count * KEY_BYTES), dtype=np.uint8).reshape(count, KEY_BYTES)

@@ -1,4 +1,4 @@
-"""Opening handshakes that differ: each connection takes a row of the plan's table."""
+"""Opening handshakes with variables: each connection takes a row of the plan's table."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from workers.injector.websocket.upgrade import UpgradeRequest
 
 
 class VaryingUpgrade:
-    """Stands where an UpgradeRequest does; a connection's bytes are made when it opens."""
+    """Replaces an UpgradeRequest; a connection's bytes are made when it opens."""
 
     def __init__(self, exchange: Exchange, host_header: str, rows: Rows):
         self._exchange = exchange
@@ -26,7 +26,7 @@ class VaryingUpgrade:
 def make_upgrade(
     exchange: Exchange, host_header: str, order: Order
 ) -> UpgradeRequest | VaryingUpgrade:
-    """The bytes that open the connections of an order, `exchange` with its credentials."""
+    """What makes the opening request of an order's connections; `exchange` has its credentials."""
     if order.plan.variable_names & names_used(exchange.opening):
         rows = Rows(order.plan.variables, order.shard, order.seed)
         return VaryingUpgrade(exchange, host_header, rows)

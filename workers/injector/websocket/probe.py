@@ -1,4 +1,4 @@
-"""One WebSocket, shown in full: the upgrade's reply, one message and what comes back, the close."""
+"""One WebSocket in full detail: the upgrade reply, one message and its answer, the close."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.closing import await_end, send_close
+from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.frames import FrameReader
-from workers.injector.websocket.talk import Talk
 
-# Somebody waits in front of the page: a server that does not answer messages is no failure.
+# A person is waiting; a server that does not answer messages is not an error.
 ANSWER_WITHIN_S = 3
 _BLANK_LINE = b"\r\n\r\n"
 _INTERIM_CAP = 20
@@ -23,9 +23,9 @@ _PING_CAP = 1000
 class WebSocketProber(Prober):
     """Opens, sends `message` unless it is None, waits for the first message, and closes."""
 
-    def __init__(self, dialler: Dialler, talk: Talk, message: str | None):
-        super().__init__(dialler, talk)
-        self._talk = talk
+    def __init__(self, dialler: Dialler, context: ExchangeContext, message: str | None):
+        super().__init__(dialler, context)
+        self._context = context
         self._message = None if message is None else message.encode()
         self._channel: Channel | None = None
         self._reader = FrameReader()
@@ -40,7 +40,7 @@ class WebSocketProber(Prober):
         channel = self._channel = Channel(self, self.connect())
         early = self._open(channel)
         self.instants["handshake"] = now()
-        self._hear(early)
+        self._take_input(early)
         if self._message is not None:
             self._exchange(channel, self._message)
             self.instants["exchange"] = now()
@@ -48,14 +48,14 @@ class WebSocketProber(Prober):
         self.instants["close"] = now()
 
     def _open(self, channel: Channel) -> bytes:
-        """Shake hands; what came after the head of the 101. Raises BadReply, AttemptFailed."""
-        key, self._accept, self.close_frame = self._talk.handshakes.take()
-        channel.write(self._talk.upgrade.bytes_with(key))
+        """Shake hands; the bytes after the head of the 101. Raises BadReply, AttemptFailed."""
+        key, self._accept, self.close_frame = self._context.handshakes.take()
+        channel.write(self._context.upgrade.bytes_with(key))
         data = b""
         for _ in range(_INTERIM_CAP):
             head, data = self._receive_head(channel, data)
             self._head, self._rest = parse_head(head, "GET"), data[:SNIPPET_BYTES]
-            if self._talk.check.opens(head, self._accept):
+            if self._context.check.opens(head, self._accept):
                 self._rest = b""
                 return data
         raise BadReply(Kind.HTTP_PARSE, f"more than {_INTERIM_CAP} interim replies")
@@ -74,29 +74,29 @@ class WebSocketProber(Prober):
         return data[: end + 4], data[end + 4 :]
 
     def _exchange(self, channel: Channel, message: bytes) -> None:
-        """Send the message; wait for the first one that comes, if it comes in time."""
+        """Send the message; wait a limited time for the first message back."""
         until = self.limit = now() + ANSWER_WITHIN_S * NS
-        channel.write(self._talk.masked(frames.TEXT, message))
+        channel.write(self._context.masked(frames.TEXT, message))
         try:
             while self._answer is None and self._close_code is None:
-                self._hear(self._heard(channel, Kind.BODY_TIMEOUT))
+                self._take_input(self._receive(channel, Kind.BODY_TIMEOUT))
         except AttemptFailed:
             if now() < until:
                 raise
 
     def _close(self, channel: Channel) -> None:
-        send_close(self, self._talk, channel)
+        send_close(self, self._context, channel)
         while self._close_code is None:
-            self._hear(self._heard(channel, Kind.WS_CLOSE_TIMEOUT))
-        await_end(self._talk, channel)
+            self._take_input(self._receive(channel, Kind.WS_CLOSE_TIMEOUT))
+        await_end(self._context, channel)
 
-    def _heard(self, channel: Channel, kind: Kind) -> bytes:
+    def _receive(self, channel: Channel, kind: Kind) -> bytes:
         data = channel.receive(kind)
         if not data:
             raise channel.ended()
         return data
 
-    def _hear(self, data: bytes) -> None:
+    def _take_input(self, data: bytes) -> None:
         for opcode, content in self._reader.feed(data) if data else ():
             if opcode == frames.CLOSE:
                 self._close_code = content
@@ -110,7 +110,7 @@ class WebSocketProber(Prober):
         self._n_pings += 1
         if self._n_pings > _PING_CAP:
             raise BadReply(Kind.WS_PROTOCOL, f"over {_PING_CAP} pings")
-        self._channel.write(self._talk.masked(frames.PONG, content))
+        self._channel.write(self._context.masked(frames.PONG, content))
 
     def count_bytes(self) -> tuple[int, int]:
         channel = self._channel
@@ -138,7 +138,7 @@ class WebSocketProber(Prober):
         return next((value for name, value in headers if name.lower() == wanted), "")
 
     def _accept_words(self) -> str:
-        """right, wrong, or missing; "" where no reply came to look at."""
+        """right, wrong or missing; "" if there was no 101 reply."""
         if self._head is None or self._head.status != 101:
             return ""
         given = self._header("sec-websocket-accept")

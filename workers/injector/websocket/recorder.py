@@ -1,7 +1,7 @@
-"""What the connections of an exchange were, gathered into seconds like the attempts of a step.
+"""Gathers the connections of an exchange into seconds, as the attempts of a step are.
 
-A row has the fields of an HTTP attempt; where that has `sent` and `first`, this has the instants
-at which the opening handshake and the messages were over.
+A row has the fields of an HTTP attempt, but `sent` and `first` hold the instants at which the
+opening handshake and the messages were over.
 """
 
 import numpy as np
@@ -18,24 +18,24 @@ MESSAGES_SENT, MESSAGES_RECEIVED = "messages_sent", "messages_received"
 
 
 class ExchangeRecorder(StepRecorder):
-    """Everything about the exchange that is not yet written out; it is the plan's step 0."""
+    """Everything about the exchange that is not written out yet; it is the plan's step 0."""
 
     def __init__(self, *, is_scheduled: bool):
         super().__init__(0, 0, is_scheduled)
         self.events |= {MESSAGES_SENT: [], MESSAGES_RECEIVED: []}
         self._round_trips: list[int] = []
         self.note_round_trip = self._round_trips.extend
-        # Of connections that were kept open: end → when their closing handshake began.
-        self._stays: dict[int, int] = {}
+        # For connections that were held open: end → start of the closing handshake.
+        self._closing_starts: dict[int, int] = {}
 
-    def note_stay(self, end: int, closing: int) -> None:
-        """The connection that ended then said nothing between its messages and `closing`."""
-        self._stays[end] = closing
+    def note_held(self, end: int, closing: int) -> None:
+        """The connection that ended at `end` was silent between its messages and `closing`."""
+        self._closing_starts[end] = closing
 
     def closes_with(self, code: int) -> list[int]:
-        """Where to note the instants of close frames with this code.
+        """The list that takes the instants of close frames with this code.
 
-        1005: the frame had none, 1006: there was no close frame.
+        1005: the frame had no code, 1006: there was no close frame.
         """
         return self.events.setdefault(f"close_code_{code}", [])
 
@@ -63,7 +63,7 @@ class ExchangeRecorder(StepRecorder):
     def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """The timings of ok attempts; response = lateness + the parts, row by row.
 
-        The time that a connection was only kept open is in none of them.
+        The time in which a connection was only held open is in none of them.
         """
         us = rows[:, : _END + 1] // 1000
         is_tls, talked = rows[:, _SECURED] > 0, rows[:, _EXCHANGED] > rows[:, _OPENED]
@@ -83,10 +83,10 @@ class ExchangeRecorder(StepRecorder):
         }
 
     def _closing_us(self, rows: np.ndarray, us: np.ndarray) -> np.ndarray:
-        """When each closing handshake began: at once after the messages, or when it was let go."""
-        if not self._stays:
+        """When each closing handshake began: right after the messages, or when it was released."""
+        if not self._closing_starts:
             return us[:, _EXCHANGED]
         ends, exchanged = rows[:, _END].tolist(), rows[:, _EXCHANGED].tolist()
-        take = self._stays.pop
+        take = self._closing_starts.pop
         closing = [take(end, done) for end, done in zip(ends, exchanged, strict=True)]
         return np.array(closing, dtype=np.int64) // 1000

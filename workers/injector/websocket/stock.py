@@ -1,7 +1,6 @@
-"""What each connection needs fresh, made many at a time.
+"""Single-use items that every connection needs, made in batches.
 
-In the midst of an attempt the processor's caches have forgotten how: one by one it would cost
-several times as much.
+Made one by one inside an attempt, with cold CPU caches, they would cost several times as much.
 """
 
 from collections.abc import Callable
@@ -12,7 +11,7 @@ _LOW = 32
 
 
 class Stock(Generic[T]):
-    """Gives each thing once."""
+    """Hands out each item once."""
 
     __slots__ = ("_make", "_ready")
 
@@ -26,6 +25,6 @@ class Stock(Generic[T]):
         return self._ready.pop()
 
     def fill_up(self) -> None:
-        """Between two attempts, so that within one there is something left."""
+        """Call it between two attempts, so that an attempt finds an item ready."""
         if len(self._ready) < _LOW:
             self._ready += self._make()

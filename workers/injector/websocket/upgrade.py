@@ -29,7 +29,7 @@ def accept_of(key: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeRequest:
-    """The request in two halves; the key goes between them."""
+    """The request in two halves with the key between them."""
 
     before: bytes
     after: bytes
@@ -52,7 +52,7 @@ class UpgradeRequest:
 
 
 class UpgradeCheck:
-    """Whether a head opens the connection. What was parsed once is known by all but its accept."""
+    """Checks whether a head opens the connection; remembers good heads apart from their accept."""
 
     __slots__ = ("_known", "_subprotocols")
 
@@ -61,12 +61,12 @@ class UpgradeCheck:
         self._known: set[tuple[bytes, bytes]] = set()
 
     def knows(self, data: bytes, accept: bytes) -> bool:
-        """Whether this is a whole head, and nothing else, that `opens` has found good before."""
+        """Whether `data` is exactly one head that `opens` has accepted before."""
         before, _, after = data.partition(accept)
         return (before, after) in self._known
 
     def opens(self, head: bytes, accept: bytes) -> bool:
-        """True for a 101 that answers our request in every point, False for an interim reply.
+        """True for a 101 that answers our request correctly, False for an interim reply.
 
         Raises BadReply for anything else.
         """
@@ -80,11 +80,11 @@ class UpgradeCheck:
         return True
 
     def _remember(self, head: bytes, accept: bytes) -> None:
-        """Know the head by what is before and after its accept, if that stands in one place."""
+        """Remember the head by what is before and after its accept, if that occurs once."""
         before, _, after = head.partition(accept)
         if accept in after:
             return
-        # Heads with a date are others every second.
+        # A head with a Date header changes every second.
         if len(self._known) >= _KNOWN_CAP:
             self._known.clear()
         self._known.add((before, after))
@@ -97,7 +97,7 @@ class UpgradeCheck:
         if _values(head, "sec-websocket-accept") != [accept]:
             raise _bad("Sec-WebSocket-Accept does not answer the key")
         if _values(head, "sec-websocket-extensions"):
-            raise _bad("an extension that was not asked for")
+            raise _bad("an extension that was not offered")
         chosen = _values(head, "sec-websocket-protocol")
         if len(chosen) > 1 or not set(chosen) <= set(self._subprotocols):
             raise _bad(f"subprotocol {', '.join(chosen)[:60]} was not offered")

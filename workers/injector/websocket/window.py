@@ -1,7 +1,7 @@
-"""Opens WebSockets within a window: what counts as being opened ends with the opening handshake.
+"""Opens WebSockets within a window; a connection leaves it when its opening handshake is over.
 
-The messages and the closing handshake go on outside of the window, as with wsperf. What is held
-stays open between the two, until its time is over or, with keep_until_all, all are open.
+Messages and the closing handshake happen outside the window, as with wsperf. Held connections stay
+open between the two, until their time is over or, with keep_until_all, until all are open.
 """
 
 from collections.abc import Callable
@@ -11,72 +11,74 @@ import gevent
 
 from campaigns.domain.plan.load import Hold
 from workers.injector.connection import now
-from workers.injector.websocket.stay import Stay
-from workers.injector.websocket.talk import Talk
-from workers.injector.websocket.worker import Speaker
+from workers.injector.websocket.exchange_context import ExchangeContext
+from workers.injector.websocket.held_socket import HeldSocket
+from workers.injector.websocket.worker import WebSocketWorker
 from workers.injector.window import WindowLoad
 
 
 class WebSocketWindow(WindowLoad):
-    """A window whose connections go on by themselves once they are open."""
+    """A window whose connections continue on their own once they are open."""
 
-    workers: list[Speaker]
+    workers: list[WebSocketWorker]
 
-    def __init__(self, talk: Talk, make_worker: Callable[[], Speaker], *settings: Any):
+    def __init__(
+        self, context: ExchangeContext, make_worker: Callable[[], WebSocketWorker], *settings: Any
+    ):
         super().__init__(self._attempt, make_worker, *settings)
-        self._talk = talk
-        self._n_let_go = 0
-        self._n_talking = 0
+        self._context = context
+        self._n_released = 0
+        self._n_past_opening = 0
 
     @property
     def _n_open(self) -> int:
-        """What talks, is held or closes: the marks do not count it, but it is open."""
-        return self._n_talking
+        """Connections past their opening: they exchange messages, are held, or close."""
+        return self._n_past_opening
 
-    def _work(self, speaker: Speaker, number: int, is_warm_up: bool) -> None:
-        """One connection from beginning to end; it leaves the window when it is open, or failed."""
+    def _work(self, worker: WebSocketWorker, number: int, is_warm_up: bool) -> None:
+        """One connection from start to end; it leaves the window when it is open or has failed."""
         is_held = self._hold != Hold.CLOSE and not is_warm_up
-        speaker.stay = Stay() if is_held else None
-        speaker.note_opened = self._note_one_opened
-        self._attempt(speaker, number)
-        self._idle.append(speaker)
-        if speaker.is_open:
-            self._n_talking -= 1
+        worker.held_socket = HeldSocket() if is_held else None
+        worker.note_opened = self._note_one_opened
+        self._attempt(worker, number)
+        self._idle.append(worker)
+        if worker.is_open:
+            self._n_past_opening -= 1
             self._refill()
         else:
             self._note_opened()
 
-    def _attempt(self, speaker: Speaker, _: int) -> None:
+    def _attempt(self, worker: WebSocketWorker, _: int) -> None:
         start = now()
-        pause_s = speaker.attempt(self._talk, start, start)
-        if speaker.stay is not None:
-            self._note_ended(speaker.stay)
+        pause_s = worker.attempt(self._context, start, start)
+        if worker.held_socket is not None:
+            self._note_ended(worker.held_socket)
         if pause_s:
             gevent.sleep(pause_s)
 
-    def _note_ended(self, stay: Stay) -> None:
-        stay.close()
-        if stay.is_let_go:
-            self._n_let_go -= 1
+    def _note_ended(self, held_socket: HeldSocket) -> None:
+        held_socket.close()
+        if held_socket.is_released:
+            self._n_released -= 1
             self._close_held()
 
     def _close_held(self) -> None:
-        """Let go of as many as may be opened at a time; each that has ended makes room for one.
+        """Release as many as may be opened at a time; each one that ends makes room for the next.
 
-        All at once would measure the crowd at the end, not the server; a stop cannot wait.
+        All at once would measure the rush at the end, not the server. A stop releases all.
         """
-        while self._held and (self._is_stopped or self._n_let_go < self._marks.high):
-            stay = self._held.popleft()[1]
-            if not stay.is_over:
-                stay.is_let_go = True
-                self._n_let_go += 1
-                stay.close()
+        while self._held and (self._is_stopped or self._n_released < self._marks.high):
+            held_socket = self._held.popleft()[1]
+            if not held_socket.is_over:
+                held_socket.is_released = True
+                self._n_released += 1
+                held_socket.close()
 
-    def _note_one_opened(self, speaker: Speaker) -> None:
-        """In the middle of its attempt."""
-        if speaker.stay is not None:
-            self._keep_or_close(speaker.stay, is_warm_up=False)
-        self._n_talking += 1
+    def _note_one_opened(self, worker: WebSocketWorker) -> None:
+        """Called in the middle of the worker's attempt."""
+        if worker.held_socket is not None:
+            self._keep_or_close(worker.held_socket, is_warm_up=False)
+        self._n_past_opening += 1
         self._note_opened()
 
     @property

@@ -1,7 +1,7 @@
-"""One attempt of an exchange: connect, open, exchange messages, close; and the times in between.
+"""One attempt of an exchange: connect, open, exchange messages, close, with the times in between.
 
-The closing handshake is over when the server, after its close frame, has ended the connection: so
-RFC 6455 wants it, and so the wait for the port's reuse falls to the server.
+The closing handshake is over when the server has ended the connection after its close frame. RFC
+6455 asks for this, and it leaves TIME_WAIT on the server's side.
 """
 
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from workers.injector.recorder import Failure
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.closing import await_end
 from workers.injector.websocket.conversation import Conversation
+from workers.injector.websocket.exchange_context import ExchangeContext
+from workers.injector.websocket.held_socket import HeldSocket
 from workers.injector.websocket.recorder import ABNORMAL
-from workers.injector.websocket.stay import Stay
-from workers.injector.websocket.talk import Talk
 from workers.injector.websocket.upgrade import UpgradeRejected
 
 _BLANK_LINE = b"\r\n\r\n"
@@ -26,25 +26,27 @@ _INTERIM_CAP = 20
 _SWITCHING = 101
 
 
-class Speaker(Worker):
+class WebSocketWorker(Worker):
     """A greenlet that opens and closes connections one after the other.
 
-    Every wait has its own `limit`, so an attempt as a whole has none. `is_open`: whether the
-    last one opened a connection; `has_close_code`: whether the server's close frame has come;
-    `close_frame`: ours.
+    Every wait has its own `limit`; the attempt as a whole has none. `is_open`: the latest attempt
+    opened a connection. `has_close_code`: the server's close frame has arrived. `close_frame`:
+    ours.
     """
 
-    __slots__ = ("_channel", "close_frame", "has_close_code", "is_open", "note_opened", "stay")
+    __slots__ = (
+        "_channel", "close_frame", "has_close_code", "held_socket", "is_open", "note_opened",
+    )  # fmt: skip
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=False)
         self._channel: Channel | None = None
         self.close_frame = b""
         self.is_open = self.has_close_code = False
-        self.note_opened: Callable[[Speaker], None] | None = None
-        self.stay: Stay | None = None
+        self.note_opened: Callable[[WebSocketWorker], None] | None = None
+        self.held_socket: HeldSocket | None = None
 
-    def attempt(self, request: Talk, intended: int, start: int) -> float | None:
+    def attempt(self, request: ExchangeContext, intended: int, start: int) -> float | None:
         """Make one attempt and record it; after a failure, the seconds to wait before the next."""
         self.request = request
         self.began = start
@@ -58,82 +60,88 @@ class Speaker(Worker):
             self.is_open = True
             if self.note_opened is not None:
                 self.note_opened(self)
-            if early or request.exchange.messages or self.stay is not None:
-                exchanged, end = self._converse(channel, early, start, opened)
+            if early or request.exchange.messages or self.held_socket is not None:
+                exchanged, end = self._exchange_and_close(channel, early, start, opened)
             else:
-                self._close_silent(request, channel, opened)
+                self._close_without_messages(request, channel, opened)
                 end = now()
             connected, secured = connection.connected, connection.secured
             ends = (exchanged, end, _SWITCHING, 0, 0, channel.received_bytes)
             request.record((intended, start, connected, secured, opened, *ends))
             request.recorder.extra_sent_bytes += channel.sent_bytes
-            self._part(connection)
+            self._finish_ok(connection)
             return None
         except Exception as error:
             return self._give_up(error, intended, start)
 
-    def _open(self, talk: Talk, channel: Channel, start: int) -> bytes:
-        """Shake hands; what came after the server's head. Raises BadReply, AttemptFailed."""
-        self.limit = start + talk.total_ns
-        key, accept, self.close_frame = talk.handshakes.take()
-        channel.write(talk.upgrade.bytes_with(key))
+    def _open(self, context: ExchangeContext, channel: Channel, start: int) -> bytes:
+        """Shake hands; the bytes after the server's head. Raises BadReply, AttemptFailed."""
+        self.limit = start + context.total_ns
+        key, accept, self.close_frame = context.handshakes.take()
+        channel.write(context.upgrade.bytes_with(key))
         data = channel.receive(Kind.FIRST_BYTE_TIMEOUT)
-        if talk.check.knows(data, accept):
+        if context.check.knows(data, accept):
             return b""
-        return self._open_slowly(talk, channel, data, accept)
+        return self._read_opening(context, channel, data, accept)
 
-    def _open_slowly(self, talk: Talk, channel: Channel, data: bytes, accept: bytes) -> bytes:
-        """As `_open`, with a head that was not seen before or has not all come."""
+    def _read_opening(
+        self, context: ExchangeContext, channel: Channel, data: bytes, accept: bytes
+    ) -> bytes:
+        """The rest of `_open` for a head that is new or has only partly arrived."""
         if not data:
             raise channel.ended()
         for _ in range(_INTERIM_CAP):
             head, data = self._receive_head(channel, data)
-            if talk.check.opens(head, accept):
+            if context.check.opens(head, accept):
                 return data
         raise BadReply(Kind.HTTP_PARSE, f"more than {_INTERIM_CAP} interim replies")
 
     def _receive_head(self, channel: Channel, data: bytes) -> tuple[bytes, bytes]:
         """(a head with its blank line, what came after it)."""
         while (end := data.find(_BLANK_LINE, 0, HEADER_CAP_BYTES)) < 0:
-            _refuse_what_is_no_head(data)
+            _refuse_non_head(data)
             more = channel.receive(Kind.BODY_TIMEOUT if data else Kind.FIRST_BYTE_TIMEOUT)
             if not more:
                 raise channel.ended()
             data += more
         return data[: end + 4], data[end + 4 :]
 
-    def _converse(self, channel: Channel, early: bytes, start: int, opened: int) -> tuple[int, int]:
-        """Say and hear what there is, and close: when the messages were over, and all of it."""
-        talk, exchanged = self.request, opened
-        conversation = Conversation(self, talk, channel, opened)
+    def _exchange_and_close(
+        self, channel: Channel, early: bytes, start: int, opened: int
+    ) -> tuple[int, int]:
+        """Exchange the messages and close; (when the messages were over, when the close was)."""
+        context, exchanged = self.request, opened
+        conversation = Conversation(self, context, channel, opened)
         conversation.take(early)
-        if talk.exchange.messages:
+        if context.exchange.messages:
             conversation.run(start)
             exchanged = now()
         closing = exchanged
-        if self.stay is not None:
-            conversation.stay_open(self.stay)
+        if self.held_socket is not None:
+            conversation.hold(self.held_socket)
             closing = now()
         conversation.close()
         end = now()
         if closing > exchanged:
-            talk.recorder.note_stay(end, closing)
+            context.recorder.note_held(end, closing)
         return exchanged, end
 
-    def _close_silent(self, talk: Talk, channel: Channel, opened: int) -> None:
-        """Nothing was said: the usual answer is known by its bytes, another is heard as ever."""
-        self.limit = opened + talk.close_ns
+    def _close_without_messages(
+        self, context: ExchangeContext, channel: Channel, opened: int
+    ) -> None:
+        """Close at once; the usual answer is recognised by its bytes, any other is parsed."""
+        self.limit = opened + context.close_ns
         channel.write(self.close_frame)
         data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
-        if data == talk.expected_close:
+        if data == context.expected_close:
             self.has_close_code = True
-            talk.note_expected_close(now())
-            await_end(talk, channel)
+            context.note_expected_close(now())
+            await_end(context, channel)
         else:
-            Conversation(self, talk, channel, opened).hear_close(data)
+            Conversation(self, context, channel, opened).finish_close(data)
 
-    def _part(self, connection: Connection) -> None:
-        """After an attempt that was ok."""
+    def _finish_ok(self, connection: Connection) -> None:
+        """Clean up after a successful attempt."""
         self.limit = self.began = 0
         if connection.tls is not None:
             self.dialler.keep_session(connection)
@@ -142,7 +150,7 @@ class Speaker(Worker):
         self.request.handshakes.fill_up()
 
     def _give_up(self, error: Exception, intended: int, start: int) -> float:
-        talk, channel, end = self.request, self._channel, now()
+        context, channel, end = self.request, self._channel, now()
         sent = channel.sent_bytes if channel else 0
         received = channel.received_bytes if channel else 0
         kind = kind_of(error, sent, received)
@@ -150,14 +158,14 @@ class Speaker(Worker):
         if self.is_open:
             status = _SWITCHING
             if not self.has_close_code:
-                talk.recorder.closes_with(ABNORMAL).append(end)
-        talk.failures.append(Failure(intended, start, end, kind, status, sent, received))
+                context.recorder.closes_with(ABNORMAL).append(end)
+        context.failures.append(Failure(intended, start, end, kind, status, sent, received))
         self.limit = self.began = 0
         self.drop_connection()
         return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
 
 
-def _refuse_what_is_no_head(data: bytes) -> None:
+def _refuse_non_head(data: bytes) -> None:
     if data[:5] != b"HTTP/"[: len(data)]:
         raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {data[:80]!r}")
     if len(data) >= HEADER_CAP_BYTES or data.count(b"\n") > HEADER_CAP_COUNT + 2:

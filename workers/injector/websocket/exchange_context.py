@@ -1,4 +1,4 @@
-"""What all connections of one exchange share: the requests' bytes, the messages, the record."""
+"""What all connections of one exchange share: handshakes, messages and the recorder."""
 
 import sys
 
@@ -23,8 +23,8 @@ _HANDSHAKES_AT_ONCE = 64
 Upgrade = UpgradeRequest | VaryingUpgrade
 
 
-class Talk:
-    """Stands where an HTTP plan has a request. `zero_ns` and `end_ns` bound the conversations."""
+class ExchangeContext:
+    """Takes the place of an HTTP plan's Request. `zero_ns` and `end_ns` bound the conversations."""
 
     def __init__(self, plan: Plan, upgrade: Upgrade, recorder: ExchangeRecorder):
         self.plan = plan
@@ -52,8 +52,8 @@ class Talk:
         self._filling = b"benchsite message " * (self.exchange.size_bytes // 18 + 1)
 
     @classmethod
-    def of(cls, order: Order) -> "Talk":
-        """The exchange of an order, not yet begun. Raises Refusal without a secret it needs."""
+    def of(cls, order: Order) -> "ExchangeContext":
+        """The context of an order that has not started. Raises Refusal without its secret."""
         endpoint, load = order.endpoint, order.plan.load
         recorder = ExchangeRecorder(is_scheduled=arrivals.is_scheduled(load))
         host = authority(endpoint.scheme, endpoint.host, endpoint.port)
@@ -61,19 +61,19 @@ class Talk:
         return cls(order.plan, make_upgrade(exchange, host, order), recorder)
 
     def _make_handshakes(self) -> list[tuple[bytes, bytes, bytes]]:
-        """For each connection (its key, the accept that answers it, its close frame)."""
-        count, goodbye = _HANDSHAKES_AT_ONCE, self._close_payload
+        """(Sec-WebSocket-Key, the accept value that answers it, our close frame) per connection."""
+        count, payload = _HANDSHAKES_AT_ONCE, self._close_payload
         keys = make_keys(count)
-        frame = frames.encode_frame(frames.CLOSE, goodbye, bytes(KEY_BYTES))
-        closes = masked_copies(frame, len(goodbye), count)
+        frame = frames.encode_frame(frames.CLOSE, payload, bytes(KEY_BYTES))
+        closes = masked_copies(frame, len(payload), count)
         return list(zip(keys, map(accept_of, keys), closes, strict=True))
 
     def stop(self) -> None:
-        """Conversations under way send nothing more, and close."""
+        """Open conversations send nothing more, and close."""
         self.zero_ns = self.end_ns = 1
 
     def until(self, start: int) -> int:
-        """When a conversation that began at `start` sends no more, though messages are left."""
+        """When a conversation that began at `start` stops sending, even if messages are left."""
         return self.zero_ns if start < self.zero_ns else self.end_ns or _NEVER
 
     def due(self, opened: int, number: int) -> int:
@@ -82,7 +82,7 @@ class Talk:
         return opened + int(number * NS / rate) if rate else opened
 
     def payload(self, number: int) -> bytes:
-        """Message `number`: ASCII that begins with the number, so that no other is taken for it."""
+        """Message `number`: ASCII that begins with the number, so that echoes can be told apart."""
         size = self.exchange.size_bytes
         digits = b"%08x" % number
         if size <= _NUMBER_BYTES:

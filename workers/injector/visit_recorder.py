@@ -12,7 +12,7 @@ from campaigns.domain.measured.snapshot import SESSIONS, Timing
 NS = 1_000_000_000
 
 
-class VisitBook:
+class VisitRecorder:
     """Times are CLOCK_MONOTONIC ns; `n_calls` is what every visit would make."""
 
     def __init__(self, n_calls: int, has_sessions: bool):
