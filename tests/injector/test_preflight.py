@@ -41,7 +41,7 @@ def short(**more):
 
 def test_more_new_connections_than_a_minute_has_ports_are_a_warning_with_the_numbers():
     (text,) = warnings(mode="new", load=short())
-    for number in ("500 new connections a second", "30,000 local ports", "28,232", "471 a second"):
+    for number in ("500 new connections per second", "30,000 ports", "28,232", "471 per second"):
         assert number in text
 
 
@@ -76,7 +76,7 @@ def test_a_kernel_that_reuses_ports_needs_fewer(machine_of, reuse, addresses, n_
 def test_reused_ports_run_out_as_well(machine_of):
     machine_of(reuse=1)
     (text,) = warnings(mode="new", load=short(rate_per_s=30_000))
-    assert "each is kept for 1 s" in text
+    assert "stays in use for 1 s" in text
 
 
 def test_more_in_flight_than_open_files_are_a_warning_with_the_numbers():
@@ -118,5 +118,5 @@ def test_sessions_need_the_ports_of_all_their_connections():
     load = short(rate_per_s=200, arrival_unit="session")
     session = {"calls_per_session": 6, "burst_length": 3, "connections_per_session": 3}
     (text,) = warnings(mode="keep-alive", load=load, plan={"session": session})
-    assert "600 new connections a second" in text
+    assert "600 new connections per second" in text
     assert warnings(mode="keep-alive", load=load, plan={"session": {"calls_per_session": 6}}) == ()

@@ -312,7 +312,7 @@ def test_a_started_campaign_is_followed_from_what_the_page_shows(editor, project
 def test_starting_twice_is_refused_in_words(editor, project, target, version):
     campaign = started(editor, project, target, version)
     response = editor.post(reverse("campaign-start", args=[campaign.pk]), follow=True)
-    assert "started before" in text_of(response)
+    assert "already been started" in text_of(response)
 
 
 def test_stopping_ends_what_waits(editor, project, target, version):

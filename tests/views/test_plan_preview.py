@@ -101,13 +101,13 @@ def test_what_a_preview_does_not_depend_on_need_not_be_right(preview):
 
 def test_too_many_ports_are_said_before_there_is_a_campaign(preview):
     page = preview(requests="600,000", over_s="60", connection_mode="new")[1]
-    assert "New connections may need 600,000 local ports within a minute" in page
+    assert "new ones may need 600,000 local ports within a minute" in page
 
 
 def test_too_many_open_files_are_said_too(preview, live_host):
     live_host(open_files=64)
     page = preview(model="closed", connections="500", connection_mode="keep-alive")[1]
-    assert "One injector may need 564 open files and may have 64" in page
+    assert "One injector may need 564 open files, but its limit is 64" in page
 
 
 @pytest.fixture

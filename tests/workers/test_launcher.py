@@ -128,8 +128,7 @@ def test_an_end_that_nobody_could_read_later_is_not_stored_but_the_seconds_are(r
     done(run)
     assert (run.outcome, run.seconds.count(), run.shards.get().end) == ("partial", 2, None)
     assert run.reason == (
-        "The injector wrote a line that the contract does not know: duration_us is not a whole "
-        "number."
+        "The injector wrote a line that breaks its contract: duration_us is not a whole number."
     )
 
 

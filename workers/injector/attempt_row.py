@@ -1,4 +1,4 @@
-"""What is noted of an ok attempt, a row of numbers, and the durations that lie between them.
+"""The row of numbers that is recorded for an ok attempt, and the durations computed from it.
 
 Times are CLOCK_MONOTONIC ns; each is floored to µs before differences are taken, so that the parts
 add up to the response exactly.

@@ -1,4 +1,4 @@
-"""Which error kind a failure of the operating system or of TLS is."""
+"""Maps failures of the operating system and of TLS to error kinds."""
 
 import errno
 import ssl
@@ -30,7 +30,7 @@ ABOUT_TO_SPIN = CLIENT_KINDS | TRY_NEXT_ADDRESS | {Kind.ADDRESS_REFUSED, Kind.DN
 
 
 class AttemptFailed(Exception):
-    """Ends an attempt with its kind and a detail for people."""
+    """Ends an attempt, with an error kind and a detail for people."""
 
     def __init__(self, kind: Kind, detail: str = ""):
         self.kind = kind
@@ -49,14 +49,14 @@ def of_handshake(error: OSError) -> Kind:
 
 
 def is_ragged(error: BaseException) -> bool:
-    """Whether TCP ended without TLS having ended; Python 3.11.2 has no class of its own for it."""
+    """Whether TCP ended without a TLS close_notify; Python 3.11.2 has no exception class for it."""
     if not isinstance(error, ssl.SSLError) or _is_reset_in_disguise(error):
         return False
     return isinstance(error, ssl.SSLEOFError) or error.reason == "UNEXPECTED_EOF_WHILE_READING"
 
 
 def _is_reset_in_disguise(error: ssl.SSLError) -> bool:
-    """Python's ssl tells of a reset while reading as of an end, but without OpenSSL's reason."""
+    """Python's ssl reports a reset while reading as an EOF, but without OpenSSL's reason."""
     return _DISTINGUISHES_RESETS and isinstance(error, ssl.SSLEOFError) and not error.reason
 
 
@@ -65,9 +65,9 @@ def of_write(error: OSError) -> Kind:
 
 
 def of_read(error: OSError) -> Kind:
-    """A TLS record that cannot be read is a reply that is not one.
+    """An unreadable TLS record counts as an invalid reply.
 
-    In TLS 1.3 a server refuses our certificate only after the handshake is over for us.
+    In TLS 1.3 a server rejects our certificate only after our side of the handshake is over.
     """
     if isinstance(error, ssl.SSLError):
         if _is_reset_in_disguise(error):

@@ -1,4 +1,4 @@
-"""Where a connection may go: every address is vetted right before it is dialled."""
+"""Decides where connections may go: every address is checked right before it is dialled."""
 
 import socket
 import threading
@@ -11,7 +11,7 @@ RESOLVE_LIMIT_S = 5.0
 _MAX_ADDRESSES = 64
 
 
-# A name server that has a new address each time must not fill the memory.
+# A name server that returns a new address each time must not fill the memory.
 MAX_VERDICTS = 10_000
 
 
@@ -25,7 +25,7 @@ def look_up(host: str, port: int) -> list[str]:
 def resolve(host: str, port: int, limit_s: float = RESOLVE_LIMIT_S) -> list[str]:
     """The literal addresses of a host, in the resolver's order. Raises Refusal("dns_failed").
 
-    In a thread of its own, for a resolver may hang for minutes and cannot be interrupted.
+    Runs in a thread, because a resolver may hang for minutes and cannot be interrupted.
     """
     answer: list[str] = []
     failure: list[str] = []
@@ -46,7 +46,7 @@ def resolve(host: str, port: int, limit_s: float = RESOLVE_LIMIT_S) -> list[str]
 
 
 class Guard:
-    """The addresses of one endpoint. Nothing is dialled that `check` did not let through."""
+    """The addresses of one endpoint. Nothing is dialled that `refusal` objects to."""
 
     def __init__(self, endpoint: Origin, allowed: tuple[Network, ...]):
         self._allowed = allowed
@@ -75,12 +75,12 @@ class Guard:
         return len(self._verdicts)
 
     def prefer(self, address: str) -> None:
-        """Dial this one first from now on: the ones before it did not answer."""
+        """Dial this address first from now on: those before it did not answer."""
         self.addresses = [address, *(each for each in self.addresses if each != address)]
 
 
 def family_of(address: str) -> socket.AddressFamily:
-    """The socket family of a literal address; asked for every connection, so it does not parse."""
+    """The socket family of a literal address; called per connection, so it does not parse."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
 
 

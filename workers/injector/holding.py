@@ -1,7 +1,7 @@
-"""The connection that a worker holds between attempts, and what may come on it unasked.
+"""The connection that a worker holds between attempts, and unexpected bytes on it.
 
 The last ok attempt is held back: it is recorded when the next one begins, when its second is over,
-or when the worker ends. Should its connection bring bytes before that, it was not ok.
+or when the worker ends. If unexpected bytes arrive on its connection before that, it was not ok.
 """
 
 import ssl
@@ -28,7 +28,7 @@ _TLS_FLIGHTS = 2
 
 
 class Holder:
-    """A connection, and the attempt of `request` that was ok on it, as a row for the recorder."""
+    """A connection, and its last ok attempt (of `request`) as a row for the recorder."""
 
     __slots__ = ("_to_hub", "connection", "dialler", "held", "is_winding_down", "request", "switch")
 
@@ -43,7 +43,7 @@ class Holder:
 
     @property
     def held_end(self) -> int | None:
-        """When the attempt ended that is in doubt until the connection is given up."""
+        """When the attempt ended that is in doubt until its connection is closed."""
         return self.held[_END] if self.is_winding_down and self.held is not None else None
 
     @property
@@ -52,15 +52,15 @@ class Holder:
         return self.held[1] if self.is_winding_down and self.held is not None else None
 
     def drop_connection(self) -> None:
-        """Close whatever connection there is, at once."""
+        """Close the connection, if there is one, at once."""
         connection, self.connection = self.connection, None
         if connection is not None:
             self.dialler.hang_up(connection)
 
     def check_idle(self) -> bool:
-        """An idle connection became readable: the server closed it, or sent what nobody asked.
+        """An idle connection became readable: the server closed it, or sent unexpected bytes.
 
-        Whether that was its end; a session ticket or half a record is not.
+        True if the connection is gone; a session ticket or part of a TLS record is neither.
         """
         try:
             if self.connection.recv(1):
@@ -74,15 +74,15 @@ class Holder:
         return True
 
     def check_for_strays(self) -> None:
-        """Right before an idle connection is used: what came since the hub has looked last."""
+        """Right before using an idle connection: check what arrived since the hub last looked."""
         if self.connection is not None and has_unread(self.connection.sock.fileno()):
             self.check_idle()
 
     def doubt_earlier_replies(self) -> None:
-        """More came than was asked for: any reply on this connection may be another's.
+        """More replies came than requests were sent: any reply on this connection may be another's.
 
-        The kernel has counted the requests, so that the hot path need not: no more than segments
-        with data, and no more than would make up the bytes.
+        The kernel knows how many requests there were, so the hot path need not count: at most one
+        per segment with data, and at most as many as the bytes make up.
         """
         connection, request = self.connection, self.request
         if connection is None:
@@ -94,13 +94,13 @@ class Holder:
         request.recorder.note_doubt(now(), max(0, earlier))
 
     def settle(self) -> None:
-        """Record the attempt that is held back, if there is one."""
+        """Record the attempt that is held back, if any."""
         held, self.held = self.held, None
         if held is not None:
             self.request.record(held)
 
     def _fail_held(self) -> None:
-        """More came than the reply of the attempt held back: it belongs to nobody."""
+        """Bytes came after the reply of the attempt that is held back, so it failed."""
         held, self.held = self.held, None
         if held is not None:
             self.doubt_earlier_replies()
@@ -109,7 +109,7 @@ class Holder:
             self.request.failures.append(Failure(intended, start, end, *failure))
 
     def wind_down(self) -> None:
-        """The worker's end. What comes now on its connection was asked for by nobody."""
+        """End the worker. Anything that still arrives on its connection is unexpected."""
         if self.connection is not None and self.held is not None:
             self.is_winding_down = True
             self._watch_for_strays()

@@ -1,7 +1,7 @@
-"""HTTP/1.1 as bytes, without input or output: requests out, replies in, and what is malformed.
+"""HTTP/1.1 as bytes, without I/O: writes requests, parses replies, rejects malformed ones.
 
-Strict on purpose. A reply whose end can be read in two ways (two lengths, length and chunks, a bad
-chunk size) is an `http_parse` error and its connection is never used again.
+Strict on purpose. A reply whose end is ambiguous (two lengths, length and chunks, a bad chunk
+size) is an `http_parse` error, and its connection is never used again.
 """
 
 import re
@@ -24,7 +24,7 @@ _LENGTH = re.compile(rb"\d{1,18}")
 
 
 class BadReply(Exception):
-    """A reply that ends the attempt: its kind, and what is wrong in words."""
+    """A reply that ends the attempt: the error kind, and what is wrong with it."""
 
     def __init__(self, kind: Kind, detail: str):
         self.kind = kind
@@ -32,7 +32,7 @@ class BadReply(Exception):
 
 
 class Surplus(BadReply):
-    """More came than the replies that were asked for."""
+    """More bytes came than the expected replies have."""
 
     def __init__(self, detail: str):
         super().__init__(Kind.HTTP_PARSE, detail)
@@ -40,7 +40,7 @@ class Surplus(BadReply):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A reply's head. `body_bytes` is None where chunks or the connection's end delimit it."""
+    """A reply's head. `body_bytes` is None if chunks or the connection's end delimit the body."""
 
     status: int
     size_bytes: int
@@ -56,7 +56,7 @@ class Head:
 
 
 def authority(scheme: str, host: str, port: int) -> str:
-    """The Host header: the port is left out where it is the scheme's own."""
+    """The Host header; without the port if it is the scheme's default."""
     name = f"[{host}]" if ":" in host else host
     return name if port == DEFAULT_PORTS[scheme] else f"{name}:{port}"
 
@@ -67,7 +67,7 @@ def request_bytes(
     mode: ConnectionMode,
     version: HttpVersion = HttpVersion.HTTP_1_1,
 ) -> bytes:
-    """The whole request. What its version does not mean by itself of the connection, it says."""
+    """The whole request, with a Connection header if the version's default is not the mode."""
     body = step.body.encode()
     given = {name.lower() for name, _ in step.headers}
     lines = [f"{step.method} {step.path} HTTP/{version}", f"Host: {host_header}"]
@@ -97,7 +97,7 @@ def parse_head(head: bytes, method: str, version: HttpVersion = HttpVersion.HTTP
     body_bytes, is_chunked = _framing(status, method, headers)
     if match[1] == b"0" and _values(headers, "transfer-encoding"):
         raise BadReply(Kind.HTTP_PARSE, "Transfer-Encoding in a reply of HTTP/1.0")
-    # A body that only the connection's end delimits leaves nothing to reuse.
+    # If only the connection's end delimits the body, there is nothing to reuse.
     delimited = is_chunked or body_bytes is not None
     return Head(
         status=status,
@@ -163,9 +163,9 @@ def _framing(
 
 
 class HeadMemo:
-    """Heads that were parsed before, by their bytes: keep-alive replies mostly repeat one head.
+    """Caches parsed heads by their bytes: keep-alive replies mostly repeat one head.
 
-    `servers` are what their Server headers named, in order; only the first few where it is random.
+    `servers` are the values of their Server headers, in order; capped, in case they are random.
     """
 
     def __init__(self, method: str, version: HttpVersion = HttpVersion.HTTP_1_1):

@@ -8,14 +8,14 @@ from workers.injector.proc_files import ProcFiles
 _COUNTS = "/proc/net/dev"
 _SPEED = "/sys/class/net/{}/speed"
 _LOOPBACK = "lo"
-# With fewer packets a second, one that nobody was meant to hear would be a large share.
+# With fewer packets per second, a single stray packet would be a large share.
 _FEW_PACKETS = 1000
 _NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What passed one interface since boot; `lost` were dropped, or had errors."""
+    """Counters of one interface since boot; `lost` packets were dropped or had errors."""
 
     received_bytes: int
     sent_bytes: int
@@ -24,7 +24,7 @@ class Traffic:
 
 
 def read_traffic(files: ProcFiles) -> dict[str, Traffic]:
-    """Every interface but the loopback; {} where the kernel does not tell."""
+    """Every interface except loopback; {} if the kernel does not list them."""
     found = {}
     for line in files.lines(_COUNTS)[2:]:
         name, _, text = line.partition(":")
@@ -49,7 +49,7 @@ def bits_per_s_of(name: str) -> int:
 
 
 class Links:
-    """What happened on the interfaces from one look to the next."""
+    """What happened on the interfaces from one call to the next."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""The drivers: which worker makes which attempt, and when.
+"""The drivers: they decide which worker makes which attempt, and when.
 
-A driver is started before the first instant at which anything is due, and is asked by the engine
-whether it is finished. Closed loads have workers that go on by themselves; open loads are woken by
-the pacer and hand each arrival to an idle worker.
+The engine starts a driver before anything is due, and polls it until it is finished. In closed
+loads the workers continue on their own. In open loads the pacer wakes the driver, which hands each
+arrival to an idle worker.
 """
 
 import sys
@@ -25,9 +25,9 @@ _NEVER = sys.maxsize
 
 @dataclass(slots=True)
 class _Stage:
-    """A stretch of a closed load: ends at an instant, or at the request of the number `limit`.
+    """A stage of a closed load: it ends at an instant, or before request number `limit`.
 
-    `take` gives the number in the run of the next request of this process.
+    `take` returns the run-wide number of this process's next request.
     """
 
     until: int
@@ -36,7 +36,7 @@ class _Stage:
 
 
 class ClosedLoad:
-    """Each connection sends its next request when its reply is complete."""
+    """Each connection sends its next request when the reply to the previous one is complete."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class ClosedLoad:
         self._limit = _NEVER if limit is None else shard.nth(limit)
         self._n_running = 0
         self._stages: list[_Stage] = []
-        # Made in the order in which they begin, for that is the number of the user they play.
+        # Made in starting order, because the order is the number of the user they simulate.
         self.workers = [make_worker() for _ in offsets_ns]
         self._idle = list(zip(offsets_ns, self.workers, strict=True))[::-1]
         self._start_ns = 0
@@ -61,7 +61,7 @@ class ClosedLoad:
         self.queued_at: dict[int, int] = {}
 
     def start(self, zero_ns: int, end_ns: int | None) -> None:
-        """Send now as warm-up, and from `zero_ns` on for good."""
+        """Send from now on, as warm-up until `zero_ns`."""
         self._stages = [
             _Stage(zero_ns, _NEVER, self._shard.all().__next__),
             _Stage(end_ns or _NEVER, self._limit, self._shard.all().__next__),
@@ -70,7 +70,7 @@ class ClosedLoad:
         self._start_due_workers()
 
     def _start_due_workers(self) -> None:
-        """In the hub or before it: the ramp-up, as far as it is due."""
+        """In the hub or before it runs: start the workers whose ramp-up time has come."""
         while self._idle:
             due = self._start_ns + self._idle[-1][0]
             if due > now():
@@ -116,7 +116,7 @@ class ClosedLoad:
 class OpenLoad:
     """Arrivals at their due times, whatever the replies do, up to `max_in_flight` at once.
 
-    What is due while all are busy waits in a queue, and its lateness grows; or is dropped.
+    An arrival that is due while all are busy waits in a queue, growing late, or is dropped.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class OpenLoad:
         self._pacer = make_pacer(self._dispatch_due)
         self.workers: list[Worker] = []
         self.n_dropped = 0
-        # When an arrival (by its due time) was found to have no connection free.
+        # Due time of an arrival → when it found no free connection.
         self.queued_at: dict[int, int] = {}
 
     def start(self, zero_ns: int, end_ns: int | None) -> None:
@@ -156,7 +156,7 @@ class OpenLoad:
             self._pacer.wake_at(self._zero_ns + self._next[1])
 
     def _dispatch_due(self) -> None:
-        """In the hub: hand over what is due; not too much at once, that replies are read too."""
+        """In the hub: hand over due arrivals; limited per turn, so that replies are read too."""
         for _ in range(_ARRIVALS_PER_WAKE):
             if self._next is None:
                 self._give_up_ns = now() + self._drain_ns
@@ -209,7 +209,7 @@ class OpenLoad:
                 worker.check_for_strays()
 
     def _wait_for_arrival(self, worker: Worker) -> tuple[int, int]:
-        """Idle until an arrival is handed over."""
+        """Be idle until an arrival is handed over."""
         self._n_busy -= 1
         self._idle.append(worker)
         to_hub = gevent.get_hub().switch
@@ -222,7 +222,7 @@ class OpenLoad:
                 worker.check_idle()
 
     def stop(self) -> None:
-        """Send nothing new; what was due and waits is dropped."""
+        """Send nothing new; drop the arrivals that wait in the queue."""
         self._next = None
         self._drop_queue()
 

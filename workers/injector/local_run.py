@@ -1,4 +1,4 @@
-"""Runs orders from the command line: one in this process, or several in processes of their own."""
+"""Runs orders from the command line: one in this process, or several in child processes."""
 
 import json
 import signal
@@ -36,7 +36,7 @@ class Collector:
 
 
 def run_here(order: dict[str, Any], show: Show) -> Result:
-    """One injector in this process; Ctrl-C ends it with what was measured. Raises Refusal."""
+    """Run one injector in this process; Ctrl-C ends it and keeps the results. Raises Refusal."""
     parsed = Order.from_json(order)
     collector = Collector(parsed.plan, show)
     engine = Engine(parsed, collector)
@@ -54,7 +54,7 @@ def run_here(order: dict[str, Any], show: Show) -> Result:
 
 
 def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
-    """The order shared by `count` processes that start at the same instant. Raises Refusal."""
+    """Split the order among `count` processes with a common start. Raises Refusal."""
     collector = Collector(Order.from_json(order).plan, show)
     children = [_Child(each) for each in shared_orders(order, count)]
     handler = gevent.signal_handler(signal.SIGINT, lambda: [each.stop() for each in children])
@@ -70,7 +70,7 @@ def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
         for child in children:
             child.end()
     if not all(child.has_ended for child in children):
-        raise Refusal("client_other", "An injector process ended in the middle of its run.")
+        raise Refusal("client_other", "An injector process ended before its run was over.")
     return collector.result
 
 
@@ -95,7 +95,7 @@ class _Child:
 
     def __init__(self, order: dict[str, Any]):
         command = [sys.executable, "-m", "workers.injector"]
-        # A session of its own: Ctrl-C reaches this process, which tells the others.
+        # In a new session: Ctrl-C only reaches this process, which then stops the children.
         self.has_ended = False
         self._number = order["shard"]["index"]
         self._process = Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
@@ -107,7 +107,11 @@ class _Child:
 
     def await_ready(self) -> None:
         line = self._process.stdout.readline()
-        message = json.loads(line) if line else {"type": "", "reason": "It ended without a word."}
+        message = (
+            json.loads(line)
+            if line
+            else {"type": "", "reason": "The injector process ended without a message."}
+        )
         if message["type"] != "ready":
             raise Refusal(message.get("kind", "client_other"), message["reason"])
         _warn(message["facts"])

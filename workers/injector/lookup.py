@@ -1,4 +1,4 @@
-"""Looks a name up for each connection, in threads of its own: a resolver may hang, the hub not."""
+"""Resolves the host name per connection, in threads: a resolver may hang, the hub must not."""
 
 import threading
 from collections import deque
@@ -11,12 +11,12 @@ from campaigns.domain.measured.outcomes import Kind
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import RESOLVE_LIMIT_S, look_up
 
-# Lookups at once; more than that wait for each other, and their wait is a part of their time.
+# Concurrent lookups; further ones wait, and their wait is part of their time.
 _THREADS = 16
 
 
 class Waiter(Protocol):
-    """The worker that asks; `park` leaves it in the hub and raises AttemptFailed at its limit."""
+    """The worker that asks; `park` waits in the hub and raises AttemptFailed at its limit."""
 
     switch: Any
 
@@ -24,7 +24,7 @@ class Waiter(Protocol):
 
 
 class _Question:
-    """`answer` is the addresses or what failed; nobody is woken who does not wait any more."""
+    """`answer` is the addresses or the error; `waiter` is None once nobody waits any more."""
 
     __slots__ = ("answer", "waiter")
 
@@ -48,7 +48,7 @@ class Lookups:
         self._async.start(self._wake)
 
     def ask(self, waiter: Waiter) -> list[str]:
-        """The addresses by now, in the resolver's order. Raises AttemptFailed."""
+        """The current addresses, in the resolver's order. Raises AttemptFailed."""
         question = _Question(waiter)
         self._n_asked += 1
         if self._n_threads < min(_THREADS, self._n_asked):
@@ -66,13 +66,13 @@ class Lookups:
         return question.answer
 
     def close(self) -> None:
-        """Let the threads end, as soon as the resolver lets them."""
+        """Let the threads exit as soon as the resolver returns."""
         for _ in range(self._n_threads):
             self._questions.put(None)
         self._async.stop()
 
     def _answer_all(self) -> None:
-        """In a thread: nothing here may touch a worker, or the hub but by its bell."""
+        """Runs in a thread: must not touch workers or the hub, except through `_async`."""
         while (question := self._questions.get()) is not None:
             if question.waiter is None:
                 continue

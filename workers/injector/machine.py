@@ -1,4 +1,4 @@
-"""What Linux says of this process and its machine; zeros where a kernel does not have the file."""
+"""What Linux reports about this process and its machine; zeros if a file does not exist."""
 
 import os
 import resource
@@ -20,7 +20,7 @@ def cpu_times_s(files: ProcFiles) -> tuple[float, float, float]:
 
 
 def run_delay_ns(files: ProcFiles) -> int:
-    """How long this process was able to run but had no core."""
+    """How long this process was ready to run but had no core."""
     return _numbers(files, "/proc/self/schedstat", 3)[1]
 
 
@@ -42,9 +42,9 @@ def count_swapped_pages(files: ProcFiles) -> int:
 
 
 def wall_offset_ns() -> int:
-    """How far the wall clock is ahead of the monotonic one, which counts no step of the other.
+    """How far the wall clock is ahead of the monotonic clock, which is never stepped.
 
-    Whoever is interrupted between the two readings reads again.
+    Reads again if the process was interrupted between the two readings.
     """
     for _ in range(_TRIES):
         before = time.monotonic_ns()
@@ -56,7 +56,7 @@ def wall_offset_ns() -> int:
 
 
 def clock_source() -> str:
-    """What the kernel reads the time from; empty where it does not say."""
+    """The kernel's clock source; "" if unknown."""
     try:
         with open(_CLOCK_SOURCE) as file:
             return file.read().strip()
@@ -65,20 +65,20 @@ def clock_source() -> str:
 
 
 def count_ephemeral_ports() -> int:
-    """How many local ports there are for connections to one address; 0 where unknown."""
+    """How many local ports there are for connections to one address; 0 if unknown."""
     with ProcFiles() as files:
         low, high = _numbers(files, _PORT_RANGE, 2)
     return high - low + 1 if high else 0
 
 
 def time_wait_reuse() -> int:
-    """Whether a port in TIME_WAIT may be used again soon: 0 no, 1 yes, 2 on the loopback."""
+    """Whether a port in TIME_WAIT can be reused soon: 0 no, 1 yes, 2 on loopback only."""
     with ProcFiles() as files:
         return _numbers(files, "/proc/sys/net/ipv4/tcp_tw_reuse", 1)[0]
 
 
 def count_ports_taken(files: ProcFiles) -> int:
-    """TCP sockets in use or in TIME_WAIT, of all programs: at most so many ports are taken."""
+    """TCP sockets in use or in TIME_WAIT, of all programs; an upper bound of used ports."""
     lines = files.lines("/proc/net/sockstat")
     words = next((line.split() for line in lines if line.startswith("TCP:")), [])
     return sum(int(words[words.index(name) + 1]) for name in ("inuse", "tw") if name in words)

@@ -1,4 +1,4 @@
-"""The order: what the program is told to do, read from one JSON object."""
+"""The order: what the program has to do, parsed from one JSON object."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -17,7 +17,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
 class Refusal(Exception):
-    """The program will not start: `kind` for programs, the text for people."""
+    """The program refuses to start: `kind` is for programs, the text for people."""
 
     def __init__(self, kind: str, reason: str):
         self.kind = kind
@@ -26,10 +26,10 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """`is_probe`: one attempt of the plan's first step, answered in full; of an exchange, with one
-    `message` unless it is None.
+    """`is_probe`: make one attempt of the plan's first step and report it in full; for an exchange,
+    send `message` unless it is None.
 
-    `dead_man_s`: how long the parent may be silent before sending stops; None: as long as it likes.
+    `dead_man_s`: sending stops if the parent is silent for this long; None: never.
     """
 
     run: str
@@ -46,11 +46,11 @@ class Order:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """Raises Refusal("bad_order") with a sentence that names the field."""
+        """Raises Refusal("bad_order") with a message that names the field."""
         if not isinstance(data, dict):
             raise Refusal("bad_order", "The order is not a JSON object.")
         if data.get("protocol") != PROTOCOL:
-            raise Refusal("bad_order", f"This injector speaks protocol {PROTOCOL} only.")
+            raise Refusal("bad_order", f"This injector only supports protocol {PROTOCOL}.")
         try:
             return cls._read(data)
         except InvalidPlan as error:

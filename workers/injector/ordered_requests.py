@@ -1,16 +1,16 @@
-"""Which request comes next: the plan's steps in their order, as a driver indexes them."""
+"""Which request comes next: the plan's steps in order, as a sequence that drivers index."""
 
 from collections.abc import Sequence
 
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from workers.injector.attempt import Request
 
-# A driver takes its number modulo the length. What never repeats is as long as can be said.
+# Drivers take their number modulo the length; an order that never repeats is "endless".
 _ENDLESS = 1 << 62
 
 
 class OrderedRequests(Sequence):
-    """The requests of a run by their number; as many as the order has before it repeats."""
+    """The requests of a run by number; the length is the order's period."""
 
     def __init__(self, requests: list[Request], order: StepOrder, seed: int):
         self._requests = requests
@@ -28,7 +28,7 @@ class OrderedRequests(Sequence):
 
 
 def in_order(requests: list[Request], order: StepOrder, seed: int) -> Sequence[Request]:
-    """A sequence that gives request k at k modulo its length; taking turns is the list itself."""
+    """A sequence with request k at index k modulo its length; for round robin, the list itself."""
     if order.kind == OrderKind.ROUND_ROBIN or len(requests) == 1:
         return requests
     return OrderedRequests(requests, order, seed)

@@ -1,4 +1,4 @@
-"""JSON lines for the parent on standard output, written so that the load never waits for them."""
+"""Writes JSON lines for the parent to standard output without ever delaying the load."""
 
 import json
 import os
@@ -33,13 +33,13 @@ class LineWriter:
             self._timer.start(self._encode_slice)
 
     def message(self, message: dict[str, Any]) -> None:
-        """Write at once, after everything that waits."""
+        """Write everything that waits, then this message, at once."""
         self._finish_slices()
         self._queue(message)
         self._flush()
 
     def close(self) -> None:
-        """Write what is left, waiting for the parent if need be, but not for one that is gone."""
+        """Write what is left; waits for a slow parent, but not for one that is gone."""
         self._finish_slices()
         self._timer.stop()
         self._watcher.stop()
@@ -48,7 +48,7 @@ class LineWriter:
             while self._unwritten:
                 del self._unwritten[: os.write(self._fd, self._unwritten)]
         except OSError as error:
-            print(f"The parent does not listen any more: {error}", file=sys.stderr)
+            print(f"The parent has stopped reading: {error}", file=sys.stderr)
 
     def _encode(self, second: Second) -> Iterator[None]:
         timings = {}

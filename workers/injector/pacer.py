@@ -1,9 +1,9 @@
 """Wakes the hub at exact instants of CLOCK_MONOTONIC.
 
-gevent's own timers round up to whole milliseconds; a timerfd that the hub watches is late only by
-the time that a sleeping process takes to wake, 0.03 to 0.1 ms. The pacer learns that time and sets
-the timer so much earlier; where it wakes too early after all, it looks at the clock until it is
-time. Where the C library has no timerfd, gevent's timer serves.
+gevent's own timers round up to whole milliseconds. A timerfd that the hub watches is only late by
+the time a sleeping process takes to wake up, 0.03 to 0.1 ms. The pacer learns that time and sets
+the timer earlier by it; if it wakes too early, it spins until the instant. Without timerfd in the
+C library it falls back to gevent's timer.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ _NONBLOCK_CLOEXEC = 0o4000 | 0o2000000
 _ABSOLUTE = 1
 _READ = 1
 _NS = 1_000_000_000
-# The hub serves nothing else while the pacer looks at the clock, so that must be short.
+# The hub serves nothing else while the pacer spins, so this must be short.
 _MOST_LEAD_NS = 100_000
 _LATE_STEP_NS, _EARLY_STEP_NS = 4_000, -1_000
 
@@ -32,19 +32,19 @@ class _Itimerspec(ctypes.Structure):
 
 
 class Lead:
-    """How much earlier than due a timer must be set, so that four wakes of five come early."""
+    """How much earlier a timer must be set so that four of five wake-ups come early."""
 
     def __init__(self):
         self.ns = 0
 
     def learn(self, late_ns: int) -> None:
-        """From one wake, which came so late after its instant, or before it."""
+        """Learn from one wake-up that was late by `late_ns`, or early if negative."""
         step_ns = _LATE_STEP_NS if late_ns > 0 else _EARLY_STEP_NS
         self.ns = min(max(0, self.ns + step_ns), _MOST_LEAD_NS)
 
 
 class TimerfdPacer:
-    """Calls `callback` in the hub at the instant given to `wake_at`; OSError if there is none."""
+    """Calls `callback` in the hub at the instant given to `wake_at`; OSError without timerfd."""
 
     def __init__(self, callback: Callable[[], None]):
         libc = ctypes.CDLL(None, use_errno=True)
@@ -63,7 +63,7 @@ class TimerfdPacer:
         self._watcher.start(self._expired)
 
     def wake_at(self, instant_ns: int) -> None:
-        """Wake once at an instant of time.monotonic_ns; one that is past wakes at once."""
+        """Wake once at an instant of time.monotonic_ns; at once if it is in the past."""
         self._instant_ns = instant_ns
         self._was_ahead = instant_ns > time.monotonic_ns()
         early_ns = max(instant_ns - self._lead.ns, 1)
@@ -88,7 +88,7 @@ class TimerfdPacer:
 
 
 class TimerPacer:
-    """The same with gevent's timer: up to a millisecond late."""
+    """The same with gevent's timer, up to a millisecond late."""
 
     def __init__(self, callback: Callable[[], None]):
         self._callback = callback
@@ -107,7 +107,7 @@ class TimerPacer:
 
 
 def make_pacer(callback: Callable[[], None]) -> TimerfdPacer | TimerPacer:
-    """The most exact pacer that this machine has."""
+    """The most precise pacer that this machine supports."""
     try:
         return TimerfdPacer(callback)
     except (OSError, AttributeError):

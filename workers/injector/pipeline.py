@@ -1,7 +1,7 @@
-"""A worker that sends calls before the replies to earlier ones have come, up to a depth.
+"""A worker that sends calls before earlier replies have arrived, up to a depth.
 
-Replies are matched to calls in order, which is all that HTTP gives. When the connection ends, every
-call that is unanswered then is a failure of its own: nothing is sent a second time.
+Replies are matched to calls in order; HTTP has no other way. When the connection ends, every
+unanswered call is a separate failure: nothing is sent a second time.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ from workers.injector.users import SessionContext
 
 _NOT_SENT = 1 << 62
 _PAUSE_S = 0.01
-# What ends a connection's first call in one of these ways ends the others in the same way.
+# If a connection's first unanswered call fails in one of these ways, so do the others.
 _SHARED = {
     Kind.ABORTED_BY_STOP: Kind.ABORTED_BY_STOP,
     Kind.FIRST_BYTE_TIMEOUT: Kind.FIRST_BYTE_TIMEOUT,
@@ -42,7 +42,7 @@ class _Sent:
 
 
 class PipelineWorker(SessionWorker):
-    """See the module. `began` is the start of the call whose reply is due next."""
+    """See the module docstring. `began` is the start of the call whose reply is next."""
 
     __slots__ = ("_arrived", "_depth", "_unanswered", "_unread")
 
@@ -50,7 +50,7 @@ class PipelineWorker(SessionWorker):
         super().__init__(context, dialler, keeps)
         self._depth = context.session.pipeline_depth
         self._unanswered: deque[_Sent] = deque()
-        # What came after the end of a reply, and when.
+        # Bytes that came after the end of a reply, and when.
         self._unread = b""
         self._arrived = 0
 
@@ -58,7 +58,7 @@ class PipelineWorker(SessionWorker):
         return [each.start for each in self._unanswered if each.call.recorder is recorder]
 
     def make_call(self, call: Call, is_last: bool, intended: int, start: int) -> float | None:
-        """Send one call, and read as many replies as must be there before the next one."""
+        """Send one call, then read as many replies as must arrive before the next call."""
         data = self._bytes_of(call, is_last)
         this = _Sent(call, len(data), intended, start)
         self._unanswered.append(this)
@@ -76,10 +76,10 @@ class PipelineWorker(SessionWorker):
         super().wind_down()
 
     def _is_waited_for(self) -> bool:
-        """Whether the next call must not be sent before the reply to this one is there."""
+        """Whether the next call has to wait for the reply to this one."""
         session, nth = self._context.session, self._in_burst + 1
         if self._context.makes_visits:
-            # A visit says by itself when replies are waited for.
+            # A visit itself decides when to wait for replies.
             return False
         if self._in_session + 1 == session.calls_per_session:
             return True
@@ -89,7 +89,7 @@ class PipelineWorker(SessionWorker):
 
     # --- sending ---------------------------------------------------------------------------------
     def _send(self, this: _Sent, data: bytes) -> bool:
-        """Whether it was sent; where not, what is unanswered has become failures or will."""
+        """Whether it was sent; if not, the unanswered calls have become failures or will."""
         try:
             connection = self.connection
             if connection is None:
@@ -101,7 +101,7 @@ class PipelineWorker(SessionWorker):
         except Exception as error:
             if len(self._unanswered) == 1 or self.connection is None:
                 self._fail_all(error)
-            # Else the replies to earlier calls may still be there to be read.
+            # Otherwise replies to earlier calls may still be readable.
             return False
 
     # --- reading ---------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class PipelineWorker(SessionWorker):
         self._note_reply(this, reader, (first, end))
 
     def _read_reply(self, reader: ReplyReader) -> tuple[int, int]:
-        """(when its first byte was there, when its last was)."""
+        """(when its first byte arrived, when its last one did)."""
         data, self._unread = self._unread, b""
         first = end = self._arrived
         if not data:
@@ -164,7 +164,7 @@ class PipelineWorker(SessionWorker):
             self._give_up(self.connection)
 
     def _give_up(self, connection: Connection) -> None:
-        """The server says that this was its last reply: it will not answer the others."""
+        """The server announced its last reply, so it will not answer the other calls."""
         self._retire(connection)
         for this in self._unanswered:
             self._note_failure(this, Kind.EOF_BEFORE_REPLY, now())
@@ -204,5 +204,5 @@ class PipelineWorker(SessionWorker):
 
 
 def worker_class(context: SessionContext, keeps: bool) -> type[Worker]:
-    """Pipelining needs a connection that is kept."""
+    """Pipelining needs a kept connection."""
     return PipelineWorker if keeps and context.session.pipeline_depth > 1 else SessionWorker

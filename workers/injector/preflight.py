@@ -1,7 +1,7 @@
-"""Before the first packet: what this machine can hold, what it cannot, and what may run short.
+"""Checks before the first packet: what this machine can do, cannot do, or may run short of.
 
-What must fail is refused, for such a run would only look like a bad target. What may run short,
-depending on what the target does, is a warning with its numbers.
+A load that must fail is refused, because the run would only make the target look bad. What may run
+short, depending on the target, is a warning with its numbers.
 """
 
 import resource
@@ -27,12 +27,12 @@ _TIME_WAIT_S = 60
 # net.ipv4.tcp_tw_reuse lets a port be used again after a second: 1 for all, 2 on the loopback.
 _REUSE_S = 1
 _QUICK_CLOCKS = {"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"}
-_ADVICE = "Ask for fewer connections, share them among more injectors, or"
+_ADVICE = "Use fewer connections, spread them over more injectors, or"
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """`connections`: how many may be open at once."""
+    """`connections`: how many can be open at once."""
 
     connections: int
     descriptors: int
@@ -40,7 +40,7 @@ class Capacity:
 
 
 def find_capacity(order: Order, addresses: list[str]) -> Capacity:
-    """Raises Refusal where the load cannot be sent from here."""
+    """Raises Refusal if the load cannot be sent from here."""
     descriptors = raise_descriptor_limit()
     possible = descriptors - SPARE_DESCRIPTORS
     ports = machine.count_ephemeral_ports() or _MANY
@@ -64,19 +64,19 @@ def _refuse_more_than(descriptors: int, ports: int, wanted: int) -> None:
         raise Refusal(
             "client_fd_exhausted",
             f"{wanted} connections need {wanted + SPARE_DESCRIPTORS} open files, but this "
-            f"process may have {descriptors + SPARE_DESCRIPTORS}. {_ADVICE} raise the limit "
+            f"process is limited to {descriptors + SPARE_DESCRIPTORS}. {_ADVICE} raise the limit "
             "(ulimit -n).",
         )
     if wanted > ports:
         raise Refusal(
             "client_ports",
-            f"{wanted} connections to one address need as many local ports, but this machine has "
+            f"{wanted} connections to one address need {wanted} local ports, but this machine has "
             f"{ports}. {_ADVICE} widen net.ipv4.ip_local_port_range.",
         )
 
 
 def _descriptor_warning(order: Order, possible: int) -> str:
-    """A scheduled load against a target that answers nothing within the limit."""
+    """The worst case of a scheduled load: the target answers nothing within the limit."""
     load = order.plan.load
     rate_per_s = peak_rate_per_s(load)
     if not is_scheduled(load) or rate_per_s is None:
@@ -88,8 +88,8 @@ def _descriptor_warning(order: Order, possible: int) -> str:
         return ""
     return (
         f"Up to {in_flight:,} requests in flight need {in_flight + SPARE_DESCRIPTORS:,} open "
-        f"files, but this process may have {possible + SPARE_DESCRIPTORS:,}: what is due beyond "
-        f"{possible:,} waits. {_ADVICE} raise the limit (ulimit -n)."
+        f"files, but this process is limited to {possible + SPARE_DESCRIPTORS:,}: requests beyond "
+        f"{possible:,} wait. {_ADVICE} raise the limit (ulimit -n)."
     )
 
 
@@ -107,32 +107,32 @@ def _port_warning(order: Order, ports: int, wait_s: int) -> str:
     if wanted <= ports:
         return ""
     return (
-        f"{own_per_s:,.0f} new connections a second are {wanted:,} local ports at a time if this "
-        f"side closes first and each is kept for {wait_s} s; this machine has {ports:,} for one "
-        f"address, enough for {ports / wait_s:,.0f} a second. {_ADVICE} lower the rate, keep "
-        "connections, or widen net.ipv4.ip_local_port_range."
+        f"If the injector closes first, each local port stays in use for {wait_s} s, so "
+        f"{own_per_s:,.0f} new connections per second need {wanted:,} ports. This machine has "
+        f"{ports:,} per address, enough for {ports / wait_s:,.0f} per second. {_ADVICE} lower the "
+        "rate, use keep-alive, or widen net.ipv4.ip_local_port_range."
     )
 
 
 def _clock_warning(source: str) -> str:
-    """Sources that are read without asking the kernel or a device are quick, and fine."""
+    """Clock sources that need no system call or device access are fast enough."""
     if not source or source in _QUICK_CLOCKS:
         return ""
     return (
-        f"This machine takes the time from {source}, which is slow to read: each request reads it "
-        "several times. Choose a quick clock source (tsc) if there is one."
+        f"This machine's clock source is {source}, which is slow to read. Each request reads it "
+        "several times. Switch to a fast one (tsc) if there is one."
     )
 
 
 def _wait_s(addresses: list[str]) -> int:
-    """How long a port that was closed from here cannot be used again."""
+    """How long a port stays unusable after this side has closed it."""
     reuse = machine.time_wait_reuse()
     is_loopback = bool(addresses) and all(ip_address(each).is_loopback for each in addresses)
     return _REUSE_S if reuse == 1 or (reuse == 2 and is_loopback) else _TIME_WAIT_S
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the soft limit of open files to the hard one; how many this process may have."""
+    """Raise the soft limit of open files to the hard limit; returns it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,4 +1,4 @@
-"""One request or WebSocket, shown in full: status, headers, parts of the time, certificates."""
+"""One request or WebSocket in full detail: status, headers, timing parts, certificates."""
 
 import base64
 from typing import Any
@@ -65,9 +65,9 @@ class HttpProber(Prober):
 
 
 def run(order: Order) -> dict[str, Any]:
-    """Make the order's one attempt; the `probe` message. A failed attempt is an answer too."""
+    """Make the order's single attempt; returns the `probe` message, also for a failed attempt."""
     guard = Guard(order.endpoint, order.allowed)
-    # Before the clock starts: reading the trusted certificates takes longer than the request.
+    # Before the clock starts: loading the trusted certificates takes longer than the request.
     prober = _make_prober(order, guard)
     began = now()
     try:
@@ -112,7 +112,7 @@ def _fetch(prober: Prober, total_ns: int) -> tuple[str | None, str]:
     greenlet.start()
     greenlet.join()
     timer.stop()
-    # Left to the garbage collector its watcher would outlive its socket, and libev aborts on that.
+    # Left to the garbage collector, its watcher would outlive its socket, and libev aborts then.
     prober.drop_connection()
     if not failure:
         return None, ""
@@ -139,7 +139,7 @@ def _answer(
 
 
 def _parts_us(began: int, instants: dict[str, int]) -> dict[str, int]:
-    """The parts that ended, each from the end of the one before, so that they add up."""
+    """The completed parts, each measured from the end of the previous one, so they add up."""
     parts, before = {}, began
     for name, instant in instants.items():
         parts[name] = instant // 1000 - before // 1000

@@ -1,4 +1,4 @@
-"""A worker that makes one attempt, and keeps what it saw and when each part of it ended."""
+"""A worker that makes one attempt and records what it saw and when each part ended."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ SNIPPET_BYTES = 2048
 
 
 class Prober(Worker):
-    """What HTTP and WebSocket have in common; `instants` are in the order in which parts ended."""
+    """What HTTP and WebSocket probes share; `instants` are in the order in which parts ended."""
 
     def __init__(self, dialler: Dialler, request: Request):
         super().__init__(dialler, keeps=False)
@@ -24,11 +24,11 @@ class Prober(Worker):
         raise NotImplementedError
 
     def seen(self) -> dict[str, Any]:
-        """What came back, as far as it came."""
+        """What came back, as far as it arrived."""
         raise NotImplementedError
 
     def count_bytes(self) -> tuple[int, int]:
-        """(sent, received), TLS apart."""
+        """(sent, received), without TLS overhead."""
         raise NotImplementedError
 
     def connect(self) -> Connection:
@@ -36,7 +36,7 @@ class Prober(Worker):
         try:
             connection = self.dialler.dial(self)
         finally:
-            # Over also where TLS failed after it.
+            # TCP was connected even if TLS failed afterwards.
             if self.connection is not None:
                 self.instants["connect"] = self.connection.connected
         if connection.tls is not None:

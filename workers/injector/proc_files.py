@@ -1,4 +1,4 @@
-"""Files of /proc that are read again and again: they stay open, for opening costs the most."""
+"""Files of /proc that are read repeatedly; they stay open, because opening costs the most."""
 
 import os
 from typing import Self
@@ -7,7 +7,7 @@ _CHUNK_BYTES = 16 * 1024
 
 
 class ProcFiles:
-    """Reads what such files say now; a file that cannot be opened says nothing."""
+    """Reads the current content of such files; "" for a file that cannot be opened."""
 
     def __init__(self) -> None:
         self._descriptors: dict[str, int | None] = {}
@@ -16,7 +16,7 @@ class ProcFiles:
         return self._read(path, 0).partition("\n")[0]
 
     def lines(self, path: str) -> list[str]:
-        """The kernel hands out long files page by page."""
+        """All lines; the kernel returns long files page by page."""
         text, length = [], 0
         while part := self._read(path, length):
             text.append(part)

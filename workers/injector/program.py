@@ -1,4 +1,4 @@
-"""The program as a worker starts it: order and control on standard input, lines on output."""
+"""The program as a launcher starts it: order and control on standard input, lines on output."""
 
 import json
 import os
@@ -18,7 +18,7 @@ OK, REFUSED = 0, 2
 
 
 def main() -> int:
-    """Serve one order; the exit status."""
+    """Run one order; returns the exit status."""
     die_with_parent()
     line, unread = read_line()
     writer = LineWriter()
@@ -81,6 +81,6 @@ def _stop_at_once(reason: StopReason, engine: Engine, start: AsyncResult) -> Non
 
 
 def _start_if_waiting(start: AsyncResult) -> None:
-    """A run that is stopped before it began still ends properly, with nothing sent."""
+    """A run that is stopped before its start still ends properly, with nothing sent."""
     if not start.ready():
         start.set(now())

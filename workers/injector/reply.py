@@ -1,4 +1,4 @@
-"""Reads one reply from bytes as they come: interim heads, the head, the body in any framing."""
+"""Reads one reply from bytes as they arrive: interim heads, the head, the body in any framing."""
 
 import re
 
@@ -21,12 +21,11 @@ _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*
 
 
 class ReplyReader:
-    """A machine of states; each state reads what it can and says whether to go on.
+    """A state machine; each state reads what it can and returns whether to continue.
 
-    The state is a plain function: a bound method would tie a knot of references, and nobody
-    collects garbage while a run measures. `keep_bytes`: how much of the body stays in `kept`.
-    `head_bytes` are of the head and of interim ones before it, `body_bytes` of the body without
-    its framing.
+    States are plain functions: bound methods would create reference cycles, and there is no garbage
+    collection while measuring. `keep_bytes`: how much of the body to keep in `kept`. `head_bytes`
+    includes interim heads, `body_bytes` excludes framing.
     """
 
     __slots__ = (
@@ -61,13 +60,13 @@ class ReplyReader:
         self.kept = b""
 
     def feed(self, data: bytes) -> None:
-        """Raises BadReply; also for bytes after the reply's end, for nobody asked for them."""
+        """Raises BadReply, also for bytes after the reply's end."""
         self.take(data)
         if self.is_complete and self.unread_bytes:
             raise Surplus(f"{self.unread_bytes} bytes after the reply's end")
 
     def take(self, data: bytes) -> None:
-        """The same where the next reply may follow; it stays unread."""
+        """The same, but the next reply may follow; it stays unread."""
         self.received_bytes += len(data)
         self._buffer = self._buffer[self._at :] + data
         self._at = 0
@@ -75,7 +74,7 @@ class ReplyReader:
             pass
 
     def rest(self) -> bytes:
-        """What came after the reply's end."""
+        """The bytes after the reply's end."""
         return self._buffer[self._at :]
 
     def end_of_input(self) -> None:
@@ -88,7 +87,7 @@ class ReplyReader:
 
     @property
     def ends_with_connection(self) -> bool:
-        """Whether only the connection's end tells the body's end."""
+        """Whether only the connection's end delimits the body."""
         return self._state is _read_until_close
 
     @property
@@ -96,7 +95,7 @@ class ReplyReader:
         return len(self._buffer) - self._at
 
     def take_line(self) -> bytes | None:
-        """The next line of the chunked framing, or None where it has not come yet."""
+        """The next line of the chunked framing, or None if it has not arrived yet."""
         end = self._buffer.find(b"\r\n", self._at, self._at + _CHUNK_LINE_CAP_BYTES)
         if end < 0:
             if self.unread_bytes >= _CHUNK_LINE_CAP_BYTES:
@@ -117,7 +116,7 @@ class ReplyReader:
             raise BadReply(Kind.BODY_CAP, f"a body of more than {BODY_CAP_BYTES} bytes")
 
     def take_left(self) -> bool:
-        """Take what is there of the `_left` bytes; whether all have come."""
+        """Take what has arrived of the `_left` bytes; whether all have."""
         count = min(self._left, self.unread_bytes)
         self._left -= count
         self.take_body(count)

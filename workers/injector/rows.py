@@ -1,4 +1,4 @@
-"""The rows of a plan's table, one for each use, whatever shard they are used in."""
+"""The rows of a plan's table of variables, one per use, across all shards."""
 
 from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.step_order import draw

@@ -1,4 +1,4 @@
-"""The seconds of a run: gathered from its recorders, and handed out once they are over."""
+"""The seconds of a run: collected from its recorders and written once they are over."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -19,10 +19,10 @@ def in_flight_of(workers: Sequence[Worker]) -> list[Worker]:
 
 
 class Seconds:
-    """`total` adds up what was handed out; `workers` may grow while the load is sent.
+    """`total` adds up what was written; `workers` may grow while the load is sent.
 
-    A second that is over is counted at once, for only now is it known what is under way. What is
-    made of it takes longer, and is done in steps between which the hub serves the load.
+    A second that is over is counted at once, because only then is it known what is in flight.
+    Making its timings takes longer; that happens in steps, between which the hub serves the load.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Seconds:
             recorder.zero_ns = zero_ns
 
     def watch(self) -> None:
-        """From now on the vitals count."""
+        """Start measuring the vitals."""
         self._vitals = Vitals()
 
     def tick(self) -> None:
@@ -66,7 +66,7 @@ class Seconds:
             self._finish_seconds(instant)
 
     def end(self, dropped: int) -> None:
-        """Hand out all there is; `dropped` were due and never sent, and count in the last."""
+        """Write everything; `dropped` arrivals were never sent, and count in the last second."""
         self._finish_seconds(now())
         self._finish_last_seconds(dropped)
         self._finish_steps()
@@ -74,14 +74,14 @@ class Seconds:
         self._vitals.close()
 
     def _finish_seconds(self, instant: int) -> None:
-        """Hand out every second that is over, and in which no attempt is held back any more."""
+        """Write every second that is over and in which no attempt is held back any more."""
         doubts = (w.held_end for w in self._workers if w.is_winding_down)
         until = min((end for end in doubts if end is not None), default=instant)
         while self._zero_ns + (self._next_second + 1) * NS <= min(until, instant):
             self._finish_second()
 
     def _finish_last_seconds(self, dropped: int) -> None:
-        """Hand out what is left at the end; the last second is usually not a whole one."""
+        """Write what is left at the end; the last second is usually incomplete."""
         for worker in self._workers:
             worker.settle()
         self._dialler.count_open(w.connection for w in self._workers if w.connection)
@@ -106,13 +106,13 @@ class Seconds:
             self._timer.stop()
 
     def _finish_steps(self) -> None:
-        """Whatever is left of the second before, at once."""
+        """Finish what is left of the previous second at once."""
         self._timer.stop()
         for _ in self._steps:
             pass
 
     def _count(self, number: int, dropped: int) -> list[Second]:
-        """A row for each recorder, whose timings are not all there yet."""
+        """One row per recorder; their timings are not complete yet."""
         for worker in self._workers:
             if not worker.is_winding_down:
                 worker.settle()

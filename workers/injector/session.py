@@ -1,6 +1,6 @@
-"""A worker that plays a user: calls on a connection, pauses, cookies, steps in an own order.
+"""A worker that simulates a user: calls on a connection, pauses, cookies, its own step order.
 
-Plans without any of this have plain workers, so that their hot path knows nothing of it.
+Plans without any of this use plain workers, which keeps the hot path free of it.
 """
 
 from dataclasses import replace
@@ -21,12 +21,12 @@ from workers.injector.users import SessionContext, User
 # How much of a body is searched for values.
 EXTRACT_BYTES = 64 * 1024
 _PAUSE_OVER = "pause over"
-# Failures after which a call is not made again, whatever the plan says.
+# Failures after which a call is never retried.
 _FINAL = TIMEOUT_KINDS | CLIENT_KINDS | {Kind.ABORTED_BY_STOP, Kind.ADDRESS_REFUSED}
 
 
 class Call(Request):
-    """A step as one worker sends it: shares what replies teach, has bytes of its own."""
+    """A step as one worker sends it: shares what replies teach, but has its own bytes."""
 
     __slots__ = ("_base_size", "index", "is_filled_in", "keeps_reply", "patterns", "reader")
 
@@ -51,7 +51,7 @@ class Call(Request):
         return self.reader
 
     def remember(self, first: bytes, head: Head) -> None:
-        """A reply that sets a cookie or gives a value must be read each time."""
+        """A reply that sets a cookie or provides a value must be parsed every time."""
         if not self.patterns and all(name.lower() != "set-cookie" for name, _ in head.headers):
             super().remember(first, head)
 
@@ -63,9 +63,9 @@ class Call(Request):
 
 
 class FailureTap:
-    """Takes the failures of a user's calls, and tells the user that one has failed.
+    """Takes the failures of a user's calls and counts them for the user.
 
-    `kind` is that of the latest one, until somebody forgets it.
+    `kind` is that of the latest failure, until it is reset.
     """
 
     __slots__ = ("_failures", "_user", "kind")
@@ -82,7 +82,7 @@ class FailureTap:
 
 
 class SessionWorker(Worker):
-    """See the module. The driver's request is what is sent, unless sessions have own orders."""
+    """See the module docstring. Sends the driver's request unless sessions keep their own order."""
 
     __slots__ = (
         "_calls", "_context", "_in_burst", "_in_session", "_made", "_n_connection", "_path",
@@ -101,7 +101,7 @@ class SessionWorker(Worker):
         self._made: Call | None = None
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
-        """One call, after the pause that is due; None too where the run ended in the pause."""
+        """One call, after a due pause; also None if the run ended during the pause."""
         if self._think_until > start:
             if not self._think():
                 return None
@@ -115,19 +115,19 @@ class SessionWorker(Worker):
         return pause_s
 
     def call(self, request: Request, intended: int, start: int) -> float | None:
-        """The user's next call, at once."""
-        # Before its call's bytes are replaced by those of the next one.
+        """Make the user's next call at once."""
+        # Settle before the call's bytes are replaced by those of the next one.
         self.settle()
         return self._make(self._next_call(request), intended, start)
 
     def call_again(self, call: "Call", start: int) -> float | None:
-        """A call that has failed, as if it had not been made before."""
+        """Retry a failed call, as if it had not been made before."""
         self.settle()
         return self._make(call, start, start)
 
     def take_failed_call(self) -> "Call | None":
-        """The call that was made last, if it failed in a way that another try may mend. Then the
-        user has not failed yet.
+        """The latest call, if it failed in a way that a retry may fix; then the user has not failed
+        yet.
         """
         call = self._made
         if call.failures.kind is None or call.failures.kind in _FINAL:
@@ -154,11 +154,11 @@ class SessionWorker(Worker):
         return super().attempt(call, intended, start)
 
     def finish_replies(self) -> float | None:
-        """Until nothing is unanswered: after a call nothing is, where there is no pipeline."""
+        """Wait until no call is unanswered; without pipelining that is always so."""
         return None
 
     def leave(self) -> None:
-        """The user goes, and the connection with it."""
+        """The user leaves; close its connection."""
         if self.connection is not None:
             self._retire(self.connection)
 
@@ -176,7 +176,7 @@ class SessionWorker(Worker):
         call = Call(shared, index, context.names, user.jar is not None)
         if context.visits is not None:
             call.failures = FailureTap(user, shared.failures)
-            # What arrives is one connection: it is not replaced when the server closes it.
+            # If connections arrive, one that the server closes is not replaced.
             call.is_idempotent &= context.visits.has_sessions
         return call
 
@@ -252,7 +252,7 @@ class SessionWorker(Worker):
 
     # --- pauses ----------------------------------------------------------------------------------
     def _think(self) -> bool:
-        """Pause; False where the warm-up or the run ended meanwhile, and nothing is to be sent."""
+        """Pause; False if the warm-up or the run ended meanwhile, so nothing must be sent."""
         boundary = self._context.boundary_after(now())
         wake = min(self._think_until, boundary)
         self.pause_until(wake)
@@ -262,7 +262,7 @@ class SessionWorker(Worker):
         return not self._context.is_stopped and not is_cut_short
 
     def pause_until(self, wake: int) -> None:
-        """Do nothing, but notice when the server closes the connection."""
+        """Wait, but notice when the server closes the connection."""
         timer = gevent.get_hub().loop.timer(max(0.0, (wake - now()) / NS))
         timer.start(self.switch, _PAUSE_OVER)
         try:
@@ -272,7 +272,7 @@ class SessionWorker(Worker):
             timer.close()
 
     def idle_until(self, word: str) -> None:
-        """Until somebody switches here with this word."""
+        """Wait until this greenlet is switched to with this word."""
         while self._to_hub() != word:
             if self.connection is not None:
                 self.check_idle()

@@ -1,4 +1,4 @@
-"""The TLS context of a run: what is verified, offered and shown to the server."""
+"""The TLS context of a run: what it verifies, offers, and presents to the server."""
 
 import ssl
 import tempfile
@@ -11,14 +11,14 @@ _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
 def make_tls_context(endpoint: Origin) -> ssl.SSLContext:
-    """A client's context; without verification it takes any certificate. Raises Refusal.
+    """A client context; without verification it accepts any certificate. Raises Refusal.
 
-    It then has no authorities either: loaded, they make each handshake a quarter dearer.
+    It then loads no authorities either: they would make each handshake a quarter slower.
     """
     try:
         return _make(endpoint)
     except (OSError, ValueError) as error:
-        raise Refusal("bad_order", f"TLS cannot be set up as ordered: {error}.") from None
+        raise Refusal("bad_order", f"TLS cannot be set up with these options: {error}.") from None
 
 
 def _make(endpoint: Origin) -> ssl.SSLContext:
@@ -45,7 +45,7 @@ def _make(endpoint: Origin) -> ssl.SSLContext:
 
 
 def _show_certificate(context: ssl.SSLContext, options: TlsOptions, key_pem: str) -> None:
-    """OpenSSL reads keys from files only: one that has no name and is gone at once."""
+    """OpenSSL only reads keys from files; this one has no name and is deleted at once."""
     with tempfile.TemporaryFile() as file:
         file.write(f"{key_pem.strip()}\n{options.client_certificate_pem}\n".encode())
         file.flush()
@@ -53,5 +53,5 @@ def _show_certificate(context: ssl.SSLContext, options: TlsOptions, key_pem: str
 
 
 def _no_password() -> str:
-    """Instead of a question on the terminal."""
-    raise ValueError("the client's key is encrypted; give it without a passphrase")
+    """Raise instead of prompting on the terminal."""
+    raise ValueError("the client key is encrypted; use one without a passphrase")

@@ -1,4 +1,4 @@
-"""TLS over the connections of one endpoint: handshakes, sessions to resume, what was agreed."""
+"""TLS for the connections of one endpoint: handshakes, session resumption, negotiated values."""
 
 import _ssl
 import ssl
@@ -14,7 +14,7 @@ from workers.injector.tls import make_tls_context
 
 
 class TlsClient:
-    """`handshakes`: how many ended in each (version, cipher, bits, resumed)."""
+    """`handshakes`: how many there were per (version, cipher, bits, resumed)."""
 
     def __init__(self, endpoint: Origin, *, resumes: bool):
         self._context = make_tls_context(endpoint)
@@ -24,11 +24,11 @@ class TlsClient:
         self.certificate: bytes | None = None
 
     def secure(self, worker: Any, connection: Any) -> None:
-        """Shake hands over an open connection. Raises AttemptFailed."""
+        """Do the handshake on an open connection. Raises AttemptFailed."""
         connection.offered = self._sessions.offer() if self._sessions else None
         try:
-            # Not `wrap_socket`: its SSLSocket costs some 30 µs a connection and does nothing here
-            # but pass calls on. gevent's own TLS sockets are built on this method, too.
+            # Not `wrap_socket`: its SSLSocket costs some 30 µs per connection and only passes
+            # calls on here. gevent's own TLS sockets also use this method.
             tls = self._context._wrap_socket(
                 connection.sock, False, self._name, session=connection.offered
             )
@@ -40,7 +40,7 @@ class TlsClient:
         connection.send, connection.recv = tls.write, tls.read
 
     def note(self, connection: Any) -> bool:
-        """Remember what a handshake agreed on; whether a session was resumed."""
+        """Count what a handshake negotiated; whether it resumed a session."""
         tls = connection.tls
         resumed = bool(tls.session_reused)
         if connection.offered is not None:
@@ -61,9 +61,9 @@ class TlsClient:
 class Sessions:
     """Which session the next handshake offers.
 
-    Python copies a session whenever it is read from a connection, certificate and all, which costs
-    a third of a handshake (docs/performance.md). So one is offered again and again, as long as the
-    server takes it. A server that takes each only once is given a new one each time.
+    Python copies a session whenever it is read from a connection, including the certificate, which
+    costs a third of a handshake (docs/performance.md). So the same session is offered as long as
+    the server accepts it. Servers that accept each session only once get a new one each time.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Sessions:
         return self._session
 
     def learn(self, session: Any, *, was_taken: bool) -> None:
-        """What a server made of the session that was offered."""
+        """Learn whether the server accepted the offered session."""
         if session is not self._session:
             return
         if was_taken:
@@ -85,7 +85,7 @@ class Sessions:
         self._session = None
 
     def keep(self, tls: Any) -> None:
-        """Take a connection's session, if one is wanted and it can be resumed."""
+        """Keep a connection's session, if one is needed and it can be resumed."""
         if self._session is not None and not self._are_single_use:
             return
         session = tls.session
@@ -105,13 +105,13 @@ def _shake_hands(worker: Any, connection: Any, tls: Any) -> None:
 
 
 def certificate_chain(tls: Any) -> list[bytes]:
-    """What the server sent over a secured connection's `tls`, leaf first, DER."""
+    """The certificates the server sent on this connection, leaf first, as DER."""
     chain = tls.get_unverified_chain() or []
     return [certificate.public_bytes(_ssl.ENCODING_DER) for certificate in chain]
 
 
 def _encoded(name: str) -> str:
-    """A server's name as it goes over the wire. Raises Refusal."""
+    """A server name as it is sent on the wire. Raises Refusal."""
     try:
         return name.encode("idna").decode("ascii")
     except UnicodeError as error:

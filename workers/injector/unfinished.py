@@ -1,4 +1,4 @@
-"""A second that is still being counted: its sums, and the durations that wait to be sorted."""
+"""A second that is still being counted: its sums, and durations not yet in a histogram."""
 
 from dataclasses import dataclass, field
 
@@ -9,9 +9,9 @@ from campaigns.domain.measured.snapshot import Timing
 
 @dataclass(slots=True)
 class Unfinished:
-    """`starts` counts what ended in it by second of start.
+    """`starts` counts the attempts that ended in it, by the second they started in.
 
-    `ok_rows` and `durations_us` are what was counted and is not in the timings yet.
+    `ok_rows` and `durations_us` were counted but are not in the timings yet.
     """
 
     starts: dict[int, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The users that session workers play: what all of them share, and what each one knows."""
+"""The users that session workers simulate: their shared context, and their own state."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ _THINK_STREAM = 0x7468696E6B
 class SessionContext:
     """What the session workers of one engine share: the plan, the requests, when to stop.
 
-    `makes_visits`: what arrives makes several calls; in a closed load workers go on by themselves.
-    `visits` is None where nothing of sessions or visits is counted.
+    `makes_visits`: an arrival makes several calls; in a closed load workers continue on their own.
+    `visits` is None if neither sessions nor visits are counted.
     """
 
     def __init__(self, order: Order, requests: list[Request], make_bytes: Any):
@@ -39,7 +39,7 @@ class SessionContext:
         self.visits = self._make_visit_recorder()
         self._numbers = order.shard.all()
         rows = Rows(order.plan.variables, order.shard, order.seed)
-        # A row for the next use, or for the use of this number.
+        # The row for the next use, or for use number k.
         self.next_row, self.row = rows.take, rows.at
         self._zero_ns = self._end_ns = _NEVER
 
@@ -59,7 +59,7 @@ class SessionContext:
         self.is_stopped = True
 
     def boundary_after(self, instant: int) -> int:
-        """The end of the stretch that `instant` lies in: of the warm-up or of the run."""
+        """When the phase of `instant` ends: the warm-up or the run."""
         return self._zero_ns if instant < self._zero_ns else self._end_ns
 
     def next_number(self) -> int:
@@ -68,12 +68,12 @@ class SessionContext:
 
 
 def is_plain(plan: Plan) -> bool:
-    """Whether plain workers do: nothing is arranged between calls, nothing kept from replies."""
+    """Whether plain workers are enough: no session options, nothing kept from replies."""
     return plan.session == PLAIN_SESSION and not plan.variable_names
 
 
 class User:
-    """One user: where in the steps, and what earlier replies said. Its connections share it."""
+    """One user: its position in the steps and values from replies. Its connections share it."""
 
     __slots__ = (
         "_context", "extracted", "jar", "n_failed", "n_think_times", "number", "position", "row",
@@ -89,7 +89,7 @@ class User:
         self.n_failed = 0
 
     def begin_anew(self) -> None:
-        """As another visitor: at the first step, with no cookies and no values."""
+        """Become a new visitor: at the first step, without cookies and values."""
         self.position = 0
         self.row = None
         self.extracted.clear()
@@ -97,7 +97,7 @@ class User:
             self.jar.clear()
 
     def arrive(self, number: int) -> None:
-        """As the visitor of arrival `number`, the same one whatever injector it comes to."""
+        """Become the visitor of arrival `number`; it is the same on every injector."""
         self.begin_anew()
         self.number = number
         self.n_think_times = self.n_failed = 0
@@ -105,7 +105,7 @@ class User:
             self.row = self._context.row(number)
 
     def next_step(self, index: int) -> int:
-        """The step of the next call; `index` where users have no order of their own."""
+        """The step of the next call; `index` if users do not have their own order."""
         context = self._context
         if not context.plan.keeps_sessions:
             return index
@@ -115,13 +115,13 @@ class User:
         return index
 
     def values(self) -> dict[str, str]:
-        """A row for each request, where sessions are kept for each session; and what was taken."""
+        """The row of this request (of this session if sessions are kept) and extracted values."""
         if self.row is None or not self._context.plan.keeps_sessions:
             self.row = self._context.next_row()
         return self.row | self.extracted if self.extracted else self.row
 
     def drawn_pause_ns(self) -> int:
-        """How long this user thinks now; drawn from the seed for each user apart."""
+        """The next think time; drawn from the seed, separately for each user."""
         think_time = self._context.session.think_time
         if think_time.kind == ThinkKind.NONE:
             return 0

@@ -1,7 +1,7 @@
-"""What an arrival does where it is more than one request: a session, or a connection with calls.
+"""Arrivals with more than one request: a session, or a connection with several calls.
 
-A visitor is a place for visits, used by one after the other. It makes the calls of a visit in
-bursts, on one connection or on several at once, with pauses in between; a failure ends the visit.
+A visitor is a slot for visits, one after the other. It makes the calls of a visit in bursts, on one
+connection or several at once, with pauses in between. A failure ends the visit.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ _GO, _DONE = "go", "done"
 
 
 class Visitor:
-    """`lead` makes the first call of each burst; helpers are employed when they are needed.
+    """`lead` makes the first call of each burst; helpers are added when needed.
 
-    `add_worker` makes a worker that the engine watches over.
+    `add_worker` makes a worker that the engine supervises.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Visitor:
         add_worker: Callable[[], SessionWorker],
         note_first: Callable[[], None] = lambda: None,
     ):
-        """`note_first` is called when the first call of a visit has ended, well or not."""
+        """`note_first` is called when the first call of a visit has ended, ok or failed."""
         self._lead = lead
         self._note_first = note_first
         self._user = lead.user
@@ -43,13 +43,13 @@ class Visitor:
         self._loop = gevent.get_hub().loop
         self._n_calls = context.visits.n_calls
         self._number = self._due = 0
-        # Calls of this visit that were begun, and those of this burst that still may be.
+        # Calls of this visit that were started; calls of this burst that may still be started.
         self._n_made = self._n_allowed = 0
         self._n_helping = 0
         self._is_waiting = False
 
     def receive(self, number: int, due: int) -> None:
-        """Make the visit of arrival `number`: all its calls, or those until one failed."""
+        """Make the visit of arrival `number`: all its calls, or those up to the first failure."""
         self._begin(number, due)
         intended, start = due, max(due, now())
         self._visits.begun(start)
@@ -61,7 +61,7 @@ class Visitor:
         self._end()
 
     def leave(self) -> None:
-        """Give up the connections that are still there."""
+        """Close the connections that are still open."""
         for worker in (self._lead, *self._helpers):
             worker.leave()
 
@@ -78,12 +78,12 @@ class Visitor:
     def _is_cut_short(self) -> bool:
         if self._user.n_failed or self._context.is_stopped:
             return True
-        # A connection that arrived is not replaced by another when the server ends it.
+        # If connections arrive, one that the server closes is not replaced.
         has_lost_its_own = not self._visits.has_sessions and self._lead.connection is None
         return has_lost_its_own and self._n_made > 0
 
     def _pause(self) -> bool:
-        """Think; whether the visit goes on after it."""
+        """Pause; whether the visit continues afterwards."""
         if pause_ns := self._user.drawn_pause_ns():
             self._lead.pause_until(now() + pause_ns)
         if pause_ns or self._helpers:
@@ -95,7 +95,7 @@ class Visitor:
             worker.check_for_strays()
         n_failed = self._user.n_failed
         if self._n_made < self._n_calls and self._context.is_stopped and not n_failed:
-            # It is under way when the run ends.
+            # Still in progress when the run ends.
             return
         self._visits.ended(
             self._due, now(), self._n_made - n_failed, self._n_made, has_failed=n_failed > 0

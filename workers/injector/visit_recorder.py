@@ -1,7 +1,7 @@
-"""How visits ended: the counters and durations of sessions, by the second in which they happened.
+"""Records how visits ended: counters and durations of sessions, per second.
 
 A visit is what one arrival does: a session, or a connection with several calls. Only sessions are
-counted; of either it is noted how many calls were not made because it ended early.
+counted; for both, the calls that were not made because a visit ended early are.
 """
 
 from collections import Counter
@@ -13,7 +13,7 @@ NS = 1_000_000_000
 
 
 class VisitRecorder:
-    """Times are CLOCK_MONOTONIC ns; `n_calls` is what every visit would make."""
+    """Times are CLOCK_MONOTONIC ns; `n_calls` is how many calls a complete visit makes."""
 
     def __init__(self, n_calls: int, has_sessions: bool):
         self.zero_ns = 0
@@ -22,7 +22,7 @@ class VisitRecorder:
         self.has_sessions = has_sessions
         self._counters: dict[int, Counter[str]] = {}
         self._durations_us: dict[tuple[int, str], list[int]] = {}
-        # As in a recorder: what comes later than the second that it was in counts after it.
+        # As in a recorder: an event that arrives after its second was taken counts in the next.
         self._first_open: int | None = None
 
     def begun(self, instant: int) -> None:
@@ -30,7 +30,7 @@ class VisitRecorder:
         self._count_sessions(instant, "sessions_started")
 
     def ended(self, due: int, instant: int, n_ok: int, n_made: int, *, has_failed: bool) -> None:
-        """A visit that was due at `due`, and of whose calls `n_made` were made and `n_ok` ok."""
+        """A visit due at `due` ended; `n_made` of its calls were made, and `n_ok` were ok."""
         self._n_under_way -= 1
         self._count(instant, "calls_skipped", self.n_calls - n_made)
         if due < self.zero_ns <= instant:
@@ -43,12 +43,12 @@ class VisitRecorder:
             self._durations_us.setdefault(key, []).append(instant // 1000 - due // 1000)
 
     def retried(self, instant: int) -> None:
-        """A call that had failed is made again."""
+        """A failed call is retried."""
         self._count(instant, "calls_retried", 1)
 
     def dropped(self, instant: int, count: int = 1) -> None:
-        """Arrivals that were due and never began: one call of each is dropped, the others are
-        skipped.
+        """Arrivals that were due and never started: one call of each counts as dropped, the others
+        as skipped.
         """
         self._count_sessions(instant, "sessions_started", count)
         self._count_sessions(instant, "sessions_dropped", count)

@@ -1,4 +1,4 @@
-"""The drivers of arrivals that are sessions, and of connections with several calls."""
+"""The drivers for arriving sessions, and for connections with several calls."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from workers.injector.window import WindowLoad, hold_open
 
 
 class VisitLoad(OpenLoad):
-    """An open load of which `max_in_flight` counts visits, whatever they have under way."""
+    """An open load whose `max_in_flight` counts visits, not requests."""
 
     def __init__(self, *settings: Any, context: SessionContext):
         super().__init__(*settings)
@@ -39,7 +39,7 @@ class VisitLoad(OpenLoad):
         return worker
 
     def _events_of(self, number: int) -> dict[str, list[int]]:
-        """Of the step that its first call would send."""
+        """The events of the step that the arrival's first call would send."""
         context = self._context
         if not context.plan.keeps_sessions:
             return super()._events_of(number * context.visits.n_calls)
@@ -59,9 +59,9 @@ class VisitLoad(OpenLoad):
 
 
 class VisitWindow(WindowLoad):
-    """A window of which each connection makes several calls.
+    """A window whose connections make several calls each.
 
-    It is open when its first reply is complete; its other calls are no part of the window.
+    A connection is open when its first reply is complete; its other calls are not in the window.
     """
 
     def __init__(
@@ -108,4 +108,4 @@ class VisitWindow(WindowLoad):
 
 
 def _open_nothing(worker: Worker, number: int) -> None:
-    """Visits open their connections by themselves."""
+    """Visits open their own connections."""

@@ -1,4 +1,4 @@
-"""How the injector itself is doing: whether what it measured may be its own fault."""
+"""The injector's own health: whether it may have distorted what it measured."""
 
 import gc
 import os
@@ -14,10 +14,10 @@ _NS = 1_000_000_000
 
 
 class HubLag:
-    """How late a timer of the hub is, seen every `every_ns`.
+    """How late a timer of the hub is, sampled every `every_ns`.
 
-    While the hub stands still, the timers that were due meanwhile never ran. They count too, each
-    with the delay that it would have had, or a standstill would be one sample among hundreds.
+    While the event loop stalls, the timers that were due never run. They count too, with the delay
+    they would have had; otherwise a stall would be one sample among hundreds.
     """
 
     def __init__(self, every_ns: int):
@@ -66,7 +66,7 @@ class GarbageClock:
 
 
 class Vitals:
-    """Reads process and machine once a second; shares are of a second, or of what was longer."""
+    """Reads process and machine once a second; shares are of the elapsed time, at least 1 s."""
 
     def __init__(
         self, read: Callable[[], dict[str, float]] | None = None, links: Links | None = None
@@ -87,7 +87,7 @@ class Vitals:
         """The gauges since the last call."""
         before, now = self._before, self._read()
         self._before = now
-        # The last second is mostly a fragment: a burst in it is no second's work.
+        # The last second is mostly incomplete; a burst in it must not count as a full second.
         elapsed_ns = max(_NS, now["at_ns"] - before["at_ns"])
         longest_ns, garbage_ns = self._garbage.take()
         run_delay_ns = now["run_delay_ns"] - before["run_delay_ns"]
@@ -110,7 +110,7 @@ class Vitals:
         }
 
     def _files(self, open_connections: int) -> dict[str, float]:
-        """Counted, not listed: with 10,000 of them the list alone takes milliseconds."""
+        """Computed instead of listed: listing 10,000 open files takes milliseconds."""
         open_files = self._files_before + open_connections
         limit = 0 if self._file_limit == resource.RLIM_INFINITY else self._file_limit
         return {"open_files": open_files, "open_files_share": _share(open_files, limit)}
@@ -125,7 +125,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _shares_of_machine(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
-    """CPU time of the whole machine that others took, and that the hypervisor did not give."""
+    """Shares of the machine's CPU time: used by other programs, and taken by the hypervisor."""
     own_s = now["cpu_s"] - before["cpu_s"]
     machine_s = max(os.cpu_count() or 1, now["machine_s"] - before["machine_s"])
     others = (now["busy_s"] - before["busy_s"] - own_s) / machine_s

@@ -1,6 +1,6 @@
-"""What TCP carried: bytes, TLS and retransmissions included, and segments.
+"""What TCP carried: segments, and bytes including TLS and retransmissions.
 
-The kernel is asked once a connection, when it is given up; the hot path counts nothing.
+The kernel is asked once per connection, when it is closed; the hot path counts nothing.
 """
 
 import select
@@ -10,7 +10,7 @@ import struct
 import numpy as np
 
 _UP_TO_SENT = 208
-# Segments are the sent ones, those without data and those sent again included.
+# Segments sent, including those without data and retransmissions.
 _TCP_INFO = np.dtype(
     {
         "names": ["segments_resent", "wire_received", "segments_sent", "wire_sent"],
@@ -26,7 +26,7 @@ _SENT_DATA = struct.Struct("=156xI40xQ")  # tcpi_data_segs_out, tcpi_bytes_sent
 
 
 def sent_with_data(sock: socket.SocketType) -> tuple[int, int]:
-    """(segments with data, bytes) sent so far; zeros where the kernel is too old to tell."""
+    """(segments with data, bytes) sent so far; zeros if the kernel is too old to tell."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_SENT)
     return _SENT_DATA.unpack(info) if len(info) == _UP_TO_SENT else (0, 0)
 
@@ -47,14 +47,14 @@ def is_acknowledged(sock: socket.socket) -> bool:
 
 
 def has_unread(fd: int) -> bool:
-    """Whether the kernel has something to be read, be it the end; costs less than trying to."""
+    """Whether there is something to read, or the end of the stream; cheaper than trying to read."""
     poll = select.poll()
     poll.register(fd, select.POLLIN)
     return bool(poll.poll(0))
 
 
 class WireCount:
-    """Sums over connections. Nothing where the kernel is too old to tell (before Linux 4.19)."""
+    """Sums over connections; empty if the kernel is too old to tell (before Linux 4.19)."""
 
     def __init__(self) -> None:
         self._infos: list[bytes] = []
@@ -73,7 +73,7 @@ class WireCount:
                 self._fold()
 
     def take(self) -> dict[str, int]:
-        """What was added since it was last taken, by counter."""
+        """The counters since the last call, by name."""
         self._fold()
         taken, self._sums = self._sums, dict.fromkeys(_TCP_INFO.names, 0)
         return {name: number for name, number in taken.items() if number}
