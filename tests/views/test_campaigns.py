@@ -38,12 +38,6 @@ def version(project):
     return make_plan(project, "Prices")
 
 
-@pytest.fixture
-def editor(client, bob):
-    client.force_login(bob)
-    return client
-
-
 def cells(version, target, *arms):
     found = {endpoint.scheme: endpoint.pk for endpoint in target.endpoints.all()}
     return [f"{version.pk}.{found[scheme]}.{mode}" for scheme, mode in arms]
@@ -75,24 +69,26 @@ def text_of(response) -> str:
 # --- the list ---------------------------------------------------------------------------------
 
 
-def test_an_empty_project_offers_the_one_next_step(editor, project):
-    page = text_of(editor.get(reverse("campaign-list", args=[project.pk])))
+def test_an_empty_project_offers_the_one_next_step(as_editor, project):
+    page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
     assert "No results yet" in page
     assert reverse("target-new", args=[project.pk]) in page
 
 
-def test_with_target_and_plan_the_next_step_is_a_campaign(editor, project, target, version):
-    page = text_of(editor.get(reverse("campaign-list", args=[project.pk])))
+def test_with_target_and_plan_the_next_step_is_a_campaign(as_editor, project, target, version):
+    page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
     assert new_url(project) in page
 
 
-def test_the_list_can_be_narrowed_by_name_state_target_and_time(editor, project, target, version):
+def test_the_list_can_be_narrowed_by_name_state_target_and_time(
+    as_editor, project, target, version
+):
     endpoint = target.endpoints.first()
     make_test(make_campaign(project, "Nightly"), version, endpoint=endpoint)
     make_test(make_campaign(project, "Other"))
 
     def listed(**query):
-        page = editor.get(reverse("campaign-list", args=[project.pk]), query).context["page"]
+        page = as_editor.get(reverse("campaign-list", args=[project.pk]), query).context["page"]
         return {campaign.name for campaign in page}
 
     assert listed(name="night") == {"Nightly"}
@@ -103,20 +99,20 @@ def test_the_list_can_be_narrowed_by_name_state_target_and_time(editor, project,
     assert listed(state="nonsense", target="x", since="9") == {"Nightly", "Other"}
 
 
-def test_a_running_campaign_stands_on_top_with_its_stop(editor, project, target, version):
-    campaign = started(editor, project, target, version)
-    page = text_of(editor.get(reverse("campaign-list", args=[project.pk])))
+def test_a_running_campaign_stands_on_top_with_its_stop(as_editor, project, target, version):
+    campaign = started(as_editor, project, target, version)
+    page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
     assert "data-moving" in page
     assert reverse("campaign-stop", args=[campaign.pk]) in page
 
 
-def test_a_list_says_of_each_whether_it_may_be_believed(editor, project):
+def test_a_list_says_of_each_whether_it_may_be_believed(as_editor, project):
     ended = timezone.now()
     for name, fields in (("fine", {}), ("stopped", {"stop_requested_at": ended})):
         campaign = make_campaign(project, name, started_at=ended, finished_at=ended, **fields)
         measure(make_run(make_test(campaign)), 10_000, n=200)
     make_campaign(project, "later")
-    page = editor.get(reverse("campaign-list", args=[project.pk])).context["page"]
+    page = as_editor.get(reverse("campaign-list", args=[project.pk])).context["page"]
     assert {each.name: (each.badge.state, each.badge.word) for each in page} == {
         "fine": ("suspicious", "Complete, suspicious"),
         "stopped": ("suspicious", "Stopped, suspicious"),
@@ -132,8 +128,8 @@ def test_a_stranger_finds_no_list(client, charlie, project):
 # --- the form ---------------------------------------------------------------------------------
 
 
-def test_the_grid_has_a_resumed_column_for_https_only(editor, project, target, version):
-    arms = editor.get(new_url(project)).context["grid"].arms
+def test_the_grid_has_a_resumed_column_for_https_only(as_editor, project, target, version):
+    arms = as_editor.get(new_url(project)).context["grid"].arms
     assert [(arm.endpoint.scheme, str(arm.mode)) for arm in arms] == [
         ("http", "new"),
         ("http", "keep-alive"),
@@ -143,15 +139,15 @@ def test_the_grid_has_a_resumed_column_for_https_only(editor, project, target, v
     ]
 
 
-def test_the_question_of_https_ticks_all_arms_of_a_pair(editor, project, target, version):
-    response = editor.get(new_url(project), {"question": "https"})
+def test_the_question_of_https_ticks_all_arms_of_a_pair(as_editor, project, target, version):
+    response = as_editor.get(new_url(project), {"question": "https"})
     assert len(response.context["ticked"]) == 5
     assert response.context["estimate"].n_runs == 25
 
 
-def test_saving_makes_a_draft_with_its_tests(editor, project, target, version):
+def test_saving_makes_a_draft_with_its_tests(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"), ("https", "new"))
-    response = editor.post(new_url(project), fields(ticked, draft="1"))
+    response = as_editor.post(new_url(project), fields(ticked, draft="1"))
     campaign = Campaign.objects.get()
     assert response.url == reverse("campaign-detail", args=[campaign.pk])
     assert (campaign.state, campaign.tests.count(), campaign.seed) == ("draft", 2, 7)
@@ -165,74 +161,78 @@ def started(client, project, target, version) -> Campaign:
 
 
 def test_starting_queues_the_runs_in_the_order_that_the_form_showed(
-    editor, project, target, version
+    as_editor, project, target, version
 ):
     ticked = cells(version, target, ("http", "new"), ("https", "new"))
-    preview = editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)).context[
-        "preview"
-    ]
-    campaign = started(editor, project, target, version)
+    preview = as_editor.post(
+        reverse("campaign-estimate", args=[project.pk]), fields(ticked)
+    ).context["preview"]
+    campaign = started(as_editor, project, target, version)
     made = [run.snapshot["endpoint"]["scheme"] for run in campaign.runs.order_by("position")]
     assert made == [turn.scheme for block in preview for turn in block]
 
 
 def test_without_a_tick_the_form_says_what_to_do_and_keeps_the_rest(
-    editor, project, target, version
+    as_editor, project, target, version
 ):
-    page = text_of(editor.post(new_url(project), fields([], name="My name")))
+    page = text_of(as_editor.post(new_url(project), fields([], name="My name")))
     assert "Tick at least one cell" in page
     assert 'value="My name"' in page
 
 
-def test_a_wrong_field_is_answered_beside_it_and_ticks_stay(editor, project, target, version):
+def test_a_wrong_field_is_answered_beside_it_and_ticks_stay(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"))
-    response = editor.post(new_url(project), fields(ticked, repeats=500, name=""))
+    response = as_editor.post(new_url(project), fields(ticked, repeats=500, name=""))
     assert response.context["form"].errors.keys() == {"repeats", "name"}
     assert response.context["form"].errors["repeats"] == ["Enter a whole number from 1 to 50."]
     assert f'value="{ticked[0]}" checked' in text_of(response)
     assert not Campaign.objects.exists()
 
 
-def test_too_many_runs_are_refused_with_the_number(editor, project, target):
+def test_too_many_runs_are_refused_with_the_number(as_editor, project, target):
     for number in range(30):
         make_plan(project, f"plan {number}")
-    grid = editor.get(new_url(project)).context["grid"]
-    response = editor.post(new_url(project), fields(list(grid.cells), repeats=50))
+    grid = as_editor.get(new_url(project)).context["grid"]
+    response = as_editor.post(new_url(project), fields(list(grid.cells), repeats=50))
     assert "7,500 runs" in text_of(response)
 
 
-def test_more_injectors_than_connections_are_refused_at_the_field(editor, project, target):
+def test_more_injectors_than_connections_are_refused_at_the_field(as_editor, project, target):
     spec = plan_spec(model="closed", connections=2, requests=100)
     ticked = cells(make_plan(project, "two", spec), target, ("http", "new"))
-    response = editor.post(new_url(project), fields(ticked, injectors=3))
+    response = as_editor.post(new_url(project), fields(ticked, injectors=3))
     assert "too few to share" in response.context["form"].errors["injectors"][0]
 
 
-def test_shares_for_another_number_of_injectors_are_refused_at_the_field(editor, project, target):
+def test_shares_for_another_number_of_injectors_are_refused_at_the_field(
+    as_editor, project, target
+):
     spec = plan_spec(model="open", rate_per_s=9, requests=99, shares=[2, 1, 1])
     ticked = cells(make_plan(project, "shared", spec), target, ("http", "new"))
-    response = editor.post(new_url(project), fields(ticked, injectors=2))
+    response = as_editor.post(new_url(project), fields(ticked, injectors=2))
     assert "shares for 3 injectors" in response.context["form"].errors["injectors"][0]
 
 
-def test_injectors_that_would_begin_after_the_end_are_refused_at_the_field(editor, project, target):
+def test_injectors_that_would_begin_after_the_end_are_refused_at_the_field(
+    as_editor, project, target
+):
     spec = plan_spec(model="closed", connections=9, duration_s=2, start_offset_s=1)
     ticked = cells(make_plan(project, "apart", spec), target, ("http", "new"))
-    response = editor.post(new_url(project), fields(ticked, injectors=3))
+    response = as_editor.post(new_url(project), fields(ticked, injectors=3))
     assert "begin after 2 s" in response.context["form"].errors["injectors"][0]
 
 
-def test_cells_of_another_project_are_no_choice(editor, project, target, version):
+def test_cells_of_another_project_are_no_choice(as_editor, project, target, version):
     other = make_endpoint(make_target(make_project("Elsewhere")))
     ticked = [f"{version.pk}.{other.pk}.new"]
-    response = editor.post(new_url(project), fields(ticked))
+    response = as_editor.post(new_url(project), fields(ticked))
     assert "cells" in response.context["form"].errors
 
 
-def test_a_project_without_plan_or_target_says_what_is_missing(editor, project):
-    assert "no target with an endpoint" in text_of(editor.get(new_url(project)))
+def test_a_project_without_plan_or_target_says_what_is_missing(as_editor, project):
+    assert "no target with an endpoint" in text_of(as_editor.get(new_url(project)))
     make_endpoint(make_target(project))
-    assert "no plan" in text_of(editor.get(new_url(project)))
+    assert "no plan" in text_of(as_editor.get(new_url(project)))
 
 
 def test_a_viewer_may_not_open_the_form(client, vera, project):
@@ -243,9 +243,9 @@ def test_a_viewer_may_not_open_the_form(client, vera, project):
 # --- the estimate -----------------------------------------------------------------------------
 
 
-def test_the_estimate_changes_nothing_and_answers_fragments(editor, project, target, version):
+def test_the_estimate_changes_nothing_and_answers_fragments(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"), ("https", "new"))
-    page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
+    page = text_of(as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
     assert 'data-live="cost"' in page
     assert 'data-live="order"' in page
     assert "<html" not in page
@@ -253,86 +253,88 @@ def test_the_estimate_changes_nothing_and_answers_fragments(editor, project, tar
     assert not Campaign.objects.exists()
 
 
-def test_the_estimate_survives_half_filled_fields(editor, project, target, version):
+def test_the_estimate_survives_half_filled_fields(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"))
     wrong = fields(ticked, repeats="", pause_s="x", injectors="-1", seed="", order="?")
-    response = editor.post(reverse("campaign-estimate", args=[project.pk]), wrong)
+    response = as_editor.post(reverse("campaign-estimate", args=[project.pk]), wrong)
     assert response.status_code == 200
     assert response.context["estimate"].n_runs == 5
 
 
-def test_the_checks_say_when_no_injector_answers(editor, project, target, version):
+def test_the_checks_say_when_no_injector_answers(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"))
-    page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
+    page = text_of(as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
     assert "No injector host is online" in page
     assert "127.0.0.1 can be tested" in page
 
 
-def test_the_checks_say_what_the_injectors_would_run_short_of(editor, project, target):
+def test_the_checks_say_what_the_injectors_would_run_short_of(as_editor, project, target):
     facts = {"local_ports": "32768 33767", "open_files": 256, "time_wait_reuse": "2"}
     announce_host(name="small", slots=2, facts=facts)
     version = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=60))
     ticked = cells(version, target, ("http", "new"))
-    page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
+    page = text_of(as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
     assert "6,000 local ports within a minute" in page
     assert "one injector has 1,000" in page
     assert "3,064 open files, but its limit is 256" in page
 
 
-def test_the_checks_name_an_address_that_is_not_allowed(editor, project, version, settings):
+def test_the_checks_name_an_address_that_is_not_allowed(as_editor, project, version, settings):
     settings.ALLOWED_NETWORKS = ["10.0.0.0/8"]
     target = make_target(project)
     make_endpoint(target, "http")
     ticked = cells(version, target, ("http", "new"))
-    page = text_of(editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
+    page = text_of(as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
     assert "127.0.0.1 is in none of the networks" in page
 
 
 # --- the page and its actions -----------------------------------------------------------------
 
 
-def test_a_draft_can_be_started(editor, project, target, version):
+def test_a_draft_can_be_started(as_editor, project, target, version):
     campaign = make_campaign(project)
     make_test(campaign, version, endpoint=target.endpoints.first())
-    page = text_of(editor.get(reverse("campaign-detail", args=[campaign.pk])))
+    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
     assert "Start campaign" in page
-    editor.post(reverse("campaign-start", args=[campaign.pk]))
+    as_editor.post(reverse("campaign-start", args=[campaign.pk]))
     assert campaign.runs.count() == 3
 
 
-def test_a_started_campaign_is_followed_from_what_the_page_shows(editor, project, target, version):
-    campaign = started(editor, project, target, version)
-    page = text_of(editor.get(reverse("campaign-detail", args=[campaign.pk])))
+def test_a_started_campaign_is_followed_from_what_the_page_shows(
+    as_editor, project, target, version
+):
+    campaign = started(as_editor, project, target, version)
+    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
     assert f'data-stream="{reverse("campaign-stream", args=[campaign.pk])}"' in page
     assert 'data-cursor="e' in page
     assert "0 of 6 runs" in page
     assert "stop-dialog" in page
 
 
-def test_starting_twice_is_refused_in_words(editor, project, target, version):
-    campaign = started(editor, project, target, version)
-    response = editor.post(reverse("campaign-start", args=[campaign.pk]), follow=True)
+def test_starting_twice_is_refused_in_words(as_editor, project, target, version):
+    campaign = started(as_editor, project, target, version)
+    response = as_editor.post(reverse("campaign-start", args=[campaign.pk]), follow=True)
     assert "already been started" in text_of(response)
 
 
-def test_stopping_ends_what_waits(editor, project, target, version):
-    campaign = started(editor, project, target, version)
-    editor.post(reverse("campaign-stop", args=[campaign.pk]))
+def test_stopping_ends_what_waits(as_editor, project, target, version):
+    campaign = started(as_editor, project, target, version)
+    as_editor.post(reverse("campaign-stop", args=[campaign.pk]))
     assert set(campaign.runs.values_list("state", "outcome")) == {("done", "stopped")}
 
 
-def test_run_again_makes_a_new_draft(editor, project, target, version):
-    campaign = started(editor, project, target, version)
-    response = editor.post(reverse("campaign-repeat", args=[campaign.pk]))
+def test_run_again_makes_a_new_draft(as_editor, project, target, version):
+    campaign = started(as_editor, project, target, version)
+    response = as_editor.post(reverse("campaign-repeat", args=[campaign.pk]))
     repeated = Campaign.objects.latest("pk")
     assert response.url == reverse("campaign-detail", args=[repeated.pk])
     assert (repeated.state, repeated.tests.count()) == ("draft", 2)
 
 
 @pytest.mark.parametrize("name", ["campaign-start", "campaign-stop", "campaign-repeat"])
-def test_actions_need_a_post(editor, project, name):
+def test_actions_need_a_post(as_editor, project, name):
     campaign = make_campaign(project)
-    assert editor.get(reverse(name, args=[campaign.pk])).status_code == 405
+    assert as_editor.get(reverse(name, args=[campaign.pk])).status_code == 405
 
 
 def test_a_viewer_sees_the_page_without_buttons(client, vera, project):
@@ -355,24 +357,24 @@ def test_an_operator_may_start_but_not_share(client, project):
     assert "share-dialog" not in page
 
 
-def test_the_tables_come_as_csv(editor, project):
+def test_the_tables_come_as_csv(as_editor, project):
     campaign = make_campaign(project)
     make_run(make_test(campaign))
-    response = editor.get(reverse("campaign-csv", args=[campaign.pk]))
+    response = as_editor.get(reverse("campaign-csv", args=[campaign.pk]))
     assert response["Content-Type"].startswith("text/csv")
     assert "attachment" in response["Content-Disposition"]
 
 
-def test_the_page_has_no_inline_script_or_style(editor, project, target, version):
-    campaign = started(editor, project, target, version)
-    page = text_of(editor.get(reverse("campaign-detail", args=[campaign.pk])))
+def test_the_page_has_no_inline_script_or_style(as_editor, project, target, version):
+    campaign = started(as_editor, project, target, version)
+    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
     assert " style=" not in page
     assert "<script>" not in page
     assert " onclick" not in page
 
 
 def test_thirty_runs_do_not_need_thirty_times_the_queries(
-    editor, project, target, version, django_assert_max_num_queries
+    as_editor, project, target, version, django_assert_max_num_queries
 ):
     campaign = make_campaign(project, repeats=15)
     tests = [make_test(campaign, version, endpoint=each) for each in target.endpoints.all()]
@@ -381,15 +383,15 @@ def test_thirty_runs_do_not_need_thirty_times_the_queries(
             make_run(test, repeat)
     assert Run.objects.count() == 30
     with django_assert_max_num_queries(60):
-        editor.get(reverse("campaign-detail", args=[campaign.pk]))
+        as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
 
 
 # --- proposed for a plan ----------------------------------------------------------------------
 
 
-def proposed(editor, project, plan, preset=""):
+def proposed(as_editor, project, plan, preset=""):
     query = {"plan": plan.pk} | ({"preset": preset} if preset else {})
-    return editor.get(new_url(project), query).context["form"]
+    return as_editor.get(new_url(project), query).context["form"]
 
 
 def ticked_arms(form):
@@ -397,56 +399,58 @@ def ticked_arms(form):
     return sorted((arm.endpoint.scheme, str(arm.mode)) for arm in arms)
 
 
-def test_a_preset_s_campaign_is_filled_in_completely(editor, project, target):
+def test_a_preset_s_campaign_is_filled_in_completely(as_editor, project, target):
     plan = make_plan(project, "L1", PRESETS["l1"].spec).plan
-    form = proposed(editor, project, plan, "l1")
+    form = proposed(as_editor, project, plan, "l1")
     assert ticked_arms(form) == [("http", "new")]
     assert (form.initial["name"], form.initial["repeats"]) == ("L1", 5)
 
 
-def test_what_https_costs_ticks_both_schemes_of_one_target(editor, project, target, version):
-    form = proposed(editor, project, version.plan, "over-10")
+def test_what_https_costs_ticks_both_schemes_of_one_target(as_editor, project, target, version):
+    form = proposed(as_editor, project, version.plan, "over-10")
     assert ticked_arms(form) == [("http", "new"), ("https", "new")]
 
 
-def test_the_sweep_of_a_study_is_proposed_and_makes_a_test_for_each_number(editor, project, target):
+def test_the_sweep_of_a_study_is_proposed_and_makes_a_test_for_each_number(
+    as_editor, project, target
+):
     plan = make_plan(project, "R99-2", PRESETS["r99-2"].spec).plan
-    form = proposed(editor, project, plan, "r99-2")
+    form = proposed(as_editor, project, plan, "r99-2")
     assert form.initial["injectors"] == "1, 2, 3, 4, 5, 6, 9, 12"
     data = fields(list(form.ticked()), injectors=form.initial["injectors"], repeats=1)
-    editor.post(new_url(project), data)
+    as_editor.post(new_url(project), data)
     counts = Campaign.objects.get().tests.values_list("injectors", flat=True)
     assert list(counts) == [1, 2, 3, 4, 5, 6, 9, 12]
 
 
-def test_without_a_fitting_endpoint_the_proposal_says_what_is_missing(editor, project, target):
+def test_without_a_fitting_endpoint_the_proposal_says_what_is_missing(as_editor, project, target):
     plan = make_plan(project, "ws", PRESETS["wsperf"].spec).plan
     address = {"plan": plan.pk, "preset": "wsperf"}
-    assert "no endpoint that fits its plans" in text_of(editor.get(new_url(project), address))
+    assert "no endpoint that fits its plans" in text_of(as_editor.get(new_url(project), address))
     make_plan(project)
-    assert "No target of this project has ws" in text_of(editor.get(new_url(project), address))
+    assert "No target of this project has ws" in text_of(as_editor.get(new_url(project), address))
 
 
 @pytest.mark.parametrize("plan", ["9999", "x", ""])
-def test_a_plan_that_is_not_there_is_proposed_nothing(editor, project, target, plan):
-    form = editor.get(new_url(project), {"plan": plan}).context["form"]
+def test_a_plan_that_is_not_there_is_proposed_nothing(as_editor, project, target, plan):
+    form = as_editor.get(new_url(project), {"plan": plan}).context["form"]
     assert form.ticked() == set()
 
 
 @pytest.mark.parametrize("text", ["0", "65", "1, x", "1.5", "2 2", "1,,0"])
 def test_injectors_that_are_no_numbers_are_refused_at_the_field(
-    editor, project, target, version, text
+    as_editor, project, target, version, text
 ):
     ticked = cells(version, target, ("http", "new"))
-    response = editor.post(new_url(project), fields(ticked, injectors=text))
+    response = as_editor.post(new_url(project), fields(ticked, injectors=text))
     assert "injectors" in response.context["form"].errors
 
 
-def test_the_tile_of_a_single_request_speaks_of_one(editor, project):
+def test_the_tile_of_a_single_request_speaks_of_one(as_editor, project):
     ended = timezone.now()
     campaign = make_campaign(project, repeats=1, started_at=ended, finished_at=ended)
     measure(make_run(make_test(campaign)), 10_000, n=1, seconds=1)
-    page = editor.get(reverse("campaign-detail", args=[campaign.pk]))
+    page = as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
     assert page.context["tiles"][0]["lines"] == ["1.00 ok requests/s", "1 request", "0 errors"]
 
 
@@ -466,25 +470,25 @@ def shown_targets(page) -> list[str]:
     return [each.name for each, _, _ in page.context["shown"].targets]
 
 
-def test_a_small_project_shows_all_its_targets(editor, project, target, version):
-    page = editor.get(new_url(project))
+def test_a_small_project_shows_all_its_targets(as_editor, project, target, version):
+    page = as_editor.get(new_url(project))
     assert shown_targets(page) == ["checkout-api"]
     assert "other-target" not in page.content.decode()
 
 
-def test_a_large_project_shows_one_target_at_a_time(editor, project, version, many_targets):
+def test_a_large_project_shows_one_target_at_a_time(as_editor, project, version, many_targets):
     make_plan(project, "Another")
-    assert shown_targets(editor.get(new_url(project))) == ["checkout-api"]
+    assert shown_targets(as_editor.get(new_url(project))) == ["checkout-api"]
     other = many_targets[1]
-    page = editor.get(new_url(project), {"target": other.pk, "question": "own"})
+    page = as_editor.get(new_url(project), {"target": other.pk, "question": "own"})
     assert shown_targets(page) == ["service 1"]
     assert '<input type="hidden" name="question" value="own">' in page.content.decode()
 
 
-def test_a_target_with_a_tick_stays_in_sight(editor, project, target, version, many_targets):
+def test_a_target_with_a_tick_stays_in_sight(as_editor, project, target, version, many_targets):
     make_plan(project, "Another")
     ticked = cells(version, target, ("http", "new"))
     asked = f"{new_url(project)}?target={many_targets[0].pk}"
-    page = editor.post(asked, fields(ticked, repeats="none"))
+    page = as_editor.post(asked, fields(ticked, repeats="none"))
     assert page.status_code == 422
     assert shown_targets(page) == ["checkout-api", "service 0"]

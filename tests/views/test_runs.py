@@ -23,12 +23,6 @@ def run(project):
     return make_run(make_test(make_campaign(project)))
 
 
-@pytest.fixture
-def editor(client, bob):
-    client.force_login(bob)
-    return client
-
-
 def page_of(client, run) -> str:
     """The page; where its lines break makes no difference."""
     return " ".join(client.get(reverse("run-detail", args=[run.pk])).content.decode().split())
@@ -50,14 +44,14 @@ def block(page: str, name: str):
     return json.loads(rest.partition("</script>")[0])
 
 
-def test_a_waiting_run_says_what_it_waits_for(editor, run):
-    page = page_of(editor, run)
+def test_a_waiting_run_says_what_it_waits_for(as_editor, run):
+    page = page_of(as_editor, run)
     assert "Queued" in page
     assert "The first second appears here" in page
 
 
-def test_a_run_under_way_shows_its_seconds_and_how_to_follow_them(editor, run):
-    page = page_of(editor, under_way(run, 4))
+def test_a_run_under_way_shows_its_seconds_and_how_to_follow_them(as_editor, run):
+    page = page_of(as_editor, under_way(run, 4))
     assert 'id="points"' not in page, "the stream tells them, all to a new viewer"
     assert "4 of 10 s measured" in page
     assert f'data-stream="{reverse("run-stream", args=[run.pk])}"' in page
@@ -65,8 +59,8 @@ def test_a_run_under_way_shows_its_seconds_and_how_to_follow_them(editor, run):
     assert "Stop run" in page
 
 
-def test_a_finished_run_is_the_same_page_without_stream_and_stop(editor, run):
-    page = page_of(editor, measure(run, 12_000))
+def test_a_finished_run_is_the_same_page_without_stream_and_stop(as_editor, run):
+    page = page_of(as_editor, measure(run, 12_000))
     assert "data-stream" not in page
     assert "stop-dialog" not in page
     assert "data-progress" not in page
@@ -74,10 +68,10 @@ def test_a_finished_run_is_the_same_page_without_stream_and_stop(editor, run):
     assert block(page, "curve")
 
 
-def test_a_page_that_is_loaded_right_after_the_end_has_the_last_second(editor, run):
+def test_a_page_that_is_loaded_right_after_the_end_has_the_last_second(as_editor, run):
     store_second(run, make_second(0, [10_000]))
-    page_of(editor, run)
-    page = page_of(editor, measure_rest(run))
+    page_of(as_editor, run)
+    page = page_of(as_editor, measure_rest(run))
     assert block(page, "points")["second"][-1] == 14
 
 
@@ -86,52 +80,52 @@ def measure_rest(run):
     return end(run, Outcome.COMPLETE)
 
 
-def test_a_run_in_which_all_failed_has_a_page_too(editor, run):
+def test_a_run_in_which_all_failed_has_a_page_too(as_editor, run):
     failing = {"counters": {"started": 5, "failed": 5}, "errors": {"connect_refused": 5}}
     for second in range(3):
         store_second(run, make_second(second, [], **failing))
-    page = page_of(editor, under_way(run))
+    page = page_of(as_editor, under_way(run))
     assert "connection refused" in page
 
 
-def test_a_run_that_never_sent_says_so(editor, run):
+def test_a_run_that_never_sent_says_so(as_editor, run):
     Run.objects.filter(pk=run.pk).update(
         state="done", outcome=Outcome.STOPPED, reason="Stopped before it started."
     )
-    page = page_of(editor, run)
+    page = page_of(as_editor, run)
     assert "Nothing was measured: Stopped before it started." in page
 
 
-def test_what_happened_is_told_in_words(editor, run):
-    page = page_of(editor, under_way(run, 2))
+def test_what_happened_is_told_in_words(as_editor, run):
+    page = page_of(as_editor, under_way(run, 2))
     assert "injectors requested" in page
     assert "sending starts" in page
 
 
-def test_stopping_asks_the_run_to_stop(editor, run):
+def test_stopping_asks_the_run_to_stop(as_editor, run):
     under_way(run)
-    response = editor.post(reverse("run-stop", args=[run.pk]))
+    response = as_editor.post(reverse("run-stop", args=[run.pk]))
     run.refresh_from_db()
     assert response.url == reverse("run-detail", args=[run.pk])
     assert run.stop_requested == "user"
 
 
-def test_stopping_a_finished_run_is_refused_in_words(editor, run):
+def test_stopping_a_finished_run_is_refused_in_words(as_editor, run):
     measure(run, 12_000)
-    response = editor.post(reverse("run-stop", args=[run.pk]), follow=True)
+    response = as_editor.post(reverse("run-stop", args=[run.pk]), follow=True)
     assert "nothing to stop" in response.content.decode()
 
 
-def test_the_frozen_plan_shows_headers_to_members(editor, run):
+def test_the_frozen_plan_shows_headers_to_members(as_editor, run):
     run.snapshot["plan"]["steps"][0]["headers"] = [["X-Key", "topsecret"]]
     run.save(update_fields=["snapshot"])
-    assert "topsecret" in page_of(editor, run)
+    assert "topsecret" in page_of(as_editor, run)
 
 
-def test_tables_and_seconds_come_as_csv(editor, run):
+def test_tables_and_seconds_come_as_csv(as_editor, run):
     measure(run, 12_000)
-    tables = editor.get(reverse("run-csv", args=[run.pk])).content.decode()
-    seconds = editor.get(reverse("run-seconds-csv", args=[run.pk])).content.decode()
+    tables = as_editor.get(reverse("run-csv", args=[run.pk])).content.decode()
+    seconds = as_editor.get(reverse("run-seconds-csv", args=[run.pk])).content.decode()
     assert "p95" in tables
     assert len(seconds.strip().splitlines()) == 11
 
@@ -148,14 +142,14 @@ def test_a_stranger_finds_no_run(client, charlie, run):
     assert client.get(reverse("run-detail", args=[run.pk])).status_code == 404
 
 
-def test_fifty_steps_have_a_row_each(editor, project):
+def test_fifty_steps_have_a_row_each(as_editor, project):
     steps = [{"label": f"step {n}", "method": "GET", "path": f"/{n}"} for n in range(50)]
     run = make_run(make_test(make_campaign(project)))
     run.snapshot["plan"]["steps"] = [{**step, "headers": [], "body": ""} for step in steps]
     run.save(update_fields=["snapshot"])
     for step in range(1, 50):
         store_second(run, make_second(0, [10_000], step=step))
-    page = page_of(editor, measure(run, 12_000))
+    page = page_of(as_editor, measure(run, 12_000))
     assert page.count("step 49") >= 2
 
 
@@ -163,17 +157,17 @@ def report_url(run, style=""):
     return reverse("run-report-text", args=[run.pk]) + (f"?style={style}" if style else "")
 
 
-def test_a_finished_run_has_its_report_in_the_style_of_other_tools(editor, run):
+def test_a_finished_run_has_its_report_in_the_style_of_other_tools(as_editor, run):
     measure(run, 12_000)
-    page = editor.get(reverse("run-detail", args=[run.pk])).content.decode()
-    text = editor.get(report_url(run, "httperf")).content.decode()
+    page = as_editor.get(reverse("run-detail", args=[run.pk])).content.decode()
+    text = as_editor.get(report_url(run, "httperf")).content.decode()
     assert "Connection length [replies/conn]" in text
     assert escape(text.strip()) in page
 
 
-def test_a_report_of_a_style_that_is_none_is_not_found(editor, run):
-    assert editor.get(report_url(run, "siege")).status_code == 404
+def test_a_report_of_a_style_that_is_none_is_not_found(as_editor, run):
+    assert as_editor.get(report_url(run, "siege")).status_code == 404
 
 
-def test_a_run_under_way_has_no_report_on_its_page(editor, run):
-    assert "In the style of" not in page_of(editor, under_way(run, 2))
+def test_a_run_under_way_has_no_report_on_its_page(as_editor, run):
+    assert "In the style of" not in page_of(as_editor, under_way(run, 2))

@@ -16,12 +16,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def editor(client, bob):
-    client.force_login(bob)
-    return client
-
-
-@pytest.fixture
 def run(project):
     run = make_run(make_test(make_campaign(project, "Nightly")))
     run.snapshot["plan"]["steps"][0] |= {
@@ -43,14 +37,14 @@ def visit(link: str):
     return Client().get(link)
 
 
-def test_the_link_is_shown_once_and_stored_as_a_hash(editor, run):
-    link = make_link(editor, "run-share", run.pk)
+def test_the_link_is_shown_once_and_stored_as_a_hash(as_editor, run):
+    link = make_link(as_editor, "run-share", run.pk)
     token = link.split("/")[2]
     assert token not in str(ShareLink.objects.values().get())
 
 
-def test_a_visitor_without_an_account_sees_the_run(editor, run):
-    response = visit(make_link(editor, "run-share", run.pk))
+def test_a_visitor_without_an_account_sees_the_run(as_editor, run):
+    response = visit(make_link(as_editor, "run-share", run.pk))
     assert response.status_code == 200
     assert response["Cache-Control"] == "no-store"
     assert response["Referrer-Policy"] == "no-referrer"
@@ -58,17 +52,17 @@ def test_a_visitor_without_an_account_sees_the_run(editor, run):
     assert "12.0" in response.content.decode()
 
 
-def test_a_visitor_sees_no_secret_no_name_and_no_way_further(editor, run, bob, alice):
-    page = visit(make_link(editor, "run-share", run.pk)).content.decode()
+def test_a_visitor_sees_no_secret_no_name_and_no_way_further(as_editor, run, bob, alice):
+    page = visit(make_link(as_editor, "run-share", run.pk)).content.decode()
     for hidden in ("hidden-header", "hidden-body", "hidden-query", bob.username, "csrfmiddleware"):
         assert hidden not in page
     assert re.findall(r'href="/(?!static|glossary/)[^"]*"', page) == []
 
 
-def test_a_visitor_sees_the_campaign_but_not_its_run_pages(editor, project):
+def test_a_visitor_sees_the_campaign_but_not_its_run_pages(as_editor, project):
     campaign, tests = https_campaign(project)
     runs = run_in_blocks(tests, [[12_000] * 3, [24_000] * 3])
-    link = make_link(editor, "campaign-share", campaign.pk)
+    link = make_link(as_editor, "campaign-share", campaign.pk)
     page = visit(link).content.decode()
     assert "slower" in page
     assert re.findall(r'href="/(?!static|glossary/)[^"]*"', page) == []
@@ -76,29 +70,29 @@ def test_a_visitor_sees_the_campaign_but_not_its_run_pages(editor, project):
     assert visit(reverse("campaign-detail", args=[campaign.pk])).status_code == 302
 
 
-def test_a_live_campaign_is_live_for_the_visitor_too(editor, project):
+def test_a_live_campaign_is_live_for_the_visitor_too(as_editor, project):
     campaign = make_campaign(project, started_at=timezone.now())
     make_run(make_test(campaign))
-    link = make_link(editor, "campaign-share", campaign.pk)
+    link = make_link(as_editor, "campaign-share", campaign.pk)
     assert f'data-stream="{link}stream/"' in visit(link).content.decode()
 
 
-def test_views_are_counted(editor, run):
-    link = make_link(editor, "run-share", run.pk)
+def test_views_are_counted(as_editor, run):
+    link = make_link(as_editor, "run-share", run.pk)
     visit(link)
     visit(link)
     assert ShareLink.objects.get().n_views == 2
 
 
-def test_a_revoked_link_shows_nothing(editor, run):
-    link = make_link(editor, "run-share", run.pk)
-    editor.post(reverse("share-revoke", args=[ShareLink.objects.get().pk]))
+def test_a_revoked_link_shows_nothing(as_editor, run):
+    link = make_link(as_editor, "run-share", run.pk)
+    as_editor.post(reverse("share-revoke", args=[ShareLink.objects.get().pk]))
     assert visit(link).status_code == 404
     assert visit(link + "stream/").status_code == 404
 
 
-def test_an_expired_link_shows_nothing(editor, run):
-    link = make_link(editor, "run-share", run.pk)
+def test_an_expired_link_shows_nothing(as_editor, run):
+    link = make_link(as_editor, "run-share", run.pk)
     ShareLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     assert visit(link).status_code == 404
 
@@ -107,22 +101,22 @@ def test_a_made_up_token_shows_nothing(db):
     assert visit(reverse("share-view", args=["made-up"])).status_code == 404
 
 
-def test_wrong_days_are_answered_beside_the_field(editor, run):
-    response = editor.post(reverse("run-share", args=[run.pk]), {"days": 0, "note": "keep me"})
+def test_wrong_days_are_answered_beside_the_field(as_editor, run):
+    response = as_editor.post(reverse("run-share", args=[run.pk]), {"days": 0, "note": "keep me"})
     assert response.status_code == 422
     assert 'value="keep me"' in response.content.decode()
     assert not ShareLink.objects.exists()
 
 
-def test_the_list_shows_live_links_with_their_note_and_revoke(editor, project, run):
-    make_link(editor, "run-share", run.pk)
-    page = editor.get(reverse("share-list", args=[project.pk])).content.decode()
+def test_the_list_shows_live_links_with_their_note_and_revoke(as_editor, project, run):
+    make_link(as_editor, "run-share", run.pk)
+    page = as_editor.get(reverse("share-list", args=[project.pk])).content.decode()
     assert "review" in page
     assert "Revoke" in page
 
 
-def test_without_a_link_the_list_says_how_to_make_one(editor, project):
-    page = editor.get(reverse("share-list", args=[project.pk])).content.decode()
+def test_without_a_link_the_list_says_how_to_make_one(as_editor, project):
+    page = as_editor.get(reverse("share-list", args=[project.pk])).content.decode()
     assert "No active links" in page
 
 
