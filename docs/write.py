@@ -1,9 +1,10 @@
-"""Writes the parts of docs/ that come from the registry of plan fields: `python -m docs.write`."""
+"""Writes what docs/ has from the registry of plan fields and the glossary: `make docs`."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from campaigns.domain.shown.field_docs import written_schema, written_tables
+from campaigns.domain.shown.glossary import as_markdown
 
 WRITERS: dict[Path, Callable[[str], str]] = {
     Path(__file__).parent / name: writer
@@ -11,6 +12,7 @@ WRITERS: dict[Path, Callable[[str], str]] = {
         ("plan.md", written_tables),
         ("command-line.md", written_tables),
         ("injector.schema.json", written_schema),
+        ("glossary.md", lambda _: as_markdown()),
     )
 }
 

@@ -1,8 +1,6 @@
 """The glossary: every term that pages use in a sense of their own, explained in a sentence.
 
-The page /glossary/ and docs/glossary.md are drawn from TERMS. After a change:
-
-    python -m campaigns.domain.shown.glossary > docs/glossary.md
+The page /glossary/ and docs/glossary.md are drawn from TERMS; after a change: `make docs`.
 """
 
 import re
@@ -264,8 +262,5 @@ def as_markdown() -> str:
 
 _INTRO = (
     "The terms of the pages, the API and these documents. Every installation shows them at "
-    "`/glossary/`. Written by `python -m campaigns.domain.shown.glossary > docs/glossary.md`."
+    "`/glossary/`. `make docs` writes this file."
 )
-
-if __name__ == "__main__":
-    print(as_markdown(), end="")

@@ -28,9 +28,7 @@ ASKED_FOR = (
 
 
 def test_the_document_is_what_the_terms_say():
-    assert DOCUMENT.read_text() == as_markdown(), (
-        "python -m campaigns.domain.shown.glossary > docs/glossary.md"
-    )
+    assert DOCUMENT.read_text() == as_markdown(), "make docs"
 
 
 @pytest.mark.parametrize("name", ASKED_FOR)
