@@ -13,8 +13,8 @@ from campaigns.forms.requests import text_widget
 
 
 def form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
-    """What is typed stays text: the domain says what is wrong with it. The page reads `unit`, and
-    by `shown_by` and `shown_for` which choice shows the field.
+    """What is typed stays text: the domain says what is wrong with it. The page reads `unit`,
+    `is_choice`, and in `shown_if` the choices that show the field (lib/shown_if.js).
     """
     initial = row.default if row.example is None else row.example
     given = {"label": row.label, "help_text": row.help, "required": False, "initial": initial}
@@ -29,8 +29,22 @@ def form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any) 
         given["initial"] = _typed(initial, row)
         most = int(row.high) if row.kind is str else None
         made = forms.CharField(widget=widget or default_widget, max_length=most, **given, **more)
-    made.unit, made.is_choice = row.unit, row.is_choice
-    made.shown_by = made.shown_for = ""
+    made.unit, made.has_wide_unit, made.is_choice = row.unit, len(row.unit) > 2, row.is_choice
+    made.shown_if = "protocol=http" if row.http_only else ""
+    return made
+
+
+def form_choice(label: str, choices: list[tuple[str, str]], help_text: str = "") -> forms.Field:
+    """A choice of the form alone, beside those of the registry; the first one is proposed."""
+    made = forms.ChoiceField(
+        choices=choices,
+        initial=choices[0][0],
+        required=False,
+        label=label,
+        help_text=help_text,
+        widget=forms.RadioSelect,
+    )
+    made.is_choice = True
     return made
 
 
@@ -52,12 +66,16 @@ class FormPart:
         made = {self.form_name(name): self.field(name) for name, row in rows if row.kind}
         return type(f"{self.owner.__name__}Rows", (forms.Form,), made)
 
+    def names_on_form(self) -> list[str]:
+        """Those of all rows but objects, in the registry's order."""
+        return [self.form_name(name) for name, row in fields_of(self.owner).items() if not row.part]
+
     def field(self, name: str, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
         """One field; for rows that are no scalars, or that need a widget of their own."""
         rows = fields_of(self.owner)
         made = form_field(rows[name], widget, **more)
-        if "kind" in rows:
-            made.shown_by, made.shown_for = self.form_name("kind"), " ".join(rows[name].used_by)
+        if "kind" in rows and rows[name].used_by:
+            made.shown_if = f"{self.form_name('kind')}={','.join(sorted(rows[name].used_by))}"
         return made
 
     def uses(self, kind: str) -> list[str]:

@@ -6,7 +6,7 @@ from django import forms
 
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.load import Load, Model
-from campaigns.forms.plan_fields import FormPart
+from campaigns.forms.plan_fields import FormPart, form_choice
 from campaigns.forms.plan_shown import SHOWN_IF, shown_fields
 from campaigns.forms.requests import area, text_widget
 
@@ -33,36 +33,18 @@ _BEFORE = {"stages": ["rate_shape"], "requests": ["stop"]}
 LOAD_LIMITS = ("max_in_flight", "when_saturated", "start_offset_s", "shares")
 
 
-def _choice(label: str, choices: list[tuple[str, str]]) -> forms.ChoiceField:
-    made = forms.ChoiceField(
-        choices=choices,
-        initial=choices[0][0],
-        required=False,
-        label=label,
-        widget=forms.RadioSelect,
-    )
-    made.is_choice = True
-    return made
-
-
 class LoadFields(LOAD.form()):
     """Rules of a load are the domain's; fields that the chosen model does not use are left out."""
 
-    shown_if = SHOWN_IF
-
     stages = LOAD.field("stages", area(4))
     shares = LOAD.field("shares", text_widget("input-medium", placeholder="2, 1, 1"))
-    rate_shape = _choice("Rate over time", RATES)
-    stop = _choice("Stop", STOPS)
+    rate_shape = form_choice("Rate over time", RATES)
+    stop = form_choice("Stop", STOPS)
 
     @property
     def load_rows(self) -> list[forms.BoundField]:
-        names = [name for name in fields_of(Load) if name not in {"model", *LOAD_LIMITS}]
+        names = [name for name in LOAD.names_on_form() if name not in {"model", *LOAD_LIMITS}]
         return [self[each] for name in names for each in (*_BEFORE.get(name, ()), name)]
-
-    @property
-    def limit_rows(self) -> list[forms.BoundField]:
-        return [self[name] for name in LOAD_LIMITS]
 
     def take_errors(self, errors: dict[str, str]) -> None:
         """What the domain says about the number of requests belongs to the stop that is shown."""
@@ -87,6 +69,10 @@ class LoadFields(LOAD.form()):
 
     def _chosen(self, name: str) -> str:
         return self.cleaned_data[name] or self.base_fields[name].initial
+
+
+for _name, _condition in SHOWN_IF.items():
+    LoadFields.base_fields[_name].shown_if = _condition
 
 
 def initial_load(load: dict[str, Any]) -> dict[str, Any]:

@@ -27,9 +27,9 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
 
     @property
     def session_rows(self) -> list[forms.BoundField]:
-        think_names = [THINK_TIME.form_name(name) for name in fields_of(ThinkTime)]
-        names = {name: [name] for name in fields_of(Session)} | {"think_time": think_names}
-        return [self[each] for group in names.values() for each in group]
+        rows = {name: [name] for name in fields_of(Session)}
+        rows["think_time"] = THINK_TIME.names_on_form()
+        return [self[name] for names in rows.values() for name in names]
 
     def session(self) -> dict[str, Any]:
         data = self.cleaned_data

@@ -86,6 +86,12 @@ class StepsFields(ORDER.form(), RequestFields):
             self._add_step(prefix_of(index))
 
     @property
+    def order_rows(self) -> list[forms.BoundField]:
+        """All but the kind and the weights, which are shown with the steps."""
+        elsewhere = {"order_kind", "weights"}
+        return [self[name] for name in ORDER.names_on_form() if name not in elsewhere]
+
+    @property
     def step_count(self) -> int:
         given = self.data.get("n_steps") if self.is_bound else self.initial.get("n_steps")
         try:

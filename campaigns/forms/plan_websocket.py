@@ -6,10 +6,9 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan.exchange import Exchange
-from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.step import Step
-from campaigns.forms.plan_fields import FormPart
+from campaigns.forms.plan_fields import FormPart, form_choice
 from campaigns.forms.requests import area, read_headers, text_widget, write_headers
 
 EXCHANGE = FormPart(Exchange, "exchange", "ws_", names={"binary": "ws_kind"})
@@ -21,35 +20,22 @@ _OF_HTTP = ("order", "session", "http_version")
 _BLANK_STEP = asdict(Step("", "GET", "/"))
 
 
-def _choice(label: str, choices: list[tuple[str, str]], help_text: str = "") -> forms.ChoiceField:
-    made = forms.ChoiceField(
-        choices=choices,
-        initial=choices[0][0],
-        required=False,
-        widget=forms.RadioSelect,
-        label=label,
-        help_text=help_text,
-    )
-    made.is_choice = True
-    return made
-
-
 class ExchangeFields(EXCHANGE.form()):
     """Its fields are called ws_…; `protocol` says whether they count."""
 
-    protocol = _choice(
+    protocol = form_choice(
         "Protocol",
         PROTOCOLS,
         "WebSocket plans run on ws and wss endpoints, HTTP plans on http and https.",
     )
-    ws_kind = _choice("Message type", KINDS)
+    ws_kind = form_choice("Message type", KINDS)
     ws_path = EXCHANGE.field("path", text_widget("input-wide"))
     ws_headers = EXCHANGE.field("headers", area(3, placeholder="Origin: https://shop.example"))
     ws_subprotocols = EXCHANGE.field("subprotocols", text_widget("input-medium"))
 
     @property
     def exchange_rows(self) -> list[forms.BoundField]:
-        return [self[EXCHANGE.form_name(name)] for name in fields_of(Exchange)]
+        return [self[name] for name in EXCHANGE.names_on_form()]
 
     @property
     def is_exchange(self) -> bool:

@@ -4,8 +4,6 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan.fields import fields_of
-from campaigns.domain.plan.plan import Timeouts
 from campaigns.domain.plan.step import MAX_BODY_BYTES
 from campaigns.forms.plan_fields import PLAN, TIMEOUTS
 from campaigns.forms.plan_load import LOAD_LIMITS, LoadFields, initial_load
@@ -22,8 +20,8 @@ _PLACES = {"variables": "csv"} | {
     for part in (THINK_TIME, AUTH, VARIABLES, ORDER, EXCHANGE)
     for path, name in part.places().items()
 }
-# What is shown folded, as "Limits and names".
-_LIMITS = ("resolve", *fields_of(Timeouts), *LOAD_LIMITS)
+# Fields of the plan itself that have a place of their own on the page.
+_PLACED = {"steps", "connection_mode", "expected_status", "warm_up_s", "thresholds", "http_version"}
 
 
 class PlanForm(
@@ -47,9 +45,15 @@ class PlanForm(
     field_order = ["name", "method", "path"]
 
     @property
+    def limit_rows(self) -> list[forms.BoundField]:
+        """What the page folds away as "Limits and names"."""
+        own = [name for name in PLAN.names_on_form() if name not in _PLACED]
+        return [self[name] for name in (*own, *TIMEOUTS.names_on_form(), *LOAD_LIMITS)]
+
+    @property
     def limits_have_errors(self) -> bool:
-        """Whether the fold "Limits and names" must be open."""
-        return any(name in self.errors for name in _LIMITS)
+        """Whether the fold must be open."""
+        return any(field.errors for field in self.limit_rows)
 
     @classmethod
     def of(cls, name: str, spec: dict[str, Any]):

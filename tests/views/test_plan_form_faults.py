@@ -5,7 +5,14 @@ import re
 import pytest
 from django.urls import reverse
 
+from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.presets import PRESETS
+from campaigns.forms.plan_fields import PLAN, TIMEOUTS
+from campaigns.forms.plan_load import LOAD
+from campaigns.forms.plan_session import AUTH, SESSION, THINK_TIME
+from campaigns.forms.plan_steps import ORDER
+from campaigns.forms.plan_variables import VARIABLES
+from campaigns.forms.plan_websocket import EXCHANGE
 from campaigns.forms.plans import PlanForm, initial_of
 from campaigns.models import SavedPlan
 
@@ -48,14 +55,9 @@ WHERE = {
         SOCKET,
     ),
 }  # fmt: skip
-NUMBERS = (
-    "connections", "requests", "duration_s", "ramp_up_s", "start_offset_s", "rate_per_s",
-    "uniform_min_s", "uniform_max_s", "over_s", "max_in_flight", "low", "high", "hold_s",
-    "block_repeat", "weight", "step2_weight", "calls_per_connection", "calls_per_session",
-    "think_mean_s", "think_min_s", "think_max_s", "burst_length", "pipeline_depth", "warm_up_s",
-    "connections_per_session", "connect_s", "tls_s", "total_s", "ws_messages", "ws_size_bytes",
-    "ws_rate_per_s", "ws_close_code", "ws_close_timeout_s",
-)  # fmt: skip
+PARTS = (PLAN, TIMEOUTS, LOAD, SESSION, THINK_TIME, AUTH, ORDER, VARIABLES, EXCHANGE)
+ROWS = {part.form_name(name): row for part in PARTS for name, row in fields_of(part.owner).items()}
+NUMBERS = [name for name, row in ROWS.items() if row.is_number] + ["weight", "step2_weight"]
 WRONG = [
     *((name, text) for name in NUMBERS for text in ("many", "-1", "1e99", "0,5")),
     ("name", ""),
@@ -87,11 +89,9 @@ WRONG = [
     ("ws_headers", "Sec-WebSocket-Key: x"),
     ("ws_subprotocols", "not, a token/"),
 ]
-CHOICES = (
-    "model", "method", "connection_mode", "http_version", "resolve", "order_kind", "row_order",
-    "think_kind", "auth_kind", "distribution", "rate_shape", "arrival_unit", "hold", "stop",
-    "when_saturated", "protocol", "ws_kind", "ws_mode", "ws_verify",
-)  # fmt: skip
+CHOICES = [name for name, row in ROWS.items() if row.is_choice]
+CHOICES += ["method", "rate_shape", "stop", "protocol", "ws_kind"]
+TICKS = {name for name, row in ROWS.items() if row.kind is bool} - {"ws_kind"}
 
 
 def typed_values(**given):
@@ -162,6 +162,15 @@ def test_every_preset_is_a_plan_as_it_stands(answer_to, key):
     )
 
 
+@pytest.mark.parametrize("protocol", ["http", "websocket"])
+def test_a_new_form_is_a_plan_as_it_stands(client, project, bob, protocol):
+    client.force_login(bob)
+    shown = {field.name: field.value() for field in PlanForm()}
+    data = {name: value for name, value in shown.items() if value not in (None, False)}
+    data |= {"name": "new", "protocol": protocol}
+    assert client.post(reverse("plan-new", args=[project.pk]), data).status_code == 302
+
+
 def test_a_secret_is_never_written_into_the_page_again(answer_to):
     _, answer = answer_to(auth_kind="bearer", secret="hunter2", requests="many")
     assert answer.status_code == 422
@@ -170,8 +179,5 @@ def test_a_secret_is_never_written_into_the_page_again(answer_to):
 
 def test_every_field_of_the_form_is_tried_here():
     tried = {name for name, _ in WRONG} | set(CHOICES)
-    free = {
-        "n_steps", "label", "cookies", "first_call_alone", "secret", "forget_secret",
-        "per_injector", "body_file", "retry_on_failure",
-    }  # fmt: skip
+    free = {"n_steps", "label", "secret", "forget_secret", "body_file", *TICKS}
     assert set(PlanForm().fields) - tried == free

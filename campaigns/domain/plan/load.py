@@ -169,9 +169,10 @@ class Load:
         "warm-up included. 0: all at once.", fact="{:g} s",
         option="--ramp-up S")
     requests: int | None = whole("Requests", low=1, high=MAX_REQUESTS, used_by=Model, example=100,
-        help="Measured requests, without the warm-up; all injectors share them.",
+        help="How many are measured, without the warm-up; all injectors share them.",
         detail="Where connections or sessions arrive, and in a window, it counts those.",
-        option="--requests N", option_default="1, or none with a duration")
+        option="--requests N", option_help="stop after N requests",
+        option_default="1, or none with a duration")
     over_s: float | None = number("Spread over", positive=True, high=MAX_DURATION_S, unit="s",
         used_by={Model.OVER}, needed=True, example=10,
         help="Request i of N starts at i · T / N, so the last one starts before the time is over.",

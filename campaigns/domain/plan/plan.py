@@ -93,7 +93,7 @@ class Plan:
     timeouts: Timeouts = part(Timeouts(),
         help="Time limits of one request, described below.")
     expected_status: tuple[str, ...] = listed("Expected status", 'list, `["2xx", "3xx"]`',
-        ("2xx", "3xx"),
+        ("2xx", "3xx"), example="2xx 3xx",
         help="Statuses such as 404, or classes such as 2xx. Any other status counts as an error.",
         detail="At least one; any other is `status_unexpected`.", from_text=str,
         option="--expect S,S", option_default="2xx,3xx")
