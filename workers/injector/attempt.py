@@ -12,68 +12,24 @@ import traceback
 import gevent
 
 from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step import REPEATABLE_METHODS, Step
 from workers.injector import faults
 from workers.injector.connection import NS, WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.holding import EXPIRED, NOT_YET, STOPPED, Holder
-from workers.injector.http1 import BadReply, Head, HeadMemo, Surplus
+from workers.injector.http1 import BadReply, Surplus
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.reply import ReplyReader
+from workers.injector.request import Request
 from workers.injector.wire import is_acknowledged
 
 _RECV_BYTES = 16 * 1024
 _RECV_BODY_BYTES = 256 * 1024
 _BLANK_LINE = b"\r\n\r\n"
 _NOT_WRITTEN = (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError)
-_SIMPLE_CAP = 512
 _PAUSE_S = 0.01
 # Whoever sends faster than we read may keep us from the hub, and from our limits, for so long.
 _TURN_NS = NS // 100
 _DIALLING = 1
-
-
-class Request:
-    """One step as bytes, with what its replies have taught so far.
-
-    `simple` maps the bytes of a head to (status, bytes of the head, of the body, of the whole
-    reply, whether the connection may stay) for expected replies whose length is known.
-    """
-
-    __slots__ = (
-        "data", "events", "failures", "is_idempotent", "memo", "plan", "record", "recorder",
-        "simple", "size_bytes", "step",
-    )  # fmt: skip
-
-    def __init__(self, plan: Plan, step: Step, data: bytes, recorder: StepRecorder):
-        self.plan = plan
-        self.step = step
-        self.data = data
-        self.size_bytes = len(data)
-        self.recorder = recorder
-        self.record = recorder.record
-        self.failures = recorder.failures
-        self.events = recorder.events
-        self.memo = HeadMemo(step.method, plan.http_version)
-        self.simple: dict[bytes, tuple[int, int, int, int, bool]] = {}
-        self.is_idempotent = step.method in REPEATABLE_METHODS
-
-    def make_reader(self) -> ReplyReader:
-        return ReplyReader(self.memo)
-
-    def remember(self, first: bytes, head: Head) -> None:
-        """Let the hot path know an expected head of known length, if `first` begins with it.
-
-        It does not where an interim reply came before, or where the head came in pieces.
-        """
-        text = first[: head.size_bytes]
-        if head.body_bytes is None or self.memo.known.get(text) is not head:
-            return
-        if len(self.simple) >= _SIMPLE_CAP:
-            self.simple.clear()
-        size, body = head.size_bytes, head.body_bytes
-        self.simple[text] = (head.status, size, body, size + body, head.is_reusable)
 
 
 class Worker(Holder):

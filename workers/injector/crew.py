@@ -5,12 +5,13 @@ from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.session import makes_visits
 from campaigns.domain.plan.step import Step
 from workers.injector import drivers, http1
-from workers.injector.attempt import Request, Worker
+from workers.injector.attempt import Worker
 from workers.injector.connection import Dialler
 from workers.injector.credentials import signed_steps
 from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
 from workers.injector.recorder import StepRecorder
+from workers.injector.request import Request
 from workers.injector.users import SessionContext, is_plain
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.worker import WebSocketWorker

@@ -6,10 +6,11 @@ from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model, planned_arrivals
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import LoadSlice
-from workers.injector.attempt import Request, Worker
+from workers.injector.attempt import Worker
 from workers.injector.connection import NS, Dialler
 from workers.injector.loads import ClosedLoad, OpenLoad
 from workers.injector.order import Order
+from workers.injector.request import Request
 from workers.injector.users import SessionContext
 from workers.injector.visits import VisitLoad, VisitWindow
 from workers.injector.websocket.window import WebSocketWindow

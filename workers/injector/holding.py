@@ -5,7 +5,7 @@ or when the worker ends. If unexpected bytes arrive on its connection before tha
 """
 
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gevent
 
@@ -14,10 +14,8 @@ from workers.injector import faults
 from workers.injector.attempt_row import FIELDS
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.recorder import Failure
+from workers.injector.request import Request
 from workers.injector.wire import has_unread, sent_with_data
-
-if TYPE_CHECKING:
-    from workers.injector.attempt import Request
 
 NOT_YET = (BlockingIOError, ssl.SSLWantReadError)
 EXPIRED, STOPPED = "expired", "stopped"

@@ -15,9 +15,10 @@ import gevent
 from campaigns.domain.plan.arrivals import AnySchedule
 from campaigns.domain.plan.load import WhenSaturated
 from campaigns.domain.plan.shards import LoadSlice
-from workers.injector.attempt import Request, Worker
+from workers.injector.attempt import Worker
 from workers.injector.connection import now
 from workers.injector.pacer import make_pacer
+from workers.injector.request import Request
 
 _ARRIVALS_PER_WAKE = 256
 _NEVER = sys.maxsize

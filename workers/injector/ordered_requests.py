@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
-from workers.injector.attempt import Request
+from workers.injector.request import Request
 
 # Drivers take their number modulo the length; an order that never repeats is "endless".
 _ENDLESS = 1 << 62

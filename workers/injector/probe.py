@@ -9,13 +9,14 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.plan import ConnectionMode
 from workers.injector import http1
-from workers.injector.attempt import Request, interrupt_overdue, kind_of
+from workers.injector.attempt import interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
 from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
 from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
+from workers.injector.request import Request
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.probe import WebSocketProber
 

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from workers.injector.attempt import Request, Worker
+from workers.injector.attempt import Worker
 from workers.injector.connection import Connection, Dialler, now
+from workers.injector.request import Request
 from workers.injector.tls_client import certificate_chain
 
 SNIPPET_BYTES = 2048

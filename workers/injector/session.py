@@ -11,11 +11,12 @@ from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.patterns import bounded
 from campaigns.domain.plan.step import Source, Step
 from campaigns.domain.plan.variables import filled_in, names_used
-from workers.injector.attempt import Request, Worker
+from workers.injector.attempt import Worker
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.http1 import Head
 from workers.injector.recorder import Failure
 from workers.injector.reply import ReplyReader
+from workers.injector.request import Request
 from workers.injector.users import SessionContext, User
 
 # How much of a body is searched for values.

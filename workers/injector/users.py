@@ -6,10 +6,10 @@ from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import PLAIN_SESSION, ThinkKind, makes_visits
 from campaigns.domain.plan.step_order import draw
-from workers.injector.attempt import Request
 from workers.injector.connection import NS
 from workers.injector.cookies import CookieJar
 from workers.injector.order import Order
+from workers.injector.request import Request
 from workers.injector.rows import Rows
 from workers.injector.visit_recorder import VisitRecorder
 

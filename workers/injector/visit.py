@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import gevent
 
 from campaigns.domain.plan.session import MAX_RETRIES
-from workers.injector.attempt import Request
 from workers.injector.connection import now
+from workers.injector.request import Request
 from workers.injector.session import SessionWorker
 from workers.injector.users import SessionContext
 

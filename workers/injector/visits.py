@@ -5,9 +5,10 @@ from typing import Any
 
 import gevent
 
-from workers.injector.attempt import Request, Worker
+from workers.injector.attempt import Worker
 from workers.injector.connection import Dialler, now
 from workers.injector.loads import OpenLoad
+from workers.injector.request import Request
 from workers.injector.session import SessionWorker
 from workers.injector.users import SessionContext
 from workers.injector.visit import Visitor

@@ -13,9 +13,10 @@ from typing import Protocol
 import gevent
 
 from campaigns.domain.plan.load import Hold
-from workers.injector.attempt import Request, Worker
+from workers.injector.attempt import Worker
 from workers.injector.connection import NS, Connection, Dialler, now
 from workers.injector.pacer import make_pacer
+from workers.injector.request import Request
 
 
 class Held(Protocol):

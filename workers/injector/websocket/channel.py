@@ -1,16 +1,13 @@
 """One connection's bytes in both directions; waiting to write never blocks reading."""
 
 import ssl
-from typing import TYPE_CHECKING
 
 import gevent
 
 from campaigns.domain.measured.outcomes import Kind
+from workers.injector.attempt import Worker
 from workers.injector.connection import WRITE, Connection
 from workers.injector.http1 import BadReply
-
-if TYPE_CHECKING:
-    from workers.injector.websocket.worker import WebSocketWorker
 
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _RECV_BYTES = 16 * 1024
@@ -18,14 +15,15 @@ _READS_PER_TURN = 32
 
 
 class Channel:
-    """`sent_bytes` and `received_bytes` count payload, without TLS overhead."""
+    """`sent_bytes` and `received_bytes` count payload, without TLS overhead. `close_frame` is ours;
+    `has_close_code`: the server's has come."""
 
     __slots__ = (
-        "_is_tls", "_n_reads", "_out", "_recv", "_send", "_worker", "connection", "received_bytes",
-        "sent_bytes",
+        "_is_tls", "_n_reads", "_out", "_recv", "_send", "_worker", "close_frame", "connection",
+        "has_close_code", "received_bytes", "sent_bytes",
     )  # fmt: skip
 
-    def __init__(self, worker: "WebSocketWorker", connection: Connection):
+    def __init__(self, worker: Worker, connection: Connection):
         self._worker = worker
         self.connection = connection
         self._is_tls = connection.tls is not None
@@ -33,6 +31,8 @@ class Channel:
         self._recv = connection.recv
         self._out = b""
         self._n_reads = 0
+        self.close_frame = b""
+        self.has_close_code = False
         self.sent_bytes = 0
         self.received_bytes = 0
 

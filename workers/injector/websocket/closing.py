@@ -1,21 +1,18 @@
 """Our side of the closing handshake: our close frame, and the end of the TCP connection."""
 
 import ssl
-from typing import TYPE_CHECKING
 
 from campaigns.domain.measured.outcomes import Kind
+from workers.injector.attempt import Worker
 from workers.injector.connection import now
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.exchange_context import ExchangeContext
 
-if TYPE_CHECKING:
-    from workers.injector.websocket.worker import WebSocketWorker
 
-
-def send_close(worker: "WebSocketWorker", context: ExchangeContext, channel: Channel) -> None:
+def send_close(worker: Worker, context: ExchangeContext, channel: Channel) -> None:
     """Send our close frame; the plan's close timeout starts now."""
     worker.limit = now() + context.close_ns
-    channel.write(worker.close_frame)
+    channel.write(channel.close_frame)
 
 
 def await_end(context: ExchangeContext, channel: Channel) -> None:

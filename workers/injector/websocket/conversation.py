@@ -1,9 +1,9 @@
 """The traffic on one open connection: messages, their echoes, pings, and the close."""
 
 from collections import deque
-from typing import TYPE_CHECKING
 
 from campaigns.domain.measured.outcomes import Kind
+from workers.injector.attempt import Worker
 from workers.injector.connection import NS, now
 from workers.injector.http1 import BadReply
 from workers.injector.websocket import frames
@@ -13,9 +13,6 @@ from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.frames import FrameReader
 from workers.injector.websocket.held_socket import HeldSocket
 from workers.injector.websocket.recorder import MESSAGES_RECEIVED, MESSAGES_SENT
-
-if TYPE_CHECKING:
-    from workers.injector.websocket.worker import WebSocketWorker
 
 CONTROL_FRAMES_PER_S = 1000
 _SENDS_PER_TURN = 16
@@ -29,9 +26,7 @@ class Conversation:
         "_last_sent", "_n_sent", "_opened", "_reader", "_worker",
     )  # fmt: skip
 
-    def __init__(
-        self, worker: "WebSocketWorker", context: ExchangeContext, channel: Channel, opened: int
-    ):
+    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened: int):
         self._worker = worker
         self._context = context
         self._channel = channel
@@ -159,7 +154,7 @@ class Conversation:
 
     def _note_close(self, code: int) -> None:
         self._close_code = code
-        self._worker.has_close_code = True
+        self._channel.has_close_code = True
         self._context.recorder.closes_with(code).append(now())
 
     def hold(self, held_socket: HeldSocket) -> None:

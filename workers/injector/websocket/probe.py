@@ -30,7 +30,7 @@ class WebSocketProber(Prober):
         self._channel: Channel | None = None
         self._reader = FrameReader()
         self._head: Head | None = None
-        self._accept = self.close_frame = b""
+        self._accept = b""
         self._rest = b""
         self._answer: tuple[int, bytes] | None = None
         self._n_messages = self._n_pings = 0
@@ -49,7 +49,7 @@ class WebSocketProber(Prober):
 
     def _open(self, channel: Channel) -> bytes:
         """Shake hands; the bytes after the head of the 101. Raises BadReply, AttemptFailed."""
-        key, self._accept, self.close_frame = self._context.handshakes.take()
+        key, self._accept, channel.close_frame = self._context.handshakes.take()
         channel.write(self._context.upgrade.bytes_with(key))
         data = b""
         for _ in range(_INTERIM_CAP):

@@ -30,19 +30,15 @@ class WebSocketWorker(Worker):
     """A greenlet that opens and closes connections one after the other.
 
     Every wait has its own `limit`; the attempt as a whole has none. `is_open`: the latest attempt
-    opened a connection. `has_close_code`: the server's close frame has arrived. `close_frame`:
-    ours.
+    opened a connection.
     """
 
-    __slots__ = (
-        "_channel", "close_frame", "has_close_code", "held_socket", "is_open", "note_opened",
-    )  # fmt: skip
+    __slots__ = ("_channel", "held_socket", "is_open", "note_opened")
 
     def __init__(self, dialler: Dialler):
         super().__init__(dialler, keeps=False)
         self._channel: Channel | None = None
-        self.close_frame = b""
-        self.is_open = self.has_close_code = False
+        self.is_open = False
         self.note_opened: Callable[[WebSocketWorker], None] | None = None
         self.held_socket: HeldSocket | None = None
 
@@ -51,7 +47,7 @@ class WebSocketWorker(Worker):
         self.request = request
         self.began = start
         self._channel = None
-        self.is_open = self.has_close_code = False
+        self.is_open = False
         try:
             connection = self.dialler.dial(self)
             channel = self._channel = Channel(self, connection)
@@ -77,7 +73,7 @@ class WebSocketWorker(Worker):
     def _open(self, context: ExchangeContext, channel: Channel, start: int) -> bytes:
         """Shake hands; the bytes after the server's head. Raises BadReply, AttemptFailed."""
         self.limit = start + context.total_ns
-        key, accept, self.close_frame = context.handshakes.take()
+        key, accept, channel.close_frame = context.handshakes.take()
         channel.write(context.upgrade.bytes_with(key))
         data = channel.receive(Kind.FIRST_BYTE_TIMEOUT)
         if context.check.knows(data, accept):
@@ -131,10 +127,10 @@ class WebSocketWorker(Worker):
     ) -> None:
         """Close at once; the usual answer is recognised by its bytes, any other is parsed."""
         self.limit = opened + context.close_ns
-        channel.write(self.close_frame)
+        channel.write(channel.close_frame)
         data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
         if data == context.expected_close:
-            self.has_close_code = True
+            channel.has_close_code = True
             context.note_expected_close(now())
             await_end(context, channel)
         else:
@@ -157,7 +153,7 @@ class WebSocketWorker(Worker):
         status = error.status if isinstance(error, UpgradeRejected) else 0
         if self.is_open:
             status = _SWITCHING
-            if not self.has_close_code:
+            if not channel.has_close_code:
                 context.recorder.closes_with(ABNORMAL).append(end)
         context.failures.append(Failure(intended, start, end, kind, status, sent, received))
         self.limit = self.began = 0
