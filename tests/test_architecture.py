@@ -1,5 +1,6 @@
 """Two rules protect the measurements: each import is tried in a fresh interpreter. The others
-keep the product readable, and are read from its text: who may import whom.
+keep the product readable, and are read from its text: who may import whom, no circles, and names
+that classes do not share.
 """
 
 import ast
@@ -7,7 +8,9 @@ import json
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOMAIN = ROOT / "campaigns" / "domain"
 PRODUCT = ("campaigns", "workers", "benchsite", "local", "benchmarks")
+# Django finds a management command by this name of its class.
+NAMED_BY_DJANGO = {"Command"}
 # Each wing may import from itself and from the ones before it; "" is the ground, beside the wings.
 WINGS = ("", "plan", "measured", "judged", "shown", "other_tools")
 
@@ -125,6 +130,28 @@ def imports_of(source: str) -> set[str]:
 @cache
 def product_imports() -> dict[str, set[str]]:
     return {name: imports_of(file.read_text()) - {name} for name, file in product_modules().items()}
+
+
+def classes_of(source: str) -> list[str]:
+    """The classes of a module; those inside of others are private to them."""
+    return [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+
+
+def test_every_class_name_means_one_thing():
+    homes = defaultdict(list)
+    for file in product_modules().values():
+        for name in classes_of(file.read_text()):
+            if file.parent.name != "migrations" and name not in NAMED_BY_DJANGO:
+                homes[name].append(str(file.relative_to(ROOT)))
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    """Imports for types only, and those inside of functions, are imports."""
+    try:
+        TopologicalSorter(product_imports()).prepare()
+    except CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
 
 
 def layers() -> dict[str, set[str]]:

@@ -23,8 +23,8 @@ from campaigns.services.shards import Lease
 from workers.clock import start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery
+from workers.injector_process import InjectorProcess, OutputEnded
 from workers.lines import SecondChecker, end_fault
-from workers.program import Program, ProgramEnded
 from workers.spool import Spool, SpoolFull
 from workers.watch import Watch
 
@@ -74,9 +74,9 @@ class Launch:
         self._spool = spool
         # Child first, threads later: a fork among busy threads may never reach its exec.
         order = {**lease.order, **(secrets or {}), "dead_man_s": settings.DEAD_MAN_S}
-        self._program = Program(order, command)
+        self._injector = InjectorProcess(order, command)
         # If this process freezes, these messages stop, and the injector stops by itself.
-        self._watch = Watch(lease, lambda: self._program.tell({"alive": True}))
+        self._watch = Watch(lease, lambda: self._injector.tell({"alive": True}))
         self._delivery = Delivery(lease, spool)
         self._checker = SecondChecker()
         self._is_sending = False
@@ -101,7 +101,7 @@ class Launch:
         except Exception as error:  # whatever it is, the injector must not be left running
             logger.exception("Run %s: the launcher failed", self._lease.order["run"])
             reason = f"The launcher failed: {error!r}"
-        exit_text = self._program.end(EXIT_GRACE_S)
+        exit_text = self._injector.end(EXIT_GRACE_S)
         self._relay_remaining()
         try:
             self._settle(end, (self._cut_off_reason or reason or exit_text) if is_wanted else "")
@@ -127,7 +127,7 @@ class Launch:
         if not retry(lambda: shards.mark_running(lease=self._lease), for_s=TAKE_START_FOR_S):
             raise Withdrawn
         self._is_sending = True
-        self._program.tell({"start_at_ns": start_at_ns})
+        self._injector.tell({"start_at_ns": start_at_ns})
         connection.close()
 
     def _await_start_instant(self) -> int:
@@ -160,10 +160,10 @@ class Launch:
     def _relay_remaining(self) -> None:
         """Pass on what the injector wrote before it ended and nobody has read yet."""
         try:
-            while self._is_sending and (message := self._program.next_message(POLL_S)):
+            while self._is_sending and (message := self._injector.next_message(POLL_S)):
                 if message["type"] == "second":
                     self._take(message)
-        except (ProgramEnded, ShardFailed):
+        except (OutputEnded, ShardFailed):
             return
 
     def _take(self, second: dict[str, Any]) -> None:
@@ -175,8 +175,8 @@ class Launch:
         while True:
             self._check_limits()
             try:
-                message = self._program.next_message(POLL_S)
-            except ProgramEnded:
+                message = self._injector.next_message(POLL_S)
+            except OutputEnded:
                 raise ShardFailed("") from None
             if message is not None:
                 return message
@@ -184,22 +184,22 @@ class Launch:
     def _check_limits(self) -> None:
         """Stop the injector if the lease is gone, PostgreSQL is silent, or a stop is requested."""
         if self._watch.is_refused:
-            self._program.kill()
+            self._injector.kill()
             raise Withdrawn
         if self._watch.silent_for_s() > settings.DEAD_MAN_S and not self._cut_off_reason:
             self._cut_off_reason = (
                 f"The injector host had no contact with PostgreSQL for {settings.DEAD_MAN_S:g} s "
                 "and stopped sending."
             )
-            self._program.close_input()
+            self._injector.close_input()
             self._stopped_at = time.monotonic()
         if self._watch.stop_requested and not self._is_sending:
             raise Withdrawn
         if self._watch.stop_requested and self._stopped_at is None:
-            self._program.tell({"stop": as_told_to_injectors(self._watch.stop_requested)})
+            self._injector.tell({"stop": as_told_to_injectors(self._watch.stop_requested)})
             self._stopped_at = time.monotonic()
         if self._stopped_at and time.monotonic() - self._stopped_at > STOP_GRACE_S:
-            self._program.kill()
+            self._injector.kill()
 
     # --- the end ---------------------------------------------------------------------------------
     def _settle(self, end: InjectorEnd | None, reason: str) -> None:

@@ -7,7 +7,7 @@ from math import floor
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from campaigns.domain.judged.thresholds import Judge, Verdict
+from campaigns.domain.judged.thresholds import ThresholdJudge, Verdict
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, Outcome, ShardState
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
@@ -50,7 +50,7 @@ def stored_measurement(
 def new_measurement(run: Run) -> Measurement:
     """Nothing measured yet; what is owed is as the run's shards are now."""
     plan = run.frozen.plan
-    measurement = Measurement(plan, judge=Judge(plan.thresholds), is_whole=_is_whole(run))
+    measurement = Measurement(plan, judge=ThresholdJudge(plan.thresholds), is_whole=_is_whole(run))
     _note_shards(measurement, run.shards.all())
     return measurement
 

@@ -13,7 +13,7 @@ from campaigns.domain.lifecycle import Validity
 from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
 from tests.injector.test_loads import Arrivals
 from workers.injector import machine
-from workers.injector.vitals import HubLag, Vitals
+from workers.injector.vitals import HubLag, VitalsReader
 
 pytestmark = pytest.mark.pure
 
@@ -27,7 +27,7 @@ QUIET = {
 def second_of(**after):
     """The vitals of one second in which these readings changed."""
     readings = iter([QUIET, QUIET | {"at_ns": 1_000 * MS, "machine_s": 1000.0} | after])
-    vitals = Vitals(read=lambda: next(readings))
+    vitals = VitalsReader(read=lambda: next(readings))
     seen = vitals.take(hub_lag_max_us=0, lateness_p99_us=0, own_delay_p99_us=0, open_connections=7)
     vitals.close()
     return seen
@@ -62,7 +62,7 @@ def test_open_files_count_against_the_limit():
 
 def test_a_collection_is_timed():
     readings = iter([QUIET, QUIET])
-    vitals = Vitals(read=lambda: next(readings))
+    vitals = VitalsReader(read=lambda: next(readings))
     gc.collect()
     seen = vitals.take(hub_lag_max_us=0, lateness_p99_us=0, own_delay_p99_us=0, open_connections=0)
     vitals.close()

@@ -8,7 +8,7 @@ from campaigns.domain.measured.snapshot import Second, Timing, Total
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.crew import Crew
-from workers.injector.vitals import HubLag, Vitals
+from workers.injector.vitals import HubLag, VitalsReader
 
 TICK_S = 0.01
 _STEP_S = 0.003
@@ -38,7 +38,7 @@ class Seconds:
         self._workers = workers
         self._write = write
         self._hub_lag = HubLag(int(TICK_S * NS))
-        self._vitals: Vitals | None = None
+        self._vitals: VitalsReader | None = None
         self._zero_ns = 0
         self._next_second = 0
         self._steps: Iterator[None] = iter(())
@@ -53,7 +53,7 @@ class Seconds:
 
     def watch(self) -> None:
         """Start measuring the vitals."""
-        self._vitals = Vitals()
+        self._vitals = VitalsReader()
 
     def tick(self) -> None:
         """Every TICK_S of the hub's time."""

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from campaigns.domain.judged.observations import headline_us, hosts_of, is_loopback, observe
-from campaigns.domain.judged.thresholds import Judge
+from campaigns.domain.judged.thresholds import ThresholdJudge
 from campaigns.domain.judged.validity import LIMITS, Limits, judge
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.measured.figures import Figures
@@ -55,7 +55,7 @@ class Result:
         measurement = Measurement(
             self.plan,
             hosts=dict.fromkeys({*range(len(self.ends)), *last_seconds}, ""),
-            judge=Judge(self.plan.thresholds),
+            judge=ThresholdJudge(self.plan.thresholds),
             last_seconds=last_seconds,
             is_whole=all(end.is_complete for end in self.ends),
         )

@@ -65,7 +65,7 @@ class GarbageClock:
         gc.callbacks.remove(self._note)
 
 
-class Vitals:
+class VitalsReader:
     """Reads process and machine once a second; shares are of the elapsed time, at least 1 s."""
 
     def __init__(

@@ -70,7 +70,7 @@ class Verdict:
         return cls(**data)
 
 
-class Judge:
+class ThresholdJudge:
     """Looks at the total after each second and remembers since when each rule is broken. A
     `Measurement` that has one feeds it and asks it for its verdicts."""
 

@@ -20,7 +20,7 @@ from campaigns.domain.plan.plan import Plan
 
 
 class Judge(Protocol):
-    """Looks at the total after each second and has the last word: `judged.thresholds.Judge`."""
+    """Looks at the total after each second and has the last word; see `ThresholdJudge`."""
 
     def look(self, second: int, total: Total) -> None: ...
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.judged.thresholds import Judge, Verdict
+from campaigns.domain.judged.thresholds import ThresholdJudge, Verdict
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Second, Timing
@@ -93,7 +93,7 @@ def test_a_plan_without_the_field_has_no_rules():
 
 
 def judged(rule: str, *seconds, duration_s=None) -> Verdict:
-    judge = Judge([Threshold(**parse_rule(rule))])
+    judge = ThresholdJudge([Threshold(**parse_rule(rule))])
     measurement = Measurement(Plan.from_json(plan_spec()), judge=judge)
     for each in seconds:
         measurement.add(each)

@@ -24,11 +24,11 @@ _KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("LC_", "PYTHON", "SSL_CERT_", "GEVENT", "RES_")
 
 
-class ProgramEnded(Exception):
+class OutputEnded(Exception):
     """The injector has closed its output; there are no more lines."""
 
 
-class Program:
+class InjectorProcess:
     """A running injector. Only `next_message` (up to its timeout) and `end` wait for it."""
 
     def __init__(self, order: dict[str, Any], command=None):
@@ -69,7 +69,7 @@ class Program:
         self._process.kill()
 
     def next_message(self, timeout_s: float) -> dict[str, Any] | None:
-        """The next line, or None if none comes in time. Raises ProgramEnded after the last.
+        """The next line, or None if none comes in time. Raises OutputEnded after the last.
 
         A line that is not a JSON object means that the injector died in mid-line, or is not one.
         """
@@ -79,7 +79,7 @@ class Program:
             return None
         message = _parsed(line) if line is not None else None
         if message is None:
-            raise ProgramEnded
+            raise OutputEnded
         return message
 
     def end(self, grace_s: float) -> str:
