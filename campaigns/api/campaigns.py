@@ -96,7 +96,8 @@ class NewCampaign(StrictSerializer):
         child=serializers.IntegerField(min_value=1, max_value=64),
         required=False,
         max_length=64,
-        help_text="Numbers of injectors; one test per cell and number. Replaces `injectors`.",
+        help_text="Numbers of injector processes; one test per cell and number. Replaces "
+        "`injectors`.",
     )
     practical_threshold = serializers.FloatField(default=0.05, min_value=0, max_value=1)
     seed = serializers.IntegerField(

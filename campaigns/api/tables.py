@@ -85,7 +85,7 @@ class CampaignTablesSerializer(serializers.Serializer):
     exchanges = TableSerializer(
         many=True, help_text="For WebSocket tests: handshakes, messages, connections, close codes."
     )
-    sweeps = TableSerializer(many=True, help_text="One row per number of injectors.")
+    sweeps = TableSerializer(many=True, help_text="One row per number of injector processes.")
 
 
 class RunTablesSerializer(serializers.Serializer):

@@ -36,8 +36,8 @@ class StopReason(StrEnum):
     )
     BARRIER_TIMEOUT = (
         "barrier_timeout",
-        "stopped: not all injectors were ready in time, twice",
-        "The injectors were not all ready within 60 s, twice.",
+        "stopped: not all injector processes were ready in time, twice",
+        "The injector processes were not all ready within 60 s, twice.",
     )
     NO_START = (
         "no_start",

@@ -76,7 +76,9 @@ def counted(value: int, nouns: str) -> str:
     """A number with what it counts, which is given in the plural: 1 request, 1,000 requests."""
     if value != 1:
         return f"{value:,} {nouns}"
-    return f"1 {nouns.removesuffix('ies')}y" if nouns.endswith("ies") else f"1 {nouns[:-1]}"
+    if nouns.endswith("ies"):
+        return f"1 {nouns.removesuffix('ies')}y"
+    return f"1 {nouns.removesuffix('es' if nouns.endswith('sses') else 's')}"
 
 
 def rate(per_s: float | None) -> str:

@@ -19,7 +19,7 @@ _COLUMNS = (
     ("p99_ms", "p99 (ms)"),
     ("max_ms", "max (ms)"),
     ("lateness_p99_ms", "lateness p99 (ms)"),
-    ("cpu_share", "CPU of the busiest injector (share of a core)"),
+    ("cpu_share", "CPU of the busiest injector process (share of a core)"),
     ("shards", "shards"),
     ("missing", "shards missing"),
     ("open_connections", "open connections at the end"),

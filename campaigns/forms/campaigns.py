@@ -97,7 +97,7 @@ class CampaignForm(forms.Form):
     )
     injectors = InjectorsField(
         initial="1",
-        label="Injectors per run",
+        label="Injector processes per run",
         help_text="The same number for every arm, so that the ratio does not measure the "
         "injectors. Several numbers, such as 1, 2, 4, 8, make a sweep: each ticked cell becomes "
         "one test per number, with a table and a curve.",

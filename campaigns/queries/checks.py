@@ -59,7 +59,8 @@ def _injectors(wanted: int) -> Check:
         )
     if slots < wanted:
         return Check(
-            "bad", f"Each run needs {counted(wanted, 'injectors')}, but only {slots} are available."
+            "bad",
+            f"Each run needs {counted(wanted, 'injector slots')}, but only {slots} are available.",
         )
     if free < wanted:
         return Check("warn", f"{_free_words(free, slots)}; the first run waits for them.")
@@ -67,7 +68,7 @@ def _injectors(wanted: int) -> Check:
 
 
 def _free_words(free: int, slots: int) -> str:
-    return f"{free} of {counted(slots, 'injectors')} {'is' if free == 1 else 'are'} free"
+    return f"{free} of {counted(slots, 'injector slots')} {'is' if free == 1 else 'are'} free"
 
 
 def _busy_targets(endpoints: Sequence[Endpoint]) -> Iterable[Check]:

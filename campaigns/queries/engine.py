@@ -181,14 +181,14 @@ def reason_to_wait(head: Run) -> str:
         )
     if slots < head.n_shards:
         return (
-            f"Each run needs {head.n_shards} injectors at once, but there are only {slots}. "
-            "Start another injector host, or create the campaign with fewer injectors."
+            f"Each run needs {head.n_shards} injector slots at once, but there are only {slots}. "
+            "Start another injector host, or create the campaign with fewer processes per run."
         )
     busy = Run.objects.filter(target=head.target_id, state__in=ACTIVE_STATES).first()
     if busy:
         return f"Run {busy.label} is measuring this target. Only one run at a time uses a target."
     if free_slots() < head.n_shards:
-        return f"All injectors are busy ({taken_slots()} of {slots})."
+        return f"All injector slots are in use ({taken_slots()} of {slots})."
     if not room_for_runs():
         return "There are already as many active runs as cores; more would disturb each other."
     return ""

@@ -138,7 +138,9 @@ def _mean(size: float) -> str:
 def _warnings(ends: list[InjectorEnd]) -> list[list[str]]:
     """What might have run short, as each injector said it."""
     return [
-        [f"Injector {number}", text] for number, end in enumerate(ends, 1) for text in end.warnings
+        [f"Injector process {number}", text]
+        for number, end in enumerate(ends, 1)
+        for text in end.warnings
     ]
 
 
@@ -153,5 +155,5 @@ def _environment(run: Run, ends: list[InjectorEnd]) -> list[list[str]]:
     return [
         *pairs,
         *([["Server", ", ".join(servers)]] if servers else []),
-        *([["Injectors", ", ".join(hosts)]] if hosts else []),
+        *([["Injector hosts", ", ".join(hosts)]] if hosts else []),
     ]

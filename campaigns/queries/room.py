@@ -47,20 +47,20 @@ def room_checks(estimate: Estimate, room: Room) -> Iterator[Check]:
         yield Check(
             "warn",
             f"If the injector closes connections first, new ones may need {ports:,} local ports "
-            f"within a minute; one injector has {room.ports:,}. Lower the rate, or spread it "
-            f"over {ceil(ports / room.ports)} times as many injectors.",
+            f"within a minute; one injector host has {room.ports:,}. Lower the rate, or spread "
+            f"it over {ceil(ports / room.ports)} times as many injector hosts.",
         )
     if files is not None and room.open_files is not None and files > room.open_files:
         yield Check(
             "warn",
-            f"One injector may need {files:,} open files, but its limit is {room.open_files:,}: a "
-            "closed load is refused, requests of an open load wait. Raise the limit "
-            "(ulimit -n), or spread the load over more injectors.",
+            f"One injector process may need {files:,} open files, but its limit is "
+            f"{room.open_files:,}: a closed load is refused, requests of an open load wait. Raise "
+            "the limit (ulimit -n), or spread the load over more injector processes.",
         )
     if rows > ROW_BUDGET:
         yield Check(
             "warn",
             f"This stores up to {rows:,} rows, about {rows * _ROW_KB / 1e6:,.0f} GB: one per "
-            "second, step and injector of every run. Make the runs shorter, or measure fewer "
-            "steps at a time.",
+            "second, step and injector process of every run. Make the runs shorter, or measure "
+            "fewer steps at a time.",
         )

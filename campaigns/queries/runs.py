@@ -98,8 +98,8 @@ def _words_of(kind: str, data: dict[str, Any]) -> str:
     if noun == "shard":
         return _shard_words(state, data)
     words = {
-        "preparing": "injectors requested",
-        "armed": "all injectors are ready",
+        "preparing": "injector slots requested",
+        "armed": "all injector processes are ready",
         "running": "sending starts",
         "stopping": StopReason(data["stop"]).event if data.get("stop") else "asked to stop",
         "finalizing": "sending has ended, computing the summary",
@@ -110,7 +110,7 @@ def _words_of(kind: str, data: dict[str, Any]) -> str:
 
 
 def _shard_words(state: str, data: dict[str, Any]) -> str:
-    name = f"injector {data.get('shard', 0) + 1}"
+    name = f"injector process {data.get('shard', 0) + 1}"
     host = f" on {data['host']}" if data.get("host") else ""
     words = {
         "claimed": f"{name} starts{host}",

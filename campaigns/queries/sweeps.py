@@ -29,7 +29,7 @@ def sweep_answers(arms: Sequence[MeasuredTest]) -> list[SweepAnswer]:
 def _answer(group: list[MeasuredTest]) -> SweepAnswer:
     group = sorted(group, key=lambda arm: arm.test.injectors)
     first = group[0]
-    title = f"{first.plan_label}: {arm_words(first.test)}, by number of injectors"
+    title = f"{first.plan_label}: {arm_words(first.test)}, by number of injector processes"
     lines = [
         SweepLine(arm.test.injectors, pooled_of(arm.runs)[1], worst_validity(arm.runs))
         for arm in group

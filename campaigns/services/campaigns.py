@@ -26,7 +26,7 @@ from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, reque
 
 MAX_REPEATS = 50
 MAX_PAUSE_S = 3600
-# More would hold a team's injectors for days; it is also what a page can still show.
+# More would hold a team's injector hosts for days; it is also what a page can still show.
 MAX_RUNS = 2000
 
 
@@ -116,7 +116,7 @@ def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -
         (0 <= pause_s <= MAX_PAUSE_S, f"Pause 0 to {MAX_PAUSE_S} s between two runs."),
         (
             all(1 <= count <= MAX_INJECTORS for count in counts),
-            f"Use 1 to {MAX_INJECTORS} injectors for each run.",
+            f"Use 1 to {MAX_INJECTORS} injector processes for each run.",
         ),
         (
             0 <= practical_threshold < 1,
@@ -186,9 +186,9 @@ def _check_slots(cells: list[CampaignCell]) -> None:
     most, slots = max(cell.injectors for cell in cells), total_slots()
     if 0 < slots < most:
         raise Refused(
-            f"A run of this campaign needs {most} injectors at once, but there are {slots} slots. "
+            f"A run of this campaign needs {most} injector slots at once, but there are {slots}. "
             "Add slots to a host (BENCHSITE_INJECTOR_SLOTS), start another host, or use fewer "
-            "injectors."
+            "injector processes."
         )
 
 

@@ -137,7 +137,9 @@ def _reason(run: Run, shards: list[Shard]) -> str:
     for shard in shards:
         words = shard.reason if shard.state == Part.LOST else _own_end(shard)
         if words:
-            name = f"Injector {shard.number + 1} of {len(shards)}: " if len(shards) > 1 else ""
+            name = (
+                f"Injector process {shard.number + 1} of {len(shards)}: " if len(shards) > 1 else ""
+            )
             sentences.append(f"{name}{words}")
     return " ".join(filter(None, sentences))
 

@@ -102,11 +102,11 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
 
 
 def _injector_words(campaign: Campaign) -> str:
-    """Injectors of a run, where they are worth saying: "3 injectors per run", or "1, 2, 4 …"."""
+    """How many injector processes a run has, where worth saying: "1, 2, 4 … per run"."""
     counts = campaign.tests.order_by("injectors").values_list("injectors", flat=True).distinct()
     if set(counts) <= {1}:
         return ""
-    return f"{', '.join(map(str, counts))} injectors per run"
+    return f"{', '.join(map(str, counts))} injector processes per run"
 
 
 def badge_of(campaign: Campaign, validity: str) -> Badge:

@@ -120,6 +120,7 @@ def test_there_is_no_split_before_both_were_measured():
         (1, "ok connections", "1 ok connection"),
         (1, "replies", "1 reply"),
         (2, "replies", "2 replies"),
+        (1, "injector processes", "1 injector process"),
     ],
 )
 def test_a_number_agrees_with_its_noun(number, nouns, words):

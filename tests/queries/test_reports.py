@@ -141,7 +141,7 @@ def test_vitals_are_the_worst_second_of_each_injector(project):
     end_shards(run)
     end(run, Outcome.COMPLETE)
     table = run_report(run).vitals
-    assert (table.columns[0].title, table.columns[0].unit) == ("injector 1", "inj-1")
+    assert (table.columns[0].title, table.columns[0].unit) == ("process 1", "inj-1")
     assert table.rows[0].label == "CPU of the process, % of a core"
     assert table.rows[0].cells[0].value == 75.0
 
@@ -203,7 +203,7 @@ def test_every_peer_that_was_hit_is_listed_and_what_the_injectors_said_before(pr
     facts = dict(run_report(run).facts)
     assert ["Address 10.0.0.9:80", "7 connections"] in facts["Environment"]
     assert ["Address 10.0.0.8:80", "5 connections"] in facts["Environment"]
-    assert facts["Pre-start checks"] == [["Injector 1", "Mind."]]
+    assert facts["Pre-start checks"] == [["Injector process 1", "Mind."]]
     assert "Mind." in tool_report(run)
 
 

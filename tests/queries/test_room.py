@@ -44,7 +44,7 @@ def test_too_many_new_connections_for_the_ports_of_a_minute():
     (text,) = texts(Room(20_000, None, reuses_ports=False))
     assert "30,000 local ports" in text
     assert "has 20,000" in text
-    assert "2 times as many injectors" in text
+    assert "2 times as many injector hosts" in text
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,10 @@ def test_a_sweep_has_a_row_for_each_number_of_injectors_in_their_order(campaign)
     measure(make_run(twelve, n_shards=12), 20_000)
     measure(make_run(one, position=2), 10_000)
     (found,) = campaign_answer(campaign).sweeps
-    assert [row.label for row in found.table.rows] == ["1 injector", "12 injectors"]
+    assert [row.label for row in found.table.rows] == [
+        "1 injector process",
+        "12 injector processes",
+    ]
     assert [float(text) for text in column(found.table, "mean")] == pytest.approx([10, 20], rel=0.1)
     for key in ("n", "duration", "interval", "min", "p50", "p95", "max", "rate", "errors"):
         assert "–" not in column(found.table, key), key
@@ -83,6 +86,6 @@ def test_the_campaign_page_has_table_and_curves(client, bob, campaign):
         measure(make_run(test, position=position, n_shards=test.injectors), 10_000)
     client.force_login(bob)
     page = client.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
-    assert "by number of injectors" in page
-    assert "2 injectors" in page
+    assert "by number of injector processes" in page
+    assert "2 injector processes" in page
     assert page.count('class="sweep-dot"') == 6, "two of throughput, of average and of p95 each"

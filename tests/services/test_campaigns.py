@@ -223,7 +223,7 @@ def test_a_sweep_is_repeated_as_it_was(project, as_bob):
 def test_starting_refuses_more_injectors_than_there_are_and_says_what_to_do(project, as_bob):
     host(slots=2)
     campaign = create(as_bob, project, cells=[sequential_of_each(project)], sweep=[1, 12])
-    with pytest.raises(Refused, match="needs 12 injectors at once, but there are 2 slots"):
+    with pytest.raises(Refused, match="needs 12 injector slots at once, but there are 2"):
         start_campaign(by=as_bob, campaign=campaign)
     campaign.refresh_from_db()
     assert campaign.state == "draft"
@@ -294,7 +294,7 @@ class TestWaiting:
     def test_it_says_how_many_injectors_are_missing(self, project):
         campaign = started(project, injectors=2)
         host(slots=1)
-        assert "needs 2 injectors at once, but there are only 1" in waiting_reason(campaign)
+        assert "needs 2 injector slots at once, but there are only 1" in waiting_reason(campaign)
 
     def test_it_says_which_run_has_the_target(self, project):
         host(slots=4)
@@ -310,7 +310,7 @@ class TestWaiting:
         host(slots=1)
         started(project)
         dispatch.admit_runs()
-        assert waiting_reason(started(project)) == "All injectors are busy (1 of 1)."
+        assert waiting_reason(started(project)) == "All injector slots are in use (1 of 1)."
 
     def test_a_draft_waits_for_nobody(self, project):
         assert waiting_reason(draft(project)) == ""

@@ -235,7 +235,7 @@ class TestTheBarrier:
             dispatch.admit_runs()
         settled(run)
         assert (run.state, run.outcome) == ("done", "failed")
-        assert run.reason == "The injectors were not all ready within 60 s, twice."
+        assert run.reason == "The injector processes were not all ready within 60 s, twice."
 
     def test_a_start_that_nobody_takes_ends_the_run(self, project):
         run, _ = armed(project)
@@ -284,7 +284,7 @@ class TestLeases:
         run.shards.filter(number=0).update(lease_until=db_now(-1))
         settled(run)
         assert (run.outcome, run.stop_requested) == ("failed", "shard_lost")
-        assert run.reason.startswith("Injector 1 of 2: The injector host stopped answering")
+        assert run.reason.startswith("Injector process 1 of 2: The injector host stopped answering")
 
 
 class TestTheEnd:
@@ -309,7 +309,7 @@ class TestTheEnd:
         settled(run)
         assert (run.outcome, run.reason) == (
             "partial",
-            "Injector 2 of 2: The injector was killed by SIGKILL.",
+            "Injector process 2 of 2: The injector was killed by SIGKILL.",
         )
 
     def test_without_any_second_it_has_failed(self, project):

@@ -210,7 +210,7 @@ def test_shares_for_another_number_of_injectors_are_refused_at_the_field(
     spec = plan_spec(model="open", rate_per_s=9, requests=99, shares=[2, 1, 1])
     ticked = cells(make_plan(project, "shared", spec), target, ("http", "new"))
     response = as_editor.post(new_url(project), fields(ticked, injectors=2))
-    assert "shares for 3 injectors" in response.context["form"].errors["injectors"][0]
+    assert "shares for 3 injector processes" in response.context["form"].errors["injectors"][0]
 
 
 def test_injectors_that_would_begin_after_the_end_are_refused_at_the_field(
@@ -275,7 +275,7 @@ def test_the_checks_say_what_the_injectors_would_run_short_of(as_editor, project
     ticked = cells(version, target, ("http", "new"))
     page = text_of(as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
     assert "6,000 local ports within a minute" in page
-    assert "one injector has 1,000" in page
+    assert "one injector host has 1,000" in page
     assert "3,064 open files, but its limit is 256" in page
 
 

@@ -107,7 +107,7 @@ def test_too_many_ports_are_said_before_there_is_a_campaign(preview):
 def test_too_many_open_files_are_said_too(preview, live_host):
     live_host(open_files=64)
     page = preview(model="closed", connections="500", connection_mode="keep-alive")[1]
-    assert "One injector may need 564 open files, but its limit is 64" in page
+    assert "One injector process may need 564 open files, but its limit is 64" in page
 
 
 @pytest.fixture

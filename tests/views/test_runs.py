@@ -98,7 +98,7 @@ def test_a_run_that_never_sent_says_so(as_editor, run):
 
 def test_what_happened_is_told_in_words(as_editor, run):
     page = page_of(as_editor, under_way(run, 2))
-    assert "injectors requested" in page
+    assert "injector slots requested" in page
     assert "sending starts" in page
 
 

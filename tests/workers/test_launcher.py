@@ -75,9 +75,11 @@ def test_without_an_open_shard_there_is_nothing_to_do(db):
 
 def test_the_injector_starts_at_the_common_instant(run, dispatcher, monkeypatch):
     told = []
-    tell = launcher.Program.tell
+    tell = launcher.InjectorProcess.tell
     monkeypatch.setattr(
-        launcher.Program, "tell", lambda self, message: (told.append(message), tell(self, message))
+        launcher.InjectorProcess,
+        "tell",
+        lambda self, message: (told.append(message), tell(self, message)),
     )
     launch("--seconds", "1")
     run.refresh_from_db()
@@ -193,10 +195,12 @@ def test_it_tells_the_injector_that_it_lives_after_each_heartbeat(
 ):
     settings.HEARTBEAT_S = 0.3
     beats, told = [], []
-    beat, tell = watch.heartbeat, launcher.Program.tell
+    beat, tell = watch.heartbeat, launcher.InjectorProcess.tell
     monkeypatch.setattr(watch, "heartbeat", lambda **given: beats.append(1) or beat(**given))
     monkeypatch.setattr(
-        launcher.Program, "tell", lambda self, message: (told.append(message), tell(self, message))
+        launcher.InjectorProcess,
+        "tell",
+        lambda self, message: (told.append(message), tell(self, message)),
     )
     launch("--seconds", "2")
     assert told[0]["dead_man_s"] == settings.DEAD_MAN_S

@@ -56,7 +56,7 @@ def _chosen(http: Sequence[ArmRun], https: Sequence[ArmRun]):
     for name, of_run in (("target", _target), ("host", _host), ("plan", _plan)):
         yield name, [_joined(of_run(each) for each in arm) for arm in arms]
     yield (
-        "injectors",
+        "injector hosts",
         [_joined(host for each in arm for host in each.injector_hosts) for arm in arms],
     )
 

@@ -86,7 +86,8 @@ class Observed:
     measure: str = ""
 
 
-# What a reason says. {value}, {limit}: numbers with units; {who}: "The injector", "Injector 2".
+# What a reason says. {value}, {limit}: numbers with units; {who}: "The injector", or "Injector
+# process 2" where there are several.
 _SENTENCES: dict[str, str] = {
     "no_requests": "Nothing was measured: no request ended after the warm-up.",
     "no_success": "No request succeeded, so there are no response times. See the errors.",
@@ -119,8 +120,8 @@ _SENTENCES: dict[str, str] = {
     "clock_step": "The wall clock of {whose} machine jumped by {value} (limit {limit}): the "
     "machine was suspended, or its clock was set. Durations use another clock, but the run's "
     "times of day may not match other logs.",
-    "starts_apart": "The injectors may have started up to {value} apart (limit {limit}): they "
-    "share the database's clock, and the connection to it is slow for one of them.",
+    "starts_apart": "The injector processes may have started up to {value} apart (limit {limit}): "
+    "they share the database's clock, and the connection to it is slow for one of them.",
     "link": "A network link of {whose} machine was {value} full (limit {limit}). The link was "
     "measured, not the target.",
     "packets_lost": "{whose_} machine lost {value} of its network packets within a second (limit "
@@ -129,7 +130,7 @@ _SENTENCES: dict[str, str] = {
     "acknowledgements were lost or late, and the delay is part of the response times.",
     "slot_wait": "{value} of the requests waited because all connections were busy (limit "
     "{limit}): the target did not keep up, and the wait is part of the response times.",
-    "injector_exhausted": "The injector's machine ran out of open files or ports for {value}. "
+    "injector_exhausted": "The injector host ran out of open files or ports for {value}. "
     "The target is not the cause.",
     "little": "Requests in flight and response times disagree by {value} (limit {limit}): some of "
     "the waiting was not timed.",
@@ -145,7 +146,7 @@ _SENTENCES: dict[str, str] = {
     "only_redirects": "Every reply was a redirect. This measures the redirect, not the page.",
     "body_changed": "The size of the response bodies changed by {value} (limit {limit}): before "
     "and after, it is not the same page.",
-    "co_located": "The target runs on the injector's machine: they share its CPU, and no real "
+    "co_located": "The target runs on the injector host: they share its CPU, and no real "
     "network is involved.",
 }
 _TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step", "starts_apart"}
@@ -210,7 +211,7 @@ def _is_beyond(code: str, value: float, limit: float) -> bool:
 
 
 def _reason(code: str, validity: Validity, seen: Observed, limit: float | None) -> dict[str, Any]:
-    who = f"Injector {seen.injector}" if seen.injector else "The injector"
+    who = f"Injector process {seen.injector}" if seen.injector else "The injector"
     text = _SENTENCES[code].format(
         value=_shown(code, seen.value),
         were="was" if seen.value == 1 else "were",

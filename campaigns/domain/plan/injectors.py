@@ -53,21 +53,19 @@ def share_fault(load: Load, injectors: int) -> str | None:
         (whole.requests, MAX_REQUESTS, "requests"),
     ):
         if count is not None and count > most:
-            return (
-                f"has {counted(count, noun)} with {counted(injectors, 'injectors')}, at most "
-                f"{most:,} are possible"
-            )
+            processes = counted(injectors, "injector processes")
+            return f"has {counted(count, noun)} with {processes}, at most {most:,} are possible"
     if load.shares and len(load.shares) != injectors:
-        shares = counted(len(load.shares), "injectors")
+        shares = counted(len(load.shares), "injector processes")
         return f"has shares for {shares}, not for {injectors}"
     if injectors == 1:
         return None
     if whole.model == Model.SEQUENTIAL:
-        return "sends one request after the other: use one injector"
+        return "sends one request after the other: use one injector process"
     for count, noun in ((whole.connections, "connections"), (whole.requests, "requests")):
         if count is not None and count < injectors:
             return f"has {counted(count, noun)}, too few to share among {injectors}"
     if idle := _without_share(whole, injectors):
-        return f"has too few connections or requests for its shares: injector {idle} would get none"
+        return f"has too few connections or requests for its shares: process {idle} would get none"
     late = late_start_fault(whole, injectors)
     return late and f"cannot be shared so: {late}"

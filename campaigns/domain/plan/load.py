@@ -296,8 +296,8 @@ def late_start_fault(load: Load, injectors: int) -> str | None:
     if load.duration_s is None or last_s < load.duration_s:
         return None
     return (
-        f"the last of {injectors} injectors would begin after {last_s:g} s, but the load lasts "
-        f"{load.duration_s:g} s"
+        f"the last of {injectors} injector processes would begin after {last_s:g} s, but the load "
+        f"lasts {load.duration_s:g} s"
     )
 
 

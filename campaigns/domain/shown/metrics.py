@@ -97,7 +97,7 @@ _ALL = (
         "is about a k-th of the response time.",
         {"ab": "Time per request, across all", "Uniserve": "Temps moy.", "httperf": "ms/req"},
     ),
-    Metric("speed_up", "speed-up", "", "Ok requests/s divided by those with the fewest injectors."),
+    Metric("speed_up", "speed-up", "", "Ok requests/s divided by those with the fewest processes."),
     Metric("completed", "completed", "", "Ok + failed requests; dropped ones were never sent."),
     Metric("validity", "validity", "", "Worst validity of the runs: valid, suspicious or invalid."),
     Metric("begins", "begins", "s", "Seconds after the start of the measurement."),

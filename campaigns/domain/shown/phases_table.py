@@ -10,7 +10,7 @@ from campaigns.domain.shown.tables import Cell, Row, Table
 _FIGURES = ("interval", "mean", "min", "max", "rate")
 _COLUMNS = ("begins", "duration", "n", *_FIGURES)
 _ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
-_NO_SECOND = "This phase contains no complete second of any injector."
+_NO_SECOND = "This phase contains no complete second of any injector process."
 _SHARED_OUT = "A second cut by a boundary is split in proportion to time."
 
 
@@ -37,7 +37,7 @@ def phases_table(phases: Sequence[Phase]) -> Table:
             Row(label, each, "phase" if phase else "total")
             for label, each, phase in zip(labels, cells, shown, strict=True)
         ),
-        label_title="injectors at work",
+        label_title="processes at work",
         note="Response times come from seconds entirely within a phase. "
         "The rate of a phase is not that of the run.",
     )

@@ -3,7 +3,7 @@
 from campaigns.domain.measured.outcomes import WORDS, Kind
 
 REMEDIES: dict[Kind, str] = {
-    Kind.DNS_FAILED: "Check the spelling of the host. The injector's machine resolves "
+    Kind.DNS_FAILED: "Check the spelling of the host. The injector host resolves "
     "the name and may use a different name server than yours.",
     Kind.ADDRESS_REFUSED: "This installation only sends load to the networks that "
     "BENCHSITE_ALLOWED_NETWORKS lists. The administrator can add the network.",
@@ -11,7 +11,7 @@ REMEDIES: dict[Kind, str] = {
     "and that the server listens on this address, not only on loopback.",
     Kind.CONNECT_TIMEOUT: "No answer at all. Usually a firewall drops the packets, or the "
     "address is wrong.",
-    Kind.CONNECT_UNREACHABLE: "The injector's machine has no route to this address. Check the "
+    Kind.CONNECT_UNREACHABLE: "The injector host has no route to this address. Check the "
     "address, the VPN and the routing.",
     Kind.TLS_HANDSHAKE: "Often an HTTPS endpoint points to a plain HTTP port, or the server "
     "supports only TLS 1.1 or older.",
@@ -43,13 +43,13 @@ REMEDIES: dict[Kind, str] = {
     "overloaded, or its workers are busy.",
     Kind.WRITE_ERROR: "The server closed the connection while the request was being sent. Often "
     "the body is too large for it.",
-    Kind.CLIENT_FD_EXHAUSTED: "Raise the limit of open files (ulimit -n) on the injector's host.",
-    Kind.CLIENT_FILE_TABLE: "Raise fs.file-max on the injector's host.",
+    Kind.CLIENT_FD_EXHAUSTED: "Raise the limit of open files (ulimit -n) on the injector host.",
+    Kind.CLIENT_FILE_TABLE: "Raise fs.file-max on the injector host.",
     Kind.CLIENT_OTHER: "This went wrong in the injector, not at the target. The reason is below.",
     Kind.CLIENT_PORTS: "Wait a minute, or widen net.ipv4.ip_local_port_range on the injector's "
     "host.",
 }
-FALLBACK = "Try it from the injector's machine with curl -v and compare."
+FALLBACK = "Try it from the injector host with curl -v and compare."
 
 
 def remedy(kind: str) -> str:

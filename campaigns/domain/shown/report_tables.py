@@ -128,7 +128,7 @@ def _first_and_last(kind: str, series: Sequence[Point]) -> tuple[int | None, int
 def vitals_table(vitals: Sequence[dict[str, Any]]) -> Table:
     """A row per vital, a column per shard: the worst second of each."""
     columns = [
-        Column(f"shard-{each['shard']}", f"injector {each['shard'] + 1}", each.get("host", ""))
+        Column(f"shard-{each['shard']}", f"process {each['shard'] + 1}", each.get("host", ""))
         for each in vitals
     ]
     rows = []
@@ -140,16 +140,16 @@ def vitals_table(vitals: Sequence[dict[str, Any]]) -> Table:
             rows.append(Row(label, tuple(cells), key))
     return Table(
         "vitals",
-        "Injectors",
+        "Injector processes",
         tuple(columns),
         tuple(rows),
         label_title="vital",
-        note="Each figure is the worst second of that injector.",
+        note="Each figure is the worst second of that process.",
     )
 
 
 def _worst(vitals: dict[str, Any], key: str, scale: float) -> Figure:
     value = vitals["worst"].get(key)
     return Figure(
-        None if value is None else value * scale, "This injector did not report this value."
+        None if value is None else value * scale, "This injector process did not report this value."
     )

@@ -26,7 +26,7 @@ class SweepLine:
 
 
 def injector_words(injectors: int) -> str:
-    return counted(injectors, "injectors")
+    return counted(injectors, "injector processes")
 
 
 def sweep_table(key: str, title: str, lines: Sequence[SweepLine]) -> Table:
@@ -42,9 +42,9 @@ def sweep_table(key: str, title: str, lines: Sequence[SweepLine]) -> Table:
             Row(injector_words(line.injectors), cells, "sweep")
             for line, cells in zip(lines, _rows(lines, columns), strict=True)
         ),
-        label_title="injectors",
-        note="Each row pools its usable runs. Injectors on one machine share its cores: check the "
-        "validity before you take a ceiling for the target's.",
+        label_title="injector processes",
+        note="Each row pools its usable runs. Injector processes on one host share its cores: "
+        "check the validity before you take a ceiling for the target's.",
     )
 
 

@@ -120,7 +120,7 @@ def test_a_reason_has_value_limit_worst_second_and_a_sentence():
     assert reason["validity"] == "invalid"
     assert (reason["value"], reason["limit"], reason["second"]) == (0.9, 0.85, 12)
     assert reason["text"] == (
-        "Injector 2 was busy: 90.0\u202f% of a core on average (limit 85.0\u202f%). "
+        "Injector process 2 was busy: 90.0\u202f% of a core on average (limit 85.0\u202f%). "
         "Worst in second 12."
     )
 
