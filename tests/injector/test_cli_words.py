@@ -134,7 +134,7 @@ def test_a_certificate_that_is_refused_leads_to_the_options_for_it(server_tls):
 def test_progress_shows_a_p99_only_where_there_is_one(capsys, count, words):
     second = Second(0, 0, {"ok": count})
     second.timings["response"] = Timing.of([1000] * (count - 1) + [2000])
-    progress = cli.Progress()
+    progress = cli.ProgressLine()
     progress.show(second)
     progress.finish()
     assert words in capsys.readouterr().err

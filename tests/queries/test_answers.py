@@ -99,7 +99,7 @@ def test_the_split_blames_the_tls_handshake_and_adds_up(finished):
 def test_what_was_the_same_and_equal_is_listed(finished):
     (overhead,) = campaign_answer(finished[0]).overheads
     found = overhead.like_for_like
-    assert [name for name, _ in found["same"]] == ["target", "host", "plan", "injectors"]
+    assert [name for name, _ in found["same"]] == ["target", "host", "plan", "injector hosts"]
     assert ["status", "200 only"] in found["equal"]
     assert found["different"] == []
 

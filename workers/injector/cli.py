@@ -86,7 +86,7 @@ def main(arguments: list[str]) -> int:
         Plan.from_json(order["plan"])
         if options.hlog:
             Path(options.hlog).write_text("")  # or an hour of measuring ends in a wrong path
-        progress = Progress()
+        progress = ProgressLine()
         if options.processes == 1:
             result = run_here(order, progress.show)
         else:
@@ -167,7 +167,7 @@ def _read_url(text: str) -> tuple[dict[str, Any], str]:
     return endpoint, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-class Progress:
+class ProgressLine:
     """A line on standard error for each second, all processes of it merged."""
 
     def __init__(self) -> None:
