@@ -35,7 +35,7 @@ _SECONDS, _RHOS = (30, 60, 120, 600), (0.0, 0.5, 0.8)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class StudyCase:
     """A kind of campaign of two arms.
 
     `cv`: by how much runs vary, with the autocorrelation `rho` from run to run. On top of that
@@ -56,20 +56,20 @@ class Case:
 
 
 _EQUAL_ARMS = {
-    "independent": Case(),
-    "AR(1), ρ 0.5": Case(rho=0.5),
-    "AR(1), ρ 0.8": Case(rho=0.8),
-    "AR(1) drift on top": Case(drift=0.03),
-    "linear drift to +50 %": Case(rise=0.5),
-    **{f"one run × {stall:g}": Case(stall=stall) for stall in (1.5, 3, 80, 1000)},
+    "independent": StudyCase(),
+    "AR(1), ρ 0.5": StudyCase(rho=0.5),
+    "AR(1), ρ 0.8": StudyCase(rho=0.8),
+    "AR(1) drift on top": StudyCase(drift=0.03),
+    "linear drift to +50 %": StudyCase(rise=0.5),
+    **{f"one run × {stall:g}": StudyCase(stall=stall) for stall in (1.5, 3, 80, 1000)},
 }
 _SLOWER_BY_A_TENTH = {
-    "+10 %, CV 3 %, k = 5": (Case(), 0.90),
-    "… and AR(1) drift on top": (Case(drift=0.03), 0.85),
-    "… and one run missing": (Case(n_missing=1), 0.80),
-    "… not paired": (Case(is_paired=False), 0.90),
-    "… and one run × 80": (Case(stall=80), None),
-    "… and that block repeated": (Case(stall=80, k=6), 0.80),
+    "+10 %, CV 3 %, k = 5": (StudyCase(), 0.90),
+    "… and AR(1) drift on top": (StudyCase(drift=0.03), 0.85),
+    "… and one run missing": (StudyCase(n_missing=1), 0.80),
+    "… not paired": (StudyCase(is_paired=False), 0.90),
+    "… and one run × 80": (StudyCase(stall=80), None),
+    "… and that block repeated": (StudyCase(stall=80, k=6), 0.80),
 }
 
 
@@ -82,13 +82,13 @@ def measure() -> Iterator[GoalRow]:
         yield _slower(name, replace(case, effect=1.1), goal, source)
     for k, cv in ((5, 0.03), (5, 0.05), (5, 0.10)):
         for effect in (1.0, 1.1):
-            yield _advice_followed(Case(cv=cv, k=k, effect=effect), source)
+            yield _advice_followed(StudyCase(cv=cv, k=k, effect=effect), source)
     yield from _steady(source)
     for n in (500, 1000, 5000):
         yield _percentile_in_a_gap(n, source)
 
 
-def _equal_arms(name: str, kind: Case, source: np.random.Generator) -> GoalRow:
+def _equal_arms(name: str, kind: StudyCase, source: np.random.Generator) -> GoalRow:
     """The worst of all spreads and numbers of repeats."""
     cells = [
         (*_false_and_covered(replace(kind, cv=cv, k=k), source), f"CV {cv:.0%}, k = {k}")
@@ -105,14 +105,16 @@ def _equal_arms(name: str, kind: Case, source: np.random.Generator) -> GoalRow:
     )
 
 
-def _false_and_covered(case: Case, source: np.random.Generator) -> tuple[float, float]:
+def _false_and_covered(case: StudyCase, source: np.random.Generator) -> tuple[float, float]:
     found = _false_and_covered_of(case, TRIALS, source)
     if found[0] <= _MOST_FALSE and found[1] >= _LEAST_COVERED:
         return found
     return _false_and_covered_of(case, AGAIN, source)
 
 
-def _false_and_covered_of(case: Case, n: int, source: np.random.Generator) -> tuple[float, float]:
+def _false_and_covered_of(
+    case: StudyCase, n: int, source: np.random.Generator
+) -> tuple[float, float]:
     """Only intervals that may leave 1 out are worked out one by one: t is never below 1.95."""
     arms = _arms(case, n, source)
     logs = np.log(arms)
@@ -125,7 +127,7 @@ def _false_and_covered_of(case: Case, n: int, source: np.random.Generator) -> tu
     return false / n, 1 - missed / n
 
 
-def _slower(name: str, case: Case, goal: float | None, source: np.random.Generator) -> GoalRow:
+def _slower(name: str, case: StudyCase, goal: float | None, source: np.random.Generator) -> GoalRow:
     def share(n: int) -> float:
         said = [_word(interval) is Word.SLOWER for interval in _campaigns(case, n, source)]
         return float(np.mean(said))
@@ -141,7 +143,7 @@ def _slower(name: str, case: Case, goal: float | None, source: np.random.Generat
     )
 
 
-def _advice_followed(case: Case, source: np.random.Generator) -> GoalRow:
+def _advice_followed(case: StudyCase, source: np.random.Generator) -> GoalRow:
     """Of what is inconclusive: how often the advised number of blocks gives a word."""
     truth, promised, settled, n_beyond = np.log(case.effect), [], [], 0
     for interval in _campaigns(case, TRIALS, source):
@@ -175,7 +177,7 @@ def _word(interval: RatioInterval) -> Word:
     return word_of(interval, _THRESHOLD)[0]
 
 
-def _campaigns(case: Case, n: int, source: np.random.Generator) -> Iterator[RatioInterval]:
+def _campaigns(case: StudyCase, n: int, source: np.random.Generator) -> Iterator[RatioInterval]:
     """The comparisons of n campaigns."""
     for arms in _arms(case, n, source):
         there = np.sort(source.permutation(case.k)[case.n_missing :])
@@ -185,7 +187,7 @@ def _campaigns(case: Case, n: int, source: np.random.Generator) -> Iterator[Rati
             yield _interval(arms[0], arms[1, there], is_paired=False)
 
 
-def _arms(case: Case, n: int, source: np.random.Generator) -> np.ndarray:
+def _arms(case: StudyCase, n: int, source: np.random.Generator) -> np.ndarray:
     """The runs of n campaigns, µs: [campaign, arm, block], made in counterbalanced order."""
     took = _BASE_US * np.exp(_noise(case, n, source))
     places = np.array([_places(case.k, each) for each in source.integers(_ORDERS, size=n)])
@@ -204,7 +206,7 @@ def _places(k: int, seed: int) -> np.ndarray:
     return places
 
 
-def _noise(case: Case, n: int, source: np.random.Generator) -> np.ndarray:
+def _noise(case: StudyCase, n: int, source: np.random.Generator) -> np.ndarray:
     """What is added to the logarithms of the 2 k runs of n campaigns, in the order of time."""
     places = np.arange(2 * case.k)
     noise = _remembering(n, 2 * case.k, case.rho, source) * case.cv
