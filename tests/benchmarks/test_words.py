@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks import words
 from benchmarks.selection import Selection
-from benchmarks.words import Case
+from benchmarks.words import StudyCase
 
 pytestmark = pytest.mark.pure
 
@@ -25,7 +25,7 @@ def test_its_noise_has_the_autocorrelation_that_it_names(rho):
 
 
 def test_times_rise_to_half_as_much_again_from_the_first_run_to_the_last():
-    noise = words._noise(Case(cv=0, rise=0.5), 1, np.random.default_rng(1))
+    noise = words._noise(StudyCase(cv=0, rise=0.5), 1, np.random.default_rng(1))
     assert np.exp(noise[0]) == pytest.approx(np.linspace(1, 1.5, 10))
 
 
@@ -38,18 +38,18 @@ def test_a_campaign_s_arms_take_turns():
 
 def test_campaigns_have_the_effect_the_stall_and_the_missing_run_of_their_case():
     source = np.random.default_rng(1)
-    (slower,) = words._campaigns(Case(cv=1e-6, effect=1.1), 1, source)
+    (slower,) = words._campaigns(StudyCase(cv=1e-6, effect=1.1), 1, source)
     assert (slower.k, slower.ratio) == (5, pytest.approx(1.1, rel=1e-3))
-    (short,) = words._campaigns(Case(n_missing=1), 1, source)
+    (short,) = words._campaigns(StudyCase(n_missing=1), 1, source)
     assert short.k == 4
-    (hung,) = words._campaigns(Case(stall=80), 1, source)
+    (hung,) = words._campaigns(StudyCase(stall=80), 1, source)
     assert [run.arm for run in hung.set_aside] == [1]
 
 
 def test_a_line_tells_the_worst_cell_and_whether_it_is_met(monkeypatch):
     monkeypatch.setattr(words, "TRIALS", 20)
     monkeypatch.setattr(words, "AGAIN", 20)
-    line = words._equal_arms("one run × 80", Case(stall=80), np.random.default_rng(1))
+    line = words._equal_arms("one run × 80", StudyCase(stall=80), np.random.default_rng(1))
     assert line.name == "A = A, one run × 80, paired"
     assert line.goal == "≤ 5%, ≥ 93%"
     assert line.is_met in {True, False}
