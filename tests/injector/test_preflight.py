@@ -107,7 +107,7 @@ def test_the_warnings_are_in_the_end_line_and_in_front_of_the_verdict(machine_of
         order = make_order(server.port, mode="new", load=load)
         result = run_here(order, lambda second: None)
     (text,) = result.ends[0].warnings
-    assert "this machine has 20" in text
+    assert "This machine has 20" in text
     assert text in capsys.readouterr().err
     assert result.to_json()["warnings"] == [text]
     report = result.report("plain", order)
