@@ -31,6 +31,13 @@ def test_a_preset_is_one_click_and_can_be_sent_as_it_is(key, as_editor, project)
     assert PlanVersion.objects.get().spec == PRESETS[key].spec
 
 
+def test_a_new_plan_can_be_sent_as_its_form_proposes_it(as_editor, project):
+    fields = as_editor.get(new(project)).context["form"].fields
+    proposed = {name: field.initial for name, field in fields.items() if field.initial is not None}
+    answer = as_editor.post(new(project), {**proposed, "name": "Mine"})
+    assert answer.status_code == 302
+
+
 def test_all_that_is_wrong_is_answered_beside_its_field_and_nothing_is_lost(as_editor, project):
     wrong = form(path="no slash", over_s="ten", headers="Host: x", expected_status="ok")
     answer = as_editor.post(new(project), wrong)
