@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.judged.thresholds import Judge
+from campaigns.domain.judged.thresholds import ThresholdJudge
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.injector_end import COMPLETE, InjectorEnd
 from campaigns.domain.measured.measurement import Measurement
@@ -121,7 +121,7 @@ def test_summary_live_page_terminal_and_thresholds_have_the_same_figures(run):
 
 
 def test_the_thresholds_are_those_of_a_judge_that_looks_after_each_second(run):
-    judge, plan = Judge(run.frozen.plan.thresholds), run.frozen.plan
+    judge, plan = ThresholdJudge(run.frozen.plan.thresholds), run.frozen.plan
     so_far = [
         total_of(row for _, row in ROWS if 0 <= row.second <= second) for second in range(N_SECONDS)
     ]
