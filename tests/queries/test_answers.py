@@ -164,6 +164,24 @@ def test_a_failed_run_is_not_averaged_as_zero(project):
     assert "1 of 7 runs cannot be used" in answer.grounds[-1]
 
 
+def test_a_run_that_hung_makes_no_word_but_the_advice_to_repeat_its_block(project):
+    campaign, tests = https_campaign(project, repeats=4)
+    run_in_blocks(tests, [[31_000, 30_000, 29_000, 29_000], [31_000, 30_000, 1_930_000, 29_500]])
+    answer = campaign_answer(done(campaign))
+    assert answer.overheads[0].word == "inconclusive"
+    assert answer.overheads[0].word_reason.startswith("Repeat block 3: its HTTPS run took 64 times")
+    assert "Repeat block 3" in plain_text(answer.sentence)
+
+
+def test_blocks_stay_paired_where_a_run_of_another_is_missing(project):
+    campaign, tests = https_campaign(project, repeats=4)
+    run_in_blocks(tests, [[10_000, 15_000, 20_000, 25_000], [12_000, 18_010, 24_000, 30_020]])
+    tests[1].runs.filter(repeat=2).delete()
+    answer = campaign_answer(done(campaign))
+    assert answer.overheads[0].word == "slower"
+    assert answer.grounds[0] == "95\u202f% intervals over 3 paired blocks"
+
+
 def test_suspicious_runs_keep_the_word_and_the_grounds_say_why(project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP, HTTPS], peer="127.0.0.1:8081")
