@@ -18,7 +18,6 @@ from typing import Any, Generic, TypeVar
 
 import redis
 from django.conf import settings
-from django.db import connection
 from django.db.models import Max
 
 from campaigns.domain.measured.measurement import Measurement
@@ -27,6 +26,7 @@ from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.run_points import now_texts, point_columns
 from campaigns.live.events import Look, RunLook
+from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent
 from campaigns.queries.measurements import measurement_so_far, points_of
 from campaigns.queries.reports import run_report
@@ -100,7 +100,7 @@ class Shared(Generic[_T]):
 
     def use(self, read: Callable[[_T | None], _T], make: Callable[[_T], _R]) -> _R:
         """What `make` makes of the value, while nobody else reads it anew."""
-        with self._lock:
+        with held(self._lock):
             heard, now = self._bell.count, self._clock()
             if heard != self._heard or now - self._read_at > _OLDEST_S:
                 # Where reading fails in the middle, what is half read is forgotten.
@@ -223,12 +223,6 @@ class Feed:
 
 
 FEED = Feed()
-
-
-def release_connection() -> None:
-    """A stream sleeps without a connection; inside a transaction (a test) there is none to give."""
-    if not connection.in_atomic_block:
-        connection.close()
 
 
 def _look_at_campaign(campaign_id: int) -> Look:

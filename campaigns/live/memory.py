@@ -14,6 +14,7 @@ from django.db.models import Max
 from campaigns.domain.shown.results import Answer, Gist, RunReport
 from campaigns.domain.shown.run_points import point_columns
 from campaigns.live.feed import FEED
+from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent, RunSummary
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.measurements import points_of
@@ -46,7 +47,7 @@ class _Slot(Generic[_T]):
         self._values: list[_T] = []
 
     def get(self, make: Callable[[], _T]) -> _T:
-        with self._lock:
+        with held(self._lock):
             if not self._values:
                 self._values.append(make())
             return self._values[0]

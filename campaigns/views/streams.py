@@ -12,7 +12,8 @@ from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from campaigns.live.events import KEEPALIVE, Cursor, Look, Message, news
-from campaigns.live.feed import FEED, Feed, release_connection
+from campaigns.live.feed import FEED, Feed
+from campaigns.live.waiting import release_connection
 from campaigns.models import Campaign, Run
 from campaigns.services.shares import open_share
 from campaigns.views.access import actor_of, find

@@ -6,7 +6,9 @@ import time
 import pytest
 import redis
 from django.conf import settings
+from django.db import connection
 
+from campaigns.live import waiting
 from campaigns.live.events import BEFORE_ALL
 from campaigns.live.feed import CHANNEL, Bell, Feed, Shared
 from campaigns.models import Run, ShardSecond
@@ -66,6 +68,27 @@ def test_viewers_who_come_at_once_wait_for_one_reading():
     for thread in threads:
         thread.join()
     assert len(reads) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_waits_for_another_gives_its_connection_back(monkeypatch):
+    lock, is_waiting, seen = threading.Lock(), threading.Event(), []
+    give_back = waiting.release_connection
+    monkeypatch.setattr(waiting, "release_connection", lambda: (give_back(), is_waiting.set()))
+
+    def look():
+        connection.ensure_connection()
+        seen.append(connection.connection)
+        with waiting.held(lock):
+            seen.append(connection.connection)
+
+    with lock:
+        viewer = threading.Thread(target=look)
+        viewer.start()
+        assert is_waiting.wait(10)
+    viewer.join()
+    assert seen[0] is not None
+    assert seen[1] is None
 
 
 def test_a_failed_reading_is_tried_again():
