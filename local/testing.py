@@ -19,6 +19,8 @@ SETTINGS = "--ds=tests.settings"
 N_WORKERS = 2 * (os.cpu_count() or 1)
 # A file stays with one worker: its slow fixtures are made once.
 IN_PARALLEL = ("-n", str(N_WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
+# Each worker has an installation and a Chromium of its own, which keep a core busy.
+IN_BROWSERS = ("-n", str(os.cpu_count() or 1), "--dist", "loadfile")
 ALONE = ("-n", "0")
 # The tests that are marked pure are here.
 PURE_FOLDERS = ("tests/domain", "tests/exports", "tests/injector", "tests/benchmarks")
@@ -70,7 +72,7 @@ def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
     chromium = ensure_chromium()
     if chromium:
         say(f"\nBrowser tests in {version_of(chromium)}")
-        chosen = ("-m", "browser", "tests/browser")
+        chosen = (*IN_BROWSERS, "-m", "browser", "tests/browser")
         results["browser tests"] = _pytest_twice(supervisor, env, SETTINGS, *chosen)
     return results
 
