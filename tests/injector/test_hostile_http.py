@@ -67,6 +67,8 @@ def _one_stray(sock, server):
             sock.sendall(OK)
 
 
+# A stray is looked for during 50 ms after the last reply.
+@pytest.mark.alone
 def test_a_late_stray_puts_a_kept_connection_out_of_step_only_until_it_is_found():
     with scripted(_one_stray) as server:
         total = measure(server.port, load=closed(20)).total
@@ -77,6 +79,7 @@ def test_a_late_stray_puts_a_kept_connection_out_of_step_only_until_it_is_found(
     assert 3 <= total.count("in_doubt") <= 19
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("is_tls", [False, True])
 def test_replies_in_doubt_make_a_run_invalid_over_tls_as_well(is_tls):
     tls = server_context(issue()) if is_tls else None

@@ -123,7 +123,7 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
     [
         ("this is not JSON", "bad_order", "not JSON"),
         ("[]", "bad_order", "not a JSON object"),
-        ({"protocol": 2}, "bad_order", "speaks protocol 1"),
+        ({"protocol": 2}, "bad_order", "only supports protocol 1"),
         ({"protocol": 1}, "bad_order", "has no 'plan'"),
         (make_order(80, load={"model": "closed"}), "bad_order", "load.connections"),
         (make_order(80, scheme="ftp"), "bad_order", "none of http, https, ws, wss"),

@@ -102,7 +102,7 @@ class Session:
         option="--connections-per-session N", option_default="1")
     cookies: bool = flag("Cookies",
         help="Each session keeps the cookies that it receives and sends them back.",
-        fact="kept by each session",
+        fact="kept per session",
         option="--cookies")
     retry_on_failure: bool = flag("Retry failed requests", later=True,
         help=f"Where sessions arrive: a failed request is sent again at once, up to {MAX_RETRIES} "

@@ -39,7 +39,9 @@ def test_keys_are_sixteen_bytes_in_base64_each_another():
 
 @pytest.mark.parametrize("chosen", [None, "chat", "superchat"])
 def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection(chosen):
-    exchange = Exchange("/feed?x=1", (("X-A", "b"),), ("chat", "superchat"))
+    exchange = Exchange(
+        path="/feed?x=1", headers=(("X-A", "b"),), subprotocols=("chat", "superchat")
+    )
     (key,) = make_keys(1)
     server = WSConnection(ConnectionType.SERVER)
     server.receive_data(UpgradeRequest.of(exchange, "shop.test").bytes_with(key))
