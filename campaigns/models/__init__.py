@@ -1,4 +1,4 @@
-"""The tables: one file a noun, no actions."""
+"""The tables: one file per noun, no actions."""
 
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.hosts import InjectorHost

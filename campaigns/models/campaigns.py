@@ -1,4 +1,4 @@
-"""A campaign is plans × arms × repeats in a stated order; a test is one plan on one arm."""
+"""A campaign is plans × arms × repeats in a fixed order; a test is one plan on one arm."""
 
 from django.conf import settings
 from django.db import models
@@ -22,10 +22,10 @@ class Campaign(models.Model):
     order = models.CharField(max_length=10, choices=Order, default=Order.BLOCKS)
     repeats = models.PositiveIntegerField(default=5)
     pause_s = models.FloatField(default=2.0)
-    # The most that a run has; each test has its own number.
+    # The maximum per run; each test has its own number.
     injectors = models.PositiveIntegerField(default=1)
     seed = models.BigIntegerField()
-    # From which difference on a word is given: 0.05 is 5 %.
+    # The smallest relative difference that gets a verdict: 0.05 is 5 %.
     practical_threshold = models.FloatField(default=0.05)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -59,7 +59,7 @@ class Campaign(models.Model):
 
     @property
     def state(self) -> str:
-        """draft, running, stopping or done; the runs have the finer states."""
+        """draft, running, stopping or done; runs have more detailed states."""
         if self.finished_at:
             return "done"
         if self.started_at is None:

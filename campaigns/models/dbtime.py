@@ -1,4 +1,4 @@
-"""Database time as expressions: machines' clocks differ, PostgreSQL's is the one that counts."""
+"""Database time as expressions: hosts' clocks differ, so only PostgreSQL's counts."""
 
 from datetime import timedelta
 
@@ -6,9 +6,9 @@ from django.db.models import DateTimeField, ExpressionWrapper, F, Func, Value
 
 
 class ClockTimestamp(Func):
-    """Now, read when the row is looked at: a statement that waited for a lock sees the time after.
+    """The time when the row is evaluated, so after any wait for a lock.
 
-    Django's Now() is the time at which the statement arrived.
+    Django's Now() is the time at which the statement arrived, before the wait.
     """
 
     function = "clock_timestamp"
@@ -22,7 +22,7 @@ def db_now(offset_s: float = 0.0):
 
 
 def after(field: str, offset_s: float):
-    """A column's instant plus seconds."""
+    """A column's time plus `offset_s` seconds."""
     return _shifted(F(field), offset_s)
 
 

@@ -1,4 +1,4 @@
-"""A plan says what to send and how hard. Each edit is a new version; versions never change."""
+"""A plan defines the requests and the load. Each edit creates a version; versions never change."""
 
 from django.conf import settings
 from django.db import models
@@ -9,7 +9,7 @@ from campaigns.models.visibility import ProjectQuerySet
 
 
 class SavedPlan(models.Model):
-    """A plan of a project under its name; what it says is in its versions."""
+    """A project's named plan; its content is in its versions."""
 
     project_path = "project"
 

@@ -1,4 +1,4 @@
-"""A probe is "try one request": one attempt at one endpoint, every phase timed."""
+"""A probe ("try one request") is one attempt at one endpoint, with every phase timed."""
 
 from django.conf import settings
 from django.db import models
@@ -11,10 +11,10 @@ class Probe(models.Model):
     project_path = "endpoint__target__project"
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="probes")
-    request = models.JSONField()  # a step of a plan, or the opening of an exchange and a message
+    request = models.JSONField()  # a plan step, or an exchange's handshake and one message
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     requested_at = models.DateTimeField(auto_now_add=True)
-    # When a worker began: it is the only one, for a target is never asked twice.
+    # When a worker claimed it; only one can, so the request is never sent twice.
     claimed_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     # {"status", "headers", "body_bytes", "snippet", "parts_us", "error", "peer", "tls": …}

@@ -1,4 +1,4 @@
-"""A project is a team's space; its members have a role."""
+"""A project is a team's workspace; each member has a role."""
 
 from django.conf import settings
 from django.db import models

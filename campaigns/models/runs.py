@@ -1,4 +1,4 @@
-"""A run is one repeat of one test; its shards are the parts that one injector process does each.
+"""A run is one repeat of one test; each of its shards is executed by one injector process.
 
 States change only by compare-and-set in services; a trigger (migration 0002) refuses illegal moves.
 """
@@ -34,9 +34,9 @@ class Run(models.Model):
 
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="runs")
     test = models.ForeignKey(Test, models.CASCADE, related_name="runs")
-    # Beside the test's endpoint, so that the database can hold "one active run per target".
+    # Redundant with the test's endpoint; lets a unique index enforce one active run per target.
     target = models.ForeignKey(Target, models.PROTECT, related_name="runs")
-    position = models.PositiveIntegerField()  # from 1: the order in which runs are made
+    position = models.PositiveIntegerField()  # from 1: the order of execution
     repeat = models.PositiveIntegerField()  # from 1: the block
     state = models.CharField(max_length=10, choices=_choices(State), default=State.QUEUED)
     state_at = models.DateTimeField(db_default=Now())
@@ -53,7 +53,7 @@ class Run(models.Model):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     barrier_failures = models.PositiveIntegerField(default=0)
-    reason = models.TextField(blank=True)  # how it ended, in a sentence, where not as planned
+    reason = models.TextField(blank=True)  # a sentence, if it did not end as planned
 
     objects = SharedQuerySet.as_manager()
 
@@ -80,7 +80,7 @@ class Run(models.Model):
 
     @property
     def label(self) -> str:
-        """What people call it: campaign 119's fourteenth run is 119.14."""
+        """The name shown to people: campaign 119's fourteenth run is 119.14."""
         return f"{self.campaign_id}.{self.position}"
 
     @property
@@ -93,17 +93,17 @@ class Run(models.Model):
 
     @cached_property
     def frozen(self) -> FrozenRun:
-        """Plan, endpoint and all else that decides what is sent, as they were when it was made."""
+        """Plan, endpoint and all else that determines what is sent, as of when it was queued."""
         return FrozenRun.from_json(self.snapshot)
 
     @property
     def ends(self) -> list[InjectorEnd]:
-        """What each injector said at its end, in the order of the shards."""
+        """Each injector's end line, in shard order."""
         return [shard.injector_end for shard in self.shards.all()]
 
     @staticmethod
     def shared(link) -> models.Q:
-        """A run's link shows that run; a campaign's shows the campaign page, not its run pages."""
+        """A run's link shows only that run; a campaign's link shows no run pages."""
         return models.Q(pk=link.run_id) if link.run_id else models.Q(pk__in=[])
 
 
@@ -111,7 +111,7 @@ class Shard(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="shards")
     number = models.PositiveIntegerField()  # from 0
     state = models.CharField(max_length=10, choices=_choices(ShardState), default=ShardState.OPEN)
-    # The fencing number: grows with each claim, and whoever holds an older one writes nothing.
+    # The fencing number: grows with each claim; holders of an older one cannot write.
     epoch = models.PositiveIntegerField(default=0)
     worker = models.CharField(max_length=150, blank=True)
     host = models.CharField(max_length=100, blank=True)
@@ -138,12 +138,12 @@ class Shard(models.Model):
 
     @property
     def injector_end(self) -> InjectorEnd:
-        """What its injector said at its end; nothing, where it has not ended."""
+        """Its injector's end line; empty if it has not ended."""
         return InjectorEnd.from_json(self.end)
 
 
 class ShardSecond(models.Model):
-    """What one shard saw in one second at one step. Immutable; may be written twice."""
+    """What one shard measured in one second at one step. Immutable; may be written twice."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="seconds")
     shard = models.PositiveIntegerField()
@@ -173,18 +173,18 @@ class ShardSecond(models.Model):
 
 
 class RunSummary(models.Model):
-    """Derived from the seconds and made again whenever late ones arrive: each time a revision."""
+    """Derived from the stored seconds; late seconds produce a new revision."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="summaries")
     revision = models.PositiveIntegerField()
     n_seconds = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     duration_s = models.FloatField()  # the measured part
-    total = models.JSONField()  # domain.measured.snapshot.Total of all steps, warm-up excluded
-    steps = models.JSONField()  # [Total, …] in the order of the plan's steps
-    series = models.JSONField()  # a domain.measured.series.Point a second
+    total = models.JSONField()  # domain.measured.snapshot.Total over all steps, without warm-up
+    steps = models.JSONField()  # [Total, …] in plan step order
+    series = models.JSONField()  # one domain.measured.series.Point per second
     vitals = models.JSONField()  # per shard: the worst of each vital
-    thresholds = models.JSONField(default=list)  # a judged.thresholds.Verdict each
+    thresholds = models.JSONField(default=list)  # one judged.thresholds.Verdict each
     made_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -197,7 +197,7 @@ class RunSummary(models.Model):
 
 
 class RunEvent(models.Model):
-    """What happened to a run, written by the database itself at each change of state."""
+    """A run's change of state, recorded by a database trigger."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="events")
     at = models.DateTimeField(db_default=Now())

@@ -1,4 +1,4 @@
-"""Secrets that a plan's credentials need. Encrypted, and part of nothing that is shown or kept."""
+"""Secrets of plans' credentials. Encrypted; never in a plan version, a frozen run or a page."""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ class PlanSecret(models.Model):
     project_path = "plan__project"
 
     plan = models.OneToOneField(SavedPlan, models.CASCADE, related_name="secret")
-    ciphertext = models.TextField()  # of services.vault
+    ciphertext = models.TextField()  # encrypted by services.vault
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     changed_at = models.DateTimeField(auto_now=True)
 

@@ -1,4 +1,4 @@
-"""A share link lets a person without an account read one campaign or one run."""
+"""A share link gives read access to one campaign or run without an account."""
 
 from django.conf import settings
 from django.db import models

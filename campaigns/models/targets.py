@@ -13,7 +13,7 @@ class Target(models.Model):
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="targets")
     name = models.CharField(max_length=100)
-    # Free facts about the machine, [["CPU", "4 × Xeon 2.2 GHz"], …]: the tables of a study.
+    # Free-form facts about the machine for a study's tables: [["CPU", "4 × Xeon 2.2 GHz"], …].
     environment = models.JSONField(default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -42,11 +42,11 @@ class Endpoint(models.Model):
     scheme = models.CharField(max_length=5, choices=[(scheme, scheme) for scheme in SCHEMES])
     host = models.CharField(max_length=253)
     port = models.PositiveIntegerField()
-    # Off only for certificates that nobody signed; every page that shows a result says so.
+    # Off only for self-signed certificates; every page that shows a result says so.
     verify_tls = models.BooleanField(default=True)
-    # What is not as usual of domain.plan.tls_options.TlsOptions.
+    # The non-default fields of domain.plan.tls_options.TlsOptions.
     tls = models.JSONField(default=dict, blank=True)
-    # The client certificate's key, encrypted by services.vault; only orders carry it on.
+    # The client certificate's key, encrypted by services.vault; only orders carry it.
     client_key = models.TextField(default="", blank=True, editable=False)
     archived_at = models.DateTimeField(null=True, blank=True)
 
@@ -73,7 +73,7 @@ class Endpoint(models.Model):
         return str(self.frozen())
 
     def frozen(self) -> Origin:
-        """The copy that a run keeps and an injector gets."""
+        """The copy stored with a run and sent to injectors."""
         tls = TlsOptions.of(self.tls)
         return Origin(self.scheme, self.host, self.port, self.verify_tls, tls)
 

@@ -10,7 +10,7 @@ class ApiToken(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)
     scope = models.CharField(max_length=10, choices=[(scope, scope.title()) for scope in Scope])
-    lookup = models.CharField(max_length=16, unique=True)  # the public part, for finding the row
+    lookup = models.CharField(max_length=16, unique=True)  # the public part, used to find the row
     token_hash = models.CharField(max_length=64)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()

@@ -6,14 +6,14 @@ from campaigns.permissions import Actor, visible
 
 
 class ProjectQuerySet(models.QuerySet):
-    """`project_path` on the model leads to its project; "" on the project itself."""
+    """The model's `project_path` is the lookup of its project; "" on Project itself."""
 
     def visible_to(self, actor: Actor):
         return self.filter(visible(actor, self.model.project_path))
 
 
 class SharedQuerySet(ProjectQuerySet):
-    """Of what a share link can show: its visitor sees the linked row and what `shared` adds."""
+    """For models that a share link can show: its visitor sees the rows that `shared` selects."""
 
     def visible_to(self, actor: Actor):
         if actor.share is not None:

@@ -1,4 +1,4 @@
-"""Making, starting, stopping and repeating campaigns."""
+"""Create, start, stop and repeat campaigns."""
 
 import secrets
 from collections.abc import Sequence
@@ -26,13 +26,13 @@ from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, reque
 
 MAX_REPEATS = 50
 MAX_PAUSE_S = 3600
-# More would hold a team's injector hosts for days; it is also what a page can still show.
+# More would occupy the injector hosts for days and no longer fit on one page.
 MAX_RUNS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignCell:
-    """One plan on one arm, by so many injectors: what becomes a test of a campaign."""
+    """One plan on one arm with a number of injectors: becomes a test of a campaign."""
 
     plan_version: PlanVersion
     endpoint: Endpoint
@@ -55,9 +55,9 @@ def create_campaign(
     practical_threshold: float = 0.05,
     seed: int | None = None,
 ) -> Campaign:
-    """A draft with its tests. Raises Forbidden, or Refused with what would be right.
+    """A draft with its tests. Raises Forbidden, or Refused with what to change.
 
-    With a `sweep` every cell becomes a test for each of its numbers of injectors.
+    With a `sweep`, every cell becomes one test per number of injectors in it.
     """
     require(by, Action.EDIT, project)
     counts = tuple(sweep) or (injectors,)
@@ -165,7 +165,7 @@ def _check_cell(project: Project, cell: CampaignCell) -> None:
 
 
 def _check_protocol(cell: CampaignCell) -> None:
-    """An exchange is for WebSocket endpoints, steps are for HTTP."""
+    """Exchanges need WebSocket endpoints, steps need HTTP endpoints."""
     is_exchange = cell.plan_version.value().exchange is not None
     if is_exchange != (cell.endpoint.scheme in WEBSOCKET_SCHEMES):
         wanted = "a ws or wss" if is_exchange else "an http or https"
@@ -175,14 +175,14 @@ def _check_protocol(cell: CampaignCell) -> None:
 
 
 def _check_share(cell: CampaignCell) -> None:
-    """Each injector gets a part of the connections and requests, so there must be enough."""
+    """Every injector must get a share of the connections and requests."""
     fault = share_fault(cell.plan_version.value().load, cell.injectors)
     if fault:
         raise Refused(f"{cell.plan_version} {fault}.")
 
 
 def _check_slots(cells: list[CampaignCell]) -> None:
-    """A run that fits no host would wait for an hour and end unmade. No host at all may come."""
+    """A run that needs too many slots would expire. With no host yet, pass: one may still start."""
     most, slots = max(cell.injectors for cell in cells), total_slots()
     if 0 < slots < most:
         raise Refused(
@@ -194,7 +194,7 @@ def _check_slots(cells: list[CampaignCell]) -> None:
 
 @transaction.atomic
 def start_campaign(*, by: Actor, campaign: Campaign) -> None:
-    """Queue all runs in their order, each with its frozen copy of what it will do. Once only."""
+    """Queue all runs in order, each with its frozen copy of plan and endpoint. Only once."""
     require(by, Action.RUN, campaign.project)
     if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(started_at=Now()):
         raise Refused("This campaign has already been started. Repeat it to measure again.")
@@ -252,7 +252,7 @@ def _cell_of(test: Test) -> CampaignCell:
 
 @transaction.atomic
 def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
-    """End the runs that wait and stop the one under way; what was measured is kept."""
+    """Cancel queued runs and stop the active one; measured results are kept."""
     require(by, Action.STOP, campaign.project)
     under_way = Campaign.objects.filter(pk=campaign.pk, started_at__isnull=False, finished_at=None)
     if not under_way.exists():

@@ -1,4 +1,4 @@
-"""Reads a certificate as a server sent it (DER) into facts that a page can list."""
+"""Reads a server's DER certificates into facts that a page can list."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ MAX_CHAIN = 10
 
 
 def chain_facts(certificates_der_b64: list[str]) -> list[dict[str, Any]]:
-    """Facts of each certificate, the server's own first. What cannot be read is left out."""
+    """Facts of each certificate, the server's own first. Unreadable ones are left out."""
     facts = []
     for text in certificates_der_b64[:MAX_CHAIN]:
         try:

@@ -1,4 +1,4 @@
-"""The private key of a client certificate: checked, kept encrypted, handed to injectors only."""
+"""Client certificates' private keys: checked, stored encrypted, sent to injectors only."""
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -9,9 +9,9 @@ from campaigns.services.vault import decrypt, encrypt, encrypt_anew
 
 
 def keep_key(endpoint: Endpoint, origin: Origin) -> str | None:
-    """Sets the endpoint's key to the one given, or keeps its own; what is wrong with it, or None.
+    """Store the given key, or keep the endpoint's own; returns what is wrong with it, or None.
 
-    Without a certificate there is nothing to keep a key for.
+    Without a certificate the key is dropped.
     """
     certificate = origin.tls.client_certificate_pem
     if not certificate:
@@ -25,7 +25,7 @@ def keep_key(endpoint: Endpoint, origin: Origin) -> str | None:
 
 
 def key_fault(certificate_pem: str, key_pem: str) -> str | None:
-    """Why this key cannot go with this certificate, or None."""
+    """Why this key does not work with this certificate, or None."""
     if not key_pem:
         return "The client certificate needs its private key. Paste it as PEM."
     try:
@@ -41,12 +41,12 @@ def key_fault(certificate_pem: str, key_pem: str) -> str | None:
 
 
 def secret_of(endpoint: Endpoint) -> dict[str, str]:
-    """The key as the `secrets` of an order carry it. Raises Refused."""
+    """The key in the form of an order's `secrets`. Raises Refused."""
     return {"client_key": decrypt(endpoint.client_key)} if endpoint.client_key else {}
 
 
 def rotate_client_keys() -> int:
-    """Encrypt every stored key under the vault's first key; how many there are."""
+    """Re-encrypt every stored key under the vault's first key; returns their number."""
     stored = Endpoint.objects.exclude(client_key="")
     for each in stored:
         Endpoint.objects.filter(pk=each.pk, client_key=each.client_key).update(

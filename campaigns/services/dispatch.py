@@ -1,7 +1,7 @@
-"""What the dispatcher does, one function for each rule; each may be called at any time, by anyone.
+"""The dispatcher's rules, one function each; any process may call them at any time.
 
-Every change is compare-and-set under the run's lock, so two dispatchers, or one that was away for
-an hour, do no harm. All times are the database's.
+Every change is compare-and-set under the run's lock, so a second dispatcher, or one that resumes
+after an hour, does no harm. All times are the database's.
 """
 
 import logging
@@ -31,17 +31,17 @@ from campaigns.services.runs import end_queued, request_stop
 
 logger = logging.getLogger(__name__)
 
-# Any number, the same in every dispatcher: admissions happen one at a time.
+# Advisory lock id, arbitrary but the same in every dispatcher: serialises admissions.
 ADMISSION_LOCK = 0x62656E63
 LOST_SENDING = "The injector host stopped answering while it was sending."
 
 
 # --- admission -----------------------------------------------------------------------------------
 def admit_runs() -> int:
-    """Let runs begin for which all is there: slots for every shard, a free target, the pause over.
+    """Admit runs that have slots for every shard, a free target and their pause behind them.
 
-    Campaigns take turns: whose last run ended longest ago comes first. A run that fits the live
-    hosts but not the slots that are free now holds back those behind it, or it would never begin.
+    Campaigns take turns: the one whose last run ended longest ago comes first. A run that fits the
+    live hosts but not the free slots blocks those behind it; otherwise it would starve.
     """
     n_admitted = 0
     if not _due_heads().exists():
@@ -85,12 +85,12 @@ def _admit(run: Run) -> bool:
         with transaction.atomic():
             return _move(run, State.QUEUED, State.PREPARING)
     except IntegrityError:
-        # The unique index on the target: somebody else's run on it was admitted meanwhile.
+        # The unique index on the target: another run on it was admitted meanwhile.
         return False
 
 
 def expire_runs() -> int:
-    """End the runs that were next for an hour and could not begin, saying what was missing."""
+    """End runs that were next for an hour and could not begin; the reason says what was missing."""
     late = engine.head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[State.QUEUED]))
     n_ended = 0
     for run in late.defer("snapshot"):
@@ -100,7 +100,7 @@ def expire_runs() -> int:
 
 
 def ring_doorbells() -> int:
-    """Ring once for every shard that waits for a worker; how many rings the broker took."""
+    """Ring once for every shard that waits for a worker; returns how many the broker accepted."""
     n_open = Shard.objects.filter(
         state=Part.OPEN, run__state=State.PREPARING, run__stop_requested=None
     ).count()
@@ -126,9 +126,9 @@ def _arm(run: Run) -> bool:
     return _move(run, State.PREPARING, State.ARMED, t0=db_now(delay_s))
 
 
-# --- moving on -----------------------------------------------------------------------------------
+# --- transitions ---------------------------------------------------------------------------------
 def advance_runs() -> int:
-    """Move every active run on whose shards say so. Only those are locked that seem to."""
+    """Advance active runs whose shards allow it. Locks only the candidates."""
     lost, begun = _with(Part.LOST), _with(Part.RUNNING, Part.DONE)
     waiting = _with(Part.OPEN, Part.CLAIMED, Part.READY, Part.RUNNING)
     n_moved = _each(_active(State.PREPARING, State.ARMED).filter(lost), _stop_for_lost_shard)
@@ -143,7 +143,7 @@ def _with(*states: Part) -> Exists:
 
 
 def age_runs() -> int:
-    """Move every active run on that has been in its state for too long."""
+    """Advance active runs that exceed the maximum age of their state."""
     n_moved = _each(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier)
     n_moved += _each(_too_old(State.ARMED).filter(stop_requested=None), _miss_start)
     for run_id, _ in engine.overrun_runs():
@@ -186,7 +186,7 @@ def _end_sending(run: Run) -> bool:
 
 
 def stop_requested_runs() -> int:
-    """Begin to stop every run that somebody, or a rule, asked to stop."""
+    """Start stopping every run for which a user or a rule requested it."""
     asked = _active(State.PREPARING, State.ARMED, State.RUNNING)
     return _each(asked.exclude(stop_requested=None), _stop)
 
@@ -198,7 +198,7 @@ def _stop(run: Run) -> bool:
 
 
 def _lose_whoever_still_runs(run: Run) -> bool:
-    """A launcher that renews its lease and yet does not stop loses it by a new epoch."""
+    """Revoke, by a new epoch, the lease of a launcher that renews it but does not stop."""
     n_lost = run.shards.filter(state=Part.RUNNING).update(
         state=Part.LOST, epoch=F("epoch") + 1, reason="It did not stop when it was told to."
     )
@@ -213,7 +213,7 @@ def _end_stopping(run: Run) -> bool:
 
 # --- leases --------------------------------------------------------------------------------------
 def reap_shards() -> int:
-    """Take back the shards whose lease ran out. One that may have sent load is never run again."""
+    """Reclaim shards whose lease expired. One that may have sent load is never restarted."""
     expired = Shard.objects.filter(
         state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp()
     ).values_list("run_id", flat=True)
@@ -243,7 +243,7 @@ def _release_once(shards) -> int:
 
 # --- the end -------------------------------------------------------------------------------------
 def finish_campaigns() -> int:
-    """Close the campaigns of which every run is done."""
+    """Close campaigns whose runs are all done."""
     open_ = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
     over = open_.exclude(runs__in=Run.objects.exclude(state=State.DONE))
     pks = list(over.values_list("pk", flat=True))
@@ -263,7 +263,7 @@ def _too_old(state: State):
 
 
 def _each(runs, act) -> int:
-    """Do `act` to each run under its lock. What goes wrong with one does not keep the others."""
+    """Apply `act` to each run under its lock. A failure with one does not affect the others."""
     n_changed = 0
     for pk in list(runs.order_by("pk").values_list("pk", flat=True)):
         try:
@@ -277,7 +277,7 @@ def _each(runs, act) -> int:
 
 @transaction.atomic
 def _locked(runs, pk: int, act) -> bool:
-    """The conditions are asked again under the lock: the run may have moved on meanwhile."""
+    """Re-checks the conditions under the lock: the run may have changed meanwhile."""
     locked = runs.filter(pk=pk).select_for_update(no_key=True, of=("self",)).order_by("pk")
     run = locked.defer("snapshot").first()
     return run is not None and act(run)

@@ -1,4 +1,4 @@
-"""How a run ends: its outcome, the reason in a sentence, its summary; and late seconds."""
+"""Ends runs: outcome, reason and summary; and handles late seconds."""
 
 import logging
 
@@ -25,7 +25,7 @@ LATE_RETRY_S = 600.0
 
 
 def finalise_runs() -> int:
-    """Make the summary of every run that stopped sending, and say how it ended."""
+    """Summarise every run that stopped sending and set its outcome."""
     failed_lately = RunEvent.objects.filter(kind=SUMMARY_FAILED, at__gt=db_now(-RETRY_SUMMARY_S))
     waiting = Run.objects.filter(state=RunState.FINALIZING).exclude(events__in=failed_lately)
     return sum(_finalise(run) for run in waiting)
@@ -33,7 +33,7 @@ def finalise_runs() -> int:
 
 def _finalise(run: Run) -> bool:
     outcome, reason = _outcome(run)
-    run.outcome = outcome  # what may be believed of a run depends on how it ended
+    run.outcome = outcome  # validity depends on the outcome
     error = _summarise(run)
     if error is None:
         return _end(run, outcome, reason)
@@ -54,7 +54,7 @@ def _end(run: Run, outcome: Outcome, reason: str) -> bool:
 
 
 def summarise_late_runs() -> int:
-    """Make the summary again of runs that got seconds after theirs was made."""
+    """Recompute the summaries of runs that received late seconds."""
     notes = (
         RunEvent.objects.filter(kind=LATE_SECONDS, at__gt=db_now(-LATE_SECONDS_FOR_S))
         .filter(run__state=RunState.DONE)
@@ -71,7 +71,7 @@ def summarise_late_runs() -> int:
 
 
 def _summarise_again(run: Run) -> bool:
-    """A run that had failed for want of seconds is a partial one as soon as it has some."""
+    """A run that failed because it had no seconds becomes partial once it has some."""
     if run.outcome == Outcome.FAILED:
         run.outcome = _outcome(run)[0]
         Run.objects.filter(pk=run.pk).update(outcome=run.outcome)
@@ -85,17 +85,17 @@ def _is_answered(run_id: int, note: int) -> bool:
 
 
 def _summarise(run: Run) -> str | None:
-    """Make the run's summary; what went wrong, or None.
+    """Compute the run's summary; returns what went wrong, or None.
 
-    It is written up to which note of late seconds the summary knows them. The note is looked up
-    before the seconds are read, so that none that come meanwhile are taken for known.
+    The run records the last late-seconds note that the summary covers. The note is read before the
+    seconds, so that seconds arriving in between are not taken as covered.
     """
     up_to = _last_late_note(run)
     try:
         summarise_run(run)
     except (OperationalError, InterfaceError):
         raise
-    except Exception as error:  # whatever it is, the run has to end and say so
+    except Exception as error:  # whatever it is, the run must end with a reason
         logger.exception("No summary of run %s", run.pk)
         RunEvent.objects.create(run=run, kind=SUMMARY_FAILED, data={"error": repr(error)})
         return repr(error)
@@ -105,14 +105,14 @@ def _summarise(run: Run) -> str | None:
 
 @transaction.atomic
 def _last_late_note(run: Run) -> int:
-    """Under the run's lock, which whoever writes a note takes too: none is under way unseen."""
+    """Reads under the run's lock, which writers of notes also take, so that none is missed."""
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     notes = RunEvent.objects.filter(run=run, kind=LATE_SECONDS)
     return notes.aggregate(last=Max("pk"))["last"] or 0
 
 
 def _outcome(run: Run) -> tuple[Outcome, str]:
-    """How it ended and why, in that order of weight: killed, stopped, nothing seen, in part."""
+    """Outcome and reason; precedence: killed, stopped, no data, partial."""
     run.refresh_from_db(fields=["stop_requested", "stop_requested_by"])
     shards = list(run.shards.order_by("number"))
     reason = _reason(run, shards)
@@ -153,7 +153,7 @@ def _stop_sentence(run: Run) -> str:
 
 
 def _own_end(shard: Shard) -> str:
-    """Why an injector that was not told to ended before its part was done."""
+    """Why an injector ended early without being told to stop."""
     word = shard.injector_end.reason
     return StopReason(word).sentence if word in BY_ITSELF else ""
 

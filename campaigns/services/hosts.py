@@ -1,4 +1,4 @@
-"""Injector hosts announce themselves: that is how slots come to be free."""
+"""Injector hosts announce themselves; their announcements provide the slots."""
 
 from django.db.models import Case, F, When
 from django.db.models.functions import Now
@@ -11,9 +11,9 @@ __all__ = ["ALIVE_S", "announce_host"]
 
 
 def announce_host(*, name: str, slots: int, facts: dict) -> None:
-    """Say that host `name` is alive and runs up to `slots` injectors at once.
+    """Record that host `name` is alive and can run up to `slots` injectors at once.
 
-    `started_at` stays while the announcements go on and begins anew after a silence.
+    `started_at` stays while announcements continue and is reset after a gap.
     """
     fields = {"slots": slots, "facts": facts, "seen_at": Now()}
     since = Case(When(seen_at__lt=db_now(-ALIVE_S), then=Now()), default=F("started_at"))

@@ -1,4 +1,4 @@
-"""Where a finished run's injectors stood, which only the database knows."""
+"""Facts about a finished run's injector hosts that only the database has."""
 
 from campaigns.domain.judged.observations import hosts_of, is_loopback
 from campaigns.domain.measured.injector_end import peers_of
@@ -6,7 +6,7 @@ from campaigns.models import InjectorHost, Run
 
 
 def is_co_located(run: Run) -> bool:
-    """Whether an address that was connected to is one of the injectors' own."""
+    """Whether the run connected to an address of one of its injector hosts."""
     peers = hosts_of(list(peers_of(run.ends)))
     if any(is_loopback(peer) for peer in peers):
         return True

@@ -1,4 +1,4 @@
-"""The secret of a plan's credentials: written by editors, read by launchers only."""
+"""The secrets of plans' credentials: written by editors, read only by launchers."""
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.session import AuthKind
@@ -11,7 +11,7 @@ MAX_SECRET_LENGTH = 4096
 
 
 def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
-    """Store the secret encrypted; "" takes it out, None leaves it. Raises InvalidFields."""
+    """Store the secret encrypted; "" removes it, None keeps it. Raises InvalidFields."""
     require(by, Action.EDIT, plan.project)
     if secret is None:
         return
@@ -24,7 +24,7 @@ def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
 
 
 def _check(secret: str) -> None:
-    # Never with the secret in the sentence: it would be shown, and kept in logs.
+    # The message must not contain the secret: it is shown and logged.
     if len(secret) > MAX_SECRET_LENGTH:
         raise InvalidFields({"secret": f"Use at most {MAX_SECRET_LENGTH:,} characters."})
     if any(ch < " " or ch == "\x7f" for ch in secret):
@@ -32,9 +32,9 @@ def _check(secret: str) -> None:
 
 
 def order_secrets(*, run_id: int) -> dict[str, dict[str, str]]:
-    """What a launcher adds to the order of a run's shard: {} where there is nothing to add.
+    """The secrets that a launcher adds to a shard's order; {} if there are none.
 
-    Raises Refused where a secret is stored that no key reads.
+    Raises Refused if no key decrypts a stored secret.
     """
     run = Run.objects.select_related("test__endpoint").get(pk=run_id)
     secrets = {**_credentials(run), **secret_of(run.test.endpoint)}
@@ -49,7 +49,7 @@ def _credentials(run: Run) -> dict[str, str]:
 
 
 def require_secret(version: PlanVersion) -> None:
-    """Raises Refused where the plan sends credentials and nobody has given their secret."""
+    """Raises Refused if the plan sends credentials but has no stored secret."""
     sends_credentials = version.value().auth.kind != AuthKind.NONE
     if sends_credentials and not PlanSecret.objects.filter(plan=version.plan_id).exists():
         raise Refused(
@@ -58,10 +58,10 @@ def require_secret(version: PlanVersion) -> None:
 
 
 def rotate_secrets() -> int:
-    """Encrypt every stored secret under the first key; how many there are."""
+    """Re-encrypt every stored secret under the first key; returns their number."""
     stored = list(PlanSecret.objects.all())
     for each in stored:
-        # By update: changed_at says when a person changed it.
+        # update() leaves changed_at alone: it records changes by people.
         PlanSecret.objects.filter(pk=each.pk, ciphertext=each.ciphertext).update(
             ciphertext=encrypt_anew(each.ciphertext)
         )

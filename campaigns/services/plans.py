@@ -1,4 +1,4 @@
-"""What can be done to a plan: make, edit (which makes a version), archive."""
+"""Create, edit (which creates a version) and archive plans."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from campaigns.services.plan_secrets import keep_secret
 def create_plan(
     *, by: Actor, project: Project, name: str, spec: dict[str, Any], secret: str | None = None
 ) -> PlanVersion:
-    """Raises InvalidPlan for a wrong spec, InvalidFields for a wrong name or secret."""
+    """Raises InvalidPlan for an invalid spec, InvalidFields for an invalid name or secret."""
     require(by, Action.EDIT, project)
     clean = _checked(name, spec)
     with transaction.atomic():
@@ -27,9 +27,9 @@ def create_plan(
 def edit_plan(
     *, by: Actor, plan: SavedPlan, name: str, spec: dict[str, Any], secret: str | None = None
 ) -> PlanVersion:
-    """The latest version afterwards: a new one only where the spec says something else.
+    """The latest version afterwards; a new one only if the spec changed.
 
-    `secret` None keeps the stored one, "" takes it out; it is of no version.
+    `secret` None keeps the stored one, "" removes it; secrets are not versioned.
     """
     require(by, Action.EDIT, plan.project)
     if plan.archived_at:
@@ -46,13 +46,13 @@ def edit_plan(
 
 
 def archive_plan(*, by: Actor, plan: SavedPlan) -> None:
-    """Takes the plan out of lists and forms; its results stay."""
+    """Remove the plan from lists and forms; its results stay."""
     require(by, Action.EDIT, plan.project)
     SavedPlan.objects.filter(pk=plan.pk, archived_at=None).update(archived_at=timezone.now())
 
 
 def _checked(name: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """The spec as it is stored. What is wrong with the name is said together with the rest."""
+    """The spec as it is stored. Errors of name and spec are raised together."""
     try:
         return Plan.from_json(spec).to_json()
     except InvalidPlan as invalid:

@@ -1,4 +1,4 @@
-"""Trying one request: asked for on a page, done by a worker, kept with every phase timed."""
+"""Try one request: requested on a page, sent by a worker, stored with every phase timed."""
 
 from typing import Any
 
@@ -18,12 +18,12 @@ from campaigns.services.certificates import chain_facts
 from campaigns.services.client_keys import secret_of
 
 PROTOCOL = 1
-# Shorter than a plan's: somebody waits in front of the page.
+# Shorter than a plan's: a person is waiting for the page.
 TIMEOUTS = {"connect_s": 5, "tls_s": 5, "total_s": 15}
 MAX_SNIPPET = 4000
 MAX_HEADERS = 200
 MAX_MESSAGE = 20_000
-# A doorbell that nobody heard in this time is rung again.
+# A doorbell without an answer in this time is rung again.
 HEARD_WITHIN_S = 4
 _DIED = "The worker stopped before it had an answer. Try again."
 _UNHEARD = (
@@ -33,10 +33,10 @@ _UNHEARD = (
 
 
 def request_probe(*, by: Actor, endpoint: Endpoint, request: dict[str, Any]) -> Probe:
-    """Enqueues one attempt. Raises InvalidPlan where the request is wrong.
+    """Enqueue one attempt. Raises InvalidPlan if the request is invalid.
 
-    `request` is a plan's step; on a WebSocket endpoint path, headers and subprotocols of a plan's
-    exchange, and a message or None.
+    `request` is a plan step; on a WebSocket endpoint, an exchange's path, headers and subprotocols,
+    and a message or None.
     """
     require(by, Action.RUN, endpoint.target.project)
     if endpoint.archived_at or endpoint.target.archived_at:
@@ -71,7 +71,7 @@ def _what_is_tried(probe: Probe) -> dict[str, Any]:
 
 
 def claim_probe(*, probe_id: int) -> Probe | None:
-    """The probe for the one worker that does it; None for each later message about it."""
+    """The probe, for the first worker that claims it; None for all later messages."""
     waiting = Probe.objects.filter(pk=probe_id, finished_at=None, claimed_at=None)
     if not waiting.update(claimed_at=Now()):
         return None
@@ -79,7 +79,7 @@ def claim_probe(*, probe_id: int) -> Probe | None:
 
 
 def ring_waiting_probes() -> int:
-    """Call a worker again for each probe whose message was lost; how many calls were taken."""
+    """Ring again for each probe whose message was lost; returns how many the broker accepted."""
     unheard = Probe.objects.filter(
         finished_at=None, claimed_at=None, requested_at__lt=db_now(-HEARD_WITHIN_S)
     )
@@ -88,7 +88,7 @@ def ring_waiting_probes() -> int:
 
 
 def expire_probes() -> int:
-    """Answer the probes that no worker will answer any more, saying why; how many there were."""
+    """Give overdue probes an error result that says why; returns their number."""
     old = Probe.objects.filter(
         finished_at=None, requested_at__lt=db_now(-GIVEN_UP_AFTER.total_seconds())
     )
@@ -101,7 +101,7 @@ def expire_probes() -> int:
 
 
 def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
-    """Keeps what the injector answered. A second answer to the same probe changes nothing."""
+    """Store the injector's result. A second result for the same probe changes nothing."""
     n_kept = Probe.objects.filter(pk=probe_id, finished_at=None).update(
         finished_at=timezone.now(), result=_kept(result)
     )
@@ -109,13 +109,13 @@ def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
 
 
 def _clean_step(request: dict[str, Any]) -> dict[str, Any]:
-    """The step as a plan would store it: one reader for plans and probes."""
+    """The step as a plan would store it; plans and probes share one reader."""
     spec = {"steps": [request], "load": {"model": "sequential", "requests": 1}}
     return Plan.from_json(spec).to_json()["steps"][0]
 
 
 def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
-    """The opening as an exchange would store it, and the message; the method is always GET."""
+    """The handshake as an exchange would store it, and the message; the method is always GET."""
     message = request.get("message")
     asked = {name: request[name] for name in ("path", "headers", "subprotocols")}
     if len(message or "") > MAX_MESSAGE:
@@ -126,7 +126,7 @@ def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kept(result: dict[str, Any]) -> dict[str, Any]:
-    """The result in a bounded size, with the certificates read."""
+    """The result, limited in size, with the certificates parsed."""
     return _without_nul(
         {
             **result,
@@ -138,7 +138,7 @@ def _kept(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_nul(value: Any) -> Any:
-    """PostgreSQL stores no NUL, and a target may send one anywhere."""
+    """PostgreSQL cannot store NUL, and a target may send it anywhere."""
     match value:
         case str():
             return value.replace("\x00", "�")

@@ -1,4 +1,4 @@
-"""What can be done to a project: make it, and say who is in it as what."""
+"""Create projects and manage their members and roles."""
 
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
@@ -10,7 +10,7 @@ from campaigns.permissions import Action, Actor, Role, Scope, require
 
 @transaction.atomic
 def create_project(*, by: Actor, name: str) -> Project:
-    """A new project, owned by its maker."""
+    """A new project, owned by its creator."""
     if not by.is_member or (by.token is not None and by.token.scope != Scope.WRITE):
         raise Forbidden("Sign in to create a project, or use a token with the scope write.")
     project = Project.objects.create(name=name)
@@ -49,7 +49,7 @@ def remove_member(*, by: Actor, membership: Membership) -> None:
 
 
 def _keep_an_owner(membership: Membership) -> None:
-    """Refuse to take away the last owner; the lock makes two owners who leave at once wait."""
+    """Refuse to remove the last owner; the lock serialises owners who leave at the same time."""
     owners = membership.project.memberships.select_for_update().filter(role=Role.OWNER)
     if {owner.pk for owner in owners} == {membership.pk}:
         raise Refused(

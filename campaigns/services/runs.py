@@ -1,4 +1,4 @@
-"""Stopping runs: a request is written beside the state, and the dispatcher acts on it."""
+"""Stop runs: the request is stored beside the state, and the dispatcher acts on it."""
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -10,16 +10,16 @@ from campaigns.live.pokes import poke
 from campaigns.models import Run, Shard
 from campaigns.permissions import Action, Actor, require
 
-# Nothing is sent any more: a wish to stop would only change what the run is called.
+# Nothing is sent any more: a stop request would only change the outcome.
 OVER = frozenset({RunState.FINALIZING, RunState.DONE})
 STOPPED_BEFORE = "Stopped before it started."
 
 
 @transaction.atomic
 def stop_run(*, by: Actor, run: Run) -> None:
-    """Stop one run: one that waits is done at once, one under way stops sending within a second.
+    """Stop one run: a queued one ends at once, an active one stops sending within a second.
 
-    Stopping a run that is being stopped changes nothing. Raises Refused for one that is done.
+    A run that is already being stopped stays as it is. Raises Refused for one that is done.
     """
     require(by, Action.STOP, run.campaign.project)
     lock_runs(Run.objects.filter(pk=run.pk))
@@ -31,14 +31,14 @@ def stop_run(*, by: Actor, run: Run) -> None:
 
 
 def lock_runs(runs) -> None:
-    """Keep the dispatcher from moving these on until the transaction ends: between looking at what
-    waits and at what is active, a run could go from the one to the other and be in neither."""
+    """Keep the dispatcher from advancing these runs until the transaction ends. Otherwise a run
+    could go from queued to active between the two queries and be missed by both."""
     locked = runs.exclude(state=RunState.DONE).select_for_update(no_key=True, of=("self",))
     list(locked.order_by("pk").values_list("pk"))
 
 
 def request_stop(runs, why: StopReason, by=None) -> int:
-    """Write the wish to stop into the active ones among `runs`; the first wish stays."""
+    """Store the stop request in the active ones among `runs`; the first request wins."""
     asked = runs.filter(state__in=ACTIVE_STATES - OVER, stop_requested=None)
     touched = list(asked.values_list("pk", "campaign_id"))
     n_asked = asked.update(stop_requested=why, stop_requested_by=by)
@@ -48,7 +48,7 @@ def request_stop(runs, why: StopReason, by=None) -> int:
 
 
 def end_queued(runs, outcome: Outcome, reason: str) -> int:
-    """End the queued ones among `runs` without running them; how many there were."""
+    """End the queued ones among `runs` without running them; returns their number."""
     waiting = list(runs.filter(state=RunState.QUEUED).values_list("pk", "campaign_id"))
     pks = [pk for pk, _ in waiting]
     n_ended = Run.objects.filter(pk__in=pks, state=RunState.QUEUED).update(

@@ -1,7 +1,7 @@
-"""What a launcher may do with a shard: claim it, keep its lease, move it on, write its seconds.
+"""A launcher's operations on a shard: claim it, renew its lease, advance it, write its seconds.
 
-The right to send load is a lease on the shard's row. Its number (`epoch`) fences: whoever holds an
-older one changes nothing and writes nothing, however late its statement arrives.
+The right to send load is a lease on the shard's row. Its number (`epoch`) is a fencing token: a
+holder of an older one changes and writes nothing, however late its statement arrives.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _FIELDS = (
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to do one shard: who it belongs to and the order for its injector."""
+    """The right to execute one shard: its holder and the order for the injector."""
 
     shard_id: int
     run_id: int
@@ -52,7 +52,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """What a launcher learns when it looks at its shard's run."""
+    """What a launcher reads of its shard's run."""
 
     run_state: str
     stop_requested: str | None  # a StopReason
@@ -62,7 +62,7 @@ class Pulse:
 
 @transaction.atomic
 def claim_shard(*, worker: str, host: str) -> Lease | None:
-    """Take an open shard of an admitted run, or None where there is none (left)."""
+    """Claim an open shard of an admitted run; None if none is left."""
     shard = (
         Shard.objects.select_for_update(skip_locked=True, of=("self",))
         .select_related("run")
@@ -112,9 +112,9 @@ def _order(run: Run, number: int) -> dict[str, Any]:
 
 
 def heartbeat(*, lease: Lease) -> Pulse | None:
-    """Renew the lease. None: it is no longer held, so stop sending at once.
+    """Renew the lease. None: it is lost, so stop sending at once.
 
-    An expired lease stays expired, also before anybody has noticed.
+    An expired lease stays expired, even before the dispatcher has noticed.
     """
     renewed = _held(lease).filter(state__in=LIVE_SHARD_STATES, lease_until__gt=ClockTimestamp())
     if not renewed.update(lease_until=db_now(settings.LEASE_S)):
@@ -123,7 +123,7 @@ def heartbeat(*, lease: Lease) -> Pulse | None:
 
 
 def look(*, lease: Lease) -> Pulse | None:
-    """The run's state, without renewing; None where the shard is no longer the lease's."""
+    """The run's state, without renewing; None if the shard is no longer this lease's."""
     row = (
         _held(lease)
         .filter(state__in=LIVE_SHARD_STATES)
@@ -134,12 +134,12 @@ def look(*, lease: Lease) -> Pulse | None:
 
 
 def mark_ready(*, lease: Lease) -> bool:
-    """The injector is ready to send; False where the run does not wait for it any more."""
+    """The injector is ready to send; False if the run no longer waits for it."""
     return _move(lease, Part.CLAIMED, Part.READY, {RunState.PREPARING}, is_leased=True)
 
 
 def mark_running(*, lease: Lease) -> bool:
-    """Take the right to send; False where the run was stopped or the lease is lost."""
+    """Take the right to send; False if the run was stopped or the lease is lost."""
     return _move(
         lease, Part.READY, Part.RUNNING, {RunState.ARMED, RunState.RUNNING}, is_leased=True
     )
@@ -148,13 +148,13 @@ def mark_running(*, lease: Lease) -> bool:
 def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
     """The injector has ended by itself and all its seconds are stored.
 
-    A lease that ran out meanwhile does not matter here: nothing is sent any more.
+    A lease that expired meanwhile does not matter here: nothing is sent any more.
     """
     return _move(lease, Part.RUNNING, Part.DONE, None, end=end.to_json())
 
 
 def mark_lost(*, lease: Lease, reason: str) -> bool:
-    """The injector refused or broke; `reason` says how, in a sentence."""
+    """The injector refused or failed; `reason` is a sentence."""
     return any(
         _move(lease, state, Part.LOST, None, reason=reason) for state in sorted(LIVE_SHARD_STATES)
     )
@@ -162,8 +162,8 @@ def mark_lost(*, lease: Lease, reason: str) -> bool:
 
 @transaction.atomic
 def _move(lease, source, target, run_states, *, is_leased=False, **fields) -> bool:
-    """Compare and set. The run is locked first, as the dispatcher does, so that a stop and a move
-    happen one after the other."""
+    """Compare-and-set. Locks the run first, like the dispatcher, so that a stop and a state change
+    are serialised."""
     run = Run.objects.select_for_update(no_key=True).filter(pk=lease.run_id).order_by("pk").first()
     if run is None:
         return False
@@ -179,9 +179,9 @@ def _move(lease, source, target, run_states, *, is_leased=False, **fields) -> bo
 
 
 def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
-    """Store what was seen; how many rows are new. Writing the same again changes nothing.
+    """Store seconds; returns how many rows are new. Writing the same again changes nothing.
 
-    Raises Refused where the lease's claim is no longer the shard's, or the run is long over.
+    Raises Refused if the shard has been claimed anew, or the run is long over.
     """
     if not seconds:
         return 0
@@ -202,7 +202,7 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
 
 
 def _not_yet_stored(lease: Lease, seconds: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The shard's row is locked, so that nobody stores one of these meanwhile."""
+    """Needs the lock on the shard's row, so that none of these is stored meanwhile."""
     by_key = {(second["second"], second["step"]): second for second in seconds}
     stored = ShardSecond.objects.filter(
         run=lease.run_id, shard=lease.number, second__in={second for second, _ in by_key}
@@ -231,9 +231,9 @@ def _row(lease: Lease, second: dict[str, Any]) -> ShardSecond:
 
 
 def _note_late(lease: Lease, n_stored: int) -> None:
-    """Leave a note for the dispatcher to make the summary again.
+    """Leave a note for the dispatcher to recompute the summary.
 
-    The run's lock puts the note before or after the summary's own, never in the middle.
+    The run's lock orders the note before or after the summary's own read of notes.
     """
     Run.objects.select_for_update(no_key=True).get(pk=lease.run_id)
     RunEvent.objects.create(

@@ -1,7 +1,7 @@
-"""Share links: whoever holds the token reads one campaign or one run, without an account.
+"""Share links: a token that gives read access to one campaign or run without an account.
 
-Only a keyed hash of the token is stored. A link dies with its expiry, with its revocation, and as
-long as its creator may not share in the project any more.
+Only a keyed hash of the token is stored. A link is dead once expired or revoked, and for as long
+as its creator may not share in the project.
 """
 
 import secrets
@@ -28,7 +28,7 @@ def create_share(
     days: int,
     note: str = "",
 ) -> tuple[ShareLink, str]:
-    """The link's row and its token, which nobody can see again."""
+    """The link's row and its token, which is never shown again."""
     require(by, Action.SHARE, project)
     _check(project, campaign, run, days, note)
     token = secrets.token_urlsafe(32)
@@ -53,7 +53,7 @@ def revoke_share(*, by: Actor, share: ShareLink) -> None:
 def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:
     """The live link with this token, or None.
 
-    A stream that only asks whether the link still lives passes counts_view=False.
+    A stream that only checks whether the link is still valid passes counts_view=False.
     """
     share = (
         ShareLink.objects.select_related("project", "campaign", "run__campaign", "created_by")

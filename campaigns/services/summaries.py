@@ -1,4 +1,4 @@
-"""A run's summary: derived from its seconds, made again whenever late ones arrive."""
+"""A run's summary: derived from its seconds, recomputed when late ones arrive."""
 
 import hashlib
 import json
@@ -20,9 +20,9 @@ from campaigns.services.observations import is_co_located
 def summarise_run(run: Run) -> RunSummary:
     """Merge the run's seconds into a summary and judge the run by it.
 
-    Idempotent: with the same seconds the summary stays, with others there is a new revision.
+    Idempotent: the same seconds keep the summary, others create a new revision.
     """
-    # Not the key: late seconds, which refer to the run, must not wait for this.
+    # no_key: inserts of late seconds, which reference the run, must not wait for this lock.
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     measurement, n_seconds, digest = new_measurement(run), 0, hashlib.sha256()
     for row in rows_of(run).iterator(chunk_size=500):
@@ -49,13 +49,13 @@ def summarise_run(run: Run) -> RunSummary:
 
 
 def judge_run(run: Run, measurement: Measurement) -> tuple[Validity, list[dict[str, Any]]]:
-    """Whether the run's numbers may be believed, and the reasons, worst first."""
+    """The run's validity and the reasons for it, worst first."""
     observed = observe(measurement, is_co_located=is_co_located(run))
     return judge(observed, limits_with(settings.VALIDITY_LIMITS), headline_us(measurement.total))
 
 
 def _fingerprint(row: ShardSecond) -> bytes:
-    """What the row holds, as bytes that are the same whenever it holds the same."""
+    """The row's content as bytes: equal content gives equal bytes."""
     values = (
         row.shard,
         row.second,

@@ -1,4 +1,4 @@
-"""What can be done to a target: make, edit, archive. Its endpoints are told apart by origin."""
+"""Create, edit and archive targets. Endpoints are identified by their origin."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +24,7 @@ def create_target(
     environment: Sequence[Sequence[str]],
     endpoints: Sequence[dict[str, Any]],
 ) -> Target:
-    """Raises InvalidTarget with a sentence for each wrong field."""
+    """Raises InvalidTarget with a sentence for each invalid field."""
     require(by, Action.EDIT, project)
     description = check_target(name, environment, endpoints)
     return _save(Target(project=project), description)
@@ -38,7 +38,7 @@ def edit_target(
     environment: Sequence[Sequence[str]],
     endpoints: Sequence[dict[str, Any]],
 ) -> Target:
-    """Replaces the description. An endpoint that is left out goes; with tests it is archived."""
+    """Replace the description. A missing endpoint is deleted, or archived if it has tests."""
     require(by, Action.EDIT, target.project)
     if target.archived_at:
         raise Refused(f"{target.name} is archived and can no longer be edited.")
@@ -46,7 +46,7 @@ def edit_target(
 
 
 def archive_target(*, by: Actor, target: Target) -> None:
-    """Takes the target out of lists and forms; its results stay."""
+    """Remove the target from lists and forms; its results stay."""
     require(by, Action.EDIT, target.project)
     if target.runs.exclude(state=RunState.DONE).exists():
         raise Refused(f"{target.name} has runs that have not ended. Stop its campaigns first.")
@@ -66,7 +66,7 @@ def _save(target: Target, description: Description) -> Target:
 
 
 def _keep_only(target: Target, origins: Sequence[Origin]) -> None:
-    """An archived endpoint whose origin comes back is revived, so that its history goes on."""
+    """An archived endpoint whose origin is added again is restored with its history."""
     known: dict[tuple, Endpoint] = {}
     for endpoint in target.endpoints.select_for_update().order_by("archived_at", "-pk"):
         known.setdefault((endpoint.scheme, endpoint.host, endpoint.port), endpoint)

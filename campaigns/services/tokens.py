@@ -1,7 +1,7 @@
-"""Personal tokens for the REST API: made, revoked, recognised.
+"""Personal tokens for the REST API: create, revoke, authenticate.
 
-A token reads `bs_pat_<lookup>_<secret>`. The lookup finds the row; of the whole only a keyed hash
-is stored. The secret has 256 random bits, so a fast hash is enough and guessing is hopeless.
+A token has the form `bs_pat_<lookup>_<secret>`. The lookup finds the row; only a keyed hash of
+the whole is stored. The secret has 256 random bits, so a fast hash is enough.
 """
 
 import hmac
@@ -20,12 +20,12 @@ from campaigns.services.keyed_hash import keyed_hash
 MAX_DAYS = 365
 _PURPOSE = "api-token"
 _FORM = re.compile(r"bs_pat_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
-# One write a minute is enough to see whether a token is in use.
+# One write per minute is enough to see whether a token is in use.
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 
 def create_token(*, by: Actor, name: str, scope: str, days: int) -> tuple[ApiToken, str]:
-    """The token's row and its text, which nobody can see again."""
+    """The token's row and its text, which is never shown again."""
     _require_person(by)
     name = name.strip()
     _check(name, scope, days)
@@ -51,7 +51,7 @@ def revoke_token(*, by: Actor, token: ApiToken) -> None:
 
 
 def authenticate_token(*, text: str) -> ApiToken | None:
-    """The live token that has this text, or None: unknown, expired, revoked, or owner inactive."""
+    """The live token with this text; None if unknown, expired, revoked, or its owner inactive."""
     form = _FORM.fullmatch(text)
     if form is None:
         return None
@@ -66,7 +66,7 @@ def authenticate_token(*, text: str) -> ApiToken | None:
 
 
 def _require_person(by: Actor) -> None:
-    """A stolen token must not make itself a successor."""
+    """A stolen token must not be able to create another token."""
     if not by.is_member or by.token is not None:
         raise Forbidden("Sign in to create or revoke tokens; a token cannot do that.")
 

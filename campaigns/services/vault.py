@@ -1,4 +1,4 @@
-"""Secrets that must be sent on (credentials, private keys), encrypted where they are stored."""
+"""Encrypts stored secrets that must be sent on (credentials, private keys)."""
 
 import base64
 
@@ -11,12 +11,12 @@ from campaigns.domain.errors import Refused
 
 
 def encrypt(secret: str) -> str:
-    """The secret under the first key of settings.VAULT_KEYS; what is stored of it."""
+    """The secret encrypted under the first key of settings.VAULT_KEYS, as it is stored."""
     return _vault().encrypt(secret.encode()).decode()
 
 
 def decrypt(stored: str) -> str:
-    """The secret, under whichever key of the list it was stored. Raises Refused."""
+    """The secret, decrypted with whichever key fits. Raises Refused if none does."""
     try:
         return _vault().decrypt(stored.encode()).decode()
     except InvalidToken:
@@ -27,7 +27,7 @@ def decrypt(stored: str) -> str:
 
 
 def encrypt_anew(stored: str) -> str:
-    """The same secret under the first key, so that older keys can leave the list."""
+    """The same secret re-encrypted under the first key, so that older keys can be removed."""
     return encrypt(decrypt(stored))
 
 
