@@ -1,4 +1,4 @@
-"""Figures for other programs and for the terminal."""
+"""Exports for other programs and the terminal."""
 
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables

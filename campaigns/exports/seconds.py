@@ -1,4 +1,4 @@
-"""A run's seconds as CSV: what the charts draw, one row a second."""
+"""A run's seconds as CSV: the charts' data, one row per second."""
 
 import csv
 from collections.abc import Iterable
@@ -28,9 +28,9 @@ _COLUMNS = (
 
 
 def csv_of_seconds(points: Iterable[Point]) -> str:
-    """A row a second, warm-up negative; a column per kind of error that occurred. Empty: no value.
+    """One row per second (warm-up negative), one column per error kind that occurred.
 
-    Percentiles are of that second alone, however few requests it had.
+    Empty cells: no value. Percentiles cover that second alone, however few requests it had.
     """
     points = list(points)
     kinds = sorted({kind for point in points for kind in point["errors"]})

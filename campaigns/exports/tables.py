@@ -1,4 +1,4 @@
-"""Tables as CSV: the figures of the page to the last digit, units in the header."""
+"""Tables as CSV: the same figures as on the page, units in the header."""
 
 import csv
 from collections.abc import Iterable
@@ -6,17 +6,17 @@ from io import StringIO
 
 from campaigns.domain.shown.tables import Cell, Column, Table
 
-# A spreadsheet would compute a text that begins like this. Numbers are written as numbers.
+# A spreadsheet evaluates text that begins like this as a formula. Numbers are not affected.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def safe(text: str) -> str:
-    """The text as a spreadsheet may read it: none of ours becomes a formula."""
+    """The text, escaped so that a spreadsheet does not evaluate it as a formula."""
     return f"'{text}" if text.lstrip(" ").startswith(_FORMULA_STARTS) else text
 
 
 def csv_of_tables(tables: Iterable[Table]) -> str:
-    """Table after table, a blank line between: title, header, rows. Empty cells stay empty."""
+    """Each table's title, header and rows, separated by blank lines. Empty cells stay empty."""
     out = StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     for index, table in enumerate(tables):
@@ -34,7 +34,7 @@ def _head(column: Column) -> str:
 
 
 def _plain(cell: Cell) -> str:
-    """The digits of the page with a decimal point and without separators of thousands."""
+    """The page's digits with a decimal point and without thousands separators."""
     if cell.value is None:
         return ""
     if isinstance(cell.value, str):

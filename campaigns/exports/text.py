@@ -8,7 +8,7 @@ _GAP = "  "
 
 
 def text_of_tables(tables: Iterable[Table]) -> str:
-    """Table after table: title, two lines of heads, rows with aligned columns, notes below."""
+    """Each table's title, two header lines, aligned rows and notes."""
     return "\n\n".join(_text(table) for table in tables) + "\n"
 
 
@@ -35,7 +35,7 @@ def _shown(cell: Cell) -> str:
 
 
 def _notes(table: Table) -> list[str]:
-    """The table's own note, the rows' notes (each once), and what a ~ means."""
+    """The table's note, the distinct row notes, and what ~ means."""
     notes = [
         table.note,
         *dict.fromkeys(f"{row.label}: {row.note}" for row in table.rows if row.note),

@@ -1,4 +1,4 @@
-"""A report of a run as a file of plain text."""
+"""A run's report as a plain text file."""
 
 from django.http import HttpResponse
 

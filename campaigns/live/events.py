@@ -1,4 +1,4 @@
-"""What a stream says: server-sent events, and the cursor from which a viewer carries on.
+"""Server-sent events, and the cursor from which a viewer resumes.
 
 Pure values. An event's id `e<event>.r<run>.s<second>` names the last change of state, the run and
 the second that the viewer has seen; a browser sends it back as Last-Event-ID when it reconnects.
@@ -14,15 +14,15 @@ from campaigns.domain.lifecycle import RunState
 
 KEEPALIVE = ": keepalive\n\n"
 _CURSOR = re.compile(r"e(\d{1,18})\.r(\d{1,18})\.s(-?\d{1,9})")
-# A viewer who was away while many runs came and went gets the latest ones only.
+# A viewer who missed many runs gets only the latest ones.
 _MOST_RUNS = 3
-# Below every second that a warm-up can have.
+# Below the first second of any warm-up.
 BEFORE_ALL = -1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a viewer has come. `run` is 0 where it has seen no second yet."""
+    """What a viewer has received. `run` is 0 before its first second."""
 
     event: int = 0
     run: int = 0
@@ -33,14 +33,14 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str | None) -> Self | None:
-        """None for anything that is not a cursor: the stream then begins with all there is."""
+        """None for anything that is not a cursor: the stream then starts from the beginning."""
         match = _CURSOR.fullmatch(text or "")
         return cls(*map(int, match.groups())) if match else None
 
 
 @dataclass(frozen=True, slots=True)
 class RunLook:
-    """What a stream needs to know of a run."""
+    """What a stream needs of a run."""
 
     id: int
     state: str
@@ -48,12 +48,12 @@ class RunLook:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A campaign or run at one instant: what all its viewers are told about."""
+    """A campaign or run at one instant, as all its viewers see it."""
 
     event: int  # the newest run event
     state: str
     is_over: bool
-    runs: tuple[RunLook, ...]  # in the order in which they are made
+    runs: tuple[RunLook, ...]  # in order of execution
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Message:
     cursor: Cursor | None = None
 
     def encode(self) -> str:
-        """The bytes on the wire, as the HTML standard's event stream format."""
+        """The event as text in the HTML standard's event stream format."""
         head = f"id: {self.cursor}\n" if self.cursor else ""
         data = json.dumps(self.data, separators=(",", ":"))
         return f"{head}event: {self.kind}\ndata: {data}\n\n"
@@ -75,7 +75,7 @@ def news(
     look: Look,
     news_of: Callable[[int, int], dict[str, Any] | None],
 ) -> Iterator[Message]:
-    """What is new since the cursor. `news_of(run, after_second)` is `feed.Feed.news`."""
+    """The events since the cursor. `news_of(run, after_second)` is `feed.Feed.news`."""
     for run_id in _runs_to_tell(cursor, look.runs):
         after = cursor.second if run_id == cursor.run else BEFORE_ALL
         told = news_of(run_id, after)
@@ -88,14 +88,14 @@ def news(
 
 
 def current_run(runs: Sequence[RunLook]) -> RunLook | None:
-    """The run that is shown live: the active one, else the last that was made."""
+    """The run shown live: the active one, else the last that started."""
     begun = [run for run in runs if run.state != RunState.QUEUED]
     active = [run for run in begun if run.state != RunState.DONE]
     return (active or begun or [None])[-1]
 
 
 def _runs_to_tell(cursor: Cursor, runs: Sequence[RunLook]) -> list[int]:
-    """From the run that the viewer saw last to the one that is current, in their order."""
+    """The runs from the viewer's last one to the current one, in order."""
     current = current_run(runs)
     if current is None:
         return []

@@ -1,9 +1,9 @@
-"""One reader per process behind all streams and live pages: what a second holds is decoded once,
-not for each viewer, and added to what is known: a refresh costs the same in any hour of a run.
+"""One reader per process behind all streams and live pages: each second is decoded once, not once
+per viewer, and added incrementally, so the cost of a refresh does not grow with the run.
 
-Redis only says that something is new; what is new is read from PostgreSQL. So without Redis the
-streams still move, by asking once a second. Only threading primitives are used here: under a gevent
-server they are patched, under tests they are real threads.
+Redis only signals that something changed; the data come from PostgreSQL. So without Redis the
+streams still work, by polling once a second. Only threading primitives are used here: a gevent
+server patches them, in tests they are real threads.
 """
 
 import logging
@@ -34,7 +34,7 @@ from campaigns.queries.reports import run_report
 CHANNEL = "benchsite:live"
 _OLDEST_S = 0.9
 _MOST_LOOKS = 200
-# A measurement holds the histograms of its steps and a point for each second: some megabytes.
+# A measurement holds its steps' histograms and a point per second: several MB.
 _MOST_FOLLOWED = 20
 _RETRY_S = 2.0
 _T = TypeVar("_T")
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class Bell:
-    """Rings for every poke that this process hears; streams sleep until it has rung again."""
+    """Rings for every poke that this process receives; streams sleep until the next ring."""
 
     def __init__(self):
         self.count = 0
@@ -51,7 +51,7 @@ class Bell:
         self._reader: threading.Thread | None = None
 
     def wait(self, heard: int, timeout_s: float) -> None:
-        """Return when the bell has rung more than `heard` times, at the latest after the time."""
+        """Return when the bell has rung more than `heard` times, or after `timeout_s`."""
         self._listen()
         with self._rung:
             self._rung.wait_for(lambda: self.count != heard, timeout_s)
@@ -85,7 +85,7 @@ class Bell:
 
 
 class Shared(Generic[_T]):
-    """A value that all viewers share; it is read again when the bell rang or it grew old."""
+    """A value shared by all viewers; re-read after a ring or when it is too old."""
 
     def __init__(self, bell: Bell, clock: Callable[[], float] = time.monotonic):
         self._bell, self._clock = bell, clock
@@ -95,15 +95,15 @@ class Shared(Generic[_T]):
         self._value: _T | None = None
 
     def get(self, read: Callable[[_T | None], _T]) -> _T:
-        """The value; `read(previous)` is called at most once for each ring."""
+        """The value; `read(previous)` is called at most once per ring."""
         return self.use(read, lambda value: value)
 
     def use(self, read: Callable[[_T | None], _T], make: Callable[[_T], _R]) -> _R:
-        """What `make` makes of the value, while nobody else reads it anew."""
+        """`make(value)`, called while nobody else can re-read the value."""
         with held(self._lock):
             heard, now = self._bell.count, self._clock()
             if heard != self._heard or now - self._read_at > _OLDEST_S:
-                # Where reading fails in the middle, what is half read is forgotten.
+                # If reading fails midway, the partly updated value is discarded.
                 known, self._value, self._heard = self._value, None, -1
                 self._value = read(known)
                 self._heard, self._read_at = heard, now
@@ -111,10 +111,10 @@ class Shared(Generic[_T]):
 
 
 class Followed:
-    """A run that is watched: what it measured so far, and the report of that.
+    """A watched run: its measurement so far and the report of it.
 
-    Each second is read and decoded once, whoever asks for points or report, and however often. A
-    run that has ended is read from its summary, with the seconds that came late.
+    Each second is read and decoded once, however often points or report are requested. A finished
+    run is read from its summary, which includes late seconds.
     """
 
     def __init__(self, run_id: int, bell: Bell):
@@ -129,11 +129,11 @@ class Followed:
         return self._measured.use(self._read, lambda _: list(self._points))
 
     def news(self, after: int) -> dict[str, Any] | None:
-        """What a stream tells of the seconds after `after`; None where there is none."""
+        """A stream's data for the seconds after `after`; None if there are none."""
         return self._measured.use(self._read, lambda measured: self._news(after, measured))
 
     def report(self, run: Run) -> RunReport:
-        """Of a run that is under way; made once for each second and each change of state."""
+        """The report of an active run; computed once per second and change of state."""
         return self._measured.use(self._read, lambda measured: self._report(run, measured))
 
     def _read(self, known: Measurement | None) -> Measurement | None:
@@ -158,7 +158,7 @@ class Followed:
         }
 
     def _columns_from(self, first: int, measured: Measurement | None) -> dict[str, list]:
-        """Each second of a run under way is put into words once."""
+        """Formats each second of an active run once."""
         if measured is None:
             return point_columns(self._points[first:])
         n_known = len(self._columns["second"])
@@ -167,7 +167,7 @@ class Followed:
         return {key: values[first:] for key, values in self._columns.items()}
 
     def _report(self, run: Run, measured: Measurement | None) -> RunReport:
-        if measured is None:  # it has ended meanwhile
+        if measured is None:  # the run has ended meanwhile
             return run_report(run)
         key = (run.state, _newest_event(run=run), measured.last_second)
         if self._reported[0] != key:
@@ -176,7 +176,7 @@ class Followed:
 
 
 class Feed:
-    """The shared values by what they are about; the least used fall out."""
+    """The shared values by subject; the least recently used are evicted."""
 
     def __init__(self):
         self.bell = Bell()
@@ -198,11 +198,11 @@ class Feed:
 
     def news(self, run_id: int, after: int) -> dict[str, Any] | None:
         """{"points": `run_points.point_columns` of the seconds after `after`, "now": the texts of
-        the last one, "progress"}; None where no second is new."""
+        the last one, "progress"}; None if no second is new."""
         return self._follow(run_id).news(after)
 
     def report(self, run: Run) -> RunReport:
-        """The report of a run that is under way, up to the last whole second."""
+        """The report of an active run, up to the last complete second."""
         return self._follow(run.pk).report(run)
 
     def _new_look(self) -> Shared[Look]:

@@ -1,7 +1,7 @@
-"""Answers and reports that this process has made already: a page that a hundred people watch is
-computed once for each change, not once for each of them.
+"""In-process cache of answers and reports: a page with a hundred viewers is computed once per
+change, not once per viewer.
 
-A key holds everything on which the value depends, so nothing here can be out of date.
+A key holds everything on which the value depends, so no entry can be stale.
 """
 
 import threading
@@ -25,7 +25,7 @@ _T = TypeVar("_T")
 
 
 class Memory(Generic[_T]):
-    """Keeps the `size` values that were used last; a value is made once, also for many at once."""
+    """An LRU cache of `size` values; concurrent callers share one computation."""
 
     def __init__(self, size: int):
         self._size = size
@@ -70,14 +70,14 @@ def gist_of(campaign: Campaign) -> Gist:
 
 
 def report_of(run: Run) -> RunReport:
-    """A run under way is followed by the feed; a finished one is read once."""
+    """The feed follows an active run; a finished one is read once."""
     if not run.is_done:
         return FEED.report(run)
     return _REPORTS.get(_run_key(run), lambda: run_report(run))
 
 
 def point_columns_of(run: Run) -> dict[str, list]:
-    """Of a finished run; one under way tells its points by its stream."""
+    """The points of a finished run; an active one sends them on its stream."""
     return _COLUMNS.get(_run_key(run), lambda: point_columns(points_of(run)))
 
 
@@ -93,7 +93,7 @@ def _campaign_key(campaign: Campaign) -> tuple:
 
 
 def _run_key(run: Run) -> tuple:
-    """Of a finished run. Its late seconds make a new summary."""
+    """The key of a finished run; late seconds change it by a new summary."""
     event = RunEvent.objects.filter(run=run).aggregate(newest=Max("pk"))
     summary = RunSummary.objects.filter(run=run).aggregate(newest=Max("pk"))
     return run.pk, run.state, run.validity, event["newest"], summary["newest"]

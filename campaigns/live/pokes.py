@@ -1,8 +1,8 @@
-"""Pokes: "something changed, look again", published through Redis to whoever watches a page.
+"""Pokes tell the viewers of a page, through Redis, that something changed.
 
-A poke carries ids and never data: a watcher reads what is new from PostgreSQL. A lost poke costs
-at most a second, so an error is logged, never raised, and then Redis is left alone for a while:
-a run must not wait for a frozen Redis once a second.
+A poke carries ids, never data: the data are read from PostgreSQL. A lost poke costs at most a
+second, so errors are logged, never raised, and Redis is then not used for a while: a run must not
+wait for a frozen Redis every second.
 """
 
 import json
@@ -35,7 +35,7 @@ def _client() -> redis.Redis:
 
 
 def poke(*, run_id: int | None = None, campaign_id: int | None = None) -> None:
-    """Tell watchers, once the surrounding transaction is committed, that this changed."""
+    """Notify viewers of this change once the surrounding transaction is committed."""
     message = {"run": run_id, "campaign": campaign_id}
     text = json.dumps({name: pk for name, pk in message.items() if pk is not None})
     transaction.on_commit(lambda: _publish(text), robust=True)

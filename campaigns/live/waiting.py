@@ -1,4 +1,4 @@
-"""Waiting without a database connection: there are few of them, and many who watch one page."""
+"""Waits without holding a database connection: connections are few, viewers are many."""
 
 import threading
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from django.db import connection
 
 
 def release_connection() -> None:
-    """Inside a transaction (a test) there is none to give."""
+    """Give this thread's connection back, except inside a transaction (a test)."""
     if not connection.in_atomic_block:
         connection.close()
 
 
 @contextmanager
 def held(lock: threading.Lock) -> Iterator[None]:
-    """The lock; whoever has to wait for it gives its connection back first."""
+    """Hold the lock; a thread that must wait for it gives its connection back first."""
     if not lock.acquire(blocking=False):
         release_connection()
         lock.acquire()

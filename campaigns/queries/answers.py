@@ -1,6 +1,6 @@
 """A campaign's answer, read from the summaries of its finished runs.
 
-No permission is checked in here: callers pass rows that they found with visible_to.
+Checks no permissions: callers pass rows found with visible_to.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def campaign_answer(campaign: Campaign) -> Answer:
 
 
 def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
-    """The WebSocket tests of which something was measured."""
+    """The WebSocket tests with measured data."""
     names_plan = len({arm.plan_label for arm in arms}) > 1
     return [
         Exchanged(
@@ -141,7 +141,7 @@ def _means_ms(campaign: Campaign, arm: MeasuredTest) -> list[float | None]:
 
 
 def _means_text(campaign: Campaign, arm: MeasuredTest, table: Table) -> list[str]:
-    """As the rows of the test's table have them."""
+    """The means as the test's table shows them."""
     mean = [column.key for column in table.columns].index("mean")
     rows = zip(arm.runs, table.rows[: len(arm.runs)], strict=True)
     by_repeat = {each.run.repeat: row.cells[mean].text for each, row in rows}
@@ -185,7 +185,7 @@ def _nothing_yet(n_done: int, runs: Sequence[MeasuredRun], is_final: bool) -> st
 def _plain_sentence(
     arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun], is_final: bool
 ) -> Sentence:
-    """Without a pair of HTTP and HTTPS: the figures, and no comparison word."""
+    """The sentence without an HTTP/HTTPS pair: figures only, no verdict."""
     pooled = [(arm, figures) for arm in arms if (figures := pooled_of(arm.runs)[1])]
     so_far = "" if is_final else "So far "
     if len(pooled) == 1:
@@ -249,7 +249,7 @@ def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
 
 
 def _validity_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
-    """How many runs are suspicious or left out, each with a reason."""
+    """The numbers of suspicious and excluded runs, with a reason."""
     grounds = []
     suspicious = [
         each for each in runs if each.is_usable and each.run.validity == Validity.SUSPICIOUS

@@ -1,4 +1,4 @@
-"""What the pages of campaigns read: the grid of a new one, the list, the runs of one."""
+"""Reads for the campaign pages: the grid of a new campaign, the list, a campaign's runs."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _MODES = {
 class Arm:
     endpoint: Endpoint
     mode: ConnectionMode
-    is_first: bool  # of its endpoint: where a column group begins
+    is_first: bool  # of its endpoint: starts a column group
 
     @property
     def key(self) -> str:
@@ -46,7 +46,7 @@ class GridPlan:
         return plan_load_words(self.plan)
 
     def fits(self, arm: Arm) -> bool:
-        """Whether the endpoint speaks what the plan needs: WebSocket or HTTP."""
+        """Whether the endpoint has the protocol that the plan needs, WebSocket or HTTP."""
         return (self.plan.exchange is not None) == (arm.endpoint.scheme in WEBSOCKET_SCHEMES)
 
     def cell_key(self, arm: Arm) -> str:
@@ -55,7 +55,7 @@ class GridPlan:
 
 @dataclass(frozen=True)
 class Grid:
-    """Plans × arms of a project: one tick is one test."""
+    """Plans × arms of a project; each ticked cell is one test."""
 
     plans: tuple[GridPlan, ...]
     targets: tuple[tuple[Target, tuple[tuple[Endpoint, int], ...], int], ...]
@@ -73,7 +73,7 @@ class Grid:
 
 
 def grid_of(project: Project) -> Grid:
-    """The latest version of each plan, and each endpoint in each mode that makes sense on it."""
+    """The latest version of each plan × each endpoint in each applicable connection mode."""
     live = Endpoint.objects.filter(archived_at=None)
     targets = [
         target
@@ -93,8 +93,8 @@ MOST_SHOWN = 3000  # cells; tens of thousands of ticks take a browser seconds
 
 
 def shown_of(grid: Grid, ticked: Collection[str], target: int = 0) -> Grid:
-    """What of it a page shows: all; of one that is too large the targets that have a tick and the
-    one that is asked for, or else the first."""
+    """The part of the grid that a page shows. Too large a grid is reduced to the ticked targets and
+    the requested one, or else to the first."""
     if len(grid.plans) * len(grid.arms) <= MOST_SHOWN:
         return grid
     wanted = {grid.cells[key][1].endpoint.target_id for key in ticked} | {target}
@@ -113,7 +113,7 @@ def _grid_plans(project: Project):
         try:
             yield GridPlan(version, version.value())
         except InvalidPlan:
-            continue  # stored by an older program; its own page says what is wrong
+            continue  # stored by an older version; the plan's page says what is wrong
 
 
 def _column_group(target: Target):
@@ -143,8 +143,8 @@ def ticks_for(question: str, grid: Grid) -> list[str]:
 
 
 def ticks_for_plan(grid: Grid, plan: int, schemes: Sequence[str] = ()) -> list[str]:
-    """The plan in its own connection mode on these schemes of one target, which has the most of
-    them; without schemes on the first endpoint that fits."""
+    """The plan in its own connection mode on the target that has most of these schemes; without
+    schemes, on the first endpoint that fits."""
     row = next((each for each in grid.plans if each.version.plan_id == plan), None)
     if row is None:
         return []
@@ -167,7 +167,7 @@ def _n_schemes(arms: Sequence[Arm]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CampaignFilter:
-    """What the list is narrowed to; empty means any."""
+    """The list's filters; empty means any."""
 
     name: str = ""
     state: str = ""
@@ -221,7 +221,7 @@ def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
 
 
 def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
-    """Campaigns that were started and are not over, the oldest first: they run in that order."""
+    """Started, unfinished campaigns, by start time."""
     found = Campaign.objects.visible_to(actor).filter(project=project)
     return with_counts(found.filter(started_at__isnull=False, finished_at=None)).order_by(
         "started_at"
@@ -229,21 +229,21 @@ def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
 
 
 def current_run_of(campaign: Campaign) -> Run | None:
-    """The run that is being made; None between two runs."""
+    """The active run; None between two runs."""
     active = campaign.runs.filter(state__in=ACTIVE_STATES)
     return active.select_related("test__endpoint").order_by("-position").first()
 
 
 def runs_of(campaign: Campaign) -> list[Run]:
-    """All runs of a campaign in their order."""
+    """All runs of a campaign in order."""
     related = ("test__endpoint", "test__plan_version__plan")
     return list(campaign.runs.select_related(*related).order_by("position"))
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewTurn:
-    """One run in the preview of the order; `shade` tells plans apart. `injectors` 0: they are the
-    same in all."""
+    """One run in the preview of the order; `shade` distinguishes plans. `injectors` 0: the same for
+    all tests."""
 
     scheme: str
     mode: str
@@ -264,7 +264,7 @@ def order_preview(
     seed: int,
     sweep: Sequence[int] = (1,),
 ) -> list[list[PreviewTurn]]:
-    """The first blocks in the order in which they will really run; [] where there are too many."""
+    """The first blocks in the actual order of the runs; [] if there are too many tests to show."""
     tests = [(*grid.cells[key], count) for key in keys for count in sweep]
     if not tests or len(tests) > _MOST_TURNS:
         return []

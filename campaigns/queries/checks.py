@@ -1,4 +1,4 @@
-"""What is checked before a campaign starts: may its addresses be tested, does one answer."""
+"""Checks before a campaign starts: allowed addresses, injector slots, busy targets."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Check:
 
 
 def checks_before_start(endpoints: Sequence[Endpoint], injectors: int) -> list[Check]:
-    """In the order in which a start would fail."""
+    """The checks, in the order in which a start would fail."""
     return [*_addresses(endpoints), _injectors(injectors), *_busy_targets(endpoints)]
 
 

@@ -31,7 +31,7 @@ _WHY_NO_WORD = (
 
 
 def compare_runs(baseline: Run, candidate: Run) -> Comparison:
-    """Figures beside each other, and above them what differs in plan, target and environment."""
+    """Both runs' figures, and the differences in plan, target and environment."""
     by_run = {each.run.pk: each for each in measured_runs([baseline, candidate])}
     first, second = by_run[baseline.pk], by_run[candidate.pk]
     return Comparison(
@@ -53,7 +53,7 @@ def _note(*runs: MeasuredRun) -> str:
 
 
 def _unlike_loads(baseline: MeasuredRun, candidate: MeasuredRun) -> str:
-    """Why the times below are not of the same load; "" where they are, or nothing was measured."""
+    """Why the times are of different loads; "" if the loads match or nothing was measured."""
     plans = [each.run.frozen.plan for each in (baseline, candidate)]
     if plans[0].load != plans[1].load:
         first, second = (plan_load_words(plan) for plan in plans)
@@ -66,7 +66,7 @@ def _unlike_loads(baseline: MeasuredRun, candidate: MeasuredRun) -> str:
 
 
 def _warning(run: Run) -> str:
-    """Why the run's figures may mislead; what else makes it unusable stands in the note."""
+    """Why the run's figures may mislead; other reasons that make it unusable are in the note."""
     if run.validity not in {Validity.INVALID, Validity.SUSPICIOUS}:
         return ""
     doubt = "cannot be trusted" if run.validity == Validity.INVALID else "are doubtful"
@@ -94,7 +94,7 @@ def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
 
 
 def _beside_each_other(rows: tuple[Row, ...], *runs: Run) -> tuple[Row, ...]:
-    """The rows as they are; without difference and ratio where a run is invalid."""
+    """The rows, without difference and ratio if a run is invalid."""
     invalid = [run.label for run in runs if run.validity == Validity.INVALID]
     if not invalid:
         return rows
@@ -105,7 +105,7 @@ def _beside_each_other(rows: tuple[Row, ...], *runs: Run) -> tuple[Row, ...]:
 
 
 def _exchange_rows(baseline: MeasuredRun, candidate: MeasuredRun) -> list[Row]:
-    """Handshakes and messages, where one of the two runs is of WebSocket."""
+    """Handshakes and messages, if either run is a WebSocket run."""
     both = [exchange_figures(each.total, _duration_s(each)) for each in (baseline, candidate)]
     labels = list(dict.fromkeys(label for figures in both for label in figures))
     return [
@@ -158,7 +158,7 @@ def _ratio_cell(baseline: float, candidate: float) -> Cell:
 
 
 def _differences(baseline: Run, candidate: Run) -> list[list[str]]:
-    """[[field, baseline, candidate]] of whatever was set differently, deepest path first named."""
+    """[[field, baseline, candidate]] of every setting that differs."""
     first, second = (_settings(run) for run in (baseline, candidate))
     return [
         [name, first.get(name, DASH), second.get(name, DASH)]
@@ -182,7 +182,7 @@ def _settings(run: Run) -> dict[str, str]:
 
 
 def _settled(plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan without what may be secret or long: bodies, headers and tables are told apart."""
+    """The plan; bodies, headers and tables, which may be secret or long, as size and digest."""
     steps = [
         {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
         for step in plan["steps"]

@@ -1,7 +1,7 @@
-"""What the engine and its pages ask of the rows: free slots, live hosts, what waits, what is stuck.
+"""Reads for the engine and its pages: free slots, live hosts, waiting and stuck runs.
 
-No permission check inside: these are read by the dispatcher, by operations, and by pages for
-campaigns that they found with `visible_to`.
+Checks no permissions: the callers are the dispatcher, operations, and pages that found their
+campaigns with `visible_to`.
 """
 
 from dataclasses import dataclass
@@ -33,32 +33,32 @@ from campaigns.models.dbtime import ClockTimestamp, db_now
 
 # A host that announced itself within this time is alive; it does so every 5 s.
 ALIVE_S = 15
-# What the watchdog leaves to the dispatcher, which acts once a tick, before it calls a row stuck.
+# Extra time for the dispatcher, which acts once per tick, before a row counts as stuck.
 STUCK_SLACK_S = 15.0
 
 
 def live_hosts():
-    """The injector hosts that announced themselves lately."""
+    """The injector hosts that announced themselves recently."""
     return InjectorHost.objects.filter(seen_at__gt=db_now(-ALIVE_S))
 
 
 def total_slots() -> int:
-    """How many injectors could run at once on the live hosts."""
+    """How many injectors the live hosts can run at once."""
     return live_hosts().aggregate(n=Sum("slots"))["n"] or 0
 
 
 def taken_slots() -> int:
-    """Slots that admitted runs hold or have been promised."""
+    """Slots in use by, or reserved for, active runs."""
     return Shard.objects.filter(
         state__in=[Part.OPEN, *LIVE_SHARD_STATES], run__state__in=ACTIVE_STATES
     ).count()
 
 
 def room_for_runs() -> int:
-    """How many more runs may be under way: as many in all as the live hosts have cores.
+    """How many more runs may be active; the limit is the live hosts' number of cores.
 
-    A run may have more injectors than cores (its validity says what came of it), but two runs that
-    share a core would disturb each other. A host that does not know its cores counts its slots.
+    A run may have more injectors than cores (its validity shows the effect), but two runs on one
+    core would disturb each other. A host that does not report its cores counts with its slots.
     """
     hosts = live_hosts().values_list("slots", "facts")
     most = sum(min(slots, facts.get("usable_cores") or slots) for slots, facts in hosts)
@@ -70,9 +70,9 @@ def free_slots() -> int:
 
 
 def head_runs():
-    """The next run of each campaign that has none under way, with `due_at`: when it may begin.
+    """The next run of each campaign without an active one, with `due_at`: when it may begin.
 
-    That is the pause after the end of the run before it, or the campaign's start.
+    That is the previous run's end plus the pause, or the campaign's start.
     """
     first = (
         Run.objects.filter(campaign=OuterRef("campaign"), state=RunState.QUEUED)
@@ -101,7 +101,7 @@ def head_runs():
                     ExpressionWrapper(F("last_end") + pause, output_field=DateTimeField()),
                     F("campaign__started_at"),
                 ),
-                # A run that came back from a failed barrier waits from then on.
+                # A run requeued after a failed barrier waits from then on.
                 F("state_at"),
             )
         )
@@ -110,7 +110,7 @@ def head_runs():
 
 
 def overrun_runs() -> list[tuple[int, float]]:
-    """Running runs that take longer than their plan allows: (pk, the allowed seconds)."""
+    """Running runs that exceed their time limit: (pk, limit in seconds)."""
     return [(pk, limit_s) for pk, limit_s, late_s in _running_ages() if late_s > 0]
 
 
@@ -136,14 +136,14 @@ def _running_ages() -> list[tuple[int, float, float]]:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """A run that stayed in a state for longer than anything is allowed to."""
+    """A run that exceeded the maximum age of its state."""
 
     run_id: int
     state: str
 
 
 def stuck_runs() -> list[Stuck]:
-    """Runs beyond the greatest age of their state. Empty after any fault, or we are wrong."""
+    """Runs beyond the maximum age of their state. Must become empty after any fault."""
     too_old = Q()
     for state in (
         RunState.PREPARING,
@@ -160,7 +160,7 @@ def stuck_runs() -> list[Stuck]:
 
 
 def waiting_reason(campaign: Campaign) -> str:
-    """Why a started campaign's next run has not begun, in a sentence; "" where nothing waits."""
+    """Why a started campaign's next run has not begun, in a sentence; "" if none waits."""
     head = head_runs().filter(campaign=campaign).first()
     return reason_to_wait(head) if head else ""
 
@@ -170,7 +170,7 @@ def _is_due():
 
 
 def reason_to_wait(head: Run) -> str:
-    """What keeps a row of `head_runs` from beginning now, in a sentence; "" for nothing."""
+    """Why a row of `head_runs` cannot begin now, in a sentence; "" if it can."""
     if not head_runs().filter(pk=head.pk).filter(_is_due()).exists():
         return f"Pausing {head.campaign.pause_s:g} s between two runs."
     slots = total_slots()
@@ -195,6 +195,6 @@ def reason_to_wait(head: Run) -> str:
 
 
 def count_by_state() -> dict[str, int]:
-    """How many runs are in each state short of done: what the dispatcher looks at each tick."""
+    """The number of runs in each state but done; the dispatcher reads it every tick."""
     rows = Run.objects.exclude(state=RunState.DONE).order_by().values_list("state")
     return dict(rows.annotate(n=Count("pk")))

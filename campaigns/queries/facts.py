@@ -1,4 +1,4 @@
-"""What is known about a run beside its times: TLS as negotiated, handshakes, environment."""
+"""Facts about a run besides its times: negotiated TLS, handshakes, environment."""
 
 from campaigns.domain.measured.injector_end import InjectorEnd, peers_of, servers_of
 from campaigns.domain.measured.measurement import Measurement
@@ -14,7 +14,7 @@ Facts = list[tuple[str, list[list[str]]]]
 
 
 def run_facts(run: Run, seen: Measurement) -> Facts:
-    """[(group, [[name, value], …]), …]; empty groups are left out. Facts are counted."""
+    """[(group, [[name, value], …]), …] without empty groups."""
     total, ends = seen.total, seen.ends
     groups = [
         ("Load, planned and reached", _load(seen)),
@@ -44,7 +44,7 @@ def _tls(run: Run, ends: list[InjectorEnd]) -> list[list[str]]:
 
 
 def _load(seen: Measurement) -> list[list[str]]:
-    """What a plan asks for beside what was there: two runs differ here before they differ."""
+    """Planned against actual load: compare these before the response times."""
     if seen.sent_per_s is None:
         return []
     plan, most = seen.plan, seen.most_in_flight
@@ -58,7 +58,7 @@ def _load(seen: Measurement) -> list[list[str]]:
 
 
 def _rate_asked(arrivals_per_s: float | None, calls: int) -> list[list[str]]:
-    """Requests a second, as the rate sent beside it."""
+    """The planned rate in requests/s, like the rate sent."""
     if not arrivals_per_s:
         return []
     return [["Rate planned", f"{rate(arrivals_per_s * calls)}/s"]]
@@ -91,7 +91,7 @@ def _replays(total: Total) -> str:
 
 
 def _window(total: Total) -> list[list[str]]:
-    """How often a window was full, and how often it began again; [] for another load."""
+    """How often a window was full, and how often it was refilled; [] for other loads."""
     throttled, resumed = total.count("window_throttled"), total.count("window_resumed")
     if not throttled and not resumed:
         return []
@@ -102,7 +102,7 @@ def _window(total: Total) -> list[list[str]]:
 
 
 def _bytes(total: Total) -> list[list[str]]:
-    """Of the application beside what TCP carried, where the injector's kernel could tell."""
+    """Application bytes and TCP bytes, if the injector's kernel reported them."""
     if not total.count("wire_received"):
         return []
     protocol = "WebSocket" if close_codes(total) else "HTTP"
@@ -118,7 +118,7 @@ def _bytes(total: Total) -> list[list[str]]:
 
 
 def _reply_parts(total: Total) -> list[list[str]]:
-    """Of an ok reply, on average; without those parts that are never there."""
+    """Mean sizes of an ok reply's parts; parts that never occurred are left out."""
     sizes = reply_sizes(total)
     if sizes is None:
         return []
@@ -131,12 +131,12 @@ def _reply_parts(total: Total) -> list[list[str]]:
 
 
 def _mean(size: float) -> str:
-    """Of bytes that are always as many: as many."""
+    """A whole mean as an exact count."""
     return count(int(size)) if size == int(size) else figure(size)
 
 
 def _warnings(ends: list[InjectorEnd]) -> list[list[str]]:
-    """What might have run short, as each injector said it."""
+    """Resource shortages that the injectors warned of."""
     return [
         [f"Injector process {number}", text]
         for number, end in enumerate(ends, 1)

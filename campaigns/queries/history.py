@@ -1,4 +1,4 @@
-"""The history of a project: its runs, narrowed by a filter, with the figures of each."""
+"""A project's run history: filtered runs with their figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from campaigns.permissions import Actor
 
 @dataclass(frozen=True, slots=True)
 class HistoryFilter:
-    """What the history is narrowed to; empty means any."""
+    """The history's filters; empty means any."""
 
     target: int | None = None
     plan: int | None = None
@@ -74,8 +74,8 @@ _NOTHING = "No figures: nothing was measured."
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """Runs with their cells: n, rate, p50, p95, p99 and errors, and where `has_exchanges`, because
-    a run among them was one of WebSockets, handshake p50 and p99 and messages/s."""
+    """Runs with their cells: n, rate, p50, p95, p99 and errors; with `has_exchanges` (at least one
+    WebSocket run) also handshake p50 and p99 and messages/s."""
 
     rows: tuple[tuple[Run, tuple[Cell, ...]], ...]
     has_exchanges: bool
@@ -83,7 +83,7 @@ class HistoryPage:
 
 
 def history_page(runs: Sequence[Run]) -> HistoryPage:
-    """The runs with their figures; every column has equal decimals over the page."""
+    """The runs with their figures; each column has the same decimals on the whole page."""
     found = RunSummary.objects.in_bulk([run.summary_id for run in runs if run.summary_id])
     seen = [_measured(found.get(run.summary_id)) for run in runs]
     lines = [

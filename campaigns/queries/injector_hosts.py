@@ -1,4 +1,4 @@
-"""Reads of injector hosts: who answers, and how many of their slots are busy."""
+"""Reads of injector hosts: which are online, and how many slots are busy."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -35,7 +35,7 @@ def answers(seen_at: datetime, now: datetime) -> bool:
 
 
 def machine_words(facts: dict[str, Any]) -> list[str]:
-    """What the host is: CPU, cores, memory, operating system; what it did not say is left out."""
+    """CPU, cores, memory and operating system, as far as the host reported them."""
     cores, usable = facts.get("cores"), facts.get("usable_cores")
     memory = facts.get("memory_bytes")
     words = [
@@ -48,7 +48,7 @@ def machine_words(facts: dict[str, Any]) -> list[str]:
 
 
 def limit_words(facts: dict[str, Any]) -> list[str]:
-    """What bounds the load that it can send: open files and local ports; where it can be found."""
+    """The limits on its load (open files, local ports), and its addresses."""
     words = []
     if isinstance(facts.get("open_files"), int):
         words.append(f"{facts['open_files']:,} open files")

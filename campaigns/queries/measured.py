@@ -1,4 +1,4 @@
-"""Finished runs with the figures of their summaries, decoded no more than a page needs."""
+"""Finished runs with their summaries' figures, decoded only as far as a page needs."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from campaigns.domain.shown.report_words import ending_text
 from campaigns.models import Run, RunSummary
 from campaigns.queries.measurements import stored_measurement
 
-# Of the others only the moments are read: a mean needs no histogram, and decoding is what costs.
+# Only the moments of the others are read: a mean needs no histogram, and decoding is slow.
 _DECODED = frozenset({"response", "lateness", *EXCHANGE_TIMINGS})
 _WORST_FIRST = (Validity.INVALID, Validity.SUSPICIOUS, Validity.VALID)
 _LEFT_OUT = "target_saturated"  # a correct measurement of overload, not of the response time
@@ -24,7 +24,7 @@ _LEFT_OUT = "target_saturated"  # a correct measurement of overload, not of the 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """A run and what it measured; that and its figures are None where there is no summary."""
+    """A run with its measurement and figures; both None without a summary."""
 
     run: Run
     measurement: Measurement | None = None
@@ -40,25 +40,25 @@ class MeasuredRun:
 
     @property
     def most_open(self) -> int | None:
-        """The most open connections of each injector, together."""
+        """The sum of the injectors' maximum open connections."""
         vitals = self.measurement.vitals if self.measurement else []
         worst = [each["worst"].get("open_connections") for each in vitals]
         return int(sum(worst)) if worst and None not in worst else None
 
     @property
     def of_arm(self) -> ArmRun:
-        """Of a run that has figures."""
+        """The arm's run, for likeness checks; needs figures."""
         hosts = tuple(shard.host for shard in self.run.shards.all())
         return ArmRun(self.run.frozen, hosts, self.measurement)
 
     @property
     def is_usable(self) -> bool:
-        """Whether a word may rest on it: complete, not invalid, and something succeeded."""
+        """Whether a verdict may use it; `why_unusable` has the criteria."""
         return not self.why_unusable
 
     @property
     def is_whole(self) -> bool:
-        """Whether it ended as planned and has figures, believed or not."""
+        """Whether it ended as planned and has figures, valid or not."""
         return self.run.outcome == Outcome.COMPLETE and bool(self.figures and self.figures.n)
 
     @property
@@ -77,7 +77,7 @@ class MeasuredRun:
         return ""
 
     def line(self, *, is_counted: bool) -> Line:
-        """The run's row in a table of repeats; `is_counted`: it is in mean and pooled."""
+        """The run's row in a table of repeats; `is_counted`: it enters mean and pooled."""
         run = self.run
         note = self.why_unusable if self.figures else ""
         if run.is_done and run.outcome == Outcome.COMPLETE and run.validity != Validity.VALID:
@@ -105,7 +105,7 @@ def reason_text(run: Run, code: str | None = None) -> str:
 
 
 def in_short(sentence: str) -> str:
-    """Its first statement, for a row: "only 100 requests were measured". The run's page has all."""
+    """Its first statement, for a table row: "only 100 requests were measured"."""
     first = re.split(r"[:,;.] ", sentence + " ", maxsplit=1)[0].rstrip(".")
     if first.count("(") > first.count(")"):
         first = sentence.split(": ", 1)[0].rstrip(".")
@@ -133,17 +133,17 @@ def _measured(run: Run, summary: RunSummary | None) -> MeasuredRun:
 
 
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
-    """The runs of a test that its mean and pooled rows describe: the usable ones.
+    """The runs of a test that enter its mean and pooled rows: the usable ones.
 
-    Where there is none, the whole ones: their figures are shown as doubtful, and no word rests on
-    them. Partial and failed runs never count.
+    Without any, the whole ones: their figures are shown as doubtful, and no verdict uses them.
+    Partial and failed runs never count.
     """
     runs = list(runs)
     return [each for each in runs if each.is_usable] or [each for each in runs if each.is_whole]
 
 
 def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
-    """All requests of the counted runs as one; figures None where no run counts."""
+    """All requests of the counted runs merged; figures None if no run counts."""
     counted = counted_runs(runs)
     total = total_of(each.total for each in counted)
     if not counted:

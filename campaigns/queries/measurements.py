@@ -1,4 +1,4 @@
-"""What a run measured: of a finished run from its summary, of one under way from its seconds."""
+"""A run's measurement: a finished run's from its summary, an active one's from its seconds."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
@@ -13,7 +13,7 @@ from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
 from campaigns.models import Run, RunSummary, Shard, ShardSecond
 
-WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard still owes it
+WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not delivered it
 
 
 def latest_summary(run: Run) -> RunSummary | None:
@@ -21,13 +21,13 @@ def latest_summary(run: Run) -> RunSummary | None:
 
 
 def measurement_of(run: Run) -> Measurement:
-    """All that was measured so far; a finished run has it in its summary."""
+    """The measurement so far; a finished run's is in its summary."""
     summary = latest_summary(run) if run.is_done else None
     return measurement_so_far(run) if summary is None else stored_measurement(run, summary)
 
 
 def points_of(run: Run) -> list[Point]:
-    """The run's points alone, which need no histogram where they are stored."""
+    """Only the run's points; stored ones need no histogram."""
     stored = run.summaries.order_by("-revision").values_list("series", flat=True)
     series = stored.first() if run.is_done else None
     return measurement_so_far(run).series if series is None else series
@@ -36,7 +36,7 @@ def points_of(run: Run) -> list[Point]:
 def stored_measurement(
     run: Run, summary: RunSummary, decoded: Collection[str] | None = None
 ) -> Measurement:
-    """What the summary holds; `decoded` as in `Measurement.from_json`."""
+    """The summary's measurement; `decoded` as in `Measurement.from_json`."""
     return Measurement.from_json(
         run.frozen.plan,
         vars(summary),
@@ -48,7 +48,7 @@ def stored_measurement(
 
 
 def new_measurement(run: Run) -> Measurement:
-    """Nothing measured yet; what is owed is as the run's shards are now."""
+    """An empty measurement that expects seconds from the run's shards in their current states."""
     plan = run.frozen.plan
     measurement = Measurement(plan, judge=ThresholdJudge(plan.thresholds), is_whole=_is_whole(run))
     _note_shards(measurement, run.shards.all())
@@ -58,10 +58,10 @@ def new_measurement(run: Run) -> Measurement:
 def measurement_so_far(
     run: Run, known: Measurement | None = None, now: datetime | None = None
 ) -> Measurement:
-    """`known` with the seconds that have become whole since, or all of them.
+    """`known` with the seconds completed since, or a new measurement of all of them.
 
-    A second is whole when every live shard has delivered it, or three seconds after its end: what
-    comes later is missing here, as its point says, and is in the run's summary.
+    A second is complete when every live shard has delivered it, or three seconds after its end.
+    Later data are missing here, as the point shows, but are in the run's summary.
     """
     measurement = known or new_measurement(run)
     shards = list(run.shards.all())
@@ -81,7 +81,7 @@ def measurement_so_far(
 
 
 def rows_of(run: Run) -> QuerySet[ShardSecond]:
-    """The run's stored seconds in the order in which a measurement takes them."""
+    """The run's stored seconds in the order that a measurement requires."""
     return run.seconds.order_by("second", "shard", "step")
 
 
@@ -90,8 +90,8 @@ def _is_whole(run: Run) -> bool:
 
 
 def _note_shards(measurement: Measurement, shards: Iterable[Shard]) -> None:
-    """A shard that ended as planned owes nothing after its last second; a lost one owes the
-    rest."""
+    """A shard that ended as planned has nothing to deliver after its last second; a lost one's
+    remaining seconds count as missing."""
     measurement.hosts = {shard.number: shard.host for shard in shards}
     measurement.last_seconds = {
         shard.number: shard.last_second if shard.state == ShardState.DONE else None
@@ -101,7 +101,7 @@ def _note_shards(measurement: Measurement, shards: Iterable[Shard]) -> None:
 
 def _last_whole_second(run: Run, shards: list[Shard], now: datetime) -> int:
     live = [shard for shard in shards if shard.state in LIVE_SHARD_STATES]
-    # A second's steps come one by one, the last of them before the next second's first.
+    # A second's steps arrive one by one, all of them before the next second's first.
     owed = 1 if len(run.frozen.plan.steps) > 1 else 0
     delivered = [-(10**9) if s.last_second is None else s.last_second - owed for s in live]
     complete = min(delivered, default=10**9)

@@ -1,4 +1,4 @@
-"""HTTPS against HTTP within one campaign: which tests are compared, and what speaks against it."""
+"""HTTPS against HTTP within a campaign: which tests are compared, and what blocks a verdict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _BUCKET = 2.0**-10
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTest:
-    """A test with its runs, in the order of the repeats."""
+    """A test with its runs, in order of the repeats."""
 
     test: Test
     label: str
@@ -42,7 +42,7 @@ class MeasuredTest:
 
     @property
     def counted(self) -> list[MeasuredRun]:
-        """The runs that its figures describe; doubtful ones where it has no usable run."""
+        """The runs that its figures cover; doubtful ones if it has no usable run."""
         return counted_runs(self.runs)
 
     @property
@@ -51,7 +51,7 @@ class MeasuredTest:
 
     @property
     def is_sound(self) -> bool:
-        """Whether its figures may be trusted; true while there are none."""
+        """Whether its figures can be trusted; true while there are none."""
         return bool(self.n_usable) or not self.counted
 
     @property
@@ -66,7 +66,7 @@ class MeasuredTest:
 
 @dataclass(frozen=True, slots=True)
 class Overhead:
-    """One pair with its rows and its verdict, before it is drawn."""
+    """One pair with its rows and verdict, before rendering."""
 
     http: MeasuredTest
     https: MeasuredTest
@@ -88,9 +88,9 @@ class Overhead:
 def find_pairs(arms: Sequence[MeasuredTest]) -> list[tuple[MeasuredTest, MeasuredTest]]:
     """Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode.
 
-    The twin of the same target comes first; a test of another target is taken only if it is the
-    only one, and the comparison then says so. A resumed session has no HTTP form: it is compared
-    with HTTP on a new connection.
+    A test of the same target is preferred; one of another target is used only if it is the only
+    candidate, and the comparison then says so. A resumed session has no HTTP counterpart: it is
+    compared with HTTP on a new connection.
     """
     pairs = []
     for https in arms:
@@ -119,7 +119,7 @@ def _partner(https: MeasuredTest, candidates: Sequence[MeasuredTest]) -> Measure
 
 
 def compare(campaign: Campaign, http: MeasuredTest, https: MeasuredTest) -> Overhead:
-    """The overhead of one pair with its word."""
+    """The overhead of one pair with its verdict."""
     is_paired = campaign.order == Campaign.Order.BLOCKS and _have_whole_blocks(http, https)
     rows = overhead_rows(
         [each.figures for each in http.counted],
@@ -145,7 +145,7 @@ def _repeats(arm: MeasuredTest) -> list[int]:
 
 
 def _have_whole_blocks(http: MeasuredTest, https: MeasuredTest) -> bool:
-    """Whether both arms have the same blocks, or enough of them for a word."""
+    """Whether both arms have the same blocks, or enough of them for a verdict."""
     ours, theirs = set(_repeats(http)), set(_repeats(https))
     return ours == theirs or len(ours & theirs) >= MIN_REPEATS
 
@@ -172,7 +172,7 @@ def _is_spoilt(each: MeasuredRun) -> bool:
 
 
 def _floor_us(http: MeasuredTest, https: MeasuredTest, mean: OverheadRow) -> float:
-    """The smallest difference that this measurement can resolve."""
+    """The smallest difference, µs, that this measurement can resolve."""
     lateness = [
         pooled_of(arm.runs)[0].timing("lateness").percentile_us(P50) for arm in (http, https)
     ]
@@ -223,7 +223,7 @@ def _one_after_the_other(http: MeasuredTest, https: MeasuredTest) -> bool:
 
 
 def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
-    """The pair as pages draw it. Before the third repeat of a running campaign there is no word."""
+    """The pair as pages render it. A running campaign gets no verdict before its third repeat."""
     http, https, found = overhead.http, overhead.https, overhead.verdict
     word = found.word if overhead.has_word or is_final else None
     return OverheadAnswer(

@@ -1,4 +1,4 @@
-"""The phases of a finished run: which injectors were at work when, and what was answered then."""
+"""The phases of a finished run: which injectors were active when, and their replies."""
 
 from collections.abc import Iterator
 
@@ -8,13 +8,13 @@ from campaigns.domain.shown.phases_table import phases_table
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
 
-# Injectors that begin together also end together but for chance.
+# Injectors that begin together also end together, apart from chance.
 _LEAST_SKEW_S = 1.0
 _TIMES = tuple(f"timings__response__{name}" for name in ("n", "sum_us", "min_us", "max_us"))
 
 
 def phases_of(run: Run, plan: Plan) -> Table:
-    """Without rows where all injectors began together and none ended much before the others."""
+    """No rows if all injectors began together and none ended much earlier than the others."""
     spans = _spans(run, plan) if run.is_done and run.n_shards > 1 else []
     if not _differ(spans, plan):
         return phases_table([])
@@ -22,7 +22,7 @@ def phases_of(run: Run, plan: Plan) -> Table:
 
 
 def _spans(run: Run, plan: Plan) -> list[Span]:
-    """[] where an injector did not say when it ended."""
+    """[] if an injector did not report when it ended."""
     ends = [(shard.number, shard.injector_end.duration_us) for shard in run.shards.all()]
     if any(end is None for _, end in ends):
         return []
@@ -40,7 +40,7 @@ def _differ(spans: list[Span], plan: Plan) -> bool:
 
 
 def _parts(run: Run) -> Iterator[Part]:
-    """Of all steps; the histograms stay in the database."""
+    """The parts of all steps, read without histograms."""
     rows = run.seconds.filter(second__gte=0).values_list("shard", "second", *_TIMES)
     for shard, second, n, sum_us, min_us, max_us in rows.order_by("second", "shard").iterator():
         if n:

@@ -1,4 +1,4 @@
-"""Reads of plans, and what differs between their versions."""
+"""Reads of plans and the changes between their versions."""
 
 from django.db.models import Max, OuterRef, Subquery
 
@@ -8,7 +8,7 @@ from campaigns.permissions import Actor
 
 
 def plans_of(project: Project, actor: Actor) -> list[SavedPlan]:
-    """The project's plans by name; each has its latest version as `newest`."""
+    """The project's plans by name, each with its latest version as `newest`."""
     latest = PlanVersion.objects.filter(plan=OuterRef("pk")).order_by("-number")
     plans = list(
         SavedPlan.objects.visible_to(actor)
@@ -25,7 +25,7 @@ def plans_of(project: Project, actor: Actor) -> list[SavedPlan]:
 
 
 def versions_of(plan: SavedPlan) -> list[PlanVersion]:
-    """Newest first; each has as `changes` what it changed: [(field, before, after), …]."""
+    """Newest first, each with its `changes`: [(field, before, after), …]."""
     versions = list(plan.versions.select_related("created_by").order_by("number"))
     for before, after in zip([None, *versions], versions, strict=False):
         after.changes = _changes(before, after) if before else []
@@ -33,5 +33,5 @@ def versions_of(plan: SavedPlan) -> list[PlanVersion]:
 
 
 def _changes(before: PlanVersion, after: PlanVersion) -> list[tuple[str, str, str]]:
-    """Compared in their full form, so that a default that was left out is no change."""
+    """Compared in their full form, so that an omitted default is no change."""
     return changes_between(before.value().to_json(), after.value().to_json())

@@ -1,4 +1,4 @@
-"""What the page of a single request shows, read from its stored result."""
+"""Reads a probe's stored result for its page."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ GIVEN_UP_AFTER = timedelta(seconds=120)
 
 @dataclass(frozen=True, slots=True)
 class ProbePhase:
-    """One phase; `start_us` counts from the beginning of the attempt."""
+    """One phase; `start_us` counts from the start of the attempt."""
 
     name: str
     start_us: int
@@ -46,7 +46,7 @@ class ProbeReport:
 
     @property
     def certificate_days_ago(self) -> int:
-        """Begun days since the certificate ended, where it has."""
+        """Days since the certificate expired, rounded up."""
         return -(self.certificate_days_left or 0)
 
 
@@ -83,7 +83,7 @@ def _silence_hint(probe: Probe) -> str:
 
 
 def websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
-    """What the upgrade agreed on and how the connection ended: [(name, words)]; [] for HTTP."""
+    """What the upgrade negotiated and how the connection ended: [(name, words)]; [] for HTTP."""
     if not seen.get("accept"):
         return []
     code = seen.get("close_code")
@@ -96,7 +96,7 @@ def websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def days_left(certificate: dict[str, Any], now: datetime) -> int:
-    """Whole days until the certificate ends; negative once it has ended."""
+    """Whole days until the certificate expires; negative afterwards."""
     return (datetime.fromisoformat(certificate["not_after"]) - now).days
 
 
@@ -110,7 +110,7 @@ def _sentence(result: dict[str, Any], error: str) -> str:
 
 
 def _reason(result: dict[str, Any]) -> str:
-    """The server's own phrase, or the standard's where the server sent none."""
+    """The server's reason phrase, or the standard one if it sent none."""
     if result.get("reason"):
         return str(result["reason"])[:100]
     try:
@@ -126,7 +126,7 @@ def _redirect_hint(result: dict[str, Any]) -> str:
 
 
 def _parts(parts_us: dict[str, int | None]) -> list[ProbePhase]:
-    """The phases one after another; all with the same decimals, so that they line up."""
+    """The phases in order, all with the same decimals so that they align."""
     used = [(name, parts_us[name]) for name in PARTS if parts_us.get(name) is not None]
     total = sum(duration for _, duration in used)
     decimals = _decimals(parts_us)
@@ -154,6 +154,6 @@ def _total_ms(result: dict[str, Any]) -> str:
 
 
 def _decimals(parts_us: dict[str, int | None]) -> int:
-    """One more than the largest phase needs for three digits: the small ones matter, too."""
+    """One more than the largest phase needs for three digits, for the small ones' sake."""
     largest = max((value or 0 for value in parts_us.values()), default=0)
     return decimals_for([largest / 1000], digits=4)

@@ -5,7 +5,7 @@ from django.db.models import Count, OuterRef, Q, Subquery
 from campaigns.models import Campaign, Membership, Project
 from campaigns.permissions import Actor, Role
 
-# What each role may do, in one line; permissions.py decides, tests compare.
+# What each role may do, in one line; tests compare it with permissions.py.
 ROLES: dict[str, str] = {
     Role.OWNER: "everything, including members",
     Role.EDITOR: "creates targets, plans and campaigns, starts and stops them, shares results",
@@ -15,7 +15,7 @@ ROLES: dict[str, str] = {
 
 
 def projects_of(actor: Actor):
-    """The actor's projects with their counts, the actor's role and the latest campaign's date."""
+    """The actor's projects with counts, the actor's role and the date of the latest campaign."""
     role = Membership.objects.filter(project=OuterRef("pk"), user=actor.user).values("role")[:1]
     latest = Campaign.objects.filter(project=OuterRef("pk")).order_by("-pk").values("created_at")
     return (

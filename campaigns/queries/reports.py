@@ -1,4 +1,4 @@
-"""One run's report, from what it measured."""
+"""One run's report, from its measurement."""
 
 from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.measured.measurement import Measurement
@@ -19,7 +19,7 @@ from campaigns.queries.phases import phases_of
 
 
 def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
-    """What the run page says and shows; without a measurement of what is stored."""
+    """The run page's content; without `measurement`, from the stored one."""
     seen = measurement or measurement_of(run)
     figures, total, duration_s = seen.figures, seen.total, seen.duration_s
     state = _state(run, seen)
@@ -60,5 +60,5 @@ def _state(run: Run, seen: Measurement) -> RunStatus:
 
 
 def _planned_rate(plan: Plan) -> float | None:
-    """Requests a second; None where sessions with pauses make them come unevenly."""
+    """Planned requests/s; None if sessions with pauses make arrivals uneven."""
     return mean_rate_per_s(plan.load) if plan.calls_per_arrival == 1 else None

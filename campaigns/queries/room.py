@@ -1,4 +1,4 @@
-"""What a campaign may run short of: local ports and open files of the injectors, and storage."""
+"""Resources that a campaign may exhaust: the injectors' local ports and open files, storage."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ from campaigns.domain.plan.estimates import LOCAL_PORTS, Estimate
 from campaigns.models import InjectorHost
 from campaigns.queries.checks import Check
 
-# A row holds one second of one injector at one step, some 3 kB. Beyond this pages become slow.
+# A row holds one second of one injector at one step, about 3 kB. Beyond this, pages become slow.
 ROW_BUDGET = 1_000_000
 _ROW_KB = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Of the injector host that has the least. `reuses_ports`: none of them lets a closed port
-    rest for a minute. `open_files` is None where no host said it."""
+    """The minimum over the injector hosts. `reuses_ports`: all of them reuse closed ports without
+    a minute's wait. `open_files` is None if no host reported it."""
 
     ports: int
     open_files: int | None
@@ -24,7 +24,7 @@ class Room:
 
 
 def room_of(hosts: Sequence[InjectorHost]) -> Room:
-    """Of the hosts that answer; Linux's usual ports where none does."""
+    """The room of the live hosts; Linux's default ports without any."""
     alive = [host.facts for host in hosts if host.is_alive]
     ports = [n for facts in alive if (n := _ports(facts.get("local_ports")))]
     files = [facts["open_files"] for facts in alive if isinstance(facts.get("open_files"), int)]
@@ -36,7 +36,7 @@ def room_of(hosts: Sequence[InjectorHost]) -> Room:
 
 
 def _ports(text: str | None) -> int:
-    """How many are in a range such as "32768 60999"; 0 where it cannot be read."""
+    """The number of ports in a range such as "32768 60999"; 0 if it cannot be parsed."""
     first, _, last = " ".join(str(text or "").split()).partition(" ")
     return int(last) - int(first) + 1 if first.isdecimal() and last.isdecimal() else 0
 

@@ -1,4 +1,4 @@
-"""What the pages of runs read: what happened, what was planned, how far it is."""
+"""Reads for the run pages: events, plan and progress."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What the frozen plan says about the time axis; None where only the target decides."""
+    """The time axis according to the frozen plan; None where only the target decides."""
 
     seconds: float | None
     warm_up_s: int
@@ -31,14 +31,14 @@ class Planned:
 def planned_of(run: Run) -> Planned:
     plan = run.frozen.plan
     load = plan.load
-    # A chart's level line: a load in stages has none, nor have arrivals of several requests.
+    # A chart's reference line; none for stages or for arrivals of several requests.
     is_level = not load.stages and plan.calls_per_arrival == 1
     intended = mean_rate_per_s(load) if is_level else None
     return Planned(planned_duration_s(load), plan.warm_up_s, plan.planned_requests, intended)
 
 
 def chart_plan(run: Run) -> dict[str, Any]:
-    """What the charts of a run need besides its points."""
+    """What a run's charts need besides the points."""
     planned = planned_of(run)
     return {
         "run": run.pk,
@@ -53,7 +53,7 @@ def chart_plan(run: Run) -> dict[str, Any]:
 
 
 def measured_from(run: Run) -> datetime | None:
-    """When second 0 began: the warm-up comes before it."""
+    """The start of second 0, after the warm-up."""
     if run.t0 is None:
         return None
     return run.t0 + timedelta(seconds=run.frozen.plan.warm_up_s)
@@ -66,7 +66,7 @@ def planned_end(run: Run) -> datetime | None:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that happened; `second` is relative to the measurement, None before it is known."""
+    """An event; `second` is relative to the start of the measurement, None before that is known."""
 
     at: datetime
     second: int | None
@@ -75,7 +75,7 @@ class Happening:
 
 
 def happenings(run: Run, points: list[Point]) -> list[Happening]:
-    """What happened to a run, newest first: its states, its injectors, its first errors."""
+    """A run's events, newest first: states, injectors, first errors."""
     zero = measured_from(run)
     told = [_told(event, zero) for event in run.events.all()]
     told += _first_errors(points, zero)

@@ -1,4 +1,4 @@
-"""Share links as their project's members see them."""
+"""Reads of share links for the project's members."""
 
 from django.db.models import QuerySet
 from django.utils import timezone

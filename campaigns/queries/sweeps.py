@@ -1,4 +1,4 @@
-"""The sweeps of a campaign: its tests that differ in nothing but the number of injectors."""
+"""A campaign's sweeps: tests that differ only in the number of injectors."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def arm_words(test: Test) -> str:
 
 
 def sweep_answers(arms: Sequence[MeasuredTest]) -> list[SweepAnswer]:
-    """One for each plan and arm that has several numbers of injectors."""
+    """One per plan and arm with several numbers of injectors."""
     groups: dict[tuple, list[MeasuredTest]] = {}
     for arm in arms:
         test = arm.test

@@ -1,4 +1,4 @@
-"""One run as text in the style of ab, httperf, JMeter or wsperf: what the command line prints."""
+"""One run as text in the style of ab, httperf, JMeter or wsperf, as the command line prints it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ _NOT_JUDGED = "not judged until the run has ended"
 
 
 def tool_report(run: Run, style: str = "") -> str | None:
-    """The text; without a style in the one that fits best, None where there is no such style."""
+    """The text; without `style`, in the best fitting one; None for an unknown style."""
     measurement = _whole_measurement_of(run)
     report = REPORTS.get(style or styles_for(measurement.plan)[0])
     return report and f"{report(measurement, _head(run))}\n"
 
 
 def tool_reports(run: Run) -> list[tuple[str, str]]:
-    """(style, text) in every style that fits the run, the most fitting first."""
+    """(style, text) for every style that fits the run, best first."""
     measurement, head = _whole_measurement_of(run), _head(run)
     return [(style, REPORTS[style](measurement, head)) for style in styles_for(measurement.plan)]
 
@@ -37,7 +37,7 @@ def _head(run: Run) -> ReportHead:
 
 
 def _whole_measurement_of(run: Run) -> Measurement:
-    """With what a summary leaves out: the warm-up and, in older ones, two counts of each second."""
+    """Adds what a summary lacks: the warm-up and, in older ones, two counts per second."""
     measurement = measurement_of(run)
     if run.is_done:
         measurement.warm_up = total_of(_warm_up(run))
@@ -47,7 +47,7 @@ def _whole_measurement_of(run: Run) -> Measurement:
 
 
 def _warm_up(run: Run) -> Iterator[Second]:
-    """Its seconds with their response times only: reports say no more of it."""
+    """The warm-up's seconds with response times only; reports need no more."""
     for row in run.seconds.filter(second__lt=0):
         response = Timing.from_json(row.timings.get("response"))
         yield Second(row.second, row.step, row.counters, timings={"response": response})
