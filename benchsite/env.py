@@ -1,6 +1,6 @@
-"""Reads environment variables; an error names the variable and says what would be right.
+"""Reads environment variables; errors name the variable and the valid values.
 
-A variable that is set to nothing counts as not set: that is how compose passes one on.
+An empty variable counts as unset, because compose passes unset variables as empty.
 """
 
 import ipaddress
@@ -52,7 +52,7 @@ def env_list(name: str, default: str = "") -> list[str]:
 
 
 def env_words(name: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    """A command, its words split as a shell would split them."""
+    """A command, split into words like in a shell."""
     try:
         return tuple(shlex.split(env_str(name))) or default
     except ValueError as error:
@@ -71,7 +71,7 @@ def env_networks(name: str, default: str = "") -> list[str]:
 
 
 def env_secret(name: str) -> str:
-    """A secret from NAME, or from the file that NAME_FILE names; "" where neither is set."""
+    """A secret from NAME, or from the file named by NAME_FILE; "" if neither is set."""
     path = os.environ.get(f"{name}_FILE")
     if path:
         try:

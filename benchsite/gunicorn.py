@@ -1,4 +1,4 @@
-"""The web server's configuration: gevent workers, patched before anything else is loaded.
+"""The web server's configuration: gevent workers, patched before any other import.
 
 psycopg and redis decide at import whether to wait with gevent, so the patch comes first.
 """
@@ -16,7 +16,7 @@ worker_connections = 1000
 # An open event stream must not hold up a restart for long.
 graceful_timeout = 3
 timeout = 60
-# The control socket would stand in $HOME, where two installations share its path.
+# The control socket's default is in $HOME, where two installations would share it.
 control_socket_disable = True
 accesslog = "-" if env_str("BENCHSITE_ACCESS_LOG") else None
 forwarded_allow_ips = env_str("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1")

@@ -1,4 +1,4 @@
-"""What a log must not hold."""
+"""Keeps secrets out of logs."""
 
 import logging
 import re
@@ -7,7 +7,7 @@ _SHARE_ADDRESS = re.compile(r"/s/[A-Za-z0-9_-]+")
 
 
 class NoShareTokens(logging.Filter):
-    """Whoever reads a log must not be able to open a share link: its token is blotted out."""
+    """Redacts share link tokens: a reader of the log must not be able to open the link."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         text = record.getMessage()

@@ -21,7 +21,7 @@ from benchsite.env import (
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
 
-# --- what kind of installation -------------------------------------------------------------------
+# --- the kind of installation --------------------------------------------------------------------
 # "local": one machine, plain HTTP on loopback (make run, make test). "server": behind TLS.
 MODE = env_choice("BENCHSITE_MODE", ("local", "server"), "local")
 IS_SERVER = MODE == "server"
@@ -91,7 +91,7 @@ USE_I18N = False
 TIME_ZONE = "UTC"
 USE_TZ = True
 
-# --- PostgreSQL: the only authority --------------------------------------------------------------
+# --- PostgreSQL: the source of truth -------------------------------------------------------------
 DATABASE_URL = env_str("DATABASE_URL")
 if not DATABASE_URL:
     raise ImproperlyConfigured(
@@ -104,7 +104,7 @@ except ValueError as error:
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 DATABASES["default"]["OPTIONS"] = {
     **DATABASES["default"].get("OPTIONS", {}),
-    # Bounded: 300 viewers who arrive at once share 20 connections instead of opening 300.
+    # Bounded: 300 simultaneous viewers share 20 connections instead of opening 300.
     "pool": {
         "min_size": 1,
         "max_size": env_int("BENCHSITE_DB_POOL", 20),
@@ -136,7 +136,7 @@ CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_DEFAULT_QUEUE = "general"
 CELERY_TASK_ROUTES = {"workers.inject": {"queue": "inject"}}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-# A busy injector host must not keep doorbells that an idle one could hear.
+# A busy injector host must not prefetch doorbells that an idle one could answer.
 CELERY_WORKER_DISABLE_PREFETCH = True
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
@@ -145,7 +145,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 5,
     "socket_connect_timeout": 2,
     "health_check_interval": 15,
-    # A run lasts longer than the default hour; messages are acknowledged early all the same.
+    # A run may outlast the default of an hour, although messages are acknowledged early.
     "visibility_timeout": 12 * 3600,
 }
 CELERY_TASK_PUBLISH_RETRY = False
@@ -165,8 +165,8 @@ INJECTOR_COMMAND = env_words("BENCHSITE_INJECTOR", (sys.executable, "-m", "worke
 SPOOL_DIR = Path(env_str("BENCHSITE_SPOOL", str(VAR_DIR / "spool")))
 START_DELAY_ONE_HOST_S = 0.4
 START_DELAY_HOSTS_S = 3.0
-# A launcher renews its lease each HEARTBEAT_S, stops sending by itself after DEAD_MAN_S without an
-# answer, and is given up after LEASE_S: in this order, so that no load outlives its lease.
+# A launcher renews its lease every HEARTBEAT_S, stops sending after DEAD_MAN_S without an answer,
+# and loses the lease after LEASE_S: in this order, so that no load outlives its lease.
 HEARTBEAT_S = env_int("BENCHSITE_HEARTBEAT_S", 2)
 DEAD_MAN_S = env_int("BENCHSITE_DEAD_MAN_S", 20)
 LEASE_S = env_int("BENCHSITE_LEASE_S", 30)
@@ -201,10 +201,10 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
-# Tokens and share links are stored as HMAC-SHA256 under this key; it is not SECRET_KEY, so that
-# rotating one does not kill the other.
+# Tokens and share links are stored as HMAC-SHA256 under this key; separate from SECRET_KEY, so that
+# either can be rotated alone.
 TOKEN_PEPPER = env_secret("BENCHSITE_TOKEN_PEPPER") or SECRET_KEY
-# Secrets that are sent on to targets are encrypted under the first key; the others still read.
+# Secrets that are sent to targets are encrypted under the first key; the others only decrypt.
 VAULT_KEYS = env_secret("BENCHSITE_VAULT_KEYS").split() or [SECRET_KEY]
 
 # --- security ------------------------------------------------------------------------------------

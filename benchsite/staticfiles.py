@@ -1,4 +1,4 @@
-"""Where static files come from, and how they are named."""
+"""Sources and names of static files."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from django.core.files.storage import FileSystemStorage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # An allow-list: whole packages would take half a minute and 60 MB to collect.
-# The .map stands here because hashed names refuse a source map that is missing.
+# The .map is listed because hashing the names fails on a missing source map.
 NODE_FILES = {
     "lib/jquery.module.min.js": "jquery/dist-module/jquery.module.min.js",
     "lib/chart.umd.min.js": "chart.js/dist/chart.umd.min.js",
@@ -39,13 +39,13 @@ class NodeModulesFinder(BaseFinder):
 
 
 class _Renamed(FileSystemStorage):
-    """Opens a public name at the place where npm put the file."""
+    """Opens a public name at npm's path of the file."""
 
     def path(self, name):
         return super().path(NODE_FILES.get(str(name), name))
 
 
 class HashedStaticFilesStorage(CompressedManifestStaticFilesStorage):
-    """Names carry a hash of the content, also in imports between our own JavaScript modules."""
+    """Adds a content hash to names, also in imports between our own JavaScript modules."""
 
     support_js_module_import_aggregation = True

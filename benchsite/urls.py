@@ -1,4 +1,4 @@
-"""The root of the URLs: the pages, the REST API, the admin site."""
+"""The root URLs: pages, REST API, admin site."""
 
 from django.contrib import admin
 from django.urls import include, path

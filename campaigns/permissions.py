@@ -1,8 +1,8 @@
-"""Who may do what: the only answer to both questions.
+"""Permissions: who may see what, and who may do what.
 
-An `Actor` is who asks: a signed-in user, a user's API token, or a share link's visitor. What an
-actor may see is in the querysets (`Run.objects.visible_to(actor)`): what it may not see does not
-exist for it. What it may do with something that it sees is `require(actor, Action…, project)`.
+An `Actor` is a signed-in user, a user's API token, or a share link's visitor. Querysets define
+what an actor may see (`Run.objects.visible_to(actor)`); other rows do not exist for it.
+`require(actor, Action…, project)` decides what it may do with a row that it sees.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _ALLOWED: dict[Role, frozenset[Action]] = {
 
 
 class Scope(StrEnum):
-    """What a token may do of what its owner may do."""
+    """The part of its owner's rights that a token has."""
 
     READ = "read"
     RUN = "run"
@@ -54,20 +54,20 @@ _SCOPE_ALLOWS: dict[Scope, frozenset[Action]] = {
 
 
 class Narrowing(Protocol):
-    """What is asked of a user's API token."""
+    """The interface required of an API token."""
 
     scope: str
 
 
 class WithMembers(Protocol):
-    """What is asked of a project."""
+    """The interface required of a project."""
 
     memberships: Manager
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who asks. `token` narrows the user's rights; `share` stands alone, without a user."""
+    """Who acts. `token` narrows the user's rights; `share` comes without a user."""
 
     user: Any = None
     token: Narrowing | None = None
@@ -79,7 +79,7 @@ class Actor:
 
 
 def visible(actor: Actor, project_path: str) -> Q:
-    """The filter of what a member sees; `project_path` leads from a row to its project."""
+    """The filter for a member's rows; `project_path` is the lookup from a row to its project."""
     if not actor.is_member:
         return Q(pk__in=[])
     path = f"{project_path}__memberships__user" if project_path else "memberships__user"
@@ -87,7 +87,7 @@ def visible(actor: Actor, project_path: str) -> Q:
 
 
 def role_in(actor: Actor, project: WithMembers) -> Role | None:
-    """The actor's role in a project, or None for a stranger or a share link's visitor."""
+    """The actor's role in a project; None for non-members and share link visitors."""
     if not actor.is_member:
         return None
     membership = project.memberships.filter(user=actor.user).first()
@@ -95,7 +95,7 @@ def role_in(actor: Actor, project: WithMembers) -> Role | None:
 
 
 def rights(actor: Actor, project: WithMembers) -> frozenset[Action]:
-    """All that the actor may do in the project, in one query."""
+    """All actions allowed to the actor in the project, in one query."""
     role = role_in(actor, project)
     if role is None:
         return frozenset()

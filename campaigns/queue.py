@@ -1,7 +1,7 @@
 """Enqueues Celery tasks by name, so that no page and no service imports the workers.
 
-A message is only a doorbell. If one gets lost, it is rung again a few seconds later; so an error
-here is logged and never reaches the user.
+A message is only a doorbell. A lost one is rung again a few seconds later, so errors here are
+logged and never reach the user.
 """
 
 import logging
@@ -15,8 +15,8 @@ logger = logging.getLogger(__name__)
 INJECT = "workers.inject"
 PROBE = "workers.probe"
 HOUSEKEEPING = "workers.housekeeping"
-# A page is waiting: without Redis this must fail in less than a second. Workers have more time;
-# see CELERY_BROKER_TRANSPORT_OPTIONS.
+# A page is waiting: without Redis this must fail in under a second. For workers, which have more
+# time, see CELERY_BROKER_TRANSPORT_OPTIONS.
 PATIENCE = {"socket_connect_timeout": 0.4, "socket_timeout": 0.4, "max_retries": 0}
 
 
@@ -26,7 +26,7 @@ def enqueue(task_name: str, args: list | None = None) -> None:
 
 
 def send(task_name: str, args: list) -> bool:
-    """Send now; whether the broker accepted it."""
+    """Send now; returns whether the broker accepted it."""
     try:
         with current_app.connection_for_write(transport_options=PATIENCE) as connection:
             current_app.send_task(task_name, args=args, connection=connection)

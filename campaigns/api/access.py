@@ -1,4 +1,4 @@
-"""Between a request and the two questions of campaigns.permissions: who asks, for which row."""
+"""Connects requests to campaigns.permissions: the actor, and the rows visible to it."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def actor_of(request: Request) -> Actor:
 
 
 def find(model: type[Model], request: Request, **lookup: Any) -> Any:
-    """A row that the actor may see; a foreign one is as absent as one that never was."""
+    """A row that the actor may see; others' rows give the same 404 as missing ones."""
     found = model.objects.visible_to(actor_of(request)).filter(**lookup).first()
     if found is None:
         raise Http404
@@ -51,7 +51,7 @@ class VisibleViewSet(GenericViewSet):
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     def answer(self, pk: int, status: int = 200) -> Response:
-        """The row as it stands in the database now."""
+        """The row as it is in the database now."""
         row = self.get_queryset().get(pk=pk)
         return Response(self.get_serializer(row).data, status)
 
@@ -61,7 +61,7 @@ class VisibleViewSet(GenericViewSet):
         return self.page_of(self.filter_queryset(self.get_queryset()))
 
     def _refuse_unknown_filters(self) -> None:
-        """A misspelt filter would answer with rows that nobody asked for."""
+        """A misspelt filter would silently return unfiltered rows."""
         filters = self.filterset_class.get_filters() if self.filterset_class else ()
         known = [*filters, *_PAGING]
         unknown = set(self.request.query_params) - set(known)

@@ -1,7 +1,7 @@
-"""Who asks the API: the holder of a personal token, or the user of a signed-in browser.
+"""Authenticates API requests by personal token or browser session.
 
-The token is read from the Authorization header only: a cookie would be sent along by any page.
-A session needs Django's CSRF token for everything that writes.
+The token is read only from the Authorization header: browsers send cookies with any request.
+Writes in a session need Django's CSRF token.
 """
 
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
@@ -16,7 +16,7 @@ _NOT_LIVE = "This token is unknown, expired or revoked. Create a new one under A
 
 
 class FailedTokens(SimpleRateThrottle):
-    """Counts wrong tokens by address, in each web process; right tokens are never slowed down."""
+    """Counts wrong tokens per address and web process; valid tokens are never throttled."""
 
     scope = "failed-tokens"
     rate = "30/min"

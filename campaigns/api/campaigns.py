@@ -1,4 +1,4 @@
-"""Campaigns: read, made as drafts, started, stopped, repeated."""
+"""Campaigns: read, create as draft, start, stop, repeat."""
 
 import django_filters
 from django.db.models import Count, Q

@@ -1,4 +1,4 @@
-"""The cells of a new campaign as a request names them: a plan on an endpoint."""
+"""The cells of a new campaign as a request names them: plan and endpoint."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class CellInput(StrictSerializer):
 
 
 def cells_of(actor: Actor, project: Project, wanted: list[dict[str, Any]]) -> list[CampaignCell]:
-    """The project's rows that were named; ValidationError for what is not there to be seen."""
+    """The project's named rows; ValidationError for those that the actor cannot see."""
     errors: dict[str, dict[str, str]] = {}
     cells = []
     for index, each in enumerate(wanted):

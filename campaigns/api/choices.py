@@ -1,4 +1,4 @@
-"""The words that fields choose from, so that the schema gives each set one name."""
+"""The choices of fields, so that the schema gives each set one name."""
 
 from collections.abc import Iterable
 

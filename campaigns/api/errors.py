@@ -1,4 +1,4 @@
-"""Every refusal of the API has one shape: {"error": {"code", "message", "fields": {path: text}}}.
+"""All API errors have one shape: {"error": {"code", "message", "fields": {path: text}}}.
 
 Codes: invalid, parse_error, unauthenticated, forbidden, not_found, method_not_allowed,
 not_acceptable, refused, too_large, unsupported_media_type, throttled, unavailable, internal.
@@ -39,7 +39,7 @@ def error_body(code: str, message: str, fields: dict[str, str] | None = None) ->
 
 
 def one_error_shape(error: Exception, context: dict[str, Any]) -> Response:
-    """What DRF calls for any exception of a view."""
+    """DRF's handler for any exception of a view."""
     set_rollback()
     if isinstance(error, exceptions.APIException):
         return _of_framework(error)

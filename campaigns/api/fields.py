@@ -1,4 +1,4 @@
-"""Serializer and filter fields that several nouns use."""
+"""Shared serializer and filter fields."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -43,7 +43,7 @@ class IdFilter(django_filters.NumberFilter):
 
 
 def validated(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
-    """The data as the serializer understands it; raises ValidationError with a text per field."""
+    """The validated data; raises ValidationError with a text per field."""
     serializer = kind(data=data)
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data

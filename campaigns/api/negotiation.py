@@ -1,10 +1,10 @@
-"""What a client may ask for."""
+"""Content negotiation."""
 
 from rest_framework.negotiation import BaseContentNegotiation
 
 
 class AnyAccept(BaseContentNegotiation):
-    """For addresses with one form only: a refusal stays JSON, whatever was asked for."""
+    """For URLs with a single format: errors stay JSON, whatever was requested."""
 
     def select_parser(self, request, parsers):
         return parsers[0]

@@ -1,4 +1,4 @@
-"""JSON as we accept it: bounded, and nothing in it that the database could not store."""
+"""Accepted JSON: limited in size and storable in the database."""
 
 import json
 import math
@@ -19,7 +19,7 @@ class TooLarge(APIException):
 
 
 class StorableJSONParser(BaseParser):
-    """Refuses what DRF's own parser lets through: 1e999, NUL, halves of surrogate pairs."""
+    """Refuses what DRF's own parser accepts: 1e999, NUL, unpaired surrogates."""
 
     media_type = "application/json"
     renderer_class = JSONRenderer

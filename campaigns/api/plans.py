@@ -1,4 +1,4 @@
-"""Plans and their versions: read, made, edited (which makes a version), archived."""
+"""Plans and their versions: read, create, edit (which creates a version), archive."""
 
 import django_filters
 from drf_spectacular.utils import extend_schema, extend_schema_field

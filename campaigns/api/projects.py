@@ -1,4 +1,4 @@
-"""Projects: which there are for the asker, and the asker's role in each."""
+"""The actor's projects, and the actor's role in each."""
 
 from django.db.models import F
 from rest_framework import serializers
@@ -22,5 +22,5 @@ class ProjectViewSet(VisibleViewSet):
     serializer_class = ProjectSerializer
 
     def get_queryset(self):
-        # The join is the one of visible_to, so this is the asker's own membership.
+        # Uses the join of visible_to, so this is the actor's own membership.
         return super().get_queryset().annotate(role=F("memberships__role"))

@@ -1,4 +1,4 @@
-"""A run as text in the style of a classic tool: what the injector's command line prints."""
+"""A run as text in the style of a classic tool, as the injector's command line prints it."""
 
 from django.http import Http404, HttpResponse
 from drf_spectacular.types import OpenApiTypes

@@ -1,4 +1,4 @@
-"""Runs: listed by filters, read with their frozen copy of the plan, stopped; and their seconds."""
+"""Runs: list with filters, read with the frozen plan, stop; and their seconds."""
 
 import django_filters
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -184,7 +184,7 @@ class SecondViewSet(VisibleViewSet):
     filterset_class = SecondFilterSet
 
     def get_queryset(self):
-        # Seconds have no rights of their own: they belong to a run that `list` has found.
+        # Seconds have no permissions of their own: `list` has found their run.
         seconds = ShardSecond.objects.filter(run=self.kwargs.get("pk"))
         return seconds.order_by("second", "step", "shard")
 

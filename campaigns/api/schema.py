@@ -1,4 +1,4 @@
-"""The API described by itself: OpenAPI 3, and the page that shows it."""
+"""The API's OpenAPI 3 schema, and the page that shows it."""
 
 from functools import cache
 from typing import Any
@@ -53,7 +53,7 @@ class TokenScheme(OpenApiAuthenticationExtension):
 
 
 def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """For drf-spectacular: every operation may answer in the error shape."""
+    """A drf-spectacular hook: every operation may return the error shape."""
     result["components"]["schemas"]["Error"] = _ERROR
     for operations in result["paths"].values():
         for operation in operations.values():
@@ -63,7 +63,7 @@ def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 @cache
 def described() -> bytes:
-    """The description as JSON. It takes a third of a second, and never changes while we run."""
+    """The schema as JSON, cached: it takes a third of a second and never changes at run time."""
     return OpenApiJsonRenderer().render(SchemaGenerator().get_schema(public=True))
 
 

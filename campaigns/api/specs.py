@@ -1,4 +1,4 @@
-"""A plan's JSON as the API's description shows it. domain.plan.Plan.from_json checks the real one.
+"""A plan's JSON as the API's schema shows it. domain.plan.Plan.from_json validates it.
 
 Scalar fields come from the registry (domain.plan.fields); lists and objects are added here.
 """

@@ -1,4 +1,4 @@
-"""Targets with their endpoints: read, made, edited, archived."""
+"""Targets with their endpoints: read, create, edit, archive."""
 
 import django_filters
 from drf_spectacular.utils import extend_schema, extend_schema_field

@@ -1,4 +1,4 @@
-"""How TLS is spoken with an endpoint, as the API describes it; domain.plan.tls_options checks."""
+"""An endpoint's TLS options in the API's schema; domain.plan.tls_options validates them."""
 
 from rest_framework import serializers
 

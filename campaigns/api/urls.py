@@ -1,4 +1,4 @@
-"""The addresses of the REST API, below /api/v1/. Verbs are bound here, one line an address."""
+"""The REST API's URLs below /api/v1/, one line per URL with its methods."""
 
 from django.urls import path, re_path
 

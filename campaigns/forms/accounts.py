@@ -1,4 +1,4 @@
-"""Forms of one's own account: sign-in, password, tokens."""
+"""Forms of the user's own account: sign-in, password, tokens."""
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm

@@ -1,4 +1,4 @@
-"""The form of a new campaign, and the filters of the list. A field's error says what to write."""
+"""The form of a new campaign, and the list's filters. Error messages say what to enter."""
 
 import secrets
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def new_seed() -> int:
 
 
 def _number(field: type[forms.IntegerField], low: int, high: int, **more: Any):
-    """A field for a number in a range; whatever is wrong with it, the answer is the range."""
+    """A field for a number in a range; every error message names the range."""
     kind = "a number" if field is forms.FloatField else "a whole number"
     sentence = f"Enter {kind} from {low:,} to {high:,}."
     wrong = ("required", "invalid", "min_value", "max_value")
@@ -42,7 +42,7 @@ def _number(field: type[forms.IntegerField], low: int, high: int, **more: Any):
 
 
 class InjectorsField(forms.CharField):
-    """One number of injectors, or several: a sweep, with a test for each. Cleans to a tuple."""
+    """One number of injectors, or several for a sweep with a test each. Cleans to a tuple."""
 
     _WRONG = f"Enter a whole number from 1 to {MAX_INJECTORS}, or several: 1, 2, 4, 8."
 
@@ -62,7 +62,7 @@ class InjectorsField(forms.CharField):
 
 
 class CampaignForm(forms.Form):
-    """Takes a `grid`; `cells` are its ticked keys, `seed` fixes the order that the page shows."""
+    """Takes a `grid`; `cells` are its ticked keys, `seed` fixes the displayed order."""
 
     name = forms.CharField(
         max_length=150,
@@ -144,13 +144,13 @@ class CampaignForm(forms.Form):
             self.add_error("injectors", sentence)
 
     def ticked(self) -> set[str]:
-        """The ticks to draw: what was sent, else what was given as initial."""
+        """The keys of the cells to tick: submitted, else initial ones."""
         if not self.is_bound:
             return set(self.initial.get("cells", ()))
         return set(self.data.getlist("cells"))
 
     def known(self) -> dict[str, Any]:
-        """Every value that is usable, also while others are wrong: what an estimate goes by."""
+        """All usable values, even while others are invalid: the input of the estimate."""
         self.is_valid()
         defaults = {name: field.initial for name, field in self.fields.items()}
         usable = {**defaults, **self.initial, **getattr(self, "cleaned_data", {})}
@@ -173,7 +173,7 @@ class CampaignForm(forms.Form):
 
 
 class CampaignFilterForm(forms.Form):
-    """The filters of the list; a value that makes no sense is as good as none."""
+    """The list's filters; an invalid value is ignored."""
 
     name = forms.CharField(
         required=False,
@@ -207,5 +207,5 @@ class CampaignFilterForm(forms.Form):
 
 
 def since_days(days: str):
-    """The instant so many days ago; None for no limit."""
+    """The time `days` days ago; None for no limit."""
     return timezone.now() - timedelta(days=int(days)) if days in SINCE_DAYS else None

@@ -8,7 +8,7 @@ from campaigns.queries.history import HISTORY_STATES, HistoryFilter
 
 
 class HistoryFilterForm(forms.Form):
-    """A value that makes no sense is as good as none."""
+    """An invalid value is ignored."""
 
     target = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
     plan = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)

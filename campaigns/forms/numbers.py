@@ -1,8 +1,8 @@
-"""Numbers in forms: typed as text, read leniently, judged by the domain."""
+"""Numbers in forms: typed as text, parsed leniently, validated by the domain."""
 
 
 def number(text: str) -> int | float | str | None:
-    """A number where the text is one; else the text, for the domain to say what is wrong."""
+    """The text as a number if it is one; else the text, for the domain to reject."""
     text = text.strip().replace(",", "") if _has_thousands(text) else text.strip()
     if not text:
         return None
@@ -17,6 +17,6 @@ def number(text: str) -> int | float | str | None:
 
 
 def _has_thousands(text: str) -> bool:
-    """1,000 is a thousand; 0,5 is not a number that we guess at."""
+    """1,000 is a thousand; 0,5 is ambiguous and rejected."""
     groups = text.strip().split(",")
     return len(groups) > 1 and all(len(group) == 3 and group.isdigit() for group in groups[1:])

@@ -1,4 +1,4 @@
-"""Plan fields as form fields: made, read and filled in by the registry's rows."""
+"""Form fields for plan fields, from the registry's rows."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ from campaigns.forms.requests import text_widget
 
 
 def form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
-    """What is typed stays text: the domain says what is wrong with it. The page reads `unit`,
-    `is_choice`, and in `shown_if` the choices that show the field (lib/shown_if.js).
+    """Input stays text: the domain validates it. The page reads `unit`, `is_choice`, and in
+    `shown_if` the choices that show the field (lib/shown_if.js).
     """
     initial = row.default if row.example is None else row.example
     given = {"label": row.label, "help_text": row.help, "required": False, "initial": initial}
@@ -35,7 +35,7 @@ def form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any) 
 
 
 def form_choice(label: str, choices: list[tuple[str, str]], help_text: str = "") -> forms.Field:
-    """A choice of the form alone, beside those of the registry; the first one is proposed."""
+    """A choice that only the form has, not the registry; the first option is the default."""
     made = forms.ChoiceField(
         choices=choices,
         initial=choices[0][0],
@@ -50,7 +50,7 @@ def form_choice(label: str, choices: list[tuple[str, str]], help_text: str = "")
 
 @dataclass(frozen=True)
 class FormPart:
-    """The fields of one part of a plan, such as session.think_time, which the form calls think_…"""
+    """The fields of one part of a plan, such as session.think_time, named think_… in the form."""
 
     owner: type
     path: str = ""
@@ -67,11 +67,11 @@ class FormPart:
         return type(f"{self.owner.__name__}Rows", (forms.Form,), made)
 
     def names_on_form(self) -> list[str]:
-        """Those of all rows but objects, in the registry's order."""
+        """The form names of all rows but objects, in the registry's order."""
         return [self.form_name(name) for name, row in fields_of(self.owner).items() if not row.part]
 
     def field(self, name: str, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
-        """One field; for rows that are no scalars, or that need a widget of their own."""
+        """One field; for non-scalar rows, or rows with a custom widget."""
         rows = fields_of(self.owner)
         made = form_field(rows[name], widget, **more)
         if "kind" in rows and rows[name].used_by:
@@ -83,19 +83,19 @@ class FormPart:
         return [name for name, row in fields_of(self.owner).items() if kind in row.used_by]
 
     def places(self) -> dict[str, str]:
-        """The form's name for each path of the domain."""
+        """The form's name for each domain path."""
         start = f"{self.path}." if self.path else ""
         return {start + name: self.form_name(name) for name in fields_of(self.owner)}
 
     def values(self, data: Mapping[str, Any], names: Iterable[str] | None = None) -> dict[str, Any]:
-        """JSON from the form's cleaned data; what was left empty is left out."""
+        """JSON from the form's cleaned data, without empty fields."""
         rows = fields_of(self.owner)
         wanted = [name for name, row in rows.items() if row.kind] if names is None else names
         values = {name: _value(rows[name], data[self.form_name(name)]) for name in wanted}
         return {name: value for name, value in values.items() if value is not None}
 
     def initial(self, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """The form's values for the stored JSON; where a plan says nothing, the form proposes."""
+        """The form's values for the stored JSON, with the form's defaults for missing ones."""
         rows = {name: row for name, row in fields_of(self.owner).items() if name in stored}
         return {
             self.form_name(name): _typed(stored[name], row)

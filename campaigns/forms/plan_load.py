@@ -1,4 +1,4 @@
-"""The load in the form of a plan: how hard, when requests arrive, when to stop."""
+"""The load in the plan form: model, arrivals, when to stop."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from campaigns.forms.requests import area, text_widget
 
 LOAD = FormPart(Load, "load")
 MODELS = list(fields_of(Load)["model"].choices.items())
-# What the choice means, in one line each; the page shows the chosen one.
+# One line per choice; the page shows that of the chosen one.
 MODEL_WORDS = {
     Model.OVER: "N requests start at even distances over T seconds, whether replies come or not.",
     Model.OPEN: "Requests start at a steady rate, whether replies come or not, as real visitors "
@@ -27,14 +27,14 @@ MODEL_WORDS = {
 }
 STOPS = [("requests", "After a number"), ("duration", "After a time")]
 RATES = [("steady", "Steady"), ("stages", "In stages")]
-# Fields of the form alone, each shown before a field of the load.
+# Fields that only the form has, each shown before a field of the load.
 _BEFORE = {"stages": ["rate_shape"], "requests": ["stop"]}
-# Shown folded, further down on the page.
+# Shown in a collapsed section further down the page.
 LOAD_LIMITS = ("max_in_flight", "when_saturated", "start_offset_s", "shares")
 
 
 class LoadFields(LOAD.form()):
-    """Rules of a load are the domain's; fields that the chosen model does not use are left out."""
+    """The domain validates the load; fields that the chosen model does not use are left out."""
 
     stages = LOAD.field("stages", area(4))
     shares = LOAD.field("shares", text_widget("input-medium", placeholder="2, 1, 1"))
@@ -47,7 +47,7 @@ class LoadFields(LOAD.form()):
         return [self[each] for name in names for each in (*_BEFORE.get(name, ()), name)]
 
     def take_errors(self, errors: dict[str, str]) -> None:
-        """What the domain says about the number of requests belongs to the stop that is shown."""
+        """Attach an error about `requests` to the stop field that is shown."""
         errors = dict(errors)
         if "load.requests" in errors and "requests" not in self._used():
             sentence = errors.pop("load.requests")
@@ -63,7 +63,7 @@ class LoadFields(LOAD.form()):
         return {"model": self._chosen("model"), **values}
 
     def _used(self) -> set[str]:
-        """The fields that count, given what is chosen; the page shows the same ones."""
+        """The fields in use for the current choices; the page shows the same ones."""
         names = ("model", "stop", "distribution", "hold", "rate_shape")
         return shown_fields({name: self._chosen(name) for name in names})
 

@@ -1,4 +1,4 @@
-"""Sessions and credentials in the form of a plan. The secret goes in here and never comes out."""
+"""Sessions and credentials in the plan form. The secret is write-only."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
         return auth if auth["kind"] == AuthKind.BASIC else {**auth, "user": ""}
 
     def new_secret(self) -> str | None:
-        """What is to be stored; "" to forget, None to leave what is there."""
+        """The secret to store; "" removes it, None keeps the stored one."""
         data = self.cleaned_data
         if data["auth_kind"] in ("", AuthKind.NONE) or data["forget_secret"]:
             return ""
@@ -52,7 +52,7 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
 
     @property
     def session_is_plain(self) -> bool:
-        """Whether the fields can stay folded: nothing is set in them and nothing is wrong."""
+        """Whether the section can stay collapsed: no values and no errors."""
         names = SessionFields.base_fields
         return not any(name in self.errors for name in names) and all(
             str(self[name].value() or "") in {"", "0", "1", "none", "False"}
@@ -62,7 +62,7 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
 
 
 def initial_session(spec: dict[str, Any]) -> dict[str, Any]:
-    """The form's values for a stored plan; of the secret there are none."""
+    """The form's values for a stored plan, without the secret."""
     session = spec["session"]
     return {
         **SESSION.initial(session),

@@ -1,7 +1,7 @@
-"""When the plan form shows a field of the load, and so counts it: one table for page and form.
+"""When the plan form shows, and so uses, a field of the load: one table for page and form.
 
-A condition is text, because the page carries it in data-shown-if: "model=open,over stop=requests"
-holds where each named choice has one of its values; " or " stands between two such ways.
+Conditions are text for the page's data-shown-if attributes: "model=open,over stop=requests" holds
+if each named choice has one of its values; " or " separates alternatives.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from campaigns.domain.plan.load_rules import USES
 _NOT_UNIFORM = "distribution=deterministic,exponential"
 _COUNTED = "model=closed,sequential,window"
 _STEADY = f"model=open {_NOT_UNIFORM} rate_shape=steady"
-# Fields that more than the load model decides; "stop" and "rate_shape" are choices of the form.
+# Fields that depend on more than the model; "stop" and "rate_shape" are choices of the form.
 _CONDITIONS = {
     "rate_shape": f"model=open {_NOT_UNIFORM}",
     "rate_per_s": _STEADY,
@@ -47,5 +47,5 @@ def _holds(part: str, choices: Mapping[str, str]) -> bool:
 
 
 def shown_fields(choices: Mapping[str, str]) -> set[str]:
-    """The fields of a load that count where these choices are made."""
+    """The fields of a load that are used with these choices."""
     return {name for name in LOAD_FIELDS if is_shown(SHOWN_IF[name], choices)}

@@ -1,7 +1,7 @@
-"""The steps of a plan in its form: the first has plain field names, the k-th a stepK_ before.
+"""The steps in the plan form: the first has plain field names, the k-th the prefix stepK_.
 
-Pages add, remove and move steps by moving values between these fields. A further step whose path is
-empty is left out, so that steps can be removed without a script too.
+Pages add, remove and move steps by moving values between these fields. Further steps with an empty
+path are left out, so that steps can be removed without a script too.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class StepBlock:
 
 
 def step_fields() -> dict[str, forms.Field]:
-    """The fields of one further step; a missing one is the domain's to complain about."""
+    """The fields of one further step; the domain rejects missing ones."""
     return {
         "label": forms.CharField(
             label="Step name", required=False, max_length=100, widget=text_widget("input-name")
@@ -69,7 +69,7 @@ def prefix_of(index: int) -> str:
 
 
 class StepsFields(ORDER.form(), RequestFields):
-    """`RequestFields` is the first step; the others are made as `n_steps` says."""
+    """`RequestFields` is the first step; `n_steps` determines how many follow."""
 
     bodyless_methods = " ".join(BODYLESS_METHODS)
     n_steps = forms.IntegerField(required=False, initial=1, widget=forms.HiddenInput)
@@ -87,7 +87,7 @@ class StepsFields(ORDER.form(), RequestFields):
 
     @property
     def order_rows(self) -> list[forms.BoundField]:
-        """All but the kind and the weights, which are shown with the steps."""
+        """All but kind and weights, which are shown with the steps."""
         elsewhere = {"order_kind", "weights"}
         return [self[name] for name in ORDER.names_on_form() if name not in elsewhere]
 
@@ -109,14 +109,14 @@ class StepsFields(ORDER.form(), RequestFields):
 
     @property
     def blank_step(self) -> StepBlock:
-        """What the page copies to add a step."""
+        """The block that the page copies to add a step."""
         return BlankStep().block
 
     def _block(self, number_: int, prefix: str) -> StepBlock:
         return StepBlock(number_, {name: self[prefix + name] for name in _STEP_FIELDS}, prefix)
 
     def steps(self) -> list[dict[str, Any]]:
-        """The steps as the plan's JSON has them."""
+        """The steps in the plan's JSON form."""
         data = self.cleaned_data
         self._indices = [
             index
@@ -137,7 +137,7 @@ class StepsFields(ORDER.form(), RequestFields):
         }
 
     def order(self) -> dict[str, Any]:
-        """The plan's order; call after `steps`, which says which steps there are."""
+        """The plan's order; call after `steps`, which determines the steps in use."""
         data = self.cleaned_data
         kind = data["order_kind"] or OrderKind.ROUND_ROBIN
         order = {"kind": kind, **ORDER.values(data, ORDER.uses(kind))}
@@ -150,7 +150,7 @@ class StepsFields(ORDER.form(), RequestFields):
         super().take_errors({self._place(path): text for path, text in errors.items()})
 
     def _place(self, path: str) -> str:
-        """steps.2.path is step3_path where no step was left out, order.weights.2 step3_weight."""
+        """steps.2.path → step3_path if no step was left out; order.weights.2 → step3_weight."""
         match path.split("."):
             case ["order", "weights"]:
                 return "order_kind"
@@ -202,6 +202,6 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
 
 
 def own_label(step: dict[str, Any]) -> str:
-    """A label that somebody gave; one made of method and path is made anew."""
+    """A label set by the user; a generated one (method and path) is regenerated."""
     label = step.get("label", "")
     return "" if label == f"{step.get('method')} {step.get('path')}"[:100] else label

@@ -1,4 +1,4 @@
-"""The rules of a plan as text: one a line, as people write them."""
+"""A plan's rules as text, one per line."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ class ThresholdFields(forms.Form):
             raise forms.ValidationError(str(error)) from None
 
     def take_errors(self, errors: dict[str, str]) -> None:
-        """What is wrong with one rule stands at the field of them all."""
+        """Attach an error of any rule to the one text field."""
         super().take_errors({_own(path): sentence for path, sentence in errors.items()})
 
 
 def write_thresholds(spec: dict[str, Any]) -> str:
-    """The rules of a stored plan as text; older plans have none."""
+    """A stored plan's rules as text; older plans have none."""
     return "\n".join(Threshold(**each).rule for each in spec.get("thresholds", []))
 
 

@@ -1,4 +1,4 @@
-"""Variables in the form of a plan: a table, and what is taken from replies, as lines of text."""
+"""Variables in the plan form: a table, and extracts from replies as lines of text."""
 
 import re
 from typing import Any
@@ -21,7 +21,7 @@ class VariableFields(VARIABLES.form()):
 
 
 def read_extracts(text: str) -> list[dict[str, str]]:
-    """One a line; a line that cannot be read becomes a name that the domain refuses."""
+    """One per line; an unparsable line becomes a name that the domain rejects."""
     return [_read_line(line) for line in text.splitlines() if line.strip()]
 
 

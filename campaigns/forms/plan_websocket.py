@@ -1,4 +1,4 @@
-"""A WebSocket exchange in the form of a plan: what it has in place of HTTP steps."""
+"""The WebSocket exchange in the plan form, which replaces HTTP steps."""
 
 from dataclasses import asdict
 from typing import Any
@@ -15,13 +15,13 @@ EXCHANGE = FormPart(Exchange, "exchange", "ws_", names={"binary": "ws_kind"})
 HTTP, WEBSOCKET = "http", "websocket"
 PROTOCOLS = [(HTTP, "HTTP requests"), (WEBSOCKET, "WebSocket")]
 KINDS = [("text", "Text"), ("binary", "Binary")]
-# What an HTTP plan has and a WebSocket plan has not.
+# What only HTTP plans have.
 _OF_HTTP = ("order", "session", "http_version")
 _BLANK_STEP = asdict(Step("", "GET", "/"))
 
 
 class ExchangeFields(EXCHANGE.form()):
-    """Its fields are called ws_…; `protocol` says whether they count."""
+    """Its fields are named ws_…; used only if `protocol` is WebSocket."""
 
     protocol = form_choice(
         "Protocol",
@@ -52,7 +52,7 @@ class ExchangeFields(EXCHANGE.form()):
         }
 
     def as_exchange(self, spec: dict[str, Any]) -> dict[str, Any]:
-        """The plan's JSON with the exchange in place of what is only of HTTP."""
+        """The plan's JSON with the exchange instead of the HTTP parts."""
         kept = {name: value for name, value in spec.items() if name not in _OF_HTTP}
         mode = spec["connection_mode"]
         if mode == ConnectionMode.KEEP_ALIVE:
@@ -75,5 +75,5 @@ def initial_exchange(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_a_step(spec: dict[str, Any]) -> dict[str, Any]:
-    """The plan with a blank step where it has none, for the fields of HTTP to show."""
+    """The plan, with a blank step for the HTTP fields if it has none."""
     return spec if spec["steps"] else {**spec, "steps": [_BLANK_STEP]}

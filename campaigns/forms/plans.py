@@ -1,4 +1,4 @@
-"""The form of a plan. What a plan may say is decided by domain.plan; here are fields and words."""
+"""The plan form: fields and texts only; domain.plan validates."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ from campaigns.forms.plan_variables import VARIABLES, VariableFields
 from campaigns.forms.plan_websocket import EXCHANGE, ExchangeFields, initial_exchange, with_a_step
 from campaigns.forms.requests import text_widget
 
-# Where the form's name is another one than the domain's.
+# Form names that differ from the domain's.
 _PLACES = {"variables": "csv"} | {
     path: name
     for part in (THINK_TIME, AUTH, VARIABLES, ORDER, EXCHANGE)
     for path, name in part.places().items()
 }
-# Fields of the plan itself that have a place of their own on the page.
+# Fields of the plan itself that the page places individually.
 _PLACED = {"steps", "connection_mode", "expected_status", "warm_up_s", "thresholds", "http_version"}
 
 
@@ -46,13 +46,13 @@ class PlanForm(
 
     @property
     def limit_rows(self) -> list[forms.BoundField]:
-        """What the page folds away as "Limits and names"."""
+        """The rows of the collapsed section "Limits and names"."""
         own = [name for name in PLAN.names_on_form() if name not in _PLACED]
         return [self[name] for name in (*own, *TIMEOUTS.names_on_form(), *LOAD_LIMITS)]
 
     @property
     def limits_have_errors(self) -> bool:
-        """Whether the fold must be open."""
+        """Whether the section must be open."""
         return any(field.errors for field in self.limit_rows)
 
     @classmethod
@@ -64,7 +64,7 @@ class PlanForm(
         return self.cleaned_data
 
     def _take_file(self) -> None:
-        """A file becomes the text of the body, so that it survives an error elsewhere."""
+        """Copy an uploaded file into the body's text, so that errors in other fields keep it."""
         upload = self.cleaned_data.get("body_file")
         if not upload:
             return
@@ -81,9 +81,9 @@ class PlanForm(
         self.data["body"] = text
 
     def spec(self, base: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The plan's JSON. Fields that the chosen model does not use are left out.
+        """The plan's JSON without fields that the chosen model does not use.
 
-        `base` is the version being edited: what the form does not show of it stays as it is.
+        `base` is the version being edited: parts that the form does not show are kept.
         """
         data = self.cleaned_data
         spec = {
@@ -103,7 +103,7 @@ class PlanForm(
         return self.as_exchange(spec) if self.is_exchange else spec
 
     def take_errors(self, errors: dict[str, str]) -> None:
-        """Put the domain's sentences beside the fields that they are about."""
+        """Attach the domain's errors to their fields."""
         placed = {path: _PLACES.get(path, path) for path in errors}
         super().take_errors(
             {

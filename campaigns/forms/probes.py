@@ -1,4 +1,4 @@
-"""The form of "try one request": the fields of HTTP, and beside them those of a WebSocket."""
+"""The form of "try one request": HTTP and WebSocket fields."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class ProbeForm(RequestFields):
     )
 
     def opening(self) -> dict[str, Any]:
-        """What is tried of a WebSocket."""
+        """The WebSocket handshake and message to try."""
         data = self.cleaned_data
         return {
             "path": data["path"] or "/",

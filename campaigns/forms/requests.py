@@ -1,4 +1,4 @@
-"""The fields of one request, the same on a plan and on "try one request"; the domain checks."""
+"""The fields of one request, shared by plans and "try one request"; the domain validates."""
 
 from django import forms
 
@@ -28,7 +28,7 @@ class RequestFields(forms.Form):
     body = forms.CharField(required=False, strip=False, widget=area(6))
 
     def step(self) -> dict:
-        """The request as a plan's step. Wrong header lines stay in it, for the domain to refuse."""
+        """The request as a plan step. Invalid header lines are kept for the domain to reject."""
         data = self.cleaned_data
         return {
             "method": data["method"],
@@ -38,7 +38,7 @@ class RequestFields(forms.Form):
         }
 
     def take_errors(self, errors: dict[str, str]) -> None:
-        """Put the domain's sentences beside the fields that they are about."""
+        """Attach the domain's errors to their fields."""
         for path, sentence in errors.items():
             name = path.rpartition(".")[2]
             self.add_error(name if name in self.fields else None, sentence)
@@ -54,6 +54,6 @@ def write_headers(headers) -> str:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """A line without a colon becomes a name that the domain refuses, with the line in it."""
+    """A line without a colon becomes a header name, which the domain rejects."""
     name, colon, value = line.partition(":")
     return (name, value) if colon else (line + " ", "")

@@ -1,4 +1,4 @@
-"""The TLS part of an endpoint's row in the form of a target."""
+"""The TLS part of an endpoint's row in the target form."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ KEY = "client_key_pem"
 
 
 def posted_tls(data, n_rows: int) -> list[dict[str, Any]]:
-    """The options of each row, with the key under its own name; rows without fields have none."""
+    """Each row's options, the key under its own name; empty for rows without TLS fields."""
     columns = {name: data.getlist(f"tls_{name}") for name in (*NAMES, KEY, "alpn")}
     return [_row(columns, index) for index in range(n_rows)]
 

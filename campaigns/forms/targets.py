@@ -1,4 +1,4 @@
-"""The form of a target: a name and two lists of rows. The domain checks what they hold."""
+"""The target form: a name and two lists of rows. The domain validates."""
 
 from itertools import zip_longest
 from typing import Any
@@ -16,7 +16,7 @@ FACT_EXAMPLES = {
 }
 FACT_LABELS = tuple(FACT_EXAMPLES)
 DEFAULT_PORTS = {"http": "80", "https": "443", "ws": "80", "wss": "443"}
-# What `make demo-target` serves: a way to measure without a server of one's own.
+# Served by `make demo-target`, to measure without a server of your own.
 DEMO = {
     "name": "demo",
     "endpoints": [("http", "127.0.0.1", "8081", True), ("https", "127.0.0.1", "8444", False)],
@@ -25,7 +25,7 @@ DEMO = {
 
 
 class TargetForm:
-    """Rows come and go, so this reads lists of equal names instead of numbered fields.
+    """Rows are added and removed, so fields repeat under the same name instead of being numbered.
 
     `errors` maps the domain's paths ("endpoints.0.host") to sentences; rows carry their own.
     """
@@ -74,7 +74,7 @@ class TargetForm:
         )
 
     def fields(self) -> dict[str, Any]:
-        """What create_target and edit_target take."""
+        """The arguments of create_target and edit_target."""
         return {
             "name": self.name,
             "environment": self.environment,
@@ -93,7 +93,7 @@ class TargetForm:
         ]
 
     def fact_rows(self) -> list[dict[str, Any]]:
-        """The facts given, then an empty row for each suggested label that is not there yet."""
+        """The given facts, then an empty row for each missing suggested label."""
         given = {label for label, _ in self.environment}
         rows = [*self.environment, *([label, ""] for label in FACT_LABELS if label not in given)]
         return [
@@ -119,7 +119,7 @@ _ROW = ("scheme", "host", "port", "verify_tls", "tls")
 
 
 def _endpoint(row: tuple) -> dict[str, Any]:
-    """A row as the domain reads it."""
+    """A row in the domain's form."""
     given = dict(zip(_ROW, row, strict=False))
     given["tls"], given["client_key_pem"] = split_key(given.get("tls") or {})
     return given
@@ -130,6 +130,6 @@ def _tls_of(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _has_tls(row: tuple) -> bool:
-    """Whether something is set that is not as usual, so that the fold must be open."""
+    """Whether any TLS option differs from its default, so that the section must be open."""
     given = _endpoint(row)["tls"]
     return any(given.get(name, value) != value for name, value in TlsOptions().to_json().items())

@@ -1,7 +1,7 @@
 """The sample study: HTTP against HTTPS with a SOAP request, on the bundled demo target.
 
-It is made as a user would make it, through the services; what is there from an earlier time is
-used again, so that a second sample stands beside the first in the same project.
+It is created through the services, as a user would; existing rows are reused, so that a second
+sample is in the same project as the first.
 """
 
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target

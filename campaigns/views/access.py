@@ -1,4 +1,4 @@
-"""The way into every page view: who asks, what they can find, and how a refusal is answered."""
+"""Shared by all page views: the actor, visible rows, and answers to refusals."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -11,7 +11,7 @@ from campaigns.permissions import Action, Actor, rights
 
 
 def actor_of(request) -> Actor:
-    """The signed-in user as an actor; nobody where no one is signed in."""
+    """The signed-in user as an actor; an anonymous actor otherwise."""
     return Actor(user=request.user if request.user.is_authenticated else None)
 
 
@@ -22,15 +22,15 @@ def find(rows, actor: Actor, **lookup):
 
 
 def rights_in(project, actor: Actor) -> dict[str, bool]:
-    """What a template asks before it draws a button: {"edit": True, "run": …}."""
+    """The rights by which templates show buttons: {"edit": True, "run": …}."""
     allowed = rights(actor, project)
     return {str(action): action in allowed for action in Action}
 
 
 def answers_refusals(redirect_to: str | Callable[..., str]):
-    """For POST views: a Refused becomes a message, and the way back is the named URL.
+    """For POST views: turns a Refused into a message and a redirect to `redirect_to`.
 
-    A name is reversed with the view's own keyword arguments; a function gets request and arguments.
+    A name is reversed with the view's keyword arguments; a function gets request and arguments.
     """
 
     def decorate(view):

@@ -1,4 +1,4 @@
-"""Signing in and out, and one's own password: Django's views with our pages."""
+"""Sign-in, sign-out and password change: Django's views with our templates."""
 
 from django.contrib import messages
 from django.contrib.auth import views as auth_views

@@ -1,4 +1,4 @@
-"""What the campaign's page shows, for its members and for the visitor of a share link alike."""
+"""The context of the campaign page, for members and share link visitors."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,7 +28,7 @@ MODE_WORDS = {"new": "New connection", "resumed": "Resumed session", "keep-alive
 
 @dataclass(frozen=True, slots=True)
 class CampaignProgress:
-    """How far a campaign is. `left_s` is None before there is anything to go by."""
+    """A campaign's progress. `left_s` is None while it cannot be estimated."""
 
     n_done: int
     n_runs: int
@@ -66,7 +66,7 @@ def _planned_s(campaign: Campaign) -> float | None:
 
 
 def campaign_context(campaign: Campaign) -> dict[str, Any]:
-    """Everything of the page but the project's navigation and the person's rights."""
+    """The page's context without the project's navigation and the user's rights."""
     answer = answer_of(campaign)
     runs = runs_of(campaign)
     current = current_run_of(campaign)
@@ -81,7 +81,7 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "waiting": waiting_reason(campaign) if is_live and not current else "",
         "current": current,
         "current_plan": chart_plan(current) if current else None,
-        # The stream tells the points of the run under way, all of them to a new viewer.
+        # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
@@ -102,7 +102,7 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
 
 
 def _injector_words(campaign: Campaign) -> str:
-    """How many injector processes a run has, where worth saying: "1, 2, 4 … per run"."""
+    """Injector processes per run, if worth mentioning: "1, 2, 4 … per run"."""
     counts = campaign.tests.order_by("injectors").values_list("injectors", flat=True).distinct()
     if set(counts) <= {1}:
         return ""
@@ -116,7 +116,7 @@ def badge_of(campaign: Campaign, validity: str) -> Badge:
 
 
 def tiles_of(answer: Answer) -> list[dict[str, Any]]:
-    """A tile per overhead, else per test: a number, and beside it what it is compared with."""
+    """A tile per overhead, else per test: a figure and what it is compared with."""
     if answer.overheads:
         return [_overhead_tile(each) for each in answer.overheads[:_MOST_TILES]]
     return [_test_tile(each) for each in answer.tests[:_MOST_TILES]]
@@ -169,25 +169,25 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
 
 
 def twin_names(overheads: list[OverheadAnswer]) -> dict[str, str]:
-    """What is compared, for titles above all pairs: HTTP and HTTPS, WS and WSS, or both kinds."""
+    """The compared schemes, for titles: HTTP and HTTPS, WS and WSS, or both."""
     names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
     plain, tls = names.pop() if len(names) == 1 else ("plain", "TLS")
     return {"plain": plain, "tls": tls}
 
 
 def noun_of(answer: Answer) -> str:
-    """What is counted on the page."""
+    """The noun for what the page counts."""
     schemes = {test.scheme for test in answer.tests}
     return "connections" if schemes and schemes <= WEBSOCKET_SCHEMES else "requests"
 
 
 def _first_cells(overheads: list[OverheadAnswer]):
-    """The figures of the averages: without any there is nothing to draw."""
+    """The cells of the average rows; without values there is nothing to draw."""
     return (cell for each in overheads for cell in each.table.rows[0].cells[:-1])
 
 
 def like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]]]]:
-    """What is the same and what is equal in each pair; what all pairs share stands once."""
+    """What is the same and what is equal in each pair; what all pairs share is listed once."""
     rows = [
         (f"{kind}{_of_pair(each, overheads)}", each.like_for_like[key])
         for key, kind in (("same", "Same"), ("equal", "Equal"))
@@ -209,8 +209,8 @@ def _has(cells: dict, key: str) -> bool:
 
 
 def plots_of(answer: Answer) -> list[dict[str, Any]]:
-    """One pair of charts for each plan. A sweep has curves of its own: its many arms could not be
-    told apart here."""
+    """One pair of charts per plan. Sweeps have their own curves: their many arms would be
+    indistinguishable here."""
     swept = {sweep.plan_label for sweep in answer.sweeps}
     plans = dict.fromkeys(t.plan_label for t in answer.tests if t.plan_label not in swept)
     return [
@@ -240,7 +240,7 @@ def plot_data(answer: Answer, repeats: int) -> dict[str, Any]:
 
 
 def run_rows(runs: list[Run], answer: Answer) -> list[dict[str, Any]]:
-    """All runs in their order; figures are the cells of the tests' tables, to the last digit."""
+    """All runs in order; the figures are the same cells as in the tests' tables."""
     cells: dict[int, dict[str, Any]] = {}
     for test in answer.tests:
         keys = [column.key for column in test.table.columns]

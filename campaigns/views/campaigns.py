@@ -1,4 +1,4 @@
-"""Campaigns: the list, the form of a new one, and the page that is the same live and finished."""
+"""Campaigns: the list, the form of a new one, and the page, live and finished."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_page import badge_of, campaign_context, progress_of
 
 PAGE_SIZE = 25
-# What the address of a new campaign may say beside the target that is shown.
+# Query parameters of a new campaign besides the shown target.
 _ASKED = ("question", "plan", "preset")
 _QUESTION_DEFAULTS = {
     "https": {"name": "HTTPS overhead", "repeats": 5},
@@ -83,7 +83,7 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     found = find(Project, actor, pk=project)
     require(actor, Action.EDIT, found)
     grid, target = grid_of(found), _whole(request.GET.get("target", ""))
-    # Where one target is asked for, the first ticks are on that one.
+    # If a target is requested, the initial ticks are on it.
     initial = _initial(request, found, shown_of(grid, (), target) if target else grid)
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     if request.method == "POST" and form.is_valid():
@@ -102,7 +102,7 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
 
 
 def _proposal_of(request: HttpRequest) -> Proposal | None:
-    """What the preset proposes from which the plan in the address was made."""
+    """The proposal of the preset that the URL's plan was created from."""
     return proposal_for(request.GET.get("preset", "")) if "plan" in request.GET else None
 
 
@@ -139,7 +139,7 @@ def _initial(request: HttpRequest, project: Project, grid: Grid) -> dict[str, An
 
 
 def _create(request: HttpRequest, form: CampaignForm, project: Project) -> Campaign | None:
-    """The new campaign, started if asked; None where the form now says why not."""
+    """The new campaign, started if requested; None if the form now has errors."""
     actor = actor_of(request)
     try:
         with transaction.atomic():
@@ -155,7 +155,7 @@ def _create(request: HttpRequest, form: CampaignForm, project: Project) -> Campa
 @login_required
 @require_POST
 def campaign_estimate(request: HttpRequest, project: int) -> HttpResponse:
-    """The same fragments that the form's page has, for what is filled in by now."""
+    """The form page's fragments for the current input."""
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     require(actor, Action.EDIT, found)

@@ -48,7 +48,7 @@ def _line(label: str, run: Run, curve: list, dash: list[int]) -> dict:
 @login_required
 @require_GET
 def comparison_choose(request: HttpRequest) -> HttpResponse:
-    """From two ticked runs to their comparison; the older run is the baseline."""
+    """Redirect from two ticked runs to their comparison; the older run is the baseline."""
     actor = actor_of(request)
     ticked = list(dict.fromkeys(pk for pk in request.GET.getlist("run") if pk.isdecimal()))
     runs = [find(Run, actor, pk=pk) for pk in ticked[:3]]

@@ -1,11 +1,11 @@
-"""What every page needs besides its own context: the person's projects and the current place."""
+"""The context of every page: the user's projects and the current section."""
 
 from django.utils.functional import SimpleLazyObject
 
 from campaigns.models import Project
 from campaigns.permissions import Actor
 
-# The beginning of a URL's name → the place in the top bar under which it stands.
+# Prefix of a URL's name → section in the top bar.
 PLACES = {
     "campaign": "campaigns",
     "run": "campaigns",

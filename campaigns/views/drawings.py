@@ -1,4 +1,4 @@
-"""Where the marks of server-drawn plots lie, in percent of their width: forests and split bars.
+"""Positions of marks in server-drawn plots (forests, split bars), in percent of the width.
 
 Pure. Templates write the numbers into SVG attributes, so the plots stretch without a script.
 """
@@ -12,16 +12,16 @@ from campaigns.domain.judged.overhead import SPLIT_PARTS
 from campaigns.domain.shown.results import OverheadAnswer, SplitAnswer
 from campaigns.domain.units import figure, number
 
-# A wider axis would press all intervals into one point; what lies beyond is cut at the edge.
+# A wider axis would squeeze all intervals into one point; what lies beyond is clipped.
 _WIDEST = 20.0
-# A narrower one would be filled by the band alone.
+# The band alone would fill a narrower one.
 _NARROWEST = 1.15
 _TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 20)
 _MOST_TICKS = 8
 _LEAST_GAP = 7.0  # percent between two tick labels
 # A bar is about 430 px wide; a letter of its labels about 6.5 px, and 10 px stay around them.
 _BAR_PX, _LETTER_PX, _AROUND_PX = 430, 6.5, 10
-# What the longest bar leaves free for the text beside it.
+# The space beside the longest bar for its text.
 _BAR_SHARE = 0.84
 
 
@@ -43,7 +43,7 @@ class Tick:
 
 
 class RatioAxis:
-    """A logarithmic axis through all rows that holds 1, the threshold's band and every interval."""
+    """A logarithmic axis for all rows that includes 1, the threshold's band and every interval."""
 
     def __init__(self, forests: Iterable[Sequence[dict[str, Any]]], threshold: float):
         ends = [
@@ -101,7 +101,7 @@ def _group(overhead: OverheadAnswer, axis: RatioAxis) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One part of a bar. `label` is "" where it would not fit."""
+    """One part of a bar. `label` is "" if it would not fit."""
 
     part: str
     x: float
@@ -192,7 +192,7 @@ def _length_ticks(length: float, scale: float) -> list[Tick]:
 
 
 def round_up(value: float, steps: Sequence[float] = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)) -> float:
-    """The least of the steps × 10ⁿ that reaches the value; 0 stays 0."""
+    """The smallest step × 10ⁿ that is not below the value; 0 stays 0."""
     if value <= 0:
         return 0.0
     power = 1.0

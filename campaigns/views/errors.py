@@ -1,4 +1,4 @@
-"""Answers to what goes wrong: each a sentence and one thing to do, never a bare code."""
+"""Error pages: each has a sentence and one thing to do, never a bare code."""
 
 import logging
 import sys
@@ -19,7 +19,7 @@ RETRY_AFTER_S = 5
 
 
 class OutageMiddleware:
-    """Turns what a view raised into a page: no database, not allowed, not possible now."""
+    """Turns a view's exceptions into pages: database unavailable, forbidden, refused."""
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -40,7 +40,7 @@ class OutageMiddleware:
 def database_away(error: BaseException, is_form: bool = False) -> HttpResponse:
     """A page that needs no database: no session, no user, no context processor.
 
-    It loads itself again, but not after a form: that would lose what was typed.
+    It reloads itself, except after a form: that would lose the input.
     """
     logger.error("PostgreSQL does not answer: %s", error)
     context = {"retry_after_s": RETRY_AFTER_S, "is_form": is_form}
@@ -49,7 +49,7 @@ def database_away(error: BaseException, is_form: bool = False) -> HttpResponse:
 
 
 def server_error(request) -> HttpResponse:
-    """The 500 page with an id that stands in the log; sessions also fail here on an outage."""
+    """The 500 page with an id that is in the log; sessions also end up here during an outage."""
     error = sys.exc_info()[1]
     if isinstance(error, OUTAGES):
         return database_away(error, is_form=request.method == "POST")
@@ -59,7 +59,7 @@ def server_error(request) -> HttpResponse:
 
 
 def csrf_failure(request, reason=""):
-    """A form that came from elsewhere, or from a page older than the last sign-in."""
+    """For a form from another site, or from a page older than the last sign-in."""
     sentence = (
         "This form was opened before you signed in, or it came from another site. "
         "Go back, reload the page and submit it again."

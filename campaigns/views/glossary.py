@@ -1,4 +1,4 @@
-"""The glossary. Everybody may read it: visitors of share links look terms up, too."""
+"""The glossary. Public, because share link visitors look up terms too."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render

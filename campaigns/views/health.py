@@ -1,4 +1,4 @@
-"""For supervisors and load balancers: is the process alive, and can it serve?"""
+"""Liveness and readiness for supervisors and load balancers."""
 
 import logging
 
@@ -16,13 +16,13 @@ PING_TIMEOUT_S = 2
 
 @require_safe
 def healthz(request):
-    """The process answers. Touches nothing else, so that a database outage restarts no web."""
+    """The process responds. Touches nothing else, so a database outage restarts no web server."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 
 @require_safe
 def readyz(request):
-    """200 where PostgreSQL and Redis answer, else 503 with what fails."""
+    """200 if PostgreSQL and Redis respond, else 503 with what fails."""
     checks = {"postgresql": _ask(_ask_postgresql), "redis": _ask(_ask_redis)}
     is_ready = all(answer == "ok" for answer in checks.values())
     return JsonResponse({"ready": is_ready, **checks}, status=200 if is_ready else 503)
@@ -32,7 +32,7 @@ def _ask(question) -> str:
     try:
         question()
     except (Error, PoolTimeout, redis.RedisError, OSError) as error:
-        # The text of the error names hosts and accounts; that is for the log only.
+        # The error text names hosts and accounts, so it goes only to the log.
         logger.warning("Not ready: %s", error)
         return "does not answer"
     return "ok"

@@ -1,4 +1,4 @@
-"""The history of a project: every run, filtered by the query string; two ticks compare them."""
+"""A project's run history, filtered by the query string; two ticked runs can be compared."""
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator

@@ -10,7 +10,7 @@ from campaigns.views.access import actor_of
 
 @login_required
 def injector_host_list(request):
-    """`?project=` only keeps the top bar's places; hosts belong to the installation."""
+    """`?project=` only keeps the top bar's sections; hosts belong to the installation."""
     found = hosts()
     context = {
         "hosts": found,

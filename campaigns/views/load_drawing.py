@@ -1,4 +1,4 @@
-"""Where the marks of a load curve lie: x in percent of the width, y in px from above. Pure."""
+"""Positions of a load curve's marks: x in percent of the width, y in px from the top. Pure."""
 
 from dataclasses import dataclass
 
@@ -7,16 +7,16 @@ from campaigns.views.drawings import Tick, round_up
 
 _TOP, FLOOR, _MARK = 8.0, 156.0, 7
 _STEPS = (1, 2, 5, 10)
-# The warm-up's beginning has a label where it leaves room for that of 0, in percent.
+# Minimum distance, in percent, between the labels of the warm-up's start and of 0.
 _LEAST_GAP = 10
-# Of a load whose end only the target knows, the last part is dotted.
+# The last part of a load without a planned end is dotted.
 _SOLID_SHARE = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class LoadDrawing:
-    """`zero` is where the measurement begins; what lies before it is the warm-up. `line`, `dotted`
-    and `arrivals` are SVG paths, "" where there is none.
+    """`zero` is the start of the measurement, after the warm-up. `line`, `dotted` and `arrivals`
+    are SVG paths, "" if there is none.
     """
 
     zero: float

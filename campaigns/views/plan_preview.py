@@ -1,4 +1,4 @@
-"""What a plan would do, said beside its form while somebody fills it in."""
+"""The live preview of a plan beside its form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from campaigns.queries.room import room_checks, room_of
 from campaigns.views.access import actor_of, find
 from campaigns.views.load_drawing import LoadDrawing, draw_load
 
-# What the cost of a plan depends on; the page does not send what its requests carry.
+# The fields that determine a plan's cost; the page does not send request contents.
 _READ = ("load", "session", "connection_mode", "timeouts", "warm_up_s")
 
 
 class _PreviewForm(PlanForm):
-    """The plan form without the fields of further steps: only their number counts here."""
+    """The plan form without fields for further steps: only their number matters here."""
 
     def _add_step(self, prefix: str) -> None:
         pass
@@ -38,7 +38,7 @@ class _PreviewForm(PlanForm):
 
 @dataclass(frozen=True, slots=True)
 class LoadPicture:
-    """A plan's load curve with its unit and the sentence that says the same."""
+    """A plan's load curve with its unit and the sentence that describes it."""
 
     unit: str
     sentence: str
@@ -48,7 +48,7 @@ class LoadPicture:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """One run, as text; a dash where only the target decides."""
+    """One run's estimates as text; a dash where only the target decides."""
 
     duration: str
     requests: str
@@ -60,19 +60,19 @@ class Preview:
 @login_required
 @require_POST
 def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
-    """The fragments of the plan form that depend on what is filled in by now."""
+    """The plan form's fragments for the current input."""
     actor = actor_of(request)
     require(actor, Action.EDIT, find(Project, actor, pk=project))
     return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
 
 
 def preview_of_form(form: PlanForm) -> dict[str, Any]:
-    """`preview_of` a form as its page shows it, whatever is wrong beside the load."""
+    """`preview_of` a form as its page shows it, even if fields outside the load are invalid."""
     return preview_of(_completed(form.data if form.is_bound else form.initial))
 
 
 def preview_of(form: _PreviewForm) -> dict[str, Any]:
-    """{"preview": Preview, or None where something is wrong, "problem": what, "arrivals": noun}."""
+    """{"preview": Preview, or None on an error, "problem": the error, "arrivals": noun}."""
     plan = _plan_of(form)
     return {
         "preview": plan and _preview(plan),
@@ -91,13 +91,13 @@ def picture_of(plan: Plan) -> LoadPicture:
 
 
 def _completed(values: Mapping[str, Any]) -> _PreviewForm:
-    """A bound form; what `values` lack has the value that a new form shows."""
+    """A bound form; values missing in `values` have a new form's defaults."""
     new = {name: field.initial for name, field in PlanForm.base_fields.items()}
     return _PreviewForm(new | {name: values[name] for name in values})
 
 
 def _plan_of(form: _PreviewForm) -> Plan | None:
-    """The part of the plan that a preview reads, or None with the reason in the form's errors."""
+    """The part of the plan that a preview needs, or None with the reason in the form's errors."""
     if not form.is_valid():
         return None
     spec = form.spec()

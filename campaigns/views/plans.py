@@ -61,13 +61,13 @@ def plan_new(request, project: int):
 
 
 def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
-    """The form of a new campaign, filled in for this plan as the preset proposes."""
+    """The URL of a new campaign's form, prefilled for this plan from the preset."""
     query = {"plan": plan.pk, **({"preset": preset.key} if preset else {})}
     return f"{reverse('campaign-new', args=[plan.project_id])}?{urlencode(query)}"
 
 
 def _preset_of(spec: dict[str, Any]) -> Preset | None:
-    """The preset from which a plan was made without a change."""
+    """The preset that equals this spec, if any."""
     return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
 
 

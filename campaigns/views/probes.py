@@ -1,4 +1,4 @@
-"""Trying one request: asked for on the target's page, answered on a page of its own."""
+"""Try one request: requested on the target's page, shown on its own page."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required

@@ -51,7 +51,7 @@ def project_members(request, project: int):
 
 
 def _added(form, actor, project) -> bool:
-    """Whether the person is a member now; otherwise the form says why not, beside the name."""
+    """Whether the person was added; otherwise the form has the error at the name."""
     try:
         services.add_member(by=actor, project=project, **form.cleaned_data)
     except Refused as refusal:

@@ -1,4 +1,4 @@
-"""What the run's page shows, for its members and for the visitor of a share link alike."""
+"""The context of the run page, for members and share link visitors."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ from campaigns.views.sparks import sparks_of
 
 
 def run_context(run: Run) -> dict[str, Any]:
-    """Everything of the page but the project's navigation and the person's rights."""
-    # The cursor is read before all else: what comes in between is told twice, never left out.
+    """The page's context without the project's navigation and the user's rights."""
+    # Read the cursor first: later changes may be sent twice, but are never missed.
     event = FEED.run(run.pk).event
     points = points_of(run) if run.is_done else FEED.points(run.pk)
     sparks = sparks_of(points)
@@ -33,7 +33,7 @@ def run_context(run: Run) -> dict[str, Any]:
         "nouns": "connections" if plan.exchange else "requests",
         "planned_end": planned_end(run),
         "has_points": bool(points),
-        # A run under way tells its points by its stream, all of them to a new viewer.
+        # An active run's stream sends its points, all of them to a new viewer.
         "points": point_columns_of(run) if run.is_done else None,
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": chart_plan(run),
@@ -44,6 +44,6 @@ def run_context(run: Run) -> dict[str, Any]:
 
 
 def _grounds(report: RunReport) -> list[str]:
-    """The grounds without the reasons, which stand below them with their glyphs."""
+    """The grounds without the validity reasons, which the page lists below with glyphs."""
     reasons = {reason["text"] for reason in report.reasons}
     return [ground for ground in report.grounds if ground not in reasons]

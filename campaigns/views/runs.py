@@ -1,4 +1,4 @@
-"""One run: the same page while it is made and afterwards."""
+"""One run: the same page while it is active and afterwards."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -37,7 +37,7 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
 
 
 def _tool_reports(run: Run) -> list[tuple[str, str, str]]:
-    """(style, its words, the text); none before the run has ended."""
+    """(style, label, text); none before the run has ended."""
     found = tool_reports_of(run) if run.is_done else []
     return [(style, STYLE_WORDS[style], text) for style, text in found]
 

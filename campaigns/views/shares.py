@@ -1,4 +1,4 @@
-"""Share links: making one, the list of live ones, and the page that a visitor sees."""
+"""Share links: create one, list the live ones, and the visitor's page."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -47,7 +47,7 @@ def run_share(request: HttpRequest, run: int) -> HttpResponse:
 
 
 def _share(request: HttpRequest, project: Project, **shown: Campaign | Run) -> HttpResponse:
-    """The page that shows the link, this once; or the form again with what is wrong."""
+    """The page that shows the link once, or the form with its errors."""
     actor = actor_of(request)
     require(actor, Action.SHARE, project)
     form = ShareForm(request.POST)
@@ -84,7 +84,7 @@ def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
 
 @require_GET
 def share_view(request: HttpRequest, token: str) -> HttpResponse:
-    """The campaign or run of the link as a visitor sees it: no navigation, no names, no links."""
+    """The link's campaign or run for a visitor: without navigation, names or links."""
     share = services.open_share(token=token)
     if share is None:
         raise Http404

@@ -1,5 +1,5 @@
-"""The small lines in a run's tiles: no axes, the last point marked, the least and the most in the
-title. Drawn with the tile's own figure, from the last seconds.
+"""The sparklines in a run's tiles: no axes, the last point marked, minimum and maximum in the
+title. They show the tile's figure over the last seconds.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class Spark:
 
 
 def sparks_of(points: Sequence[Point]) -> dict[str, Spark]:
-    """By the keys of the tiles; those of which fewer than two seconds say anything are left out."""
+    """Sparklines by tile key; tiles with values in fewer than two seconds have none."""
     measured = [point for point in points[-_SECONDS:] if point["second"] >= 0]
     sparks = {
         "rate": _spark([point["ok"] for point in measured], count),
@@ -43,7 +43,7 @@ def _error_share(point: Point) -> float | None:
 
 
 def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spark | None:
-    """Values from 0 to their maximum; None breaks the line."""
+    """Scaled from 0 to the maximum; None breaks the line."""
     known = [value for value in values if value is not None]
     if len(known) < 2:
         return None

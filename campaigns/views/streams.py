@@ -1,7 +1,8 @@
-"""Server-sent events of a campaign, a run or a share link: authorise, let go of the database, talk.
+"""Server-sent events of a campaign, a run or a share link: authorise, release the database
+connection, stream.
 
-A stream ends after a while and the browser reconnects with Last-Event-ID, so that a viewer who is
-gone does not stay for ever and a restart of the server is not held up.
+A stream ends after a while and the browser reconnects with Last-Event-ID, so that streams of
+departed viewers end and restarts of the server are not delayed.
 """
 
 import time
@@ -68,7 +69,7 @@ def _still_sees(request: HttpRequest, model: type, pk: int) -> bool:
 
 
 def _is_signed_in(request: HttpRequest) -> bool:
-    """A sign-out removes the session's row, also while its stream is open."""
+    """Whether the session still exists: a sign-out deletes it while the stream is open."""
     return request.session.exists(request.session.session_key)
 
 
@@ -96,7 +97,7 @@ def talk(
     feed: Feed = FEED,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[str]:
-    """The stream's text. Every turn reads what is new (once for all viewers) and then sleeps."""
+    """The stream's text. Each iteration reads what is new (once for all viewers), then sleeps."""
     begun = checked = beaten = commented = clock()
     yield "retry: 1000\n\n"
     while clock() - begun < LIFETIME_S:
@@ -125,7 +126,7 @@ def talk(
 def _read(
     cursor: Cursor, seen_state: str, look: Callable[[], Look], feed: Feed
 ) -> tuple[Look, list[Message]]:
-    """All reading at once: a slow viewer must not hold a connection while it takes the text."""
+    """All reads at once: a slow viewer must not hold a database connection while it receives."""
     try:
         now = look()
         return now, list(news(cursor, seen_state, now, feed.news))

@@ -1,4 +1,4 @@
-"""Where the marks of a sweep's curves lie, in percent of width and height. Pure; see drawings."""
+"""Positions of a sweep's curves, in percent of width and height. Pure; see drawings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from campaigns.domain.shown.results import SweepAnswer
 from campaigns.domain.units import figure
 from campaigns.views.drawings import round_up
 
-# The labels of the upright axis stand to the left of 0, where the drawing has its padding.
+# The y axis labels are left of 0, in the drawing's padding.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.0, 97.0, 8.0, 88.0
 _STEPS = (1, 2, 5, 10)
 
@@ -24,7 +24,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Dots, and the pieces between neighbours that both have a value."""
+    """Dots, and the line segments between neighbours that both have a value."""
 
     name: str
     dots: list[Dot]
@@ -41,7 +41,7 @@ class Panel:
 
 
 def sweep_panels(sweep: SweepAnswer) -> list[Panel]:
-    """Throughput, and response time below it; [] before there is a figure to draw."""
+    """Throughput, and response time below it; [] without figures."""
     points = sweep.points
     if not any(point["rate"] for point in points):
         return []

@@ -76,7 +76,7 @@ def target_archive(request, target: int):
 
 
 def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
-    """The target's page; also what answers a wrong "try one request"."""
+    """The target's page; also shown for an invalid "try one request"."""
     endpoints = list(target.endpoints.filter(archived_at=None))
     is_websocket = {endpoint.scheme in WEBSOCKET_SCHEMES for endpoint in endpoints}
     context = {

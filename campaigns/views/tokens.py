@@ -1,4 +1,4 @@
-"""One's own API tokens."""
+"""The user's own API tokens."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -17,7 +17,7 @@ from campaigns.views.access import actor_of
 @login_required
 @never_cache
 def token_list(request):
-    """A new token's text is in the answer to the POST itself: it is never stored, nor in a URL."""
+    """A new token's text is only in the response to the POST: never stored, never in a URL."""
     form = TokenForm(request.POST or None)
     text = _made(form, actor_of(request)) if request.method == "POST" else None
     context = {

@@ -1,4 +1,4 @@
-"""Where the bars of one request's waterfall lie: x in percent of the width, y in px. Pure."""
+"""Positions of a request's waterfall bars: x in percent of the width, y in px. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from campaigns.views.drawings import Tick, round_up
 
 _ROW, _BAR, _FOOT = 26, 14, 24
 _STEPS = (1, 2, 5, 10)
-# A phase that took no time still shows.
+# A phase that took no time is still visible.
 _LEAST_WIDTH = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`middle` is the baseline of its texts; `end` where the value begins."""
+    """`middle` is the baseline of its texts; `end` is where its value text begins."""
 
     name: str
     text: str
@@ -34,7 +34,7 @@ class Waterfall:
 
 
 def draw_waterfall(parts: Sequence[ProbePhase]) -> Waterfall:
-    """One row for each part, all on one time axis in ms."""
+    """One row per part, on one time axis in ms."""
     total_ms = max((part.start_us + part.duration_us for part in parts), default=0) / 1000 or 0.001
     step_ms = round_up(total_ms / 4, _STEPS)
     ticks_ms = [step_ms * n for n in range(int(total_ms * 1.02 / step_ms) + 1)]

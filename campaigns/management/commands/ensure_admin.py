@@ -1,4 +1,4 @@
-"""`manage.py ensure_admin`: the first account.
+"""`manage.py ensure_admin`: create the first account.
 
 BENCHSITE_ADMIN names it, BENCHSITE_ADMIN_PASSWORD is its password.
 """

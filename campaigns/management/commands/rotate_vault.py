@@ -1,4 +1,4 @@
-"""`manage.py rotate_vault`: after a new key was put in front of BENCHSITE_VAULT_KEYS."""
+"""`manage.py rotate_vault`: run after a new key was prepended to BENCHSITE_VAULT_KEYS."""
 
 from django.core.management.base import BaseCommand, CommandError
 

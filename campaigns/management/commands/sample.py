@@ -1,4 +1,4 @@
-"""`manage.py sample`: runs the sample study, waits for its end and prints its tables."""
+"""`manage.py sample`: run the sample study, wait for its end and print its tables."""
 
 import time
 
@@ -79,7 +79,7 @@ class Command(BaseCommand):
 
 
 def _owner(name: str) -> Actor:
-    """The named account, or the administrator who was made first."""
+    """The named account, or the first administrator."""
     users = User.objects.filter(is_active=True)
     user = users.filter(username=name).first() if name else _first_administrator(users)
     if user is None:
