@@ -190,9 +190,7 @@ def see_it_move(page):
 def see_the_same_in_a_second_window(page, browser, site, campaign):
     second = page.context.new_page()
     second.goto(campaign)
-    second.locator("[data-now-key=p50_ms]").filter(has_text=re.compile(r"\d")).wait_for(
-        timeout=40_000
-    )
+    second.locator("[data-now-key=p50]").filter(has_text=re.compile(r"\d")).wait_for(timeout=40_000)
     second.close()
 
 
@@ -213,14 +211,18 @@ def check_overhead(overhead):
 
 
 def check_repeats(page):
-    """Each of the two tests has a row a run, a mean row and a pooled row that counts them all."""
+    """Each of the two tests has a row a run, a mean row and a pooled row that counts them all.
+
+    A run that a crowded machine made invalid is not pooled.
+    """
     tables = page.locator("[data-live=tables] table")
     assert tables.count() == 2
     for index in range(2):
         rows = tables.nth(index).locator("tbody tr")
         assert rows.count() == REPEATS + 2
+        invalid = rows.filter(has_text="Invalid").count()
         pooled = rows.last.inner_text()
-        assert str(REPEATS * REQUESTS) in pooled.replace(",", "")
+        assert str(((REPEATS - invalid) or REPEATS) * REQUESTS) in pooled.replace(",", "")
 
 
 def check_export(page, overhead):
