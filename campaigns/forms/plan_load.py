@@ -64,7 +64,7 @@ class LoadFields(LOAD.form()):
 
     def _used(self) -> set[str]:
         """The fields in use for the current choices; the page shows the same ones."""
-        names = ("model", "stop", "distribution", "hold", "rate_shape")
+        names = ("model", "stop", "distribution", "hold", "rate_shape", "protocol")
         return shown_fields({name: self._chosen(name) for name in names})
 
     def _chosen(self, name: str) -> str:

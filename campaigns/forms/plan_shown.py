@@ -6,12 +6,15 @@ if each named choice has one of its values; " or " separates alternatives.
 
 from collections.abc import Mapping
 
+from campaigns.domain.plan.fields import fields_of
+from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.load_rules import USES
 
 _NOT_UNIFORM = "distribution=deterministic,exponential"
 _COUNTED = "model=closed,sequential,window"
 _STEADY = f"model=open {_NOT_UNIFORM} rate_shape=steady"
-# Fields that depend on more than the model; "stop" and "rate_shape" are choices of the form.
+# Fields that depend on more than the model; "stop", "rate_shape" and "protocol" are choices of the
+# form.
 _CONDITIONS = {
     "rate_shape": f"model=open {_NOT_UNIFORM}",
     "rate_per_s": _STEADY,
@@ -27,7 +30,8 @@ _CONDITIONS = {
 
 
 def _by_model(name: str) -> str:
-    return f"model={','.join(model for model, used in USES.items() if name in used)}"
+    models = f"model={','.join(model for model, used in USES.items() if name in used)}"
+    return f"{models} protocol=http" if fields_of(Load)[name].http_only else models
 
 
 LOAD_FIELDS = sorted(set().union(*USES.values()))

@@ -48,7 +48,12 @@ def try_one_connection(page, project):
     parts = page.locator("[data-parts] tbody th").all_inner_texts()
     assert parts == ["connect", "tls", "handshake", "exchange", "close", "response"]
     text = page.inner_text("main")
-    for words in ("101 Switching Protocols", "answers the key", "as it was sent", "1000, normal"):
+    for words in (
+        "101 Switching Protocols",
+        "answers the key",
+        "identical to what was sent",
+        "1000, normal",
+    ):
         assert words in text, words
 
 
@@ -56,8 +61,13 @@ def make_plan(page, project):
     page.goto(f"{project}plans/new/")
     page.locator("#id_name").fill("Chat")
     page.get_by_text("WebSocket", exact=True).click()
-    for hidden in ("#id_expected_status", "#id_path", "[name=connection_mode][value=keep-alive]"):
-        assert page.locator(hidden).is_hidden(), hidden
+    for hidden in (
+        "#id_expected_status",
+        "#id_path",
+        "[name=arrival_unit]",
+        "[name=connection_mode][value=keep-alive]",
+    ):
+        assert page.locator(hidden).first.is_hidden(), hidden
     page.locator("#id_ws_messages").fill(str(MESSAGES))
     page.get_by_text("On N connections").click()
     page.locator("#id_connections").fill("4")

@@ -15,6 +15,7 @@ CHOICES = {
     "distribution": ["deterministic", "exponential", "uniform"],
     "hold": ["close", "keep_until_all", "keep_s"],
     "rate_shape": ["steady", "stages"],
+    "protocol": ["http", "websocket"],
 }
 
 
@@ -61,3 +62,8 @@ def test_what_is_spread_over_a_time_has_no_other_end():
 def test_a_window_has_a_time_to_hold_only_where_it_holds_for_a_time():
     assert "hold_s" in shown("window", hold="keep_s")
     assert "hold_s" not in shown("window", hold="close")
+
+
+def test_what_arrives_is_asked_only_of_http_plans():
+    assert "arrival_unit" in shown("open")
+    assert "arrival_unit" not in shown("open", protocol="websocket")
