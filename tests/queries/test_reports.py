@@ -78,6 +78,12 @@ def test_a_run_that_measured_nothing_says_so(project):
     assert run_report(run).table.rows[0].cells[0].text == "–"
 
 
+def test_a_run_that_waits_does_not_say_that_its_requests_failed(project):
+    report = run_report(new_run(project))
+    for key in ("p50", "p99", "errors"):
+        assert tile(report, key)["lines"] == ["Nothing has been measured yet."]
+
+
 def test_a_waiting_run_says_what_it_waits_for(project):
     assert said(new_run(project)) == "This run is waiting for its turn."
 

@@ -126,8 +126,8 @@ def run_tiles(run: RunStatus) -> list[dict[str, Any]]:
             "",
             _rate_lines(run),
         ),
-        *(_percentile_tile(figures, q, run.noun) for q in (P50, P95, P99)),
-        _error_tile(figures, run.noun),
+        *(_percentile_tile(run, q) for q in (P50, P95, P99)),
+        _error_tile(run),
     ]
 
 
@@ -147,20 +147,30 @@ def _rate_lines(run: RunStatus) -> list[str]:
     return lines
 
 
-def _percentile_tile(figures: Figures, q: int, noun: str) -> dict[str, Any]:
+def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
+    figures = run.figures
     verdict = shown(figures.n, q)
     if verdict is Shown.NO:
-        return _tile(name(q), name(q), units.DASH, "", [why_not_shown(figures.n, q)])
+        why = _why_nothing(run) or why_not_shown(figures.n, q)
+        return _tile(name(q), name(q), units.DASH, "", [why])
     value = units.figure(figures.percentiles[q] / 1000)
-    lines = [f"of {units.counted(figures.n, f'ok {noun}')}"]
+    lines = [f"of {units.counted(figures.n, f'ok {run.noun}')}"]
     if verdict is Shown.WEAK:
         value, lines = f"~{value}", [why_not_shown(figures.n, q)]
     return _tile(name(q), name(q), value, "ms", lines)
 
 
-def _error_tile(figures: Figures, noun: str) -> dict[str, Any]:
+def _error_tile(run: RunStatus) -> dict[str, Any]:
+    figures = run.figures
     if figures.error_share is None:
-        return _tile("errors", "Errors", units.DASH, "", ["Nothing was measured."])
+        return _tile("errors", "Errors", units.DASH, "", [_why_nothing(run)])
     value = units.percent(figures.error_share).removesuffix(f"{units.THIN}%")
-    of = f"{units.count(figures.errors)} of {units.counted(figures.attempts, noun)}"
+    of = f"{units.count(figures.errors)} of {units.counted(figures.attempts, run.noun)}"
     return _tile("errors", "Errors", value, "%", [of])
+
+
+def _why_nothing(run: RunStatus) -> str:
+    """Why a tile has a dash; "" where something was measured, be it only failures."""
+    if run.figures.attempts:
+        return ""
+    return "Nothing was measured." if run.is_done else "Nothing has been measured yet."
