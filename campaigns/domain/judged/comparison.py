@@ -73,7 +73,7 @@ def verdict(
         return ComparisonVerdict(
             Word.INCONCLUSIVE,
             Reason.TOO_FEW_REPEATS,
-            f"A word needs {MIN_REPEATS} finished repeats of both{have}.",
+            f"A verdict needs {MIN_REPEATS} finished repeats of both{have}.",
         )
     for reason, text in blockers:
         return ComparisonVerdict(Word.INCONCLUSIVE, reason, text)
