@@ -1,4 +1,4 @@
-"""`python3 -m local COMMAND`: what the Makefile calls. Finds a Python that is new enough first."""
+"""`python3 -m local COMMAND`, called by the Makefile. First finds a recent enough Python."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def main(arguments):
 def _with_newer_python(arguments):
     for minor in range(NEWEST_MINOR, 10, -1):
         found = shutil.which("python3.%d" % minor)  # noqa: UP031  read by old Pythons
-        # Version managers leave names on PATH that only complain.
+        # Version managers put shims on PATH that only print an error.
         if found and subprocess.call([found, "-c", ""], stderr=subprocess.DEVNULL) == 0:
             os.execv(found, [found, "-m", "local", *arguments])  # noqa: S606
     print(

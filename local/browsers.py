@@ -1,4 +1,4 @@
-"""A Chromium for the browser tests: the machine's own, or Debian's where we are root."""
+"""A Chromium for the browser tests: the machine's own, or Debian's package if we are root."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ from local.console import LocalError, say, step
 from local.steps import run_logged
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-# No word to the outside, and nothing that a headless machine lacks.
+# No outside connections, and nothing that a headless machine lacks.
 FLAGS = [
     "--disable-gpu",
     "--disable-quic",
@@ -19,7 +19,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# Debian's package under a wrapper that asks the terminal, so apt must not ask either.
+# Some wrappers of Debian's package prompt on the terminal; apt must not prompt either.
 APT_ENV = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
@@ -28,7 +28,7 @@ def find_chromium() -> str | None:
 
 
 def ensure_chromium() -> str | None:
-    """The path of a Chromium, installed if need be; None, after a line that says why."""
+    """The path of a Chromium, installed if necessary; None after printing why not."""
     found = find_chromium()
     if found:
         return found
@@ -64,7 +64,7 @@ def version_of(chromium: str) -> str:
 
 @contextmanager
 def launch(chromium: str) -> Iterator:
-    """A running browser, to be driven through playwright; root may not use Chromium's sandbox."""
+    """A running browser for playwright; Chromium's sandbox does not work as root."""
     from playwright.sync_api import sync_playwright
 
     flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]

@@ -8,7 +8,7 @@ from local.console import LocalError, fail, say
 from local.paths import ROOT
 from local.throw_away import throw_away_servers
 
-# A server's settings as docker-compose.yml would give them; nothing is contacted with them.
+# A server's settings as in docker-compose.yml; nothing connects with them.
 SERVER_SETTINGS = {
     "BENCHSITE_MODE": "server",
     "BENCHSITE_HOSTS": "bench.example.org",

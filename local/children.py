@@ -1,4 +1,4 @@
-"""Starts one child process so that it can neither outlive this process nor hear its Ctrl-C."""
+"""Starts child processes that neither outlive this process nor receive its Ctrl-C."""
 
 import contextlib
 import ctypes
@@ -18,7 +18,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class UnixUser:
-    """Whom a child runs as, where that is not whoever started us."""
+    """The account that a child runs as, if not our own."""
 
     uid: int
     gid: int
@@ -26,9 +26,9 @@ class UnixUser:
 
 @dataclass(frozen=True)
 class Program:
-    """A child: what to start, and with which signals it is asked to end, each with its patience.
+    """A child: its command, and the signals that ask it to end, each with its timeout.
 
-    `death_signal` is what the kernel sends the child if this process dies without a word.
+    `death_signal` is sent by the kernel to the child if this process is killed.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Program:
 
 
 def spawn(program: Program, log: Path | None) -> subprocess.Popen:
-    """The started child, in a session of its own; its output goes to the log, or to ours."""
+    """The started child, in its own session; its output goes to the log, or to ours."""
     output = log.open("ab") if log else None
     try:
         return subprocess.Popen(
@@ -62,14 +62,14 @@ def spawn(program: Program, log: Path | None) -> subprocess.Popen:
 
 
 def end_with_make() -> None:
-    """Ask for SIGTERM when `make` is killed: nobody would be left to press Ctrl-C."""
+    """Request SIGTERM from the kernel if `make` is killed: nobody could press Ctrl-C then."""
     with contextlib.suppress(OSError):
         if Path(f"/proc/{os.getppid()}/comm").read_text().strip() in {"make", "gmake"}:
             _libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
 
 
 def rotate(log: Path) -> None:
-    """Keep the logs of the last starts as .1, .2, .3 and begin a new one."""
+    """Keep the last starts' logs as .1, .2, .3 and start a new one."""
     for number in range(KEPT_LOGS, 0, -1):
         older = log.with_name(f"{log.name}.{number - 1}") if number > 1 else log
         if older.exists():
@@ -89,7 +89,7 @@ def _as_account(account: UnixUser | None) -> dict:
 
 
 def _die_with_parent(parent: int, death_signal: signal.Signals) -> Callable[[], None]:
-    """Runs in the child after it has changed its account, which would clear the request."""
+    """The result must run in the child after the change of account, which clears the request."""
 
     def ask_kernel() -> None:
         _libc.prctl(PR_SET_PDEATHSIG, int(death_signal))

@@ -1,4 +1,4 @@
-"""The commands behind `make`: set up first, then carry on inside the virtual environment."""
+"""The commands behind `make`: set up, then continue inside the virtual environment."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ REQUIREMENTS = dict.fromkeys(("test", "test-fast", "check", "pictures"), "requir
 
 
 def run_command(command: str, arguments: list[str]) -> int:
-    """The command's exit status: set up, and where this is not .venv's Python, go on with that."""
+    """Set up, re-execute with .venv's Python if necessary; returns the command's exit status."""
     try:
         set_up(REQUIREMENTS.get(command, "requirements.txt"))
         if is_inside_venv():

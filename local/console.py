@@ -1,4 +1,4 @@
-"""What the terminal is told: short lines, each long step with its time."""
+"""Terminal output: short lines, with the duration of long steps."""
 
 import sys
 import time
@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 
 class LocalError(Exception):
-    """Something that the user can mend; the text says how."""
+    """Something that the user can fix; the text says how."""
 
 
 class _Line:
-    """Whether a step's line is still open, so that news in between begin one of their own."""
+    """Whether a step's line is still open, so that other messages start a new one."""
 
     is_open = False
 
@@ -23,7 +23,7 @@ def say(text: str = "") -> None:
 
 @contextmanager
 def step(text: str) -> Iterator[None]:
-    """Say what a long step does while it runs, and afterwards how long it took."""
+    """Print what a long step does while it runs, and afterwards how long it took."""
     print(f"  {text} …", end="", flush=True)
     _Line.is_open = True
     began = time.monotonic()

@@ -10,7 +10,7 @@ from local.supervisor import StopRequested, Supervisor
 def demo_target() -> int:
     try:
         ports = ports_from_environment()
-        # Only its own two ports matter: the web server may well be running beside it.
+        # Only its own two ports matter: the web server may be running too.
         refuse_taken(Ports(0, ports.demo_http, ports.demo_https))
     except LocalError as error:
         return fail(str(error))

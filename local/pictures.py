@@ -1,7 +1,7 @@
-"""`make pictures`: takes the README's pictures of the real pages, with results that were measured.
+"""`make pictures`: takes the README's screenshots of real pages with measured results.
 
-A throw-away installation runs the sample campaign; Chromium opens each page and the pictures in
-docs/pictures are written anew. So a picture shows what the code shows, or it is not there.
+A throw-away installation runs the sample campaign; Chromium opens each page and rewrites the
+pictures in docs/pictures. So the pictures always match the code.
 """
 
 import re
@@ -17,13 +17,13 @@ from local.stage import staged
 FOLDER = ROOT / "docs" / "pictures"
 WIDE = {"width": 1280, "height": 900}
 NARROW = {"width": 390, "height": 844}
-# The answer page goes on with a table for each arm; its picture shows the answer.
+# The answer page continues with a table per arm; the picture shows only the answer.
 ANSWER_HEIGHT = 1450
 SAMPLE = ["manage.py", "sample", "--wait"]
 
 
 def take_pictures(folder: Path = FOLDER) -> int:
-    """0 when every picture has been taken."""
+    """0 if every picture was taken."""
     chromium = ensure_chromium()
     if not chromium:
         raise LocalError(
@@ -64,7 +64,7 @@ def _start_sample(site: dict) -> subprocess.Popen:
 
 
 def _shoot_live(page, folder: Path, live: subprocess.Popen) -> None:
-    """A campaign on its way: after some runs, with live figures."""
+    """A running campaign after some runs, with live figures."""
     page.goto("/campaigns/1/")
     while page.title().startswith("Not found"):
         page.wait_for_timeout(500)
@@ -96,7 +96,7 @@ def _shoot_all(page, folder: Path) -> None:
 
 
 def _shoot_other_looks(browser, context, site: dict, folder: Path) -> None:
-    """The answer in the dark, and on a phone."""
+    """The answer in dark mode and on a phone."""
     looks = {
         "run-dark": {"viewport": WIDE, "color_scheme": "dark"},
         "campaign-narrow": {"viewport": NARROW, "color_scheme": "light"},
@@ -127,6 +127,6 @@ def _first_project(page) -> str:
 
 
 def _first_link_of(page, address: str, start: str) -> str:
-    """Where the first link on that page leads that begins so."""
+    """The target of the page's first link that begins with `start`."""
     page.goto(address)
     return page.locator(f"main a[href^='{start}']").first.get_attribute("href")

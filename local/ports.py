@@ -1,6 +1,6 @@
 """Which ports this installation listens on, and whether they are free.
 
-All stand below 32768: above begins the range that a load generator's own connections are given.
+All are below 32768, where the range of a load generator's own connections begins.
 """
 
 import os
@@ -28,7 +28,7 @@ VARIABLES = {
 
 
 def ports_from_environment() -> Ports:
-    """The ports of `make run`. Raises LocalError for a value that is no port."""
+    """The ports of `make run`. Raises LocalError for a value that is not a port."""
     chosen = {}
     for name, variable in VARIABLES.items():
         text = os.environ.get(variable)
@@ -38,7 +38,7 @@ def ports_from_environment() -> Ports:
 
 
 def free_ports() -> Ports:
-    """Three ports that nobody listens on now, for a test."""
+    """Three currently free ports for a test."""
     found: list[int] = []
     while len(found) < 3:
         port = random.randint(10_000, 30_000)  # noqa: S311  no secret
@@ -58,14 +58,14 @@ def is_free(port: int) -> bool:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody accepts connections there."""
+    """Whether the port accepts connections."""
     with socket.socket() as client:
         client.settimeout(2)
         return client.connect_ex((LOOPBACK, port)) == 0
 
 
 def refuse_taken(ports: Ports) -> None:
-    """Raises LocalError with the way out if somebody else listens on one of them."""
+    """Raises LocalError with what to do if one of the ports is taken."""
     for name, variable in VARIABLES.items():
         port = getattr(ports, name)
         if not is_free(port):

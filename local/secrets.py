@@ -1,4 +1,4 @@
-"""The secret key of this checkout: made once, readable by its owner only."""
+"""This checkout's secret key: created once, readable only by its owner."""
 
 import os
 import secrets
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def secret_key_file(var: Path) -> Path:
-    """var/secret_key, made with 50 random bytes where it is missing."""
+    """var/secret_key, created with 50 random bytes if missing."""
     path = var / "secret_key"
     var.mkdir(parents=True, exist_ok=True)
     try:

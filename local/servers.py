@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis together: our own, or the ones that the environment names."""
+"""PostgreSQL and Redis: embedded ones, or those that the environment names."""
 
 import os
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ READY_S = 60.0
 
 @dataclass(frozen=True)
 class Servers:
-    """Where the two are; `own` are the prepared servers that we started ourselves."""
+    """The URLs of both; `own` are the servers that we started ourselves."""
 
     database_url: str
     redis_url: str
@@ -27,7 +27,7 @@ class Servers:
 def start_servers(
     supervisor: Supervisor, var: Path, *, is_throw_away: bool = False, respect_urls: bool = True
 ) -> Servers:
-    """Start what the environment does not name; return when both answer."""
+    """Start those that the environment does not name; return when both respond."""
     database_url = os.environ.get("DATABASE_URL", "") if respect_urls else ""
     redis_url = os.environ.get("REDIS_URL", "") if respect_urls else ""
     own = []

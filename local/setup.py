@@ -1,6 +1,6 @@
-"""Builds what a checkout needs: the virtual environment, the pinned packages, jQuery and Chart.js.
+"""Sets up a checkout: the virtual environment, the pinned packages, jQuery and Chart.js.
 
-Each part leaves a stamp, so that a second call does nothing and takes no time.
+Each part leaves a stamp, so that a second call does nothing.
 """
 
 from local.node_env import ensure_node_packages
@@ -8,7 +8,7 @@ from local.python_env import ensure_packages, ensure_venv
 
 
 def set_up(requirements: str) -> None:
-    """The virtual environment with the packages of this file, and the packages of npm."""
+    """Set up the virtual environment with this file's packages, and the npm packages."""
     ensure_venv()
     ensure_packages(requirements)
     ensure_node_packages()

@@ -20,7 +20,7 @@ READY_S = 60.0
 
 @dataclass(frozen=True)
 class Account:
-    """The first account; the password is "" where it was made by an earlier start."""
+    """The first account; the password is "" if an earlier start created it."""
 
     name: str
     password: str
@@ -33,7 +33,7 @@ class Site:
         self.var = var
         self.ports = ports
         self.is_throw_away = is_throw_away
-        # A test reads when each request came; a long-lived installation would fill its disk.
+        # For tests that read each request's arrival; would fill a long-lived installation's disk.
         self.arrivals = var / "demo" / "arrivals.jsonl" if is_throw_away else None
         self.supervisor = Supervisor(var / "log")
         self.servers: Servers | None = None
@@ -44,7 +44,7 @@ class Site:
         return f"http://{LOOPBACK}:{self.ports.web}"
 
     def start(self) -> Account:
-        """Everything up to a web server that answers; the first account."""
+        """Start everything, wait until the web server responds; returns the first account."""
         with step("Starting PostgreSQL and Redis"):
             self.servers = start_servers(
                 self.supervisor,
@@ -71,7 +71,7 @@ class Site:
             self.servers.clean_up()
 
     def run_sample(self, *arguments: str) -> int:
-        """`manage.py sample` with its tables on our terminal; its exit status."""
+        """Run `manage.py sample` with its tables on our terminal; returns its exit status."""
         ports = ("--http-port", str(self.ports.demo_http), "--https-port")
         program = programs.manage(
             "sample", *ports, str(self.ports.demo_https), *arguments, env=self.env
@@ -87,13 +87,13 @@ class Site:
             "BENCHSITE_BIND": f"{LOOPBACK}:{self.ports.web}",
         }
         env["BENCHSITE_URL"] = env.get("BENCHSITE_URL") or self.url
-        env.pop("BENCHSITE_ADMIN_PASSWORD", None)  # the business of one command only
+        env.pop("BENCHSITE_ADMIN_PASSWORD", None)  # only one command needs it
         if not (env.get("BENCHSITE_SECRET_KEY") or env.get("BENCHSITE_SECRET_KEY_FILE")):
             env["BENCHSITE_SECRET_KEY_FILE"] = str(secret_key_file(self.var))
         return env
 
     def _ensure_admin(self) -> Account:
-        """The account's password goes over the environment, never into a log or a list."""
+        """Passes the password by environment, so that no log or process list shows it."""
         name = os.environ.get("BENCHSITE_ADMIN") or "admin"
         given = os.environ.get("BENCHSITE_ADMIN_PASSWORD", "")
         password = given or random_secrets.token_urlsafe(12)
@@ -116,7 +116,7 @@ class Site:
             stamp.write_text(digest)
 
     def _manage(self, *arguments: str, env: dict[str, str] | None = None) -> str:
-        """Run one of Django's commands; its output. Raises LocalError with the end of its log."""
+        """Run a Django command; returns its output. Raises LocalError with the end of its log."""
         program = programs.manage(*arguments, env=env or self.env)
         log = self.supervisor.log_dir / f"{program.name}.log"
         log.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """`python -m local site`: a throw-away installation on free ports, for tests and pictures.
 
-The first line of its output is JSON: where it is and how to sign in. It ends at the end of its
-input or at SIGTERM, and nothing of it is left.
+The first line of its output is JSON with its URL and account. It ends at the end of its input or
+on SIGTERM, and removes everything.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from local.supervisor import StopRequested
 def stage() -> int:
     _forget_settings()
     var = Path(tempfile.mkdtemp(prefix="benchsite-site-"))
-    var.chmod(0o711)  # root's PostgreSQL runs as nobody, who has to get through
+    var.chmod(0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
     site = Site(var, free_ports(), is_throw_away=True)
     site.supervisor.stop_on_signals()
     try:
@@ -46,7 +46,7 @@ def stage() -> int:
 
 @contextlib.contextmanager
 def staged() -> Iterator[dict]:
-    """Such an installation in a process of its own; what its first line says."""
+    """Run such an installation in its own process; yields its first line."""
     process = subprocess.Popen(
         [sys.executable, "-m", "local", "site"],
         cwd=ROOT,
@@ -83,7 +83,7 @@ def _facts(site: Site, account: Account) -> dict:
 
 
 def _forget_settings() -> None:
-    """The caller's installation is none of ours."""
+    """Ignore the settings of the caller's installation."""
     for name in list(os.environ):
         if name.startswith("BENCHSITE_") or name in {"DATABASE_URL", "REDIS_URL"}:
             del os.environ[name]

@@ -1,4 +1,4 @@
-"""A step of the set-up: its output goes to a log, and a stamp says that it is done."""
+"""A set-up step: logs its output, and leaves a stamp when done."""
 
 import hashlib
 import subprocess
@@ -9,7 +9,7 @@ from local.paths import ROOT, tail, var_dir
 
 
 def run_logged(command: list[str], name: str, env: dict[str, str] | None = None) -> None:
-    """Run a step with its output in var/log; where it fails, say the end of that output."""
+    """Run a step with its output in var/log; on failure, report the end of that output."""
     log = var_dir() / "log" / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
@@ -25,7 +25,7 @@ def run_logged(command: list[str], name: str, env: dict[str, str] | None = None)
 
 
 def digest_of(*parts: object) -> str:
-    """What a stamp holds: changes as soon as one of the files or texts does."""
+    """A stamp's content: changes if any of the files or texts does."""
     total = hashlib.sha256()
     for part in parts:
         total.update(part.read_bytes() if isinstance(part, Path) else str(part).encode())

@@ -1,8 +1,7 @@
 """Keeps children running, and leaves none behind.
 
-A child that dies is started again, sooner at first and later each time; the terminal is told. At
-the end the children are asked to stop in the opposite order of their start, and whatever they
-themselves have left over is ended too.
+A child that dies is restarted with increasing delay and a message on the terminal. At the end the
+children are stopped in reverse order of their start, and their leftover processes are ended too.
 """
 
 import ctypes
@@ -21,12 +20,12 @@ PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.1
 FIRST_BACKOFF_S = 0.5
 LONGEST_BACKOFF_S = 30.0
-# A child that has lived this long is taken as healthy: its next end counts as the first one.
+# A child that lived this long is healthy: its restart delay is reset.
 HEALTHY_S = 30.0
 
 
 class StopRequested(Exception):
-    """Somebody has asked this process to end."""
+    """This process was asked to end."""
 
 
 @dataclass
@@ -48,7 +47,7 @@ class Supervisor:
         self.guests: set[int] = set()  # programs of run_to_end
         self.is_stopping = False
         log_dir.mkdir(parents=True, exist_ok=True)
-        # What our children leave behind becomes our own child, so that it can be found and ended.
+        # Adopt our children's orphans, so that they can be found and ended.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 
     def start(self, program: Program) -> None:
@@ -63,7 +62,7 @@ class Supervisor:
         return self.children[name].process.poll() is None
 
     def tick(self) -> None:
-        """Start again whatever has died and has waited long enough."""
+        """Restart dead children whose delay is over."""
         reap_orphans(set(self.pids().values()) | self.guests)
         for child in self.children.values():
             if child.restart_at is None and child.process.poll() is not None:
@@ -72,7 +71,7 @@ class Supervisor:
                 self._restart(child)
 
     def wait(self, seconds: float) -> None:
-        """Let time pass while watching the children. Raises StopRequested."""
+        """Sleep while watching the children. Raises StopRequested."""
         until = time.monotonic() + seconds
         while True:
             if self.is_stopping:
@@ -84,7 +83,7 @@ class Supervisor:
             time.sleep(min(TICK_S, left))
 
     def wait_until(self, is_ready: Callable[[], bool], seconds: float, what: str) -> None:
-        """Wait for a condition. Raises LocalError when it does not come about in time."""
+        """Wait for a condition. Raises LocalError if it is not met in time."""
         until = time.monotonic() + seconds
         while not is_ready():
             if time.monotonic() > until:
@@ -92,7 +91,7 @@ class Supervisor:
             self.wait(TICK_S)
 
     def run_to_end(self, program: Program, log: Path | None) -> int:
-        """Run a program that ends by itself, while the others are watched; its exit status."""
+        """Run a program to its end while watching the others; returns its exit status."""
         process = spawn(program, log)
         self.guests.add(process.pid)
         try:
@@ -107,7 +106,7 @@ class Supervisor:
         self.is_stopping = True
 
     def stop_on_signals(self) -> None:
-        """Ctrl-C, a termination and the end of the terminal are all wishes to stop."""
+        """Treat Ctrl-C, SIGTERM and the terminal's end as stop requests."""
         for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(each, self.request_stop)
         end_with_make()
@@ -118,7 +117,7 @@ class Supervisor:
         end_together([(child.program, child.process)])
 
     def stop_all(self) -> None:
-        """First, together, whatever uses the servers; then the servers."""
+        """Stop the servers' users together, then the servers."""
         for is_server in (False, True):
             group = [
                 (child.program, child.process)

@@ -1,6 +1,6 @@
 """`make test`: Python on real servers, the browser modules in node, the pages in Chromium.
 
-`make test-fast`: what needs no server, while one is typing.
+`make test-fast`: tests that need no server.
 """
 
 import os
@@ -15,14 +15,14 @@ from local.supervisor import StopRequested, Supervisor
 from local.throw_away import environment_without_installation, throw_away_servers
 
 SETTINGS = "--ds=tests.settings"
-# Tests wait half of their time, for other processes and for sockets: two workers for each core.
+# Tests spend half of their time waiting for processes and sockets: two workers per core.
 N_WORKERS = 2 * (os.cpu_count() or 1)
-# A file stays with one worker: its slow fixtures are made once.
+# A file stays with one worker, so that its slow fixtures are set up once.
 IN_PARALLEL = ("-n", str(N_WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
 # Each worker has an installation and a Chromium of its own, which keep a core busy.
 IN_BROWSERS = ("-n", str(os.cpu_count() or 1), "--dist", "loadfile")
 ALONE = ("-n", "0")
-# The tests that are marked pure are here.
+# The folders of the tests marked pure.
 PURE_FOLDERS = ("tests/domain", "tests/exports", "tests/injector", "tests/benchmarks")
 # pytest's exit statuses
 TESTS_FAILED = 1
@@ -30,7 +30,7 @@ NO_TESTS_CHOSEN = 5
 
 
 def test(arguments: list[str]) -> int:
-    """0 when every test that could run has passed. With arguments: only pytest, with them."""
+    """0 if every test that could run passed. With arguments, runs only pytest with them."""
     try:
         with throw_away_servers(N_WORKERS) as (supervisor, env):
             results = (
@@ -46,7 +46,7 @@ def test(arguments: list[str]) -> int:
 
 
 def test_fast() -> int:
-    """The tests that are marked pure, and the browser modules' in node: 0 when all have passed."""
+    """Run the tests marked pure, and the browser modules' in node; 0 if all passed."""
     supervisor = Supervisor(var_dir() / "log")
     supervisor.stop_on_signals()
     env = environment_without_installation()
@@ -78,9 +78,9 @@ def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
 
 
 def _pytest_twice(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
-    """What fails is tried once more, alone, and named: a test of time may fail on a busy machine.
+    """Failed tests are named and rerun alone: timing tests may fail on a busy machine.
 
-    What fails alone, too, has failed.
+    Tests that fail again have failed.
     """
     status = _pytest(supervisor, env, *arguments)
     if status != TESTS_FAILED:
@@ -96,7 +96,7 @@ def _pytest(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int
 
 
 def _node_tests(supervisor: Supervisor, env: dict[str, str]) -> int:
-    """Files by name: what node makes of a folder has changed between its versions."""
+    """Passes files by name: node's handling of folders differs between versions."""
     files = sorted(
         str(path.relative_to(ROOT))
         for path in (ROOT / "tests" / "js").rglob("*")

@@ -1,4 +1,4 @@
-"""A PostgreSQL and a Redis for the time of a test run, in a temporary folder."""
+"""A PostgreSQL and a Redis for one test run, in a temporary folder."""
 
 import os
 import secrets
@@ -20,11 +20,11 @@ from local.supervisor import Supervisor
 def throw_away_servers(n_workers: int = 0) -> Iterator[tuple[Supervisor, dict[str, str]]]:
     """The supervisor and the environment of a program that uses them.
 
-    Each worker of a parallel test run has a Redis of its own: a message reaches all who listen.
+    Each worker of a parallel test run has its own Redis, since messages reach all subscribers.
     """
     folder = Path(tempfile.mkdtemp(prefix="benchsite-test-"))
-    folder.chmod(0o711)  # root's PostgreSQL runs as nobody, who has to get through
-    (folder / "static").mkdir()  # WhiteNoise warns where it is missing
+    folder.chmod(0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
+    (folder / "static").mkdir()  # WhiteNoise warns if it is missing
     supervisor = Supervisor(folder / "log")
     supervisor.stop_on_signals()
     started = []
@@ -54,9 +54,9 @@ def _start_redis(supervisor: Supervisor, folder: Path) -> redis.Redis:
 
 
 def environment_without_installation() -> dict[str, str]:
-    """Nothing of the caller's installation may decide about a test.
+    """The environment without settings of the caller's installation.
 
-    And byte code is kept: the tests start hundreds of programs.
+    Keeps bytecode caching on: the tests start hundreds of programs.
     """
     installation = ("BENCHSITE_", "PG", "DJANGO_", "DATABASE_URL", "REDIS_URL")
     installation += ("PYTHONDONTWRITEBYTECODE",)

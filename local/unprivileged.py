@@ -1,4 +1,4 @@
-"""PostgreSQL refuses to run as root: then it runs as `nobody`, in folders that nobody can reach."""
+"""PostgreSQL refuses to run as root: it then runs as `nobody`, in folders open to that account."""
 
 import hashlib
 import os
@@ -11,12 +11,12 @@ from local.children import UnixUser
 from local.console import LocalError
 from local.paths import ROOT, others_may_reach
 
-LONGEST_FOLDER = 80  # bytes; the socket's own name comes on top
+LONGEST_FOLDER = 80  # bytes, without the socket's own name
 _NOT_NEEDED = shutil.ignore_patterns("include", "vector*", "__pycache__")
 
 
 def server_account() -> UnixUser | None:
-    """`nobody` where we are root (no account is ever made), else None: whoever we are."""
+    """`nobody` if we are root (no account is ever created), else None: our own account."""
     if os.geteuid() != 0:
         return None
     try:
@@ -30,16 +30,16 @@ def server_account() -> UnixUser | None:
 
 
 def give_to(account: UnixUser | None, folder: Path) -> None:
-    """Make a folder that only this account may open."""
+    """Create a folder that only this account can open."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if account and folder.stat().st_uid != account.uid:
         os.chown(folder, account.uid, account.gid)
 
 
 def reachable_home(account: UnixUser | None, wanted: Path) -> Path:
-    """`wanted`, or where the account cannot get there (root's home), a folder under /var/lib.
+    """`wanted`, or if the account cannot access it (root's home), a folder under /var/lib.
 
-    `wanted` is then a link to it, so that the data are found where they are expected.
+    `wanted` is then a link to that folder, so that the data are in the expected place.
     """
     wanted.parent.mkdir(parents=True, exist_ok=True)
     if account is None or others_may_reach(wanted.parent):
@@ -52,13 +52,13 @@ def reachable_home(account: UnixUser | None, wanted: Path) -> Path:
 
 
 def outside_home(checkout_or_var: Path) -> Path:
-    """A folder of root's that belongs to this checkout's data or programs, and to no other."""
+    """A folder owned by root and unique to this checkout's data or programs."""
     mark = hashlib.sha256(str(checkout_or_var).encode()).hexdigest()[:12]
     return Path("/var/lib") / f"benchsite-{mark}"
 
 
 def reachable_copy(account: UnixUser | None, folders: list[Path], version: str) -> Path:
-    """The common parent of these program folders, copied out where the account cannot get in."""
+    """The common parent of these program folders, or a copy if the account cannot access it."""
     parent = folders[0].parent
     if account is None or all(others_may_reach(folder) for folder in folders):
         return parent
@@ -74,9 +74,9 @@ def reachable_copy(account: UnixUser | None, folders: list[Path], version: str) 
 
 
 def socket_dir(account: UnixUser | None, var: Path, name: str) -> Path:
-    """An empty folder for a server's socket: in var/ if it can be, else a new one in /tmp.
+    """An empty folder for a server's socket: in var/ if possible, else a new one in /tmp.
 
-    A socket's path has at most 107 bytes, and the account has to get there.
+    A socket's path has at most 107 bytes, and the account must be able to access it.
     """
     folder = var / "sockets" / name
     if len(str(folder)) > LONGEST_FOLDER or not (account is None or others_may_reach(var)):
@@ -87,7 +87,7 @@ def socket_dir(account: UnixUser | None, var: Path, name: str) -> Path:
 
 
 def _open_to_others(folder: Path) -> None:
-    """Others may do what the owner may, except writing: a checkout can be made under umask 077."""
+    """Give others the owner's permissions except writing: umask may have been 077 at checkout."""
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             mode = path.stat().st_mode

@@ -1,4 +1,4 @@
-"""Converts the database's clock to this host's CLOCK_MONOTONIC, which is never set or stepped."""
+"""Converts database time to this host's CLOCK_MONOTONIC, which is never set or stepped."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ def monotonic_ns_of(instant: datetime) -> int:
 
 
 def start_of(instant: datetime) -> tuple[int, int]:
-    """(that value, its largest possible error), ns: half of the quickest round trip."""
+    """(that value, its maximum error), ns; the error is half of the quickest round trip."""
     took_ns, offset_ns = _quickest_round_trip()
     at_ns = (instant - EPOCH) // timedelta(microseconds=1) * 1000 - offset_ns
     return at_ns, took_ns // 2

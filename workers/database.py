@@ -37,7 +37,7 @@ def drop_connection() -> None:
 
 
 def first_line_of(error: Exception) -> str:
-    """The error's first line: libpq adds one for each address that it tried."""
+    """The error's first line: libpq adds one per address that it tried."""
     return str(error).strip().partition("\n")[0]
 
 

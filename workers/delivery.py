@@ -49,7 +49,7 @@ class Delivery:
         self._waiting.put(second)
 
     def finish(self, for_s: float) -> bool:
-        """Wait up to `for_s` until everything is stored; whether it is."""
+        """Wait up to `for_s` until everything is stored; returns whether it is."""
         self._waiting.put(None)
         self._thread.join(for_s)
         if self._thread.is_alive():

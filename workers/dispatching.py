@@ -18,7 +18,7 @@ TICK_S = 0.2
 TIDY_EVERY_S = 2.0
 RING_EVERY_S = 5.0
 WAIT_AFTER_ERROR_S = 1.0
-# Any number, the same in every dispatcher.
+# Advisory lock id, arbitrary but the same in every dispatcher.
 LEADER_LOCK = 0x6C656164
 
 
@@ -47,7 +47,7 @@ class Dispatcher:
         logger.info("The dispatcher has ended")
 
     def _tick_safely(self) -> float:
-        """One tick, whatever happens; seconds until the next."""
+        """One tick that never raises; returns the seconds until the next."""
         try:
             if self._lead():
                 self.tick()
@@ -61,7 +61,7 @@ class Dispatcher:
         return WAIT_AFTER_ERROR_S
 
     def _lead(self) -> bool:
-        """Whether this is the active dispatcher, after trying to become it.
+        """Try to become the active dispatcher; returns whether it is.
 
         The lock lives on the connection that all other queries here use, so it cannot get lost
         unnoticed.
@@ -75,7 +75,7 @@ class Dispatcher:
         return self._is_leader
 
     def tick(self) -> None:
-        """Apply the rules that the present run states call for."""
+        """Apply the rules that the current run states require."""
         counts = count_by_state()
         n_moved = 0
         if counts.keys() & {State.PREPARING, State.ARMED, State.RUNNING}:

@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 KEPT_LOG_LINES = 20
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
-# The injector talks to foreign servers: it gets none of our passwords, keys or addresses.
+# The injector talks to foreign servers: it must not see our passwords, keys or addresses.
 _KEPT_ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH")
 _KEPT_PREFIXES = ("LC_", "PYTHON", "SSL_CERT_", "GEVENT", "RES_")
 
@@ -58,11 +58,11 @@ class InjectorProcess:
         return self._process.pid
 
     def tell(self, message: dict[str, Any]) -> None:
-        """Write one line to the injector, as soon as it reads."""
+        """Queue one line, written as soon as the injector reads."""
         self._to_write.put(json.dumps(message).encode() + b"\n")
 
     def close_input(self) -> None:
-        """Close its input: the injector takes its parent for gone, stops sending and exits."""
+        """Close its input: the injector takes its parent for dead, stops sending and exits."""
         self._to_write.put(None)
 
     def kill(self) -> None:
@@ -71,7 +71,7 @@ class InjectorProcess:
     def next_message(self, timeout_s: float) -> dict[str, Any] | None:
         """The next line, or None if none comes in time. Raises OutputEnded after the last.
 
-        A line that is not a JSON object means that the injector died in mid-line, or is not one.
+        A line that is not a JSON object counts as the end: the injector died while writing it.
         """
         try:
             line = self._lines.get(timeout=timeout_s)
@@ -83,7 +83,7 @@ class InjectorProcess:
         return message
 
     def end(self, grace_s: float) -> str:
-        """Let it exit, kill it after `grace_s`; how it exited and its last words, as text."""
+        """Let it exit, kill it after `grace_s`; returns how it exited and its last words, as text."""
         self.close_input()
         try:
             self._process.wait(grace_s)

@@ -1,4 +1,4 @@
-"""Runs one shard from claim to end: starts the injector, keeps the lease, relays its seconds.
+"""Runs one shard from claim to end: starts the injector, renews the lease, relays its seconds.
 
 The injector's process sends the load. The launcher holds the right to send: as soon as the lease is
 in doubt it stops the injector, whatever else is going on.
@@ -31,7 +31,7 @@ from workers.watch import Watch
 logger = logging.getLogger(__name__)
 
 POLL_S = 0.05
-# The right to send is taken this long before the start, so that no load is ever sent without it.
+# Take the right to send this long before the start, so that no load is ever sent without it.
 START_TAKEN_S = 0.15
 TAKE_START_FOR_S = 2.0
 STOP_GRACE_S = 5.0
@@ -147,7 +147,7 @@ class Launch:
 
     # --- while it sends --------------------------------------------------------------------------
     def _relay(self) -> InjectorEnd:
-        """Pass on every second until the end line; returns that line."""
+        """Relay every second until the end line; returns that line."""
         while True:
             message = self._next_message()
             if message["type"] == "second":
@@ -158,7 +158,7 @@ class Launch:
                 return replace(end, start_error_us=self._start_error_us)
 
     def _relay_remaining(self) -> None:
-        """Pass on what the injector wrote before it ended and nobody has read yet."""
+        """Relay the injector's remaining unread output."""
         try:
             while self._is_sending and (message := self._injector.next_message(POLL_S)):
                 if message["type"] == "second":
@@ -171,7 +171,7 @@ class Launch:
         self._delivery.take(second)
 
     def _next_message(self) -> dict[str, Any]:
-        """The injector's next line; checks lease and stop requests while waiting."""
+        """The injector's next line; checks the lease and stop requests while waiting."""
         while True:
             self._check_limits()
             try:
@@ -203,9 +203,9 @@ class Launch:
 
     # --- the end ---------------------------------------------------------------------------------
     def _settle(self, end: InjectorEnd | None, reason: str) -> None:
-        """Store what was seen, then say how the shard ended; a spool that is left is stored later.
+        """Store the remaining seconds, then report how the shard ended; what is left is stored later.
 
-        Without an end and a reason there is nothing to report: the dispatcher took the shard.
+        With neither end nor reason there is nothing to report: the dispatcher took the shard.
         """
         is_stored = self._delivery.finish(STORE_FOR_S)
         reason = self._delivery.failure or reason

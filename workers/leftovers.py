@@ -20,9 +20,9 @@ KILLED = "The launcher on the injector host was killed during the run."
 
 
 def store_leftovers() -> int:
-    """Store unlocked spool files and delete those of finished runs; how many were stored.
+    """Store unlocked spool files and delete those of finished runs; returns how many were stored.
 
-    Call it on the host that wrote them. Raises PostgreSQL's errors; call it again.
+    Call it on the host that wrote them. Raises PostgreSQL's errors; call it again later.
     """
     folder = Path(settings.SPOOL_DIR)
     n_stored = sum(_store(path) for path in sorted(folder.glob("*.spool")))

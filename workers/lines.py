@@ -1,8 +1,8 @@
 """Checks an injector's lines against docs/injector.md before any of them is stored.
 
-An unreadable second would break the run's summary and pages long after its injector is gone. So the
-shape of every line is checked, and the histograms of a timing until one decodes: an encoder is
-either right or wrong, and decoding all of them would take CPU time that the load needs.
+An unreadable second would break the run's summary and pages long after its injector is gone. So
+every line's structure is checked, and each timing's histograms until one decodes: an encoder is
+either right or wrong, and decoding all would take CPU time from the load.
 """
 
 from typing import Any

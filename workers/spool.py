@@ -1,4 +1,4 @@
-"""The spool: what an injector saw, on disk before it is in the database.
+"""The spool: an injector's seconds on disk, before they are in the database.
 
 There is one append-only file per run, shard and epoch. A record is length, CRC-32 and JSON: first
 the lease, then the seconds, last the end. A file belongs to the process that has it locked; an
@@ -60,7 +60,7 @@ class Spool:
 
     @classmethod
     def take_over(cls, path: Path) -> Self | None:
-        """A file whose launcher is gone, or None if it is still locked."""
+        """Lock a file whose launcher is gone; None if it is still locked."""
         try:
             file = path.open("r+b", buffering=0)
         except FileNotFoundError:
@@ -86,7 +86,7 @@ class Spool:
         self._file.close()
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """All complete records; a record torn by a kill in mid-write is left out."""
+        """All complete records, without one cut off by a kill."""
         self._file.seek(0)
         while len(head := self._file.read(HEAD.size)) == HEAD.size:
             length, checksum = HEAD.unpack(head)
