@@ -136,7 +136,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=150)),
-                ('order', models.CharField(choices=[('blocks', 'Random within blocks'), ('listed', 'As listed')], default='blocks', max_length=10)),
+                ('order', models.CharField(choices=[('blocks', 'Counterbalanced blocks'), ('listed', 'As listed')], default='blocks', max_length=10)),
                 ('repeats', models.PositiveIntegerField(default=5)),
                 ('pause_s', models.FloatField(default=2.0)),
                 ('injectors', models.PositiveIntegerField(default=1)),

@@ -14,7 +14,7 @@ class Campaign(models.Model):
     project_path = "project"
 
     class Order(models.TextChoices):
-        BLOCKS = "blocks", "Random within blocks"
+        BLOCKS = "blocks", "Counterbalanced blocks"
         LISTED = "listed", "As listed"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="campaigns")

@@ -21,7 +21,7 @@ _VITALS = (
     ("other_cpu_share", "CPU of other programs", "% of the machine", 100),
     ("steal_share", "CPU stolen", "% of the machine", 100),
     ("run_delay_share", "waiting for a CPU", "%", 100),
-    ("hub_lag_max_us", "longest standstill", "ms", 1e-3),
+    ("hub_lag_max_us", "longest event-loop stall", "ms", 1e-3),
     ("gc_pause_max_us", "longest garbage collection", "ms", 1e-3),
     ("lateness_p99_us", "lateness p99", "ms", 1e-3),
     ("own_delay_p99_us", "own delay p99", "ms", 1e-3),
