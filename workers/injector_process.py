@@ -83,7 +83,7 @@ class InjectorProcess:
         return message
 
     def end(self, grace_s: float) -> str:
-        """Let it exit, kill it after `grace_s`; returns how it exited and its last words, as text."""
+        """Let it exit, kill it after `grace_s`; returns exit status and last words as text."""
         self.close_input()
         try:
             self._process.wait(grace_s)

@@ -203,7 +203,7 @@ class Launch:
 
     # --- the end ---------------------------------------------------------------------------------
     def _settle(self, end: InjectorEnd | None, reason: str) -> None:
-        """Store the remaining seconds, then report how the shard ended; what is left is stored later.
+        """Store what is left, then report how the shard ended; a leftover spool is stored later.
 
         With neither end nor reason there is nothing to report: the dispatcher took the shard.
         """
