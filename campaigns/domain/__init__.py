@@ -1,1 +1,1 @@
-"""Pure: standard library and numpy. No clock, no input or output, no Django."""
+"""Pure: standard library and numpy only. No clock, no I/O, no Django."""

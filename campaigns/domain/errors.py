@@ -1,12 +1,12 @@
-"""The refusals of benchsite: each says what is wrong and what would be right."""
+"""The exceptions of benchsite: each says what is wrong and what to do."""
 
 
 class BenchsiteError(Exception):
-    """Something that the person who asked can understand and mend."""
+    """An error that the user can understand and fix."""
 
 
 class InvalidFields(BenchsiteError):
-    """Wrong fields. `errors` maps a field's path ("load.rate_per_s") to a sentence."""
+    """Invalid fields. `errors` maps a field's path ("load.rate_per_s") to a sentence."""
 
     def __init__(self, errors: dict[str, str]):
         self.errors = errors
@@ -18,11 +18,11 @@ class InvalidPlan(InvalidFields):
 
 
 class InvalidTarget(InvalidFields):
-    """A target whose description cannot be kept."""
+    """A target with an invalid description."""
 
 
 class IllegalMove(BenchsiteError):
-    """A change of state that the lifecycle does not know."""
+    """A change of state that the lifecycle does not allow."""
 
 
 class Refused(BenchsiteError):
@@ -30,7 +30,7 @@ class Refused(BenchsiteError):
 
 
 class Forbidden(BenchsiteError):
-    """An action that this actor may not take on something that it may see."""
+    """An action that this actor may not take on a row that it may see."""
 
 
 class CorruptHistogram(BenchsiteError):

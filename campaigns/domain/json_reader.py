@@ -1,11 +1,11 @@
-"""Takes values out of parsed JSON; what is wrong is collected under each field's path."""
+"""Reads values from parsed JSON and collects errors by field path."""
 
 from enum import StrEnum
 from typing import Any
 
 
 class JsonReader:
-    """Takes values out of JSON and collects what is wrong, so that all is said at once."""
+    """Reads values from JSON and collects errors, so that all are reported at once."""
 
     def __init__(self, data: Any, path: str = "", errors: dict[str, str] | None = None):
         self.errors = {} if errors is None else errors
@@ -37,7 +37,7 @@ class JsonReader:
         whole: bool = False,
         above_low: bool = False,
     ) -> float | None:
-        """A number in [low, high] (or above low), or the default where it is missing."""
+        """A number in [low, high] (or above low), or the default if missing."""
         value = self.data.get(name)
         if value is None or value == "":
             return default

@@ -1,6 +1,6 @@
-"""The states of a run and of a shard, and which moves between them are legal.
+"""The states of runs and shards, and the legal transitions between them.
 
-The database refuses the same moves (migration 0002), so a wrong caller cannot write one.
+A database trigger enforces the same transitions (migration 0002).
 """
 
 from enum import StrEnum
@@ -29,7 +29,7 @@ class ShardState(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How a run ended; whether its numbers may be believed is its validity, a separate thing."""
+    """How a run ended; separate from its validity."""
 
     COMPLETE = "complete"
     PARTIAL = "partial"
@@ -84,8 +84,8 @@ SHARD_MOVES: frozenset[tuple[ShardState, ShardState]] = frozenset(
     }
 )
 
-# The longest that a run may stay in a state before the dispatcher moves it on, seconds.
-# Running is bounded by its plan (planned duration + 30 s), queued by the head of its campaign.
+# Maximum seconds in a state before the dispatcher advances the run. Running is bounded by the plan
+# (planned duration + 30 s); queued counts only for the next run of a campaign.
 MAX_AGE_S: dict[RunState, float] = {
     RunState.QUEUED: 3600,
     RunState.PREPARING: 60,
@@ -96,12 +96,12 @@ MAX_AGE_S: dict[RunState, float] = {
 
 
 def check_run_move(source: RunState, target: RunState) -> None:
-    """Raise IllegalMove unless a run may go from `source` to `target`."""
+    """Raises IllegalMove unless a run may go from `source` to `target`."""
     if (source, target) not in RUN_MOVES:
         raise IllegalMove(f"A run cannot go from {source} to {target}.")
 
 
 def check_shard_move(source: ShardState, target: ShardState) -> None:
-    """Raise IllegalMove unless a shard may go from `source` to `target`."""
+    """Raises IllegalMove unless a shard may go from `source` to `target`."""
     if (source, target) not in SHARD_MOVES:
         raise IllegalMove(f"A shard cannot go from {source} to {target}.")

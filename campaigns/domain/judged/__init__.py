@@ -1,1 +1,1 @@
-"""What may be said of what was seen: validity, thresholds, steady state, repeats, comparison."""
+"""Judgements on measurements: validity, thresholds, steady state, repeats, comparison."""

@@ -1,8 +1,8 @@
-"""How many more repeats would settle a comparison, and how surely: tried out on the rule itself.
+"""How many more repeats would settle a comparison, with what probability: simulated by the rule.
 
-The spread of the runs that are there, as sure as so few of them make it, gives runs to come; the
-word is looked for in both together. What the difference is, nobody knows yet, so each case is told
-apart: there is none, or there is a clear one, of twice the threshold.
+Future runs are drawn with the spread of the existing runs, including its uncertainty; the verdict
+rule is then applied to both together. The true difference is unknown, so two cases are simulated:
+no difference, and a clear one of twice the threshold.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ _MORE = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 
 MOST = _MORE[-1]
 _LANDINGS = range(3, len(_MORE), 4)
 _TRIALS = 400
-# Who has no word yet has seen runs that vary more than usual. Without a degree of freedom for
-# that, what is said to settle 80 % settles 95 % where runs vary by 3 %.
+# Comparisons without a verdict tend to show more spread than usual. Without an extra degree of
+# freedom for that, repeats advised for 80 % would settle 95 % where runs vary by 3 %.
 _TRUSTED_MORE = 1
-_SEED = 20_261_122  # any; the same figures give the same advice
+_SEED = 20_261_122  # arbitrary but fixed, so that the same figures give the same advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Advice:
 
 
 def advice(interval: RatioInterval, threshold: float) -> tuple[Advice, ...]:
-    """For each difference that the interval leaves open: none, and one of twice the threshold."""
+    """One Advice per difference that the interval leaves open: none, and twice the threshold."""
     sign = 1 if interval.ratio >= 1 else -1
     clear = sign * log(1 + 2 * threshold)
     inside = [truth for truth in (0.0, clear) if _is_open(interval, truth)]
@@ -64,7 +64,7 @@ def _advice(logs: tuple[tuple[float, ...], ...], truth: float, threshold: float)
         return _share_settled([each[:, : len(arm) + _MORE[rung]] for each, arm in both], threshold)
 
     told, last = float(np.expm1(truth)), len(_MORE) - 1
-    # Large numbers cost most to try: they are looked at only where small ones are not enough.
+    # Large numbers are the slowest to simulate: tried only if small ones are not enough.
     above = next((rung for rung in (*_LANDINGS, last) if chance_of(rung) >= CHANCE), None)
     if above is None:
         return Advice(told, None, chance_of(last))
@@ -100,7 +100,7 @@ def _t_of(df: np.ndarray) -> np.ndarray:
 
 
 def _there_and_to_come(logs: tuple[tuple[float, ...], ...], truth: float) -> list[np.ndarray]:
-    """Of each arm a matrix: in each row what is there, then what may come at this log ratio."""
+    """A matrix per arm; each row has the existing logs, then simulated ones at this log ratio."""
     source = np.random.default_rng(_SEED)
     there = [np.array(arm) for arm in logs]
     return [
@@ -110,7 +110,7 @@ def _there_and_to_come(logs: tuple[tuple[float, ...], ...], truth: float) -> lis
 
 
 def _means(arms: Sequence[np.ndarray], truth: float) -> list[tuple[float, int]]:
-    """The mean of what will come of each arm, and how surely its spread is known (χ²'s df)."""
+    """Each arm's mean of future runs, and the χ² degrees of freedom of its known spread."""
     clean = [_without_the_wild(arm) for arm in arms]
     if len(arms) == 1:
         return [(truth, len(clean[0]))]

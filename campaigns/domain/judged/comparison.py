@@ -1,4 +1,4 @@
-"""Is B faster or slower than A? One of four words for a ratio and its interval, and why.
+"""Is B faster or slower than A? One of four verdict words for a ratio and its interval, and why.
 
 Method and constants: docs/measuring.md. Values are one per run, never pooled requests.
 """
@@ -34,7 +34,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ComparisonVerdict:
-    """`decided_by`: the odd run to make again, since the word hangs on it or is hidden by it.
+    """`decided_by`: the odd run to repeat, since it alone makes or hides the verdict.
     `advice`: how many more repeats would settle what is inconclusive."""
 
     word: Word
@@ -46,7 +46,7 @@ class ComparisonVerdict:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What a word is asked of: the practical threshold, the floor, and the arms' names."""
+    """The parameters of a verdict: practical threshold, floor, and the arms' names."""
 
     threshold: float
     floor: float
@@ -61,11 +61,11 @@ def verdict(
     blockers: Sequence[tuple[Reason, str]] = (),
     names: tuple[str, str] = ("the baseline", "the candidate"),
 ) -> ComparisonVerdict:
-    """The word for a metric of which less is better (times).
+    """The verdict for a metric of which less is better (times).
 
     `threshold` is the practical one (0.05 is 5 %), `floor` the smallest difference, in the values'
-    unit, that may be called faster or slower. `blockers` are reasons found elsewhere (order,
-    errors, unlike arms): the first one makes the comparison inconclusive.
+    unit, that counts as faster or slower. `blockers` are reasons found elsewhere (order, errors,
+    unlike arms): the first one makes the comparison inconclusive.
     """
     if interval is None or interval.k < MIN_REPEATS:
         k = interval.k if interval else 0
@@ -90,7 +90,7 @@ def verdict(
 def word_of(
     interval: RatioInterval, threshold: float, floor: float = FLOOR_US
 ) -> tuple[Word, Reason | None, OddRun | None]:
-    """The word of at least three repeats, why it is inconclusive, and the run that decides."""
+    """The word for at least three repeats, why it is inconclusive, and the deciding run."""
     word, reason = _plain_word(interval, threshold, floor)
     if odd := _deciding(interval, word, threshold, floor):
         return Word.INCONCLUSIVE, Reason.ONE_RUN_DECIDES, odd
@@ -112,7 +112,7 @@ def _plain_word(
 
 
 def _deciding(interval: RatioInterval, word: Word, threshold: float, floor: float) -> OddRun | None:
-    """The oddest run without which there would be another word, or a much narrower interval."""
+    """The oddest run whose removal changes the word or makes the interval much narrower."""
     for odd in sorted(interval.odd, key=lambda run: -abs(log(run.times))):
         without = _word_without(odd, threshold, floor)
         if word is Word.INCONCLUSIVE:
@@ -131,7 +131,7 @@ def _word_without(odd: OddRun, threshold: float, floor: float) -> Word:
 
 
 def _agrees(rest: RatioInterval | None, word: Word, threshold: float, floor: float) -> bool:
-    """Of two runs that are left, whose interval says nothing, no more is asked than the ratio."""
+    """Whether a rest of only two runs, whose interval says nothing, agrees by its ratio."""
     if rest is None or rest.k >= MIN_REPEATS:
         return False
     point = replace(rest, low=rest.ratio, high=rest.ratio)
@@ -206,7 +206,7 @@ def _if(each: Advice) -> str:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p values corrected for how many were looked at (Holm's step-down), in the same order."""
+    """The p values corrected for multiple comparisons (Holm's step-down), in the same order."""
     corrected, worst = [0.0] * len(p_values), 0.0
     order = sorted(range(len(p_values)), key=lambda index: p_values[index])
     for rank, index in enumerate(order):

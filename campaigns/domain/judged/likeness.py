@@ -1,4 +1,4 @@
-"""Are two arms like for like? What must be the same, what must be equal, and what differs."""
+"""Are two arms like for like? What is the same, what is equal, and what differs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ _EQUAL_WITHIN = 0.01
 
 @dataclass(frozen=True, slots=True)
 class ArmRun:
-    """A run of an arm as far as it must be like those of the other: what it was to send, the hosts
-    of its injectors, and what it measured."""
+    """The part of an arm's run that likeness depends on: its plan, its injectors' hosts, and its
+    measurement."""
 
     frozen: FrozenRun
     injector_hosts: tuple[str, ...]
@@ -25,7 +25,7 @@ class ArmRun:
 def like_for_like(http: Sequence[ArmRun], https: Sequence[ArmRun]) -> dict[str, list[list[str]]]:
     """{"same": [[k, v]], "equal": [[k, v]], "different": [[k, http, https]]} of two arms' runs.
 
-    Same is what was chosen (target, host, plan, injectors), equal what was measured to agree.
+    "same" has choices (target, host, plan, injectors), "equal" measured values that agree.
     """
     found: dict[str, list[list[str]]] = {"same": [], "equal": [], "different": []}
     if not http or not https:
@@ -70,7 +70,7 @@ def _target(each: ArmRun) -> str:
 
 
 def _host(each: ArmRun) -> str:
-    """The addresses that were really connected to, or the endpoint's host where none is known."""
+    """The addresses actually connected to, or the endpoint's host if none is known."""
     hosts = _joined(peer.rpartition(":")[0] for peer in peers_of(each.measurement.ends))
     return hosts or each.frozen.endpoint.host
 

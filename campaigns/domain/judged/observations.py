@@ -1,4 +1,4 @@
-"""What a measurement shows of each validity criterion, whether a campaign or a person ran it."""
+"""A measurement's observed value for each validity criterion."""
 
 import ipaddress
 from typing import Any
@@ -12,7 +12,7 @@ from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P90, P99, WHOLE, Shown, name, shown
 from campaigns.domain.plan.load import Model
 
-# Vitals of which the mean over the run counts, by criterion; and those of which the worst second.
+# Vitals by criterion: those judged by the run's mean, and those judged by the worst second.
 _MEANS = {
     "cpu": "cpu_share",
     "run_delay": "run_delay_share",
@@ -30,19 +30,19 @@ _WORST = {
     "link": "link_share",
     "packets_lost": "packets_lost_share",
 }
-# Where the target is on the same machine, its CPU and its ends of the connections are seen here
-# too: these say nothing then.
+# Meaningless if the target is on the same machine: they then include its CPU time and its ends of
+# the connections.
 _MEANINGLESS_BESIDE_THE_TARGET = ("other_cpu", "ports")
-# Little's law needs a queue that is there: below this, rounding to whole requests is the error.
+# Little's law needs enough requests in flight: below this, rounding to whole requests dominates.
 _LITTLE_MIN_IN_FLIGHT = 10
 _LITTLE_MIN_SECONDS = 10
 _EVEN_MODELS = {Model.CLOSED, Model.SEQUENTIAL, Model.OPEN, Model.OVER}
-# One segment that was sent again is no share of a handful.
+# With fewer segments, a single retransmission would be a misleadingly large share.
 _FEW_SEGMENTS = 1000
 
 
 def judged_percentile(n: int) -> int:
-    """The percentile that counts in a run of n requests: p99, p90, or the maximum."""
+    """The percentile to judge in a run of n requests: p99, p90, or the maximum."""
     return next((q for q in (P99, P90) if shown(n, q) is not Shown.NO), WHOLE)
 
 
@@ -53,7 +53,7 @@ def headline_us(total: Total) -> float | None:
 
 
 def observe(seen: Measurement, *, is_co_located: bool) -> dict[str, Observed]:
-    """The criteria that could be looked at; codes as in domain.judged.validity.
+    """The criteria that could be observed, by their codes in domain.judged.validity.
 
     `is_co_located`: the target is on an injector's own machine.
     """
@@ -95,14 +95,14 @@ def _share_of_attempts(total: Total, count: int, second: int | None = None) -> O
 
 
 def _share_of_arrivals(seen: Measurement, count: int) -> Observed | None:
-    """Of what arrived; where that makes several requests each, they are counted with it."""
+    """`count` arrivals with all their calls, as a share of the intended requests."""
     calls = seen.plan.calls_per_arrival
     intended = _attempts(seen.total) + _not_as_planned(seen.total)
     return Observed(min(1.0, count * calls / intended)) if intended else None
 
 
 def _high_of(timing: Timing) -> Observed | None:
-    """Its value at the percentile that its own size allows to judge."""
+    """Its value at the `judged_percentile` of its size."""
     if not timing.n:
         return None
     judged = judged_percentile(timing.n)
@@ -112,7 +112,7 @@ def _high_of(timing: Timing) -> Observed | None:
 
 
 def _lateness(seen: Measurement) -> Observed | None:
-    """The injector's own delay. Older measurements have it in one with waiting for a connection."""
+    """The injector's own delay; in older measurements it includes waiting for a connection."""
     vital, timing = "own_delay_p99_us", seen.total.timing("own_delay")
     if not timing.n:
         vital, timing = "lateness_p99_us", seen.total.timing("lateness")
@@ -124,12 +124,12 @@ def _lateness(seen: Measurement) -> Observed | None:
 
 
 def _not_as_planned(total: Total) -> int:
-    """What a session that failed had left was never due; what was sent again was not planned."""
+    """Calls skipped after a session failed were never due; retried calls were not planned."""
     return total.count("calls_skipped") - total.count("calls_retried")
 
 
 def _sent_share(seen: Measurement) -> Observed | None:
-    """Started of intended requests, where the plan (not the target) decides how many there are."""
+    """Started over intended requests, if the plan (not the target) decides how many there are."""
     load = seen.plan.load
     if load.model not in {Model.OPEN, Model.OVER} or not seen.is_whole:
         return None
@@ -151,9 +151,9 @@ def _little(seen: Measurement) -> Observed | None:
 
 
 def _unsteady(seen: Measurement) -> dict[str, Observed]:
-    """How much of the run lies before its last stretch at one level, by the p50 of its seconds.
+    """How much of the run precedes its last stretch at one level, by its seconds' p50.
 
-    Asked only of loads that are the same all the time. The last second is not a whole one.
+    Only for constant loads. Leaves out the last second, which is incomplete.
     """
     load = seen.plan.load
     is_even = load.model in _EVEN_MODELS and not (
@@ -172,7 +172,7 @@ def _unsteady(seen: Measurement) -> dict[str, Observed]:
 
 
 def _missing(series: list[Point]) -> Observed | None:
-    """The share of shard-seconds that nobody delivered, holes between seconds included."""
+    """The share of shard-seconds that were not delivered, including gaps between seconds."""
     measured = [point for point in series if point["second"] >= 0]
     if not measured:
         return None
@@ -184,14 +184,14 @@ def _missing(series: list[Point]) -> Observed | None:
 
 
 def _starts_apart(seen: Measurement) -> Observed | None:
-    """How far apart two injectors' starts may have been at most; None where there is only one."""
+    """The maximum distance between two injectors' starts; None for a single injector."""
     errors = [end.start_error_us for end in seen.ends]
     known = sorted(error for error in errors if error is not None)
     return Observed(float(sum(known[-2:]))) if len(known) > 1 else None
 
 
 def _resent(total: Total) -> Observed | None:
-    """TCP segments of the run's own connections that were sent again, of all sent."""
+    """Retransmitted TCP segments of the run's own connections, as a share of all sent."""
     sent = total.count("segments_sent")
     return Observed(total.count("segments_resent") / max(sent, _FEW_SEGMENTS)) if sent else None
 
@@ -209,7 +209,7 @@ def _only_redirects(total: Total) -> bool:
 
 
 def _body_changed(series: list[Point]) -> Observed | None:
-    """In the worst second, against all before it."""
+    """The body change of the worst second, against all before it."""
     changes = [(point.get("body_change"), point["second"]) for point in series]
     known = [(change, second) for change, second in changes if change is not None]
     worst = max(known, key=lambda pair: pair[0], default=None)
@@ -217,7 +217,7 @@ def _body_changed(series: list[Point]) -> Observed | None:
 
 
 def hosts_of(peers: list[str]) -> set[str]:
-    """The addresses of peers written 10.0.0.5:443 or [::1]:443."""
+    """The addresses of peers such as 10.0.0.5:443 or [::1]:443."""
     return {peer.rpartition(":")[0].strip("[]") for peer in peers}
 
 
@@ -253,5 +253,5 @@ def _worst_of(vitals: list[dict[str, Any]], vital: str) -> dict[str, Any] | None
 
 
 def _number(vitals: list[dict[str, Any]], shard: dict[str, Any] | None) -> int | None:
-    """The injector's number from 1, where there is more than one to name."""
+    """The injector's number from 1; None if there is only one."""
     return shard["shard"] + 1 if shard and len(vitals) > 1 else None

@@ -1,7 +1,7 @@
-"""What HTTPS costs over HTTP: both percentages, by name, and the parts that the cost consists of.
+"""The cost of HTTPS over HTTP as two named percentages, and its split into parts.
 
-increase = (HTTPS − HTTP) / HTTP, "HTTPS takes so much more"; share = (HTTPS − HTTP) / HTTPS, "so
-much of the HTTPS time is overhead". Only means split into parts; percentiles do not add up.
+increase = (HTTPS − HTTP) / HTTP: how much longer HTTPS takes. share = (HTTPS − HTTP) / HTTPS: how
+much of the HTTPS time is overhead. Only means can be split into parts; percentiles do not add up.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,22 +26,22 @@ _BUCKET = 2.0**-10  # the width of a histogram bucket, as a share of the value
 
 
 def increase(http: float, https: float) -> float | None:
-    """(HTTPS − HTTP) / HTTP, 0.543 for 54.3 % more; None where HTTP is not above 0."""
+    """(HTTPS − HTTP) / HTTP, 0.543 for 54.3 % more; None if HTTP is not above 0."""
     return (https - http) / http if http > 0 else None
 
 
 def share(http: float, https: float) -> float | None:
-    """(HTTPS − HTTP) / HTTPS, the share of the HTTPS time; None where HTTPS is not above 0."""
+    """(HTTPS − HTTP) / HTTPS, the share of the HTTPS time; None if HTTPS is not above 0."""
     return (https - http) / https if https > 0 else None
 
 
 def share_of_increase(value: float) -> float:
-    """The same overhead in the other form: s = o / (1 + o)."""
+    """The share for an increase: s = o / (1 + o)."""
     return value / (1 + value)
 
 
 def increase_of_share(value: float) -> float:
-    """o = s / (1 − s)."""
+    """The increase for a share: o = s / (1 − s)."""
     return value / (1 - value)
 
 
@@ -66,7 +66,7 @@ class OverheadRow:
 
     @property
     def ratio(self) -> float | None:
-        """The one that the interval is around; without an interval, that of the two figures."""
+        """The interval's ratio; without an interval, the ratio of the two figures."""
         if self.interval:
             return self.interval.ratio
         return self.https_us / self.http_us if self._is_whole and self.http_us > 0 else None
@@ -82,7 +82,7 @@ class OverheadRow:
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The usable runs of both arms and the numbers of their blocks."""
+    """Both arms' usable runs and their block numbers."""
 
     http: Sequence[Figures]
     https: Sequence[Figures]
@@ -90,7 +90,7 @@ class _Compared:
     is_paired: bool
 
     def interval(self, value: Callable[[Figures], float | None]) -> RatioInterval | None:
-        """Of one run-level value; paired, over the blocks in which both arms have it."""
+        """The interval of one run-level value; paired, over blocks in which both arms have it."""
         known = [
             {repeat: us for repeat, run in zip(repeats, runs, strict=True) if (us := value(run))}
             for repeats, runs in zip(self.repeats, (self.http, self.https), strict=True)
@@ -116,10 +116,10 @@ def overhead_rows(
 ) -> list[OverheadRow]:
     """Average, min, percentiles and max of two sets of usable runs.
 
-    Average and percentiles are means of run-level values with an interval; min and max are those
-    of all requests and have none. `repeats` are the numbers of each run's block; without, they
-    count from 1. Paired: the interval is over the blocks that are there in both. `jumps` are
-    those of `jumps_us`: a percentile at one has no interval.
+    Average and percentiles are means of run-level values with an interval; min and max are over
+    all requests and have none. `repeats` are the runs' block numbers, by default from 1. Paired:
+    the interval is over the blocks that both arms have. `jumps` as from `jumps_us`: a percentile
+    at a jump has no interval.
     """
     numbers = repeats or (range(1, len(http) + 1), range(1, len(https) + 1))
     arms = _Compared(http, https, numbers, paired)
@@ -182,7 +182,7 @@ def _without_interval(row: OverheadRow, named: str, jump: tuple[float, float]) -
 
 
 def jumps_us(totals: Sequence[Total]) -> dict[int, tuple[float, float]]:
-    """The percentiles that lie at a jump in one of these runs, with its two sides."""
+    """The percentiles at a jump in any of these runs, with the jump's two sides."""
     found = {}
     for q in SHOWN_PERCENTILES:
         for timing in (total.timing("response") for total in totals):
@@ -196,11 +196,11 @@ def jumps_us(totals: Sequence[Total]) -> dict[int, tuple[float, float]]:
 
 
 def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:
-    """Where the mean response time goes: mean over runs of each part's time per request, µs.
+    """The mean response time by parts: mean over runs of each part's time per request, µs.
 
-    A part that happened to some requests only counts as 0 for the others; one that never happened
-    is None. `lateness` is the rest, which by definition is what was sent too late; so the parts
-    add up to the mean.
+    A part that only some requests have counts as 0 for the others; one that never occurred is
+    None. `lateness` is the remainder, by definition the delay in sending, so the parts add up to
+    the mean.
     """
     runs = [total for total in totals if total.timing("response").n]
     if not runs:

@@ -1,9 +1,9 @@
-"""How many times as long B takes as A: the ratio of two sets of run-level values and its interval.
+"""The ratio B / A of two sets of run-level values, with its interval.
 
-Everything is done on logarithms: Student's t over the blocks' log ratios (paired), Welch's t over
-the arms' logs (not paired). One wild run then widens the interval as much as it moves its centre
-(t stays about 1), so it can hide a difference and cannot make one. How often the words that follow
-are false, and how often they are found: docs/measuring.md, `make benchmark ARGS=words`.
+Computed on logarithms: Student's t over the blocks' log ratios (paired), Welch's t over the arms'
+logs (not paired). One wild run then widens the interval as much as it moves its centre (t stays
+about 1), so it can hide a difference but not create one. Error rates and power of the verdicts:
+docs/measuring.md, `make benchmark ARGS=words`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,11 +17,11 @@ import numpy as np
 from campaigns.domain.judged.repeats import outlier_flags
 from campaigns.domain.special import t_quantile, t_two_sided
 
-_COARSE = 0.02  # from this share of the mean on, a step of the clock widens the interval
-# Neighbouring runs are alike. In counterbalanced blocks that makes plain t a little too sure: with
-# autocorrelation of 0.3 to 0.5 it says 5.9 % false words where it promises 5.
+_COARSE = 0.02  # a clock step of at least this share of the mean widens the interval
+# Neighbouring runs are correlated, which makes plain t slightly overconfident in counterbalanced
+# blocks: with autocorrelation of 0.3 to 0.5 it gives 5.9 % false verdicts instead of 5.
 _NEIGHBOURS_ALIKE = 1.05
-# From five values on, one that is a quarter off and by Grubbs' test (1 %) none of them is set
+# With five or more values, one that is a quarter off and an outlier by Grubbs' test (1 %) is set
 # aside: smallest and largest are trimmed, with the variance of Tukey and McLaughlin (1963).
 _ENOUGH_TO_TRIM = 5
 _GRUBBS_LEVEL = 0.01
@@ -30,10 +30,10 @@ _WILD = log(1.25)
 
 @dataclass(frozen=True, slots=True)
 class OddRun:
-    """A run that is far off its like. `arm` is 0 (baseline) or 1 (candidate), `repeat` its block.
+    """An outlier run. `arm` is 0 (baseline) or 1 (candidate), `repeat` its block.
 
     `times`: its value over the median of the arm's others. `is_set_aside`: too wild to count.
-    `rest`: the ratio without it (paired: without its block), None where too few are left.
+    `rest`: the ratio without it (paired: without its block), None if too few are left.
     """
 
     arm: int
@@ -80,9 +80,9 @@ def ratio_interval(
 ) -> RatioInterval | None:
     """The ratio of two sets of run-level values (each in the order of the blocks).
 
-    Paired needs as many values in both. `resolutions` are the steps in which each arm's values
-    were measured. `repeats` are the numbers of the blocks that the values are from; without, they
-    count from 1. None with fewer than two runs in an arm, or a value that is not above 0.
+    Paired needs equally many values in both. `resolutions` are the step sizes of each arm's
+    values. `repeats` are the values' block numbers, by default from 1. None with fewer than two
+    runs in an arm, or a value that is not above 0.
     """
     arms = _Arms((tuple(baseline), tuple(candidate)), paired, resolutions, confidence)
     if not arms.can_be_compared:
@@ -104,18 +104,18 @@ class _Arms:
 
     @cached_property
     def logs(self) -> tuple[tuple[float, ...], ...]:
-        """Of each arm's values, or where they are paired, of each block's ratio."""
+        """The logs of each arm's values; if paired, of each block's ratio."""
         if self.is_paired:
             return (tuple(log(b / a) for a, b in zip(*self.values, strict=True)),)
         return tuple(tuple(map(log, arm)) for arm in self.values)
 
     @cached_property
     def wild(self) -> tuple[int | None, ...]:
-        """Which of each of `logs` is set aside."""
+        """The index set aside in each of `logs`, or None."""
         return tuple(map(wild_index, self.logs))
 
     def without(self, arm: int, index: int) -> "_Arms":
-        """Without one run, or where they are paired, without its block."""
+        """Without one run; if paired, without its block."""
         kept = tuple(
             values[:index] + values[index + 1 :] if self.is_paired or number == arm else values
             for number, values in enumerate(self.values)
@@ -124,10 +124,10 @@ class _Arms:
 
 
 def centre_and_variance(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each row of values: their centre, its variance, and the degrees of freedom.
+    """For each row of values: centre, its variance, and degrees of freedom.
 
-    The mean and its usual variance; where one of five or more values is wild, trimmed by one at
-    either end.
+    The mean and its usual variance; trimmed by one at either end if one of five or more values
+    is wild.
     """
     k = logs.shape[1]
     centre, variance = logs.mean(axis=1), logs.var(axis=1, ddof=1) / k
@@ -144,7 +144,7 @@ def centre_and_variance(logs: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.nd
 
 
 def _one_is_wild(logs: np.ndarray) -> np.ndarray:
-    """Whether the one farthest from the others is none of them, by Grubbs' two-sided test."""
+    """Whether the farthest value is an outlier by Grubbs' two-sided test."""
     k = logs.shape[1]
     if k < _ENOUGH_TO_TRIM:
         return np.zeros(len(logs), dtype=bool)
@@ -158,9 +158,9 @@ def _one_is_wild(logs: np.ndarray) -> np.ndarray:
 
 
 def difference(logs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The log ratio, its variance and degrees of freedom, of each row.
+    """The log ratio, its variance and degrees of freedom, for each row.
 
-    `logs` is one matrix of the blocks' log ratios, or one of each arm's logs.
+    `logs` is one matrix of the blocks' log ratios, or one matrix per arm.
     """
     if len(logs) == 1:
         return centre_and_variance(logs[0])
@@ -172,13 +172,13 @@ def difference(logs: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def standard_error(variance: np.ndarray) -> np.ndarray:
-    """Of a log ratio with this variance."""
+    """The standard error of a log ratio with this variance."""
     return _NEIGHBOURS_ALIKE * np.sqrt(variance)
 
 
 def _interval(arms: _Arms) -> RatioInterval:
     logs = arms.logs
-    # Sorted, so that the order of the runs does not touch the last digit.
+    # Sorted, so that the order of the runs does not affect the last digit.
     (centre,), (variance,), (df,) = difference([np.array([sorted(each)]) for each in logs])
     kept = _kept_means(arms)
     guard = _guard(arms, kept, is_forced=variance == 0)
@@ -200,7 +200,7 @@ def _interval(arms: _Arms) -> RatioInterval:
 
 
 def _kept_means(arms: _Arms) -> tuple[float, float]:
-    """The geometric mean of each arm's runs that count; their ratio is the interval's."""
+    """The geometric mean of each arm's counted runs; their ratio is the interval's."""
     means = []
     for number, values in enumerate(arms.values):
         which = 0 if arms.is_paired else number
@@ -221,7 +221,7 @@ def _guard(arms: _Arms, centres: tuple[float, float], *, is_forced: bool) -> flo
 
 
 def wild_index(logs: Sequence[float]) -> int | None:
-    """Which one is set aside; None where all count."""
+    """The index of the value set aside; None if all count."""
     if not _one_is_wild(np.array([sorted(logs)]))[0]:
         return None
     middle = median(logs)
@@ -229,7 +229,7 @@ def wild_index(logs: Sequence[float]) -> int | None:
 
 
 def _odd_runs(arms: _Arms, repeats: Sequence[Sequence[int]]) -> Iterator[OddRun]:
-    """What is flagged for a look or set aside; paired, that is asked of the blocks' ratios."""
+    """The runs flagged or set aside; if paired, judged by the blocks' ratios."""
     for number, (logs, wild) in enumerate(zip(arms.logs, arms.wild, strict=True)):
         for index, is_flagged in enumerate(outlier_flags([exp(each) for each in logs])):
             if is_flagged or index == wild:
@@ -249,5 +249,5 @@ def _arm_to_blame(arms: _Arms, block: int) -> int:
 
 
 def _off(values: Sequence[float], index: int) -> float:
-    """How far a run is off the median of the others, as a logarithm."""
+    """The log of a run's value over the median of the others."""
     return log(values[index] / median(values[:index] + values[index + 1 :]))

@@ -1,7 +1,7 @@
 """Repeats of one test: the run is the unit of replication.
 
-A run gives one value per metric; means, intervals and flags are over those values. What is pooled
-(min of min, max of max, percentiles of all requests) comes from merged totals instead.
+A run gives one value per metric; means, intervals and flags are over those values. Pooled values
+(min of min, max of max, percentiles of all requests) come from merged totals instead.
 """
 
 from collections.abc import Sequence
@@ -11,14 +11,14 @@ from statistics import mean, median, stdev
 
 from campaigns.domain.special import t_quantile
 
-MIN_REPEATS = 3  # below this no word is given, whatever the figures say
+MIN_REPEATS = 3  # below this there is no verdict
 _MAD_LIMIT = 3.5
 _OUTLIER_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class MeanInterval:
-    """A mean over k runs; the 95 % interval by t, None for a single run."""
+    """A mean over k runs; the 95 % t interval is None for a single run."""
 
     mean: float
     k: int
@@ -38,7 +38,7 @@ def mean_interval(values: Sequence[float], confidence: float = 0.95) -> MeanInte
 
 
 def outlier_flags(values: Sequence[float]) -> list[bool]:
-    """Which runs to look at: off the median by 3.5 robust deviations and 5 %. None is removed."""
+    """Flags runs that are off the median by 3.5 robust deviations and 5 %. Removes none."""
     middle = median(values)
     mad = median([abs(value - middle) for value in values])
     return [

@@ -1,11 +1,11 @@
-"""Did a run come to rest? Change points of its seconds, and how much of it lies before the last
-stretch at one level.
+"""Did a run reach a steady state? Change points of its seconds, and the share of the run before
+its last stretch at one level.
 
-A cut counts if the means before and after it differ by more than what noise that remembers makes:
-neighbouring seconds are alike, and a test that takes them for independent finds changes in any run.
-How alike they are is seen in the differences of near seconds, which a change of level hardly
-touches (Tecuapetla-Gómez & Munk 2017). On logarithms, after a Hampel filter: a single slow second
-is no change. The limits are calibrated: docs/measuring.md.
+A cut counts if the means before and after it differ by more than autocorrelated noise explains:
+neighbouring seconds are correlated, and a test that assumes independence finds changes in any run.
+The correlation is estimated from differences of nearby seconds, which a change of level hardly
+affects (Tecuapetla-Gómez & Munk 2017). Computed on logarithms after a Hampel filter: a single slow
+second is no change. The limits are calibrated: docs/measuring.md.
 """
 
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ _MIN_SEGMENT = 5
 _MAX_WINDOWS = 600
 _TOLERANCE = 0.05
 _HAMPEL_REACH, _HAMPEL_LIMIT = 3, 4 * 1.4826
-# How many standard errors a cut must be worth, by the number of seconds: what the best cut of
-# stationary noise is worth in one run of twenty, whatever its autocorrelation up to 0.8.
+# Required size of a cut in standard errors, by number of seconds: the best cut of stationary noise
+# exceeds it in one run of twenty, for any autocorrelation up to 0.8.
 _LIMITS = ((30, 6.4), (60, 4.9), (120, 4.2), (200, 3.85))
-_FURTHER_LIMIT = 3.0  # in a run that has been found to change
+_FURTHER_LIMIT = 3.0  # for further cuts in a run with one already
 _LAGS = np.arange(1, 9)
 _RHOS = np.arange(0, 0.91, 0.02)
 
 
 @dataclass(frozen=True, slots=True)
 class Steadiness:
-    """`unsteady_share` of the seconds lies before `steady_from`, the index of the first second of
-    the stretch that lasts to the end within 5 % of its level. `ratio`: the median of what came
-    before, over that level; 1 where nothing did."""
+    """`unsteady_share` of the seconds precedes `steady_from`, the index of the first second of the
+    stretch that stays within 5 % of its level to the end. `ratio`: the median before it over that
+    level; 1 if nothing precedes it."""
 
     unsteady_share: float
     steady_from: int
@@ -39,7 +39,7 @@ class Steadiness:
 
 
 def steadiness(values: Sequence[float]) -> Steadiness | None:
-    """Of one positive value for each second, in order; None for fewer than 30."""
+    """From one positive value per second, in order; None for fewer than 30."""
     if len(values) < MIN_WINDOWS:
         return None
     size = -(-len(values) // _MAX_WINDOWS)
@@ -65,14 +65,14 @@ def change_points(series: np.ndarray) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Noise:
-    """Variance of a second around its level, and the correlation of neighbours (AR(1))."""
+    """Variance of the seconds around their level, and the correlation of neighbours (AR(1))."""
 
     variance: float
     rho: float
 
     @classmethod
     def of(cls, series: np.ndarray) -> "_Noise":
-        """From mean squared differences at lags 1 to 8, of which each is 2·γ₀·(1 − ρ^lag)."""
+        """From mean squared differences at lags 1 to 8, each of which is 2·γ₀·(1 − ρ^lag)."""
         rest = _without_a_step(series)
         squares = np.array([np.mean((rest[lag:] - rest[:-lag]) ** 2) for lag in _LAGS])
         if not squares.all():
@@ -83,7 +83,7 @@ class _Noise:
         return cls(float(squares[0]) / 2 / (1 - rho), rho)
 
     def variance_of_mean(self, n: np.ndarray) -> np.ndarray:
-        """Of n neighbouring values."""
+        """The variance of the mean of n consecutive values."""
         rho = self.rho
         alike = (1 + rho) / (1 - rho) - 2 * rho * (1 - rho**n) / (n * (1 - rho) ** 2)
         return self.variance * alike / n
@@ -107,7 +107,7 @@ def _split(series: np.ndarray, begin: int, end: int, noise: _Noise, limit: float
 
 
 def _steps(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The cuts that leave enough on both sides, and the mean before each less that after it."""
+    """The cuts with enough values on both sides, and the mean before each minus that after it."""
     n = len(series)
     cuts = np.arange(_MIN_SEGMENT, n - _MIN_SEGMENT + 1)
     before = np.cumsum(series)[cuts - 1]
@@ -115,21 +115,21 @@ def _steps(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _without_a_step(series: np.ndarray) -> np.ndarray:
-    """With the largest change of level taken out: the one that leaves the smallest squares."""
+    """The series without its largest change of level, the cut with the least squared residuals."""
     cuts, steps = _steps(series)
     best = int((np.abs(steps) * np.sqrt(cuts * (len(series) - cuts))).argmax())
     return series - np.where(np.arange(len(series)) < cuts[best], steps[best], 0.0)
 
 
 def _medians_of_blocks(values: np.ndarray, size: int) -> np.ndarray:
-    """One value for `size` seconds, so that an hour takes no more memory than ten minutes."""
+    """One median per `size` seconds, to bound memory for long runs."""
     if size == 1:
         return values
     return np.array([np.median(values[at : at + size]) for at in range(0, len(values), size)])
 
 
 def _without_spikes(series: np.ndarray) -> np.ndarray:
-    """With values far from their neighbours replaced by those' median."""
+    """The series with outliers replaced by their neighbours' median."""
     reach = _HAMPEL_REACH
     padded = np.pad(series, reach, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)

@@ -1,7 +1,7 @@
-"""Is a rule such as p95 < 300 ms kept? Judged as a run goes, and at its end.
+"""Is a rule such as p95 < 300 ms kept? Judged during a run and at its end.
 
-A rule is judged on everything measured so far, not second by second. A run that breaks one is still
-a good measurement: whether its figures may be believed is another matter (judged.validity).
+A rule is judged on everything measured so far, not second by second. A run that breaks a rule is
+still a good measurement; whether its figures are valid is separate (judged.validity).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, Thres
 
 _PERCENTILES = {"p50": P50, "p95": P95, "p99": P99}
 _TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
-# What each rate counts, and the ok, failed and dropped of each share of errors.
+# The counter of each rate, and the ok, failed and dropped counters of each error share.
 _COUNTED = {"rate": "ok", "session_rate": "sessions_ok"}
 _ENDED = {
     "errors": ("ok", "failed", "dropped"),
@@ -25,7 +25,7 @@ _ENDED = {
 
 
 def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
-    """The rule's figure in its unit; None where there is none."""
+    """The rule's figure in its unit, or None."""
     if rule.metric in RATES:
         return total.count(_COUNTED[rule.metric]) / duration_s if duration_s > 0 else None
     if rule.metric in SHARES:
@@ -51,8 +51,8 @@ def _errors(total: Total, counters: tuple[str, str, str], *, in_percent: bool) -
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How one rule stands. `measured` in the rule's unit; `since`: the second from which on it was
-    broken until the end, None where it is kept."""
+    """One rule's result. `measured` in the rule's unit; `since`: the second from which it was
+    broken until the end, None if it is kept."""
 
     rule: str
     metric: str
@@ -71,8 +71,8 @@ class Verdict:
 
 
 class ThresholdJudge:
-    """Looks at the total after each second and remembers since when each rule is broken. A
-    `Measurement` that has one feeds it and asks it for its verdicts."""
+    """Checks the total after each second and records since when each rule is broken. A
+    `Measurement` feeds its judge and reads the verdicts."""
 
     def __init__(self, thresholds: Sequence[Threshold]):
         self._thresholds = thresholds
@@ -87,7 +87,7 @@ class ThresholdJudge:
                 self._since[index] = second
 
     def verdicts(self, total: Total, duration_s: float) -> list[Verdict]:
-        """The last word, on the exact duration."""
+        """The final verdicts, with the exact duration."""
         return [
             self._verdict(each, since, total, duration_s)
             for each, since in zip(self._thresholds, self._since, strict=True)

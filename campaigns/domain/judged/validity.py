@@ -1,6 +1,6 @@
-"""May a run's numbers be believed? Criteria with limits, and sentences that blame the right side.
+"""Are a run's figures valid? Criteria with limits, and sentences that name the side at fault.
 
-The worst reason decides. Limits and where they come from: docs/measuring.md.
+The worst reason decides. Limits and their sources: docs/measuring.md.
 """
 
 from collections.abc import Mapping
@@ -14,13 +14,13 @@ from campaigns.domain.units import ms as ms_text
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From which value on a run is suspicious or invalid; None: never."""
+    """The values from which a run is suspicious or invalid; None: never."""
 
     suspicious: float | None
     invalid: float | None
 
 
-# Shares are of 1; the injector's CPU share is of one core, other processes' of the machine.
+# Shares are fractions of 1; the injector's CPU share of one core, other processes' of the machine.
 LIMITS: dict[str, Limits] = {
     "too_few_requests": Limits(1000, 100),
     "lateness_p99_us": Limits(2_000, 10_000),
@@ -59,7 +59,7 @@ LIMITS: dict[str, Limits] = {
 
 
 def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
-    """The limits with those of the settings, {code: (suspicious, invalid)}, in their place.
+    """The limits with the settings' overrides, {code: (suspicious, invalid)}.
 
     Raises KeyError for a code that does not exist.
     """
@@ -74,10 +74,10 @@ def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was seen of one criterion: its worst value, and where.
+    """A criterion's worst value, and where it occurred.
 
-    `injector` counts from 1 and is None where there is only one. `measure` names what the value
-    is, such as p99.
+    `injector` counts from 1 and is None if there is only one. `measure` names the value, such as
+    p99.
     """
 
     value: float
@@ -86,8 +86,8 @@ class Observed:
     measure: str = ""
 
 
-# What a reason says. {value}, {limit}: numbers with units; {who}: "The injector", or "Injector
-# process 2" where there are several.
+# The reasons' sentences. {value}, {limit}: numbers with units; {who}: "The injector", or "Injector
+# process 2" if there are several.
 _SENTENCES: dict[str, str] = {
     "no_requests": "Nothing was measured: no request ended after the warm-up.",
     "no_success": "No request succeeded, so there are no response times. See the errors.",
@@ -151,7 +151,7 @@ _SENTENCES: dict[str, str] = {
 }
 _TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step", "starts_apart"}
 _COUNTS = {"too_few_requests": "requests", "injector_exhausted": "requests", "swapped": "pages"}
-# Their second is the one in which the last stretch at one level begins.
+# For these, `second` is the start of the last stretch at one level.
 _STRETCHES = {"warming_up", "slowing_down"}
 _LESS_IS_WORSE = {"too_few_requests", "sent_share"}
 
@@ -163,9 +163,9 @@ def judge(
 ) -> tuple[Validity, list[dict[str, Any]]]:
     """The worst state and its reasons, [{code, validity, value, limit, second, text}], worst first.
 
-    `observed` is keyed by the codes of LIMITS and "lateness_p99"; a criterion that could not be
-    looked at is absent. `headline_us` is the run's own p99 (p90 in short runs): lateness counts
-    against it.
+    `observed` is keyed by the codes of LIMITS and "lateness_p99", without criteria that could not
+    be observed. `headline_us` is the run's own p99 (p90 in short runs), to which lateness is
+    compared.
     """
     if not observed["too_few_requests"].value:
         return Validity.INVALID, [_reason("no_requests", Validity.INVALID, Observed(0), None)]
@@ -186,7 +186,7 @@ def _worst(reasons: list[dict[str, Any]]) -> Validity:
 
 
 def limits_of(code: str, limits: Mapping[str, Limits], headline_us: float | None) -> Limits:
-    """The limits of one criterion; lateness has the wider one of a time and a share."""
+    """The limits of one criterion; for lateness the larger of a time and a share."""
     if code != "lateness_p99":
         return limits[code]
     time, part = limits["lateness_p99_us"], limits["lateness_p99_share"]
@@ -244,7 +244,7 @@ def _shown(code: str, value: float) -> str:
 
 
 def _limit_text(code: str, limit: float) -> str:
-    """Without the noun, which the value beside it has."""
+    """The limit without its noun, which the value already has."""
     return count(int(limit)) if code in _COUNTS else _shown(code, limit)
 
 
