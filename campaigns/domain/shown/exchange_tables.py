@@ -165,7 +165,7 @@ def _connections_table(tests: Sequence[Exchanged]) -> Table:
         ),
         tuple(Row(each.label, row, "test") for each, row in zip(tests, cells, strict=True)),
         label_title="test",
-        note="Usable runs only. Every opened connection has one close code.",
+        note="From the same runs as mean and pooled. Every opened connection has one close code.",
     )
 
 
