@@ -57,7 +57,8 @@ const ask = livePage({
     show();
     if (news.progress) showProgress(news.progress);
     sinceRefresh += 1;
-    if (sinceRefresh % REFRESH_EVERY === 0) ask();
+    // The first one too: words and tiles must not say that nothing came yet.
+    if (sinceRefresh % REFRESH_EVERY === 1) ask();
   },
   replaced,
 });
