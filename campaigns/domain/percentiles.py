@@ -1,4 +1,4 @@
-"""Which rank a percentile is, how sure it is, whether it may be shown, and the highest that may.
+"""A percentile's rank, its interval, whether it may be shown, and the highest that may.
 
 q is given in 1/100,000 (p99.9 is 99900): in floats 100·(1 − 0.9) is below 10 and would hide p90.
 """
@@ -16,7 +16,7 @@ WHOLE = 100_000
 P50, P90, P95, P99, P999 = 50_000, 90_000, 95_000, 99_000, 99_900
 
 
-# The percentiles among which the highest that n values allow is named.
+# The candidates for the highest percentile that n values support.
 _LADDER = (50_000, 75_000, 90_000, 95_000, 99_000, 99_500, 99_900, 99_950, 99_990, 99_999)
 # A percentile rests on the values beyond it: with fewer than ten it is weak, below five noise.
 _SOUND_BEYOND, _WEAK_BEYOND = 10, 5
@@ -36,7 +36,7 @@ def nearest_rank(n: int, per_100k: int) -> int:
 
 
 def beyond(n: int, per_100k: int) -> float:
-    """N(1 − q): how many of n samples are expected beyond the percentile."""
+    """n(1 − q): the expected number of samples beyond the percentile."""
     return n * (WHOLE - per_100k) / WHOLE
 
 
@@ -49,7 +49,7 @@ def shown(n: int, per_100k: int) -> Shown:
 
 
 def why_not_shown(n: int, per_100k: int) -> str:
-    """The sentence behind a dash or a weak figure; "" where the percentile is sound."""
+    """The sentence behind a dash or a weak figure; "" if the percentile is sound."""
     verdict = shown(n, per_100k)
     if verdict is Shown.OK:
         return ""
@@ -63,7 +63,7 @@ def why_not_shown(n: int, per_100k: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class HighestPercentile:
-    """`label` such as p99.9; "" where n is too small even for the median."""
+    """`label` such as p99.9; "" if n is too small even for the median."""
 
     label: str
     n: int
@@ -71,7 +71,7 @@ class HighestPercentile:
 
 
 def highest_percentile(n: int) -> HighestPercentile:
-    """The highest usual percentile that n values show soundly, and how many lie beyond it."""
+    """The highest usual percentile that n values support, and how many lie beyond it."""
     sound = [per_100k for per_100k in _LADDER if shown(n, per_100k) is Shown.OK]
     if not sound:
         return HighestPercentile("", n, 0)
@@ -87,9 +87,9 @@ def name(per_100k: int) -> str:
 def rank_interval(n: int, per_100k: int, confidence: float = 0.95) -> tuple[int | None, int | None]:
     """Ranks (from 1) of the exact order-statistic interval of a percentile of n samples.
 
-    None where n is too small for that bound. It holds for any distribution, also one with a mass
-    or a gap at the percentile. It describes one run only and takes its samples as independent:
-    between runs, use an interval over repeats.
+    None if n is too small for that bound. It holds for any distribution, also one with a mass or
+    a gap at the percentile. It covers one run only and assumes independent samples: between runs,
+    use an interval over repeats.
     """
     q = per_100k / WHOLE
     lower = binomial_quantile((1 - confidence) / 2, n, q)
@@ -98,11 +98,11 @@ def rank_interval(n: int, per_100k: int, confidence: float = 0.95) -> tuple[int 
 
 
 def jump_in(levels: Sequence[float]) -> tuple[float, float] | None:
-    """The two sides of the gap where a percentile may be on either; None where there is none.
+    """The two sides of the gap if a percentile may be on either, else None.
 
     `levels`: the values, ascending, between the bounds of its interval. Next to a jump the
-    percentiles of repeats are now the one side and now the other: their mean is neither, and t
-    over them promises too much (70 to 90 % instead of 95).
+    percentiles of repeats are on either side: their mean is neither, and a t interval over them
+    covers too little (70 to 90 % instead of 95).
     """
     if len(levels) < 2:
         return None

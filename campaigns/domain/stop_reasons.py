@@ -57,12 +57,12 @@ class StopReason(StrEnum):
     )
 
 
-# Not of a run: what an injector says in its end line where nobody told it to stop.
+# Not for runs: reasons in the end line of an injector that was not told to stop.
 BY_ITSELF = frozenset({StopReason.PARENT_GONE, StopReason.DEAD_MAN})
-# What docs/injector.md lets an injector be told; to it, a rule of the site stops like a user.
+# The reasons that docs/injector.md allows; to an injector, a rule of the site is like a user.
 _TOLD = frozenset({StopReason.USER, StopReason.KILL, StopReason.OVERRUN})
 
 
 def as_told_to_injectors(word: str) -> StopReason:
-    """The reason that an injector is told, and takes, for a stop."""
+    """The reason for a stop that an injector is told."""
     return StopReason(word) if word in _TOLD else StopReason.USER

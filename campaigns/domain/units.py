@@ -1,6 +1,6 @@
-"""Numbers as people read them: rounded once, half-up, with their unit.
+"""Formats numbers for people: rounded once, half-up, with their unit.
 
-Every text that a page, a table or the terminal shows comes from here.
+All figures on pages, in tables and on the terminal are formatted here.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from math import floor, isfinite, log10
 THIN = "\u202f"  # narrow no-break space, before a unit
 MINUS = "\u2212"
 DASH = "–"
-MAX_DECIMALS = 3  # a microsecond in milliseconds: finer than that we do not measure
+MAX_DECIMALS = 3  # a microsecond in milliseconds, the resolution of measurements
 
 
 def rounded(value: float | Decimal, decimals: int) -> Decimal:
@@ -29,7 +29,7 @@ def decimals_for(values: Iterable[float | None], digits: int = 3, most: int = MA
 
 
 def number(value: float | Decimal | None, decimals: int = 0, *, signed: bool = False) -> str:
-    """Comma for thousands, true minus, plus on differences; a dash for None."""
+    """Thousands commas, a true minus sign, plus if `signed`; a dash for None."""
     if value is None:
         return DASH
     exact = rounded(value, decimals)
@@ -73,7 +73,7 @@ def count(value: int | None) -> str:
 
 
 def counted(value: int, nouns: str) -> str:
-    """A number with what it counts, which is given in the plural: 1 request, 1,000 requests."""
+    """A number with its noun, given in the plural: 1 request, 1,000 requests."""
     if value != 1:
         return f"{value:,} {nouns}"
     if nouns.endswith("ies"):
@@ -82,7 +82,7 @@ def counted(value: int, nouns: str) -> str:
 
 
 def rate(per_s: float | None) -> str:
-    """Requests a second, without the unit's name: 28.4 or 1,997."""
+    """Requests/s without the unit: 28.4 or 1,997."""
     return figure(per_s)
 
 
@@ -104,8 +104,8 @@ def duration(value_s: float) -> str:
 def rounded_to_sum(parts: dict[str, float], decimals: int) -> tuple[dict[str, Decimal], Decimal]:
     """The parts and their total, rounded so that the shown parts add up to the shown total.
 
-    The largest-remainder method: all are rounded down, and the units that the total is then short
-    of go to the parts that lost most.
+    Largest-remainder method: all are rounded down, and the missing units go to the parts that lost
+    most.
     """
     unit = Decimal(1).scaleb(-decimals)
     exact = {name: Decimal(repr(float(value))) for name, value in parts.items()}

@@ -1,1 +1,1 @@
-"""What was seen: seconds, timings and totals, and what follows from them by arithmetic alone."""
+"""Measurements: seconds, timings and totals, and what can be computed from them."""

@@ -1,8 +1,8 @@
-"""What load was really there, beside what was asked for: times of unlike loads say nothing.
+"""The load that was achieved, against the planned one: only times of like loads are comparable.
 
-What a plan controls must have been alike. An open load controls the rate; how many are in flight
-is the target's answer. A closed one controls how many are in flight; a slower target lowers its
-rate, and that is the answer, not a fault.
+Loads are compared by what the plan controls. An open load controls the rate; the number in flight
+depends on the target. A closed load controls the number in flight; a slower target lowers its rate,
+which is a result, not a fault.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from campaigns.domain.units import figure, percent
 
 MAX_DIFFERENCE = 0.05
 _SCHEDULED = {Model.OPEN, Model.OVER}
-# A closed load runs dry at its end: with few rounds that end is a share of the whole.
+# A closed load runs dry at its end, which matters if there are few rounds.
 _MIN_ROUNDS = 20
 
 
 class Loaded(Protocol):
-    """What of a measurement says how it was loaded: `measured.measurement.Measurement`."""
+    """The load figures of a `measured.measurement.Measurement`."""
 
     @property
     def sent_per_s(self) -> float | None: ...
@@ -33,11 +33,11 @@ class Loaded(Protocol):
 def sent_per_s(
     plan: Plan, total: Total, duration_s: float, sending_s: float | None = None
 ) -> float | None:
-    """Requests a second of a run that ended as planned. `sending_s`: from the start of measuring to
-    the last request's start, where it is known.
+    """Requests/s of a run that ended as planned. `sending_s`: from the start of measuring to the
+    last request's start, if known.
 
-    A schedule's rate is what was sent over its planned time, or over the longer time that it took:
-    waiting for the last replies is no part of it, nor is what the last sessions have still to say.
+    A schedule's rate is what was sent over its planned time, or over the actual time if longer,
+    without waiting for the last replies or the last sessions' remaining calls.
     """
     if plan.calls_per_arrival > 1:
         sending_s = None
@@ -48,20 +48,20 @@ def sent_per_s(
 
 
 def sent_until_stopped(total: Total, duration_s: float) -> float | None:
-    """Requests a second of a run that did not use its planned time, which so is no measure."""
+    """Requests/s of a run that did not last its planned time, so over its actual duration."""
     sent = total.count("started") - total.count("dropped")
     return sent / duration_s if duration_s else None
 
 
 def mean_in_flight(total: Total, duration_s: float) -> float | None:
-    """Over time, exactly: the time spent in attempts for each second of the run."""
+    """The exact mean over time: total time in attempts over the run's duration."""
     if not duration_s:
         return None
     return (total.timing("service").sum_us + total.timing("failed").sum_us) / 1e6 / duration_s
 
 
 def unlike(plan: Plan, first: Sequence[Loaded], second: Sequence[Loaded]) -> str:
-    """Why times of two sets of runs of this plan cannot be compared, with both numbers; or ""."""
+    """Why times of two sets of this plan's runs are not comparable, with both numbers; or ""."""
     if plan.load.model in _SCHEDULED:
         name, unit = "sent_per_s", "requests/s sent"
     elif _holds_its_connections(plan):
@@ -81,7 +81,7 @@ def unlike(plan: Plan, first: Sequence[Loaded], second: Sequence[Loaded]) -> str
 
 
 def _holds_its_connections(plan: Plan) -> bool:
-    """Whether as many requests are in flight as the plan has connections, almost always."""
+    """Whether the number in flight almost always equals the plan's connections."""
     load = plan.load
     if load.model != Model.CLOSED or load.ramp_up_s or load.start_offset_s:
         return False

@@ -1,4 +1,4 @@
-"""The figures of one run, or of several pooled ones: what tables, words and tiles are made of."""
+"""The figures of one run or several pooled ones: the basis of tables, verdicts and tiles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ SHOWN_PERCENTILES = (P50, P90, P95, P99)
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The run-level figures of one run, or of several pooled ones. Times in µs.
+    """The run-level figures of one run or several pooled ones. Times in µs.
 
-    `n` counts the ok requests, the ones that have a response time; `attempts` all that ended.
+    `n` counts ok requests, which have a response time; `attempts` all that ended.
     """
 
     n: int
@@ -39,7 +39,7 @@ class Figures:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Ok requests a measured second."""
+        """Ok requests per measured second."""
         return self.n / self.duration_s if self.duration_s > 0 else None
 
 
@@ -59,7 +59,7 @@ def figures_of(total: Total, duration_s: float) -> Figures:
 
 
 def percentiles_us(timing: Timing, per_100k: Sequence[int]) -> dict[int, float]:
-    """Several nearest-rank percentiles at the cost of one; {} where nothing was timed."""
+    """Several nearest-rank percentiles at the cost of one; {} if nothing was timed."""
     if not timing.n:
         return {}
     ranks = [nearest_rank(timing.n, q) for q in per_100k]

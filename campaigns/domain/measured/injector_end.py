@@ -1,5 +1,5 @@
-"""What an injector says when it has ended: the last line of docs/injector.md, and what follows from
-the last lines of all injectors of a run.
+"""An injector's end line (docs/injector.md), and what follows from the end lines of all injectors
+of a run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,10 +26,10 @@ class TlsHandshakes:
 
 @dataclass(frozen=True, slots=True)
 class InjectorEnd:
-    """One injector's end line. None, or empty, is what it does not say: an older injector, another
+    """One injector's end line. Missing fields are None or empty: from an older injector, another
     program, or one that has not ended (`NO_END`).
 
-    `start_error_us` is the launcher's: by how much the common start may have been missed.
+    `start_error_us` comes from the launcher: the maximum error of the common start.
     """
 
     outcome: str | None = None
@@ -57,8 +57,7 @@ class InjectorEnd:
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any] | None) -> Self:
-        """A line as it came or was stored; None where there is none yet. Fields that are not of
-        the contract are left out.
+        """From a received or stored line, or None if there is none yet. Unknown fields are ignored.
         """
         line = line or {}
         said = {name: line[name] for name in cls.__slots__ if line.get(name) is not None}
@@ -66,7 +65,7 @@ class InjectorEnd:
         return cls(**said | {"tls": handshakes})
 
     def to_json(self) -> dict[str, Any]:
-        """The line, without what is not said; only a certificate is null then."""
+        """The line without missing fields; only a certificate can be null."""
         said = {name: value for name, value in asdict(self).items() if value is not None}
         return {"type": "end", **said, "certificate_der_b64": self.certificate_der_b64}
 
@@ -75,30 +74,30 @@ NO_END = InjectorEnd()
 
 
 def sum_of(ends: Sequence[InjectorEnd], name: str) -> int | None:
-    """Over all injectors; None where not all said it."""
+    """The sum over all injectors; None unless all reported it."""
     said = [getattr(end, name) for end in ends]
     return sum(said) if said and None not in said else None
 
 
 def most_of(ends: Iterable[InjectorEnd], name: str) -> int | None:
-    """Of the injectors that said it; None where none did."""
+    """The maximum over the injectors that reported it; None if none did."""
     said = (getattr(end, name) for end in ends)
     return max((value for value in said if value is not None), default=None)
 
 
 def warnings_of(ends: Iterable[InjectorEnd]) -> list[str]:
-    """What the injectors said before the start; each sentence once."""
+    """The injectors' warnings before the start, each once."""
     return list(dict.fromkeys(text for end in ends for text in end.warnings))
 
 
 def servers_of(ends: Iterable[InjectorEnd]) -> list[str] | None:
-    """What replies named as their server; each name once. None where no injector said it."""
+    """The replies' Server names, each once; None if no injector reported them."""
     said = [end.servers for end in ends if end.servers is not None]
     return list(dict.fromkeys(name for names in said for name in names)) if said else None
 
 
 def peers_of(ends: Iterable[InjectorEnd]) -> dict[str, int]:
-    """Connections that were opened to each address and port, over all injectors."""
+    """Connections opened to each address and port, over all injectors."""
     counts: dict[str, int] = {}
     for peer, number in (pair for end in ends for pair in end.peers.items()):
         counts[peer] = counts.get(peer, 0) + number
@@ -106,9 +105,9 @@ def peers_of(ends: Iterable[InjectorEnd]) -> dict[str, int]:
 
 
 def sending_s_of(ends: Sequence[InjectorEnd]) -> float | None:
-    """From the start of measuring to the last request's start; None where an injector cannot say.
+    """From the start of measuring to the last request's start; None unless all reported it.
 
-    One that sent nothing had nothing to send.
+    An injector that sent nothing had nothing to send.
     """
     said = [end.sending_us for end in ends]
     return None if None in said else max(said, default=0) / 1e6

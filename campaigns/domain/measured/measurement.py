@@ -1,7 +1,6 @@
-"""What a run measured: its seconds are added one by one, its injectors' ends close it.
+"""A run's measurement: seconds are added one by one, the injectors' ends close it.
 
-The summary of a finished run, the live page, the command line and the thresholds all read this one
-value, so they cannot disagree.
+Summaries, the live page, the command line and thresholds all read this value, so they agree.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -20,7 +19,7 @@ from campaigns.domain.plan.plan import Plan
 
 
 class Judge(Protocol):
-    """Looks at the total after each second and has the last word; see `ThresholdJudge`."""
+    """Checks the total after each second and gives the final verdicts; see `ThresholdJudge`."""
 
     def look(self, second: int, total: Total) -> None: ...
 
@@ -29,13 +28,13 @@ class Judge(Protocol):
 
 @dataclass(slots=True)
 class Measurement:
-    """One run. `steps` has a total for each of the plan's steps, `total` is of all of them; the
-    warm-up is apart, and in no other figure than the points before second 0 of `series`.
+    """One run. `steps` has a total per plan step, `total` covers all of them; the warm-up is only
+    in `series`, as the points before second 0.
 
-    `hosts` names the host of each injector by its number. `last_seconds` has the last second that
-    each one owes, None while it has not ended as planned. `is_whole`: the run ended as planned, or
-    is still going. Times are those of the last `settle`: `duration_s` counts whole seconds until
-    all injectors have ended, and is exact then.
+    `hosts` has each injector's host by number. `last_seconds` has the last second expected of each
+    injector, None while it has not ended as planned. `is_whole`: the run ended as planned, or is
+    still active. Times are as of the last `settle`: `duration_s` counts whole seconds until all
+    injectors have ended, and is exact then.
     """
 
     plan: Plan
@@ -60,8 +59,8 @@ class Measurement:
         self.steps = self.steps or [Total() for _ in self.plan.labels]
 
     def add(self, second: Second, injector: int = 0) -> None:
-        """What one injector saw in one second at one step. Seconds come in order, all rows of one
-        before the next; ValueError for one that has a point already."""
+        """Add what one injector measured in one second at one step. Seconds must come in order, all
+        rows of one before the next; raises ValueError for one that already has a point."""
         if second.second != self._present:
             self._begin(second.second)
         elif not self._parts:
@@ -77,11 +76,11 @@ class Measurement:
             self._vitals.setdefault(injector, Vitals()).add(second.second, second.vitals)
 
     def close(self, end: InjectorEnd, injector: int = 0) -> None:
-        """What an injector said at its end; nothing, for one that was lost."""
+        """Add an injector's end line; an empty one for a lost injector."""
         self._ends[injector] = end
 
     def settle(self) -> Self:
-        """All rows of the last second are there: bring duration, vitals and thresholds up to it."""
+        """Call when the last second is complete: updates duration, vitals and thresholds."""
         self._make_point()
         self.duration_s = self._duration_s()
         self.vitals = [
@@ -101,7 +100,7 @@ class Measurement:
         self._present = number
 
     def _make_point(self) -> None:
-        """A point never changes: what comes later of its second is in the run's summary only."""
+        """Points never change: later rows of the same second appear only in the run's summary."""
         if not self._parts:
             return
         is_measured = self._present >= 0
@@ -115,7 +114,7 @@ class Measurement:
 
     @property
     def ends(self) -> list[InjectorEnd]:
-        """What each injector said at its end, by its number: nothing, where it has not ended."""
+        """Each injector's end line by number; empty if it has not ended."""
         return [self._ends.get(number, NO_END) for number in sorted({*self.hosts, *self._ends})]
 
     @property
@@ -126,9 +125,8 @@ class Measurement:
     def _duration_s(self) -> float:
         """From the start of the measurement to the end of its last request.
 
-        The injectors say it exactly. Where one could not, seconds tell it as well as they can: the
-        plan's own duration if the last request ended in that second, else the end of the last
-        second in which a request ended.
+        Exact if all injectors reported it. Otherwise estimated from seconds: the plan's duration if
+        the last request ended in that second, else the end of the last second in which one ended.
         """
         if not self.is_over:
             return float(max(0, self.series[-1]["second"] + 1)) if self.series else 0.0
@@ -157,7 +155,7 @@ class Measurement:
 
     @property
     def sent_per_s(self) -> float | None:
-        """Of a whole run over its planned time, of any other until its end."""
+        """A whole run's rate over its planned time, any other's until its end."""
         if self.is_whole and self.is_over:
             return achieved.sent_per_s(self.plan, self.total, self.duration_s, self.sending_s)
         return achieved.sent_until_stopped(self.total, self.duration_s)
@@ -168,11 +166,11 @@ class Measurement:
 
     @property
     def most_in_flight(self) -> int | None:
-        """At the end of a second."""
+        """The maximum at the end of a second."""
         return most_in_flight(self.series)
 
     def by_second(self, name: str) -> dict[int, int]:
-        """A count of `Point` in each measured second; {} where older points lack it."""
+        """A count of `Point` by measured second; {} if older points lack it."""
         return {
             point["second"]: point[name]
             for point in self.series
@@ -180,7 +178,7 @@ class Measurement:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """What a summary stores; without the warm-up, which is no result."""
+        """The summary's fields, without the warm-up."""
         return {
             "duration_s": self.duration_s,
             "total": self.total.to_json(),
@@ -201,8 +199,8 @@ class Measurement:
         thresholds: list[Any] | None = None,
         decoded: Collection[str] | None = None,
     ) -> Self:
-        """A stored measurement; `steps` and `series` may be missing. With `decoded` only these
-        timings have histograms, the others their moments: decoding is what costs."""
+        """A stored measurement; `steps` and `series` may be missing. With `decoded`, only these
+        timings get histograms, the others only their moments: decoding is slow."""
         ends = dict(enumerate(ends))
         return cls(
             plan,

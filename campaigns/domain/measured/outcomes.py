@@ -1,4 +1,4 @@
-"""How one attempt can end. The kinds are disjoint: every attempt has exactly one."""
+"""The possible outcomes of an attempt. Kinds are disjoint: every attempt has exactly one."""
 
 from enum import StrEnum
 
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     ABORTED_BY_STOP = "aborted_by_stop"
 
 
-# What is wrong with the injector's machine, never with the target: such a run is invalid.
+# Faults of the injector's machine, never of the target: such a run is invalid.
 CLIENT_KINDS = frozenset(
     {Kind.CLIENT_FD_EXHAUSTED, Kind.CLIENT_FILE_TABLE, Kind.CLIENT_PORTS, Kind.CLIENT_OTHER}
 )
@@ -51,7 +51,7 @@ TIMEOUT_KINDS = frozenset(
     }
 )
 
-# One sentence each, as a page says it.
+# One sentence each, as shown on pages.
 WORDS: dict[Kind, str] = {
     Kind.DNS_FAILED: "the name could not be resolved",
     Kind.ADDRESS_REFUSED: "the address is not in an allowed network",

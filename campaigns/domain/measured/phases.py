@@ -1,18 +1,18 @@
-"""The phases of a run whose injectors do not all send all the time: one for each set of them that
-is at work, as the Uniserve study splits its test R99.
+"""The phases of a run whose injectors are not all active all the time: one per set of active
+injectors, as the Uniserve study splits its test R99.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-# Shorter than a boundary can be known.
+# Shorter than the precision of a boundary.
 _LEAST_S = 0.001
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When an injector was at work, s from the start of the measurement."""
+    """When an injector was active, s from the start of the measurement."""
 
     injector: int
     start_s: float
@@ -21,7 +21,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one injector saw in one second: ok requests, their response times in µs."""
+    """One injector's ok requests in one second, with their response times in µs."""
 
     injector: int
     second: int
@@ -33,7 +33,7 @@ class Part:
 
 @dataclass(slots=True)
 class Phase:
-    """`injectors` are those at work. `is_shared_out`: a boundary cut a second that `n` is of."""
+    """`injectors` are the active ones. `is_shared_out`: `n` includes a second cut by a boundary."""
 
     injectors: tuple[int, ...]
     start_s: float
@@ -48,7 +48,7 @@ class Phase:
 
 
 def find_phases(spans: Sequence[Span], parts: Iterable[Part]) -> list[Phase]:
-    """The phases in their order, with what was seen in each; the numbers add up to all."""
+    """The phases in order with their measurements; the numbers add up to the whole run's."""
     phases = _windows(spans)
     by_injector = {span.injector: span for span in spans}
     for part in parts:
@@ -73,7 +73,7 @@ def _windows(spans: Sequence[Span]) -> list[Phase]:
 
 
 def _give(part: Part, span: Span, phases: Sequence[Phase]) -> None:
-    """The part to the phases of its injector, by the time that it has in each."""
+    """Distribute the part over its injector's phases, by its time in each."""
     start, end = max(part.second, span.start_s), min(part.second + 1, span.end_s)
     overlaps = [
         (phase, min(end, phase.end_s) - max(start, phase.start_s))
@@ -86,13 +86,13 @@ def _give(part: Part, span: Span, phases: Sequence[Phase]) -> None:
         touched[0][0].whole.append(part)
     elif touched:
         _share_out(part.n, touched)
-    else:  # after its injector's end, by a rounding
+    else:  # after its injector's end, due to rounding
         nearest = min(phases, key=lambda phase: abs(phase.end_s - start))
         nearest.n += part.n
 
 
 def _share_out(n: int, touched: Sequence[tuple[Phase, float]]) -> None:
-    """Whole requests by largest remainder, so that nothing is lost."""
+    """Distributes whole requests by largest remainder, so that none is lost."""
     whole_s = sum(overlap for _, overlap in touched)
     exact = [n * overlap / whole_s for _, overlap in touched]
     counts = [int(value) for value in exact]

@@ -1,4 +1,4 @@
-"""How large the replies were, and whether a page became another one while it was measured."""
+"""Reply sizes, and whether a page changed while it was measured."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from math import sqrt
 
 from campaigns.domain.measured.snapshot import Second, Total
 
-# Sizes that vary by themselves are not a change: so many standard errors are taken for chance, and
-# that is told from no fewer replies.
+# Natural variation is not a change: this many standard errors count as chance, and
+# fewer replies than this are not compared.
 _CHANCE = 5
 _FEW = 30
-# Squares are exact to 15 digits only: below this share of the mean there is no deviation.
+# Squares are exact to only 15 digits: a deviation below this share of the mean counts as 0.
 _ALIKE = 1e-6
 
 
@@ -33,7 +33,7 @@ class ReplySizes:
 
 
 def reply_sizes(total: Total) -> ReplySizes | None:
-    """None where nothing was ok, or nobody counted the parts apart."""
+    """None if there are no ok replies, or their parts were not counted separately."""
     n = total.count("ok")
     if not n or not total.count("head_received"):
         return None
@@ -65,8 +65,8 @@ class _Bodies:
 class BodyWatch:
     """Compares the mean body of each step's ok replies with that of all before them.
 
-    Sizes that are always the same are compared second by second; others as soon as there are
-    enough of them to tell a change from chance.
+    Constant sizes are compared second by second; varying ones once there are enough replies to
+    distinguish a change from chance.
     """
 
     def __init__(self) -> None:
@@ -74,8 +74,8 @@ class BodyWatch:
         self._latest: dict[int, _Bodies] = {}
 
     def change(self, seconds: Iterable[Second]) -> float | None:
-        """By what share the bodies of one second's replies are off, of the step where they are
-        most; 0 where chance explains it, None where nothing was compared. Seconds in order."""
+        """The relative change of one second's bodies, at the step where it is largest; 0 if chance
+        explains it, None if nothing was compared. Call in order of seconds."""
         found = []
         for step, seen in _bodies_by_step(seconds).items():
             before = self._before.setdefault(step, _Bodies())
@@ -100,7 +100,7 @@ def _bodies_by_step(seconds: Iterable[Second]) -> dict[int, _Bodies]:
 
 
 def _change(before: _Bodies, latest: _Bodies) -> float | None:
-    """None where there are too few to tell."""
+    """None if there are too few replies."""
     off = abs(latest.mean - before.mean)
     spread = max(before.sd, latest.sd)
     if spread > _ALIKE * before.mean:

@@ -1,4 +1,4 @@
-"""A run second by second: what charts draw, and what a summary keeps of each second."""
+"""A run second by second, for charts and summaries."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypedDict
@@ -9,13 +9,13 @@ from campaigns.domain.percentiles import P50, P95, P99
 
 
 class Point(TypedDict):
-    """One second of a run, merged over its shards and steps. JSON as it stands.
+    """One second of a run, merged over its shards and steps. JSON-compatible.
 
-    `missing`: shards that should have delivered this second and did not. Percentiles are of this
-    second alone, however few requests it had. `open_connections` is counted at its end.
-    `replies` counts those with a status, whatever it is, `sessions` the ok sessions that ended.
-    `body_change` is that of `reply_sizes.BodyWatch` against the measured points before this one.
-    Points that were stored earlier may lack the last five.
+    `missing`: shards that should have delivered this second but did not. Percentiles cover this
+    second alone, however few requests it had. `open_connections` is counted at its end. `replies`
+    counts replies with any status, `sessions` the ok sessions that ended. `body_change` is from
+    `reply_sizes.BodyWatch`, against the measured points before this one. Older stored points may
+    lack the last five.
     """
 
     second: int
@@ -47,10 +47,10 @@ def point_of(
     last_seconds: Mapping[int, int | None],
     body_change: float | None,
 ) -> Point:
-    """The point of one second from what each shard saw at each step.
+    """The point of one second from each shard's rows.
 
-    `last_seconds` has each shard's last second, None while it has not ended as planned: a shard
-    that has ended is not missed afterwards.
+    `last_seconds` has each shard's last second, None while it has not ended as planned: later
+    seconds of an ended shard are not missing.
     """
     delivered = {shard for shard, _ in parts}
     due = {shard for shard, last in last_seconds.items() if last is None or last >= number}
@@ -83,9 +83,9 @@ def point_of(
 
 
 def most_in_flight(series: Iterable[Point]) -> int | None:
-    """Of the ends of the measured seconds; in between there may have been more.
+    """The maximum at the ends of the measured seconds; in between there may have been more.
 
-    The last one is when all is over, so it says nothing; None where there is no other.
+    Ignores the last second, at whose end all is over; None if there is no other.
     """
     seen = [point["in_flight"] for point in series if point["second"] >= 0]
     return max(seen[:-1], default=None)
@@ -113,13 +113,13 @@ def _worst_vital(parts: list[tuple[int, Second]], name: str) -> float | None:
 
 
 def _added_vital(parts: list[tuple[int, Second]], name: str) -> int | None:
-    """Over the shards; None where none of them told."""
+    """The sum over the shards; None if none of them reported it."""
     values = [part.vitals[name] for _, part in parts if part.vitals and name in part.vitals]
     return int(sum(values)) if values else None
 
 
 def _messages(parts: list[tuple[int, Second]]) -> int:
-    """Of WebSockets, in the busier direction: an echo is not counted twice."""
+    """WebSocket messages in the busier direction, so that an echo is not counted twice."""
     return max(
         sum(part.counters.get(name, 0) for _, part in parts)
         for name in ("messages_sent", "messages_received")

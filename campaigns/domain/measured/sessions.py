@@ -1,6 +1,6 @@
-"""What became of the sessions of a run: how many, how long, with how many calls.
+"""The sessions of a run: how many, how long, with how many calls.
 
-The number of calls of a session is counted under names of its own, `session_length_N`.
+The numbers of calls are counted in counters named `session_length_N`.
 """
 
 from collections.abc import Mapping
@@ -10,13 +10,13 @@ from typing import Any
 from campaigns.domain.measured.snapshot import Total
 
 _PREFIX = "session_length_"
-# Up to here every length has its counter; longer ones share one with those that agree in their
-# first two digits, so that a run has some hundreds of counters at most.
+# Up to here every length has its own counter; longer ones are grouped by their first two digits, so
+# that a run has at most some hundreds of counters.
 _EXACT_LENGTH = 100
 
 
 def length_counter(n_calls: int) -> str:
-    """The counter for a session of so many ok calls."""
+    """The counter's name for a session of `n_calls` ok calls."""
     return f"{_PREFIX}{_rounded(n_calls)}"
 
 
@@ -39,10 +39,10 @@ def lengths_of(counters: Mapping[str, int]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class SessionFigures:
-    """Of the sessions that arrived in a measurement.
+    """The figures of a measurement's sessions.
 
-    `rate_per_s`: ok sessions a second. `connections_each`: opened for each session that was begun;
-    None without one. `lengths`: sessions that ended by their number of ok calls.
+    `rate_per_s`: ok sessions/s. `connections_each`: connections opened per started session; None
+    without any. `lengths`: ended sessions by their number of ok calls.
     """
 
     started: int
@@ -57,7 +57,7 @@ class SessionFigures:
 
     @property
     def open_at_end(self) -> int:
-        """Begun, and neither ended nor dropped, when the run was stopped."""
+        """Sessions started but neither ended nor dropped when the run was stopped."""
         return max(0, self.started - self.ok - self.failed - self.dropped)
 
     def to_json(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class SessionFigures:
 
 
 def session_figures(total: Total, duration_s: float) -> SessionFigures | None:
-    """None where nothing arrived as a session."""
+    """None if no sessions arrived."""
     count = total.count
     if not count("sessions_started") + count("sessions_carried"):
         return None
@@ -85,11 +85,11 @@ def session_figures(total: Total, duration_s: float) -> SessionFigures | None:
 
 
 def length_words(lengths: Mapping[int, int]) -> str:
-    """Such as 2 calls: 10, 5 calls: 990; a length that stands for several says so."""
+    """Such as 2 calls: 10, 5 calls: 990; a grouped length is marked as such."""
     return ", ".join(f"{length_name(n)}: {count:,}" for n, count in lengths.items())
 
 
 def length_name(n_calls: int) -> str:
-    """Such as 5 calls, or about 120 calls where a counter stands for several lengths."""
+    """Such as 5 calls, or about 120 calls if a counter groups several lengths."""
     about = "about " if n_calls >= _EXACT_LENGTH else ""
     return f"{about}{n_calls:,} {'call' if n_calls == 1 else 'calls'}"

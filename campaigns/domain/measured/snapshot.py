@@ -1,4 +1,4 @@
-"""What was seen: one second of one shard at one step, and how seconds are merged.
+"""One second of one shard at one step, and how seconds are merged.
 
 A second is the only stored result. Counters and timings add up over seconds, shards and steps;
 percentiles are read from the merged histogram and never averaged.
@@ -69,8 +69,8 @@ PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "handshake", "excha
 # lateness = own_delay + slot_wait: the injector's own fault, and waiting for a free connection
 # (only of those that waited). hub_lag is of the injector's event loop, not of attempts.
 LATENESS = ("lateness", "own_delay", "slot_wait")
-# Sums of parts, attempt by attempt, for those who count in them: from the connection being ready to
-# the last byte (HTTP), and TCP with TLS (where there is TLS).
+# Sums of parts per attempt, as other tools count them: from the connection being ready to the last
+# byte (HTTP), and TCP plus TLS (if there is TLS).
 COMBINED = ("processing", "connect_tls")
 # `message`: the round trips of an exchange's messages, which lie within its attempt.
 # `session` and `session_failed`: from when a session was due to its end, pauses included.
@@ -99,10 +99,10 @@ class Timing:
 
     @classmethod
     def of_each(cls, values_us: dict[str, np.ndarray]) -> dict[str, Self]:
-        """The timings of sets of int64, shape (k,), by name; those that are empty have none.
+        """The timings of named sets of int64, shape (k,); empty sets have none.
 
-        Sets of one size are worked out together: for some hundred durations numpy takes most of
-        its time for being called.
+        Sets of the same size are computed together: for some hundred durations most of numpy's time
+        is call overhead.
         """
         by_size: dict[int, list[str]] = {}
         for name, values in values_us.items():
@@ -183,11 +183,11 @@ class Timing:
 
 @dataclass(slots=True)
 class Second:
-    """What one shard saw in one second at one step.
+    """What one shard measured in one second at one step.
 
     `second` counts from the start of the measurement; the warm-up has negative seconds.
     `errors` and `statuses` count by kind and by status code; `in_flight` is read at the second's
-    end. `vitals` stands in the row of step 0 only.
+    end. Only the row of step 0 has `vitals`.
     """
 
     second: int
@@ -229,7 +229,7 @@ class Second:
 
 @dataclass(slots=True)
 class Total:
-    """Any number of seconds merged: of one second over shards, of one run, of several runs."""
+    """Any number of seconds merged: one second over shards, one run, or several runs."""
 
     counters: dict[str, int] = field(default_factory=dict)
     errors: dict[str, int] = field(default_factory=dict)

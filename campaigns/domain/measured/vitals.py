@@ -1,4 +1,4 @@
-"""How an injector fared: the worst second and the mean of each of its vitals."""
+"""An injector's vitals: the worst second and the mean of each."""
 
 from collections import deque
 from collections.abc import Mapping
