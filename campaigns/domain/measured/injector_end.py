@@ -57,8 +57,7 @@ class InjectorEnd:
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any] | None) -> Self:
-        """From a received or stored line, or None if there is none yet. Unknown fields are ignored.
-        """
+        """From a received or stored line, None if there is none yet. Ignores unknown fields."""
         line = line or {}
         said = {name: line[name] for name in cls.__slots__ if line.get(name) is not None}
         handshakes = tuple(TlsHandshakes.from_json(each) for each in said.get("tls", ()))

@@ -1,1 +1,1 @@
-"""Plans and results in the words of other tools: their commands and their reports."""
+"""Plans as other tools' commands, and results as their reports."""

@@ -1,7 +1,7 @@
 """The report with ab's lines and its percentile table.
 
 Percentiles are nearest rank of ok requests (ab prints one rank too high, failed ones included).
-ab's Connect holds the TLS handshake; here TCP and TLS stand below it.
+ab's Connect includes the TLS handshake; here TCP and TLS are listed below it.
 """
 
 from collections import Counter
@@ -94,7 +94,7 @@ def _body_lines(total: Total) -> list[str]:
 
 
 def _handshakes(result: Measurement) -> Counter[tuple[str, str]]:
-    """How many of each kind, over all injectors; ab tells of its first connection only."""
+    """How many of each kind, over all injectors; ab reports only its first connection."""
     counts: Counter[tuple[str, str]] = Counter()
     for tls in (each for end in result.ends for each in end.tls):
         name = f"{tls.version},{tls.cipher},{tls.bits}"

@@ -1,7 +1,7 @@
 """The command of ab, httperf, wrk or k6 that does what a plan does; or why there is none.
 
-TARGET stands for host and port, HOST and PORT for either: a plan has none. What another tool cannot
-be told is not hidden in a command that does something else.
+TARGET is a placeholder for host and port, HOST and PORT for either: a plan has none. If a tool
+cannot do what the plan does, there is no command instead of a misleading one.
 """
 
 import shlex
@@ -30,7 +30,7 @@ _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """`command` is "" where there is none; `words` say then why, else what still differs."""
+    """`command` is "" if there is none; `words` then say why, else what still differs."""
 
     tool: str
     command: str
@@ -43,7 +43,7 @@ _NO_WARM_UP = " It has no warm-up; everything counts."
 
 
 class _NoneExists(Exception):
-    """The text says why, as a sentence."""
+    """There is no equivalent; the text is a sentence that says why."""
 
 
 def equivalents(plan: Plan) -> list[Equivalent]:
@@ -91,7 +91,7 @@ def _has_values_to_fill_in(step: Step) -> bool:
 
 
 def _steady_rate(load: Load) -> float | None:
-    """Arrivals a second where it is the same all the time."""
+    """Arrivals/s if constant, else None."""
     if load.model == Model.OVER:
         return mean_rate_per_s(load)
     return load.rate_per_s
@@ -130,7 +130,7 @@ def _ab(plan: Plan) -> tuple[str, str]:
     if load.ramp_up_s:
         raise _NoneExists("ab has no ramp-up.")
     limit_s = ceil(plan.timeouts.total_s)
-    # ab refuses more connections than requests; more than that many never have anything to send.
+    # ab refuses more connections than requests; the surplus would never send anything.
     n_used = min(_n_connections(load), load.requests or MAX_REQUESTS)
     words = ["ab", *_ab_stop(load), "-c", str(n_used), "-s", str(limit_s)]
     words += ["-k"] if _keeps_connections(plan) else []
@@ -155,7 +155,7 @@ def _whole_seconds(tool: str, duration_s: float) -> str:
 
 
 def _rounding(plan: Plan, limit_s: int) -> str:
-    """What else differs, where a limit had to be rounded."""
+    """The difference if a limit had to be rounded."""
     exact_s = plan.timeouts.total_s
     return "" if exact_s == limit_s else f" Its limit is {limit_s} s, the plan's {exact_s:g} s."
 

@@ -1,8 +1,8 @@
 """The report in httperf's groups: total, connections, requests, replies, miscellaneous, errors, and
 sessions where there are any.
 
-Names and order are httperf's. Where its definition hides something ours differs, and says so in
-the line itself: lifetimes are of all connections, rates stand beside their whole-run value.
+Names and order are httperf's. Where its definition hides something, ours differs and the line says
+so: lifetimes are of all connections, rates are listed with their whole-run value.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ from campaigns.domain.plan.load import ArrivalUnit, Model
 from campaigns.domain.plan.plan import ConnectionMode
 
 SAMPLE_S = 5
-# Session lengths beyond are counted by their first two digits only, and are in --json.
+# Longer sessions are counted only by their first two digits, and are in --json.
 _MOST_LENGTHS = 99
 
 
@@ -87,7 +87,7 @@ def _connections(result: Measurement, head: ReportHead) -> list[str]:
 
 
 def _lifetimes(result: Measurement, head: ReportHead) -> str:
-    """httperf takes only those with a reply; here the failed ones count too."""
+    """httperf counts only connections with a reply; here failed ones count too."""
     total = result.total
     if not _has_one_request_each(result, head):
         return "Connection time [ms]: not measured, connections are reused for many requests"
@@ -100,7 +100,7 @@ def _lifetimes(result: Measurement, head: ReportHead) -> str:
 
 
 def _has_one_request_each(result: Measurement, head: ReportHead) -> bool:
-    """Then a connection lives as long as its request takes."""
+    """If so, a connection's lifetime is its request's time."""
     load = result.plan.load
     if load.arrival_unit == ArrivalUnit.CONNECTION or load.model == Model.WINDOW:
         return result.plan.calls_per_arrival == 1
@@ -138,7 +138,7 @@ def _replies(result: Measurement) -> list[str]:
 
 
 def _reply_size(total: Total) -> str:
-    """Of ok replies; the footer is what frames chunks. Older measurements have only the sum."""
+    """Sizes of ok replies; the footer is chunk framing. Older measurements have only the sum."""
     sizes = reply_sizes(total)
     if sizes is not None:
         return (
@@ -157,8 +157,8 @@ def _response_us(total: Total) -> float | None:
 
 
 def rate_samples(result: Measurement, counts: Mapping[int, int]) -> list[float]:
-    """Of what was counted by second: a rate for every whole five seconds; what is left at the end
-    is no sample.
+    """Rates over each complete five seconds, from counts by second; an incomplete rest is
+    dropped.
     """
     per_sample = [0] * int(result.duration_s // SAMPLE_S)
     for second, count in counts.items():
@@ -226,7 +226,7 @@ def _miscellaneous(result: Measurement) -> list[str]:
 
 
 def _cpu_time(result: Measurement) -> str:
-    """Of all injectors, in shares of one core. httperf takes 100 %; ours sleeps between replies."""
+    """All injectors' CPU as shares of one core. httperf uses 100 %; ours sleeps between replies."""
     total_us, user_us = (sum_of(result.ends, name) for name in ("cpu_us", "cpu_user_us"))
     if total_us is None or not result.duration_s:
         return f"CPU time [s]: {DASH}"

@@ -4,17 +4,17 @@ from campaigns.domain.plan.load import ArrivalUnit, planned_arrivals
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.session import PLAIN_SESSION, ThinkKind
 
-# Beyond these httperf ends at once.
+# Beyond these, httperf exits immediately.
 _MOST_CONNECTIONS, _MOST_PIPELINED = 4, 32
 
 
 def has_calls(plan: Plan) -> bool:
-    """Whether httperf has words for what the plan's arrivals do."""
+    """Whether httperf can express the calls of the plan's arrivals."""
     return plan.load.arrival_unit != ArrivalUnit.REQUEST and plan.session != PLAIN_SESSION
 
 
 def call_options(plan: Plan) -> list[str] | str:
-    """The options; or, as a sentence, why there are none."""
+    """The options, or a sentence that says why there are none."""
     if plan.load.arrival_unit == ArrivalUnit.SESSION:
         return _why_no_session(plan) or _session_options(plan)
     return _why_no_connection(plan) or _connection_options(plan)

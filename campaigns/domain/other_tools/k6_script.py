@@ -23,7 +23,7 @@ _DROPS = " A request that is due while all its users are busy is dropped."
 
 
 def why_no_script(plan: Plan, step: Step) -> str:
-    """A sentence; "" where there is one."""
+    """Why there is no script, as a sentence; "" if there is one."""
     load, names = plan.load, [name.lower() for name, _ in step.headers]
     if len(set(names)) < len(names):
         return "k6 sends each header only once."
@@ -68,7 +68,7 @@ def _words_of_arrivals(load: Load, is_kept: bool) -> str:
 
 
 def _closed(load: Load) -> dict[str, object]:
-    # k6 refuses more users than iterations; more than that many never have anything to send.
+    # k6 refuses more users than iterations; the surplus would never send anything.
     vus = min(load.connections or 1, load.requests or load.connections or 1)
     if load.duration_s is not None:
         return {"executor": "constant-vus", "vus": vus, "duration": _time(load.duration_s)}

@@ -54,7 +54,7 @@ def _message_lines(total: Total, duration_s: float) -> list[str]:
 
 
 def _session_lines(total: Total, duration_s: float) -> list[str]:
-    """What became of sessions that arrived; nothing where none did."""
+    """How the arrived sessions ended; nothing if none arrived."""
     seen = session_figures(total, duration_s)
     if seen is None:
         return []

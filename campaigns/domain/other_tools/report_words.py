@@ -1,4 +1,4 @@
-"""What every report says: what was asked for and reached, the rules, whether to believe it."""
+"""Parts of every report: planned and achieved load, the rules, and validity."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
 
 @dataclass(frozen=True, slots=True)
 class ReportHead:
-    """What a report says beside the measurement: whom it was of, and whether to believe it.
+    """A report's data besides the measurement: its target and its validity.
 
-    `validity` is the run's, or what is said in its place, with its `reasons`."""
+    `validity` is the run's, or a text in its place, with its `reasons`."""
 
     host: str
     port: int
@@ -36,7 +36,7 @@ def ms(us: float | None, decimals: int = 3) -> str:
 
 
 def quantile(timing: Timing, per_100k: int, decimals: int = 3) -> str:
-    """A dash where too few lie beyond it, ~ where few do."""
+    """A percentile; a dash if too few values lie beyond it, ~ if few do."""
     verdict = shown(timing.n, per_100k)
     if verdict is Shown.NO:
         return DASH
@@ -49,7 +49,7 @@ def is_closed(result: Measurement) -> bool:
 
 
 def load_lines(result: Measurement) -> list[str]:
-    """What was asked for beside what was reached: two tools differ here before they differ."""
+    """Planned against achieved load: compare these between tools before the times."""
     lines = _asked_and_reached(result)
     if not result.is_whole:
         lines.insert(0, f"Stopped after {result.duration_s:.1f} s, before its plan was finished.")

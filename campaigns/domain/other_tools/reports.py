@@ -1,8 +1,7 @@
-"""Reports as text, in the style of the classic tools and in our own: for the terminal, for the page
-of a run and for download, from one and the same measurement.
+"""Text reports in the style of the classic tools and in our own, for the terminal, the run page and
+download, all from the same measurement.
 
-Figures that a tool defines in a way that cannot be right are left out or made right, and the report
-says so.
+Figures that a tool defines incorrectly are left out or corrected, and the report says so.
 """
 
 from collections.abc import Callable
@@ -35,7 +34,7 @@ STYLE_WORDS = {
 
 
 def styles_for(plan: Plan) -> list[str]:
-    """The styles that say most about what was measured by it, the most fitting first."""
+    """The styles that fit the plan, best first."""
     if plan.exchange is not None:
         return ["wsperf", "ab", "plain"]
     return ["ab", "httperf", "jmeter", "plain"]

@@ -1,1 +1,1 @@
-"""What to send, how hard, in which order and to whom: values, their rules, and what they cost."""
+"""What to send, how hard, in which order and to which target: values, rules and costs."""

@@ -1,10 +1,10 @@
 """When requests are due, and which shard sends which, in whole nanoseconds.
 
-Even arrival k is due at ⌊k·period⌋, counted from the start of the measurement, so that no rounding
-adds up: 3 over 1 s are due at 0, 333333333 and 666666666 ns. The warm-up has the same rate and the
-arrivals −1, −2, … before zero. Each arrival belongs to one shard (domain.plan.shards), so that
-together they send exactly the intended schedule, evenly spread; of a random one each shard draws
-the whole and takes its own.
+Even arrival k is due at ⌊k·period⌋ after the start of the measurement, so rounding errors do not
+add up: 3 over 1 s are due at 0, 333333333 and 666666666 ns. The warm-up has the same rate, with
+arrivals −1, −2, … before zero. Each arrival belongs to one shard (domain.plan.shards), so together
+they send exactly the intended schedule, evenly spread; of a random schedule each shard draws all
+arrivals and keeps its own.
 """
 
 from collections.abc import Callable, Iterator
@@ -81,7 +81,7 @@ AnySchedule = Schedule | DrawnSchedule
 
 
 def is_scheduled(load: Load) -> bool:
-    """Whether requests have due times of their own, whatever the replies do."""
+    """Whether requests have due times independent of replies."""
     return load.model in {Model.OPEN, Model.OVER}
 
 
@@ -161,7 +161,7 @@ def _whole_ns(ns: np.ndarray) -> np.ndarray:
 
 
 def connections_of(load: Load, shard: LoadSlice) -> int:
-    """How many connections of a closed load this shard keeps busy; may be none."""
+    """How many connections of a closed load this shard keeps busy; may be 0."""
     return len(shard.own(0, 1 if load.model == Model.SEQUENTIAL else load.connections))
 
 
@@ -188,7 +188,7 @@ def numbers_of(load: Load, shard: LoadSlice) -> range | Numbers | None:
 
 
 def requests_of(load: Load, shard: LoadSlice) -> int | None:
-    """How many requests of a closed load this shard sends; None where only time ends it.
+    """How many requests of a closed load this shard sends; None if only time ends it.
 
     They are shared by the shards that have a connection; the others get none.
     """

@@ -1,10 +1,10 @@
-"""The order in which a campaign's runs are made.
+"""The order of a campaign's runs.
 
-Repeats are blocks: each block runs every test once, so that whatever drifts over hours (heat, a
-neighbour's load, a growing table) touches all tests alike instead of the last one only. Blocks are
-counterbalanced: each second one is the reverse of the one before it, so that a steady drift
-cancels out of every comparison; and over the blocks of a whole square each test has been at every
-place, and next after every other one, equally often (Williams 1949).
+Repeats are blocks: each block runs every test once, so that a drift over hours (heat, a neighbour's
+load, a growing table) affects all tests alike instead of only the last. Blocks are
+counterbalanced: every second one is the reverse of its predecessor, so that a steady drift cancels
+out of every comparison; and over the blocks of a whole square each test is at every place, and
+directly after every other test, equally often (Williams 1949).
 """
 
 from collections.abc import Iterator
@@ -36,9 +36,9 @@ def _balanced_blocks(n: int, source: np.random.Generator) -> Iterator[np.ndarray
     """Blocks without end: the rows of a Williams square, each followed by its reverse, then the
     same with every block reversed: AB BA, BA AB.
 
-    So drifts that bend cancel too, and the noise of neighbouring runs, which are alike, does not
-    add up. Which test is which in the square, which row comes next and which way round it goes is
-    drawn, anew for every two squares.
+    So curved drifts cancel too, and the correlated noise of neighbouring runs does not add up. The
+    assignment of tests, the order of the rows and their direction are drawn again for every two
+    squares.
     """
     while True:
         tests = source.permutation(n)

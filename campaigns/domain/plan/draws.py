@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 CHUNK = 4096
-# What is drawn for one purpose does not shift what is drawn for another.
+# Separate streams, so that draws for one purpose do not shift those for another.
 MEASURED, WARM_UP = 0, 1
 
 

@@ -1,7 +1,7 @@
-"""What a campaign will cost before it starts: time, requests, ports, the highest percentile.
+"""Estimates a campaign's cost: time, requests, ports, the highest percentile.
 
 Pure arithmetic on domain plans. What only the target decides (how long 1,000 requests of a closed
-loop take) is left out of the sums and counted beside them, never guessed.
+loop take) is excluded from the sums and counted separately, never guessed.
 """
 
 from collections.abc import Sequence
@@ -21,18 +21,18 @@ from campaigns.domain.plan.load import (
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.session import connections_per_arrival, longest_visit_s
 
-# From one run's end to the next one's first request: claim, resolve, barrier, summary.
+# From one run's end to the next run's first request: claim, resolve, barrier, summary.
 SET_UP_S = 2.0
 # Linux keeps a closed connection's port for a minute; its range has this many by default.
 TIME_WAIT_S = 60.0
 LOCAL_PORTS = 28_232
-# What an injector has open besides its connections: pipes, libraries, the resolver.
+# An injector's open files besides its connections: pipes, libraries, the resolver.
 OWN_DESCRIPTORS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class TestEstimate:
-    """One run of one test. None where only the target decides."""
+    """One run of one test. None: only the target decides."""
 
     __test__ = False  # pytest: not a test case
 
@@ -40,12 +40,12 @@ class TestEstimate:
     duration_s: float | None  # warm-up included
     ports: int | None
     descriptors: int | None
-    rows: int  # stored: a second of an injector at a step each
+    rows: int  # stored rows, one per second, injector and step
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The whole campaign; sums leave out what only the target decides."""
+    """The whole campaign; sums exclude what only the target decides."""
 
     n_tests: int
     repeats: int
@@ -121,7 +121,7 @@ def _most_in_flight(plan: Plan, arrivals: int | None, injectors: int) -> int:
     if load.model == Model.WINDOW:
         held = (arrivals or 0) * share if load.hold == Hold.KEEP_UNTIL_ALL else 0
         return max(load.high, ceil(held))
-    # Sessions that are answered stay for as long as they think.
+    # Sessions stay in flight during their think time, even if every call is answered.
     stays_s = max(plan.timeouts.total_s, longest_visit_s(load, plan.session, 0))
     waiting = ceil((peak_rate_per_s(load) or 0) * stays_s)
     most = min(load.max_in_flight, waiting, arrivals or waiting)
@@ -137,7 +137,7 @@ def _ports(
     injectors: int,
     in_flight: int,
 ) -> int | None:
-    """Local ports of one injector at a time: each closed connection holds its own for a minute."""
+    """One injector's simultaneous local ports: a closed connection holds its port for a minute."""
     load, is_kept = plan.load, mode == ConnectionMode.KEEP_ALIVE
     is_new_each = load.model == Model.WINDOW or load.arrival_unit != ArrivalUnit.REQUEST
     if is_kept and not is_new_each:

@@ -98,7 +98,7 @@ class Exchange:
 
     @property
     def opening(self) -> Step:
-        """The request of the opening handshake, as far as a plan says it."""
+        """The opening handshake's request, as far as the plan defines it."""
         return Step("", "GET", self.path, self.headers)
 
     def to_json(self) -> dict[str, Any]:
@@ -106,7 +106,7 @@ class Exchange:
 
 
 def longest_attempt_s(exchange: Mapping[str, Any] | None, timeout_s: float) -> float:
-    """Seconds that one attempt of a stored plan can take, with `timeout_s` for each wait."""
+    """Maximum seconds of one attempt of a stored plan, with `timeout_s` per wait."""
     if not exchange:
         return timeout_s
     messages, rate = exchange["messages"], exchange["rate_per_s"]

@@ -1,4 +1,4 @@
-"""All that decides what a run sends, copied when the run is queued: later edits change no run."""
+"""All that determines what a run sends, copied when it is queued; later edits do not affect it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from campaigns.domain.plan.target import Origin
 
 @dataclass(frozen=True)
 class FrozenRun:
-    """`plan_json` is the plan as it was stored, which is what an injector gets; `plan` is what it
-    means. `environment` has the facts of the target, [["CPU", "4 × Xeon"], …];
-    `allowed_networks` are those that may be connected to.
+    """`plan_json` is the plan as stored and sent to injectors; `plan` is its parsed value.
+    `environment` has the target's facts, [["CPU", "4 × Xeon"], …]; injectors may connect only to
+    `allowed_networks`.
     """
 
     plan_json: Mapping[str, Any]
@@ -28,7 +28,7 @@ class FrozenRun:
 
     @cached_property
     def plan(self) -> Plan:
-        """Read when it is first asked for: lists of runs need no more than names."""
+        """Parsed on first use: lists of runs need only names."""
         return Plan.from_json(self.plan_json)
 
     @property

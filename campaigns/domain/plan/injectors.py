@@ -1,4 +1,4 @@
-"""The load that a number of injectors makes of a plan, or why they cannot share it."""
+"""A plan's load for a number of injectors, or why they cannot share it."""
 
 from dataclasses import replace
 
@@ -9,14 +9,14 @@ from campaigns.domain.units import counted
 
 
 def plan_for(plan: Plan, injectors: int) -> Plan:
-    """The plan with the load of all injectors together, which is what a run is given."""
+    """The plan with the total load of all injectors, as stored in a run."""
     return replace(plan, load=load_for(plan.load, injectors))
 
 
 def load_for(load: Load, injectors: int) -> Load:
-    """A load that is each injector's, times their number; any other as it is.
+    """A per-injector load times their number; any other load unchanged.
 
-    Several that each send one request after another are as many connections of one closed load.
+    Several injectors with sequential loads become one closed load with as many connections.
     """
     if not load.per_injector:
         return load
@@ -34,7 +34,7 @@ def largest_share(load: Load, injectors: int) -> float:
 
 
 def _without_share(whole: Load, injectors: int) -> int | None:
-    """The number, from 1, of an injector that the shares leave without anything to do."""
+    """The number, from 1, of an injector whose share is empty, or None."""
     shards = [LoadSlice(index, injectors, whole.shares) for index in range(injectors)]
     for shard in shards:
         counts = [len(shard.own(0, whole.connections))] if whole.connections else []
@@ -46,7 +46,7 @@ def _without_share(whole: Load, injectors: int) -> int | None:
 
 
 def share_fault(load: Load, injectors: int) -> str | None:
-    """Why this load cannot be shared by so many injectors, or None. It begins after a name."""
+    """Why this many injectors cannot share the load, or None. The text follows a name."""
     whole = load_for(load, injectors)
     for count, most, noun in (
         (whole.connections, MAX_CONNECTIONS, "connections"),

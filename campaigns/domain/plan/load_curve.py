@@ -14,7 +14,7 @@ from campaigns.domain.plan.load import (
 
 # More single starts than this cannot be told apart in a drawing.
 MOST_ARRIVALS = 120
-# Where only the target decides how long the load lasts, a drawing shows at least this much of it.
+# The minimum time that a drawing shows if only the target decides how long the load lasts.
 _OPEN_END_S = 10.0
 
 

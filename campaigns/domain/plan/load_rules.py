@@ -48,7 +48,7 @@ def _read_shares(reader: JsonReader) -> tuple[int, ...]:
 def _check_use(reader: JsonReader, load: Load) -> None:
     for name, field in fields_of(Load).items():
         is_used, is_given = load.model in field.used_by, getattr(load, name) != field.default
-        # max_in_flight has a default that asks for something; it is ignored where it is not used.
+        # max_in_flight has a non-empty default; it is ignored by models that do not use it.
         if is_given and not is_used and name != "max_in_flight":
             reader.fail(name, f"The load model {load.model} does not use this; leave it empty.")
         if field.needed and is_used and not is_given:

@@ -8,10 +8,10 @@ from campaigns.domain.plan.plan import Plan
 
 
 def ordered_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The plan without fields that came after protocol 1 and that ask for nothing.
+    """The plan without fields newer than protocol 1 that have no effect.
 
-    An injector refuses fields that it does not know. One that was written before such a field came
-    so goes on sending every plan that it could send.
+    Injectors reject unknown fields. So an older injector can still run every plan that does not use
+    newer ones.
     """
     return _without_idle(plan, Plan)
 

@@ -1,14 +1,14 @@
-"""Regular expressions that cannot run away: what a reply is searched with, in bounded time.
+"""Regular expressions with bounded run time, for searching replies.
 
-A hostile reply must not hold up the injector. So a pattern has no repeated group, no reference back
-and no look-around, and the product of all its largest repeats is bounded: then a search takes at
-most that many steps for each character.
+A hostile reply must not block the injector. So a pattern has no repeated group, no back-reference
+and no look-around, and the product of all its maximum repeats is bounded: a search then takes at
+most that many steps per character.
 """
 
 import re
 
 MAX_PATTERN_LENGTH = 500
-# What * and + stand for.
+# The limit that replaces * and +.
 MAX_REPEAT = 512
 MAX_PRODUCT = 2048
 _BRACES = re.compile(r"\{(\d{1,6})(?:,(\d{1,6}))?\}")

@@ -34,7 +34,7 @@ STUDIES, GENERAL = "Measurements of earlier studies", "Questions of every day"
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """`question` is what a person wants to know; `name` is the plan's, until it is changed."""
+    """`question` is what the user wants to know; `name` is the plan's initial name."""
 
     key: str
     question: str
@@ -48,7 +48,7 @@ _OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange", "http_version
 
 
 def _spec(steps: list[dict[str, Any]], connection_mode: str, **given: Any) -> dict[str, Any]:
-    """The stored form. What is no field of a plan is one of its load."""
+    """The stored form. Names that are not plan fields are fields of its load."""
     own = {name: given.pop(name) for name in _OWN_FIELDS & given.keys()}
     spec = {"steps": steps, "load": given, "connection_mode": connection_mode, **own}
     return Plan.from_json(spec).to_json()

@@ -56,7 +56,7 @@ class ThinkTime:
     # fmt: on
 
     def drawn_s(self, share: float) -> float:
-        """A pause in seconds from a number that is evenly spread over [0, 1)."""
+        """A pause in seconds from a number uniform in [0, 1)."""
         match self.kind:
             case ThinkKind.CONSTANT:
                 return self.mean_s
@@ -68,7 +68,7 @@ class ThinkTime:
 
     @property
     def longest_s(self) -> float:
-        """The longest pause to be reckoned with: one in 20,000 exponential ones is longer."""
+        """The longest expected pause: one in 20,000 exponential ones is longer."""
         return self.max_s or self.mean_s * (10 if self.kind == ThinkKind.EXPONENTIAL else 1)
 
 
@@ -134,7 +134,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """Credentials without their secret, which is kept apart and never part of a plan."""
+    """Credentials without their secret, which is stored separately and never part of a plan."""
 
     # fmt: off
     kind: AuthKind = choice("Credentials", AuthKind.NONE,
@@ -160,20 +160,20 @@ def calls_per_arrival(load: Load, session: Session) -> int:
 
 
 def makes_visits(load: Load, session: Session) -> bool:
-    """Whether what arrives goes on by itself: a session, or a connection with several calls."""
+    """Whether an arrival makes further calls: a session, or a connection with several calls."""
     is_session = load.arrival_unit == ArrivalUnit.SESSION
     return is_session or calls_per_arrival(load, session) > 1
 
 
 def counts_sessions(load: Load, session: Session) -> bool:
-    """Whether a run says how its sessions ended."""
+    """Whether a run counts how its sessions ended."""
     return load.arrival_unit == ArrivalUnit.SESSION or session.calls_per_session is not None
 
 
 def connections_per_arrival(load: Load, session: Session, *, is_kept: bool) -> int:
     """The most connections that one arrival opens where all goes well; `is_kept`: for many calls.
 
-    Requests that arrive share what is kept, so it is at most one for each.
+    Arriving requests share kept connections, so each opens at most one.
     """
     if load.arrival_unit != ArrivalUnit.SESSION:
         return 1

@@ -94,7 +94,7 @@ def _faults_of_others(session: Session, load: Load) -> Iterator[Fault]:
 def _faults_of_single_calls(
     session: Session, load: Load, steps: tuple[Step, ...]
 ) -> Iterator[Fault]:
-    """What lies between calls has no meaning where each comes by itself."""
+    """Settings between calls have no meaning for single calls."""
     if _is_closed(load) or makes_visits(load, session):
         return
     for name, is_used in (

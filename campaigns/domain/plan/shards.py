@@ -1,9 +1,9 @@
-"""Which part of a run each of several injectors does: of what is numbered, and of a whole number.
+"""Shares of a run for several injectors: of a numbered sequence, and of a total.
 
-Equal shares take turns: number k belongs to shard k mod count. With weights the same order comes
-again and again, as long as the weights' sum; within it a number goes to the shard whose next one is
-due first, of those that may have one already. So after any count of numbers each shard has its
-share of them, rounded down or up; docs/injector.md has the rule for others to follow.
+Equal shares alternate: number k belongs to shard k mod count. With weights the order repeats with
+the weights' sum as period; within it a number goes to the eligible shard whose next one is due
+first. So after any count each shard has its share, rounded down or up; docs/injector.md specifies
+the rule.
 """
 
 import itertools
@@ -25,7 +25,7 @@ def is_weight(value: Any) -> bool:
 
 
 def shares_of_text(text: str) -> list[int | str]:
-    """2, 1, 1 or 2:1:1 as numbers; what is none stays as it is, for the plan to refuse."""
+    """2, 1, 1 or 2:1:1 as numbers; other text is kept for the plan to reject."""
     words = re.split(r"[\s,;:/]+", text.strip())
     return [int(word) if word.isdecimal() else word for word in words if word]
 

@@ -59,7 +59,7 @@ class RateCurve:
         )
 
     def due_ns(self, positions: np.ndarray) -> np.ndarray:
-        """When each position is reached, in ns from the start; what a pause holds up, at its end.
+        """When each position is reached, in ns from the start; for one in a pause, the pause's end.
 
         a·t + s·t²/2 = c has the root 2c / (a + √(a² + 2·s·c)), which loses no digits.
         """
@@ -74,7 +74,7 @@ class RateCurve:
 
 
 def stages_of_text(text: str) -> list[dict[str, float] | str]:
-    """The stages of "30: 10, 60: 10-50"; what cannot be read stays text, for the plan to refuse."""
+    """The stages of "30: 10, 60: 10-50"; unparsable text is kept for the plan to reject."""
     lines = [line.strip() for line in re.split(r"[,;\n]", text)]
     return [_stage_of(line) for line in lines if line]
 
@@ -89,7 +89,7 @@ def _stage_of(line: str) -> dict[str, float] | str:
 
 
 def text_of_stages(stages: Sequence[dict[str, Any]]) -> str:
-    """One a line, as somebody would type them."""
+    """The stages as typed, one per line."""
     return "\n".join(_line_of(stage) for stage in stages)
 
 

@@ -1,4 +1,4 @@
-"""A step of a plan: one request, and what may stand in it."""
+"""A step of a plan: one request, and its valid content."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH, PatternFault, bounded
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-# By HTTP itself: done twice they do what they do once.
+# Idempotent methods, as HTTP defines them.
 BODYLESS_METHODS = ("GET", "HEAD")
 REPEATABLE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 MAX_STEPS = 50
@@ -31,7 +31,7 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A value taken out of a reply: what one group of `pattern` finds (domain.plan.patterns)."""
+    """A value extracted from a reply by the one group of `pattern` (domain.plan.patterns)."""
 
     name: str
     source: Source

@@ -25,7 +25,7 @@ class OrderKind(StrEnum):
 
 
 def weights_of_text(text: str) -> list[float | str]:
-    """3, 1, 1 as numbers; what is none stays as it is, for the plan to refuse."""
+    """3, 1, 1 as numbers; other text is kept for the plan to reject."""
     return [_number_or_text(word) for word in text.split(",") if word.strip()]
 
 

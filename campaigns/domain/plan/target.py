@@ -15,7 +15,7 @@ from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 SCHEMES = ("http", "https", "ws", "wss")
 TLS_SCHEMES = frozenset({"https", "wss"})
 WEBSOCKET_SCHEMES = frozenset({"ws", "wss"})
-# The same without and with TLS: what is compared for what TLS costs.
+# The same protocol without and with TLS, compared for the overhead of TLS.
 TLS_TWINS = {"https": "http", "wss": "ws"}
 MAX_ENDPOINTS = 50
 _USUAL_TLS = TlsOptions()
@@ -30,7 +30,7 @@ _NAME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where to send: an endpoint as a run keeps it. The key is a secret, and not in its JSON."""
+    """An endpoint as stored in a run. The key is a secret and not in its JSON."""
 
     scheme: str
     host: str
@@ -67,7 +67,7 @@ class Origin:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """What a run stores and an injector gets; of TLS only what is not as usual."""
+        """As stored in runs and sent to injectors; only non-default TLS options."""
         tls = self.tls.chosen()
         return {
             "scheme": self.scheme,

@@ -52,7 +52,7 @@ class Threshold:
         return f"{self.metric} {self.sign} {self.limit:g}{unit}"
 
     def is_kept(self, value: float | None) -> bool:
-        """What could not be measured is not kept: no request, or no session, succeeded."""
+        """Without a value (no request or session succeeded), the rule is not kept."""
         if value is None:
             return False
         return value > self.limit if self.sign == ">" else value < self.limit

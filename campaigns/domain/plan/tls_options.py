@@ -1,4 +1,4 @@
-"""How TLS is spoken with an endpoint. Every default is what Python's ssl module does by itself."""
+"""An endpoint's TLS options. Every default is that of Python's ssl module."""
 
 import ssl
 from dataclasses import asdict, dataclass
@@ -39,7 +39,7 @@ class TlsOptions:
         return asdict(self)
 
     def chosen(self) -> dict[str, Any]:
-        """Only what is not as usual."""
+        """Only the non-default options."""
         usual = TlsOptions().to_json()
         return {name: value for name, value in self.to_json().items() if value != usual[name]}
 
@@ -49,7 +49,7 @@ class TlsOptions:
         return cls(**chosen)
 
     def words(self) -> list[str]:
-        """What is not as usual, as a page says it."""
+        """The non-default options in words, for pages."""
         said = {
             "min_version": f"TLS {self.min_version} or newer",
             "max_version": f"TLS {self.max_version} or older",

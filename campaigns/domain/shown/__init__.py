@@ -1,1 +1,1 @@
-"""How results are put, the same on page, API and terminal: tables, figures, tiles, sentences."""
+"""Presentation of results for pages, API and terminal: tables, figures, tiles, sentences."""

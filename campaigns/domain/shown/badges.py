@@ -1,4 +1,4 @@
-"""Badges and glyphs: which shape and which word stand for a state, an outcome or a validity.
+"""Badges and glyphs: the shape and word for each state, outcome or validity.
 
 The shapes differ, so that they can be told apart without colour. `ink` names the CSS class that
 colours a stroke: "good" is .g-good in components.css.
@@ -78,7 +78,7 @@ class Badge:
 
 
 def glyph_of(state: str) -> str:
-    """The name of its glyph; "dash" for what has none."""
+    """The name of the state's glyph; "dash" if it has none."""
     name = _GLYPH_OF.get(state, state)
     return name if name in GLYPHS else "dash"
 

@@ -29,7 +29,7 @@ def count_cell(value: int | None, why: str = "", tone: str = "") -> Cell:
 
 
 def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
-    """A cell whose value has exactly the digits that its text shows."""
+    """A cell whose value is rounded to the digits of its text."""
     if figure.value is None:
         return empty(figure.why)
     text = number(figure.value, decimals, signed=signed)

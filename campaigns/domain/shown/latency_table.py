@@ -1,6 +1,6 @@
-"""The table of a test: a row a run, their mean, and all requests pooled.
+"""The table of a test: a row per run, their mean, and all requests pooled.
 
-Minimum and maximum are single requests: they stand in the pooled row and are never averaged.
+Minimum and maximum are single requests: they are in the pooled row and never averaged.
 """
 
 from collections.abc import Callable, Sequence
@@ -60,7 +60,7 @@ def latency_table(
 ) -> Table:
     """Run rows, then the mean row over the counted ones, then the pooled row.
 
-    Not sound: no run can be trusted, and mean and pooled say that they are of doubtful ones.
+    Not sound: no run can be trusted, and mean and pooled are marked as doubtful.
     `noun`: what is counted.
     """
     counted = [line.figures for line in lines if line.is_counted and line.figures]

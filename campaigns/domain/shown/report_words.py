@@ -1,4 +1,4 @@
-"""One run in words and tiles: how it ended, what it measured, whether to believe it."""
+"""One run in words and tiles: ending, measurement, validity."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from campaigns.domain.shown.results import Sentence
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """What the words are made of. `is_good`: complete and not invalid."""
+    """The input of the words. `is_good`: complete and not invalid."""
 
     state: str
     outcome: str

@@ -1,4 +1,4 @@
-"""What a campaign, a run or a pair of runs has to say, as plain values.
+"""The results of a campaign, a run or a pair of runs, as plain values.
 
 Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
 """
@@ -88,7 +88,7 @@ class SweepAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """What lists show of an answer: small, so that many can be kept."""
+    """The part of an answer that lists show: small, so that many can be cached."""
 
     sentence: Sentence
     validity: str
@@ -114,7 +114,7 @@ class Answer:
 
     @property
     def validity(self) -> str:
-        """The worst of its tests; "" where none was judged yet."""
+        """The worst validity of its tests; "" if none was judged yet."""
         found = {test.validity for test in self.tests}
         return next((str(each) for each in reversed(Validity) if each in found), "")
 

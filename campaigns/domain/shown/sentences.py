@@ -1,4 +1,4 @@
-"""Verdicts in whole words, as a colleague would say them: [(text, is bold), …]."""
+"""Verdicts as sentences: [(text, is bold), …]."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _MOST = 4  # pairs that the sentence tells one by one
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What the sentence needs of one comparison. `plan_label` is "" where all have one plan."""
+    """One comparison, as input of the sentence. `plan_label` is "" if all have the same plan."""
 
     plan_label: str
     connection_mode: str
@@ -36,7 +36,7 @@ class Pair:
 
 
 def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
-    """TLS against the same without, in words; "so far" while runs are still to come."""
+    """TLS against no TLS, in words; "so far" while runs are pending."""
     sentence: Sentence = []
     for index, pair in enumerate(pairs[:_MOST]):
         lead = _lead(pair, so_far=not is_final and index == 0)
@@ -89,7 +89,7 @@ def _change(mean: OverheadRow) -> str:
 
 
 def _interval(mean: OverheadRow) -> str:
-    """Such as "95 % interval +52 to +56 %"; empty hands for a single run."""
+    """Such as "95 % interval +52 to +56 %"; or that a single run has none."""
     if mean.interval is None:
         return "one run has no interval"
     places = _decimals(mean)
@@ -107,7 +107,7 @@ def _decimals(mean: OverheadRow) -> int:
 
 
 def _first_sentence(text: str) -> str:
-    """The details of a reason stand below the sentence, not in it."""
+    """A reason without its details, which are listed below the sentence."""
     return text.split(". ")[0].removesuffix(".") + "." if text else ""
 
 

@@ -1,8 +1,4 @@
-"""A table of figures, drawn once: pages, API, CSV and the terminal all show these cells.
-
-So a figure is the same everywhere, to the last digit. A cell knows its unrounded value, its text as
-a page shows it, and why it is empty or weak.
-"""
+"""A table of figures: pages, API, CSV and the terminal all show the same cells."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +6,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`key` is the metric's name (shown.metrics); `title` and `unit` are the head's two lines."""
+    """`key` is the metric's name (shown.metrics); `title` and `unit` are the two header lines."""
 
     key: str
     title: str
