@@ -1,7 +1,7 @@
 """Where load may go. An address is allowed only if a listed network holds it, and some never are.
 
-The never zones (link-local, cloud metadata, multicast, translation prefixes …) are refused even
-where a list names them, because a mistake there hits something that nobody meant to measure.
+The never zones (link-local, cloud metadata, multicast, translation prefixes …) are refused even if
+a list names them, because a mistake there would hit something unintended.
 """
 
 from collections.abc import Iterable

@@ -33,7 +33,7 @@ class Model(StrEnum):
 
 
 class Distribution(StrEnum):
-    """How the arrivals of an open load lie in time."""
+    """The distribution of an open load's arrivals over time."""
 
     DETERMINISTIC = "deterministic"
     EXPONENTIAL = "exponential"
@@ -41,7 +41,7 @@ class Distribution(StrEnum):
 
 
 class WhenSaturated(StrEnum):
-    """What becomes of an arrival that is due while `max_in_flight` are under way."""
+    """What happens to an arrival that is due while `max_in_flight` are in flight."""
 
     QUEUE = "queue"
     DROP = "drop"
@@ -58,7 +58,7 @@ class ArrivalUnit(StrEnum):
 
 
 class Hold(StrEnum):
-    """What becomes of a connection that a window has opened."""
+    """What happens to a connection that a window has opened."""
 
     CLOSE = "close"
     KEEP_UNTIL_ALL = "keep_until_all"
@@ -291,7 +291,7 @@ def peak_rate_per_s(load: Load) -> float | None:
 
 
 def late_start_fault(load: Load, injectors: int) -> str | None:
-    """Why so many injectors cannot begin one after the other, or None."""
+    """Why this many injectors cannot start one after the other, or None."""
     last_s = load.start_offset_s * (injectors - 1)
     if load.duration_s is None or last_s < load.duration_s:
         return None

@@ -12,7 +12,7 @@ from campaigns.domain.plan.load import (
     planned_duration_s,
 )
 
-# More single starts than this cannot be told apart in a drawing.
+# More single starts than this are indistinguishable in a drawing.
 MOST_ARRIVALS = 120
 # The minimum time that a drawing shows if only the target decides how long the load lasts.
 _OPEN_END_S = 10.0

@@ -1,7 +1,7 @@
 """Which step of a plan a request sends: in turns, in blocks, at random or by weight.
 
-The k-th request of a run has one step, whoever sends it: random orders are a function of the seed
-and of k, so that injectors that share a run send together what one alone would have sent.
+The step of a run's k-th request does not depend on its sender: random orders are a function of the
+seed and of k, so that injectors that share a run together send what one alone would have sent.
 """
 
 from bisect import bisect_right

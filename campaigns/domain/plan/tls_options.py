@@ -23,7 +23,7 @@ _NAMES = (
 class TlsOptions:
     """`ca_pem`: trusted instead of the machine's authorities. `sni`: the name that is announced and
     verified, where it is not the host. `ciphers`: OpenSSL's list for TLS 1.2. `alpn`: offer
-    http/1.1. The key of the client certificate is a secret and never stands here.
+    http/1.1. The client certificate's key is a secret and never part of this.
     """
 
     min_version: str | None = None

@@ -1,7 +1,7 @@
 """Values that differ from request to request: from a table, or taken out of an earlier reply.
 
-`${name}` in a path, a header's value or a body stands for one. It does so only where the plan has
-a variable of some name; without any it is text like any other.
+`${name}` in a path, a header's value or a body is replaced by one. In a plan without variables it
+is plain text.
 """
 
 import csv
@@ -72,7 +72,7 @@ def declared_names(variables: Variables, steps: Iterable[Step]) -> set[str]:
 
 
 def filled_in(step: Step, values: Mapping[str, str]) -> Step:
-    """The step with its values; one that is missing yet is empty.
+    """The step with its values; values not yet known are empty.
 
     Values are written so that they stay what they are: percent-encoded in a path where they must
     be, without line ends in a header, as they are in a body.

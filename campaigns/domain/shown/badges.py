@@ -1,6 +1,6 @@
 """Badges and glyphs: the shape and word for each state, outcome or validity.
 
-The shapes differ, so that they can be told apart without colour. `ink` names the CSS class that
+The shapes differ, so that they are distinguishable without colour. `ink` names the CSS class that
 colours a stroke: "good" is .g-good in components.css.
 """
 

@@ -133,7 +133,7 @@ class Exchanged:
 
 
 def campaign_exchange_tables(tests: Sequence[Exchanged]) -> tuple[Table, ...]:
-    """Timings, and what was counted, of each WebSocket test; none where there is no such test."""
+    """Timings and counts of each WebSocket test; none without such tests."""
     timings = exchanges_table(
         "exchanges",
         "Handshakes and messages",

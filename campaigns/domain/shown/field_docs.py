@@ -1,6 +1,6 @@
-"""What docs/ says of plan fields, written from the registry: tables, and the JSON schema's plan.
+"""The plan fields in docs/, generated from the registry: tables, and the JSON schema's plan.
 
-`python -m docs.write` brings the files up to date; a test fails where they are not.
+`python -m docs.write` updates the files; a test fails if they are out of date.
 """
 
 import json
@@ -19,9 +19,9 @@ _WIDTH = 110
 
 
 def written_tables(text: str) -> str:
-    """Markdown with each table below <!-- fields: load --> or <!-- options: load, session --> anew.
+    """Markdown with the tables below <!-- fields: load --> or <!-- options: load --> regenerated.
 
-    Of one part the fields have their plain names, of several the names of their parts in front.
+    With several parts (`options: load, session`) the field names are prefixed with their part's.
     """
     return _TABLE.sub(_written, text)
 
@@ -60,7 +60,7 @@ def _option_rows(paths: list[str]) -> Iterator[tuple[str, ...]]:
 
 
 def written_schema(text: str) -> str:
-    """The JSON schema of the protocol with the plan's scalar fields anew; the rest stays."""
+    """The protocol's JSON schema with the plan's scalar fields regenerated; the rest is kept."""
     schema = json.loads(text)
     kept = schema["$defs"]
     _write_fields(kept["plan"], Plan, kept)

@@ -36,7 +36,7 @@ def time_decimals(rows: Sequence[OverheadRow]) -> int:
 
 
 def in_names(text: str, names: tuple[str, str]) -> str:
-    """A text about HTTP and HTTPS, said of another pair such as WS and WSS."""
+    """A text about HTTP and HTTPS, with the names of another pair such as WS and WSS."""
     plain, tls = names
     return text.replace("HTTPS", "\0").replace("HTTP", plain).replace("\0", tls)
 
@@ -59,9 +59,9 @@ def overhead_table(
     word_why: str,
     names: tuple[str, str] = HTTP_NAMES,
 ) -> Table:
-    """A row per metric; the word stands in the row of the average.
+    """A row per metric; the verdict is in the row of the average.
 
-    `names`: of what is compared without and with TLS.
+    `names`: the compared schemes, without and with TLS.
     """
     decimals = dict.fromkeys(("http", "https", "difference"), time_decimals(rows)) | _DECIMALS
     signed = {"difference", "increase"}

@@ -98,7 +98,7 @@ def _stage_line(text: str, unit: ArrivalUnit) -> str:
 
 
 def load_facts(load: Load) -> list[tuple[str, str]]:
-    """What else a plan's page says of its load: name and value."""
+    """Further facts about a plan's load, for its page: name and value."""
     shares = [f"{100 * weight / sum(load.shares):.3g} %" for weight in load.shares]
     common = [*field_facts(load), *([("Injector shares", ", ".join(shares))] if shares else [])]
     if load.model == Model.WINDOW:

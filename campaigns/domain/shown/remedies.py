@@ -60,7 +60,7 @@ def remedy(kind: str) -> str:
 
 
 def words_of(kind: str) -> str:
-    """The kind as a page says it; one that we do not know, without its underscores."""
+    """The kind in words; an unknown one without its underscores."""
     try:
         return WORDS[Kind(kind)]
     except ValueError:

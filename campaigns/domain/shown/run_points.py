@@ -1,5 +1,5 @@
-"""A run's points as pages take them: columns of numbers for the lines, and the text of each second
-for whoever reads it. JavaScript draws the one and shows the other; it formats no figure.
+"""A run's points for pages: columns of numbers for the lines, and the formatted text of each
+second. JavaScript draws the numbers and shows the text; it formats no figures.
 """
 
 from collections.abc import Sequence

@@ -99,7 +99,7 @@ def _interval(mean: OverheadRow) -> str:
 
 
 def _decimals(mean: OverheadRow) -> int:
-    """Of percentages: as many as the interval supports, down to half of its width."""
+    """Decimals of percentages: as many as the interval supports, down to half of its width."""
     if mean.interval is None:
         return 1
     width = 100 * (mean.interval.high - mean.interval.low)
