@@ -108,14 +108,19 @@ _ALL = (
     Metric("baseline", "baseline", "", "The figure of the baseline run."),
     Metric("candidate", "candidate", "", "The figure of the candidate run."),
     Metric("difference", "difference", "ms", "HTTPS − HTTP, from unrounded figures."),
-    Metric("ratio", "ratio", "", "HTTPS / HTTP."),
+    Metric(
+        "ratio",
+        "ratio",
+        "",
+        "HTTPS / HTTP: over repeats the geometric mean, of blocks where these are complete.",
+    ),
     Metric("low", "from", "", "Lower end of the ratio's 95 % interval over repeats."),
     Metric("high", "to", "", "Upper end of the ratio's 95 % interval over repeats."),
     Metric(
         "increase",
         "increase",
         "% of HTTP",
-        "(HTTPS − HTTP) / HTTP: how much longer HTTPS takes than HTTP.",
+        "(HTTPS − HTTP) / HTTP, ratio − 1: how much longer HTTPS takes than HTTP.",
     ),
     Metric(
         "share",

@@ -21,8 +21,9 @@ _DECIMALS = {
     **dict.fromkeys(("increase", "share"), _PERCENT_DECIMALS),
 }
 _NOTE = (
-    "increase = (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and percentiles: "
-    "mean over runs, 95 % interval of the ratio. Min and max: over all requests."
+    "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and "
+    "percentiles: mean over runs; the ratio, with its 95 % interval, is the typical one of the "
+    "runs, so one odd run moves the means further than it. Min and max: over all requests."
 )
 _NO_WORD = "The verdict applies to the average; this row shows whether bulk and tail agree."
 

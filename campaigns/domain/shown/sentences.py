@@ -118,8 +118,8 @@ def _times(mean: OverheadRow) -> str:
 
 
 def _typical_us(mean: OverheadRow) -> tuple[float, float]:
-    """The averages, but of the runs that count where one is set aside: (HTTPS, HTTP)."""
-    if mean.interval and mean.interval.set_aside:
+    """(HTTPS, HTTP) of which the change is said: geometric means, or the figures of one run."""
+    if mean.interval:
         return mean.interval.candidate, mean.interval.baseline
     return mean.https_us, mean.http_us
 
