@@ -197,7 +197,7 @@ def _blockers(http: MeasuredTest, https: MeasuredTest, likeness) -> list[tuple[R
             (
                 Reason.ORDER_CONFOUNDED,
                 "All runs of one came before those of the other, so the difference includes "
-                "whatever changed in between. Repeat them in random blocks.",
+                "whatever changed in between. Repeat them in counterbalanced blocks.",
             )
         )
     return found

@@ -212,7 +212,7 @@ def test_runs_one_after_the_other_are_inconclusive(project):
     run_in_blocks([tests[0]], [HTTP])
     run_in_blocks([tests[1]], [HTTPS])
     answer = campaign_answer(done(campaign))
-    assert "random blocks" in answer.overheads[0].word_reason
+    assert "counterbalanced blocks" in answer.overheads[0].word_reason
 
 
 def test_arms_that_were_sent_at_different_rates_get_no_word_but_both_rates(project):

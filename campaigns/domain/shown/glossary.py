@@ -43,8 +43,8 @@ TERMS = (
     ),
     Term(
         "block",
-        "One pass over all tests of a campaign, in random order. Each repeat is one "
-        "block, so a drift of the target affects all arms alike.",
+        "One pass over all tests of a campaign, in an order that balances the others. Each repeat "
+        "is one block, so a drift of the target affects all arms alike.",
         ("blocks",),
     ),
     Term("campaign", "Plans × arms × repeats, measured as one experiment with one answer."),
