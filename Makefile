@@ -36,5 +36,5 @@ pictures: ## take the README's pictures of the real pages anew (about two minute
 docs: setup ## write the tables of docs/ that come from the registry of plan fields
 	@exec .venv/bin/python -m docs.write
 
-setup: ## only the set-up: virtual environment, pinned packages, jQuery and Chart.js
+setup: ## only the set-up: virtual environment, pinned packages, jQuery, Chart.js and Inter
 	@exec $(PYTHON) -m local setup

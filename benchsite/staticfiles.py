@@ -13,6 +13,8 @@ NODE_FILES = {
     "lib/jquery.module.min.js": "jquery/dist-module/jquery.module.min.js",
     "lib/chart.umd.min.js": "chart.js/dist/chart.umd.min.js",
     "lib/chart.umd.min.js.map": "chart.js/dist/chart.umd.min.js.map",
+    "lib/inter.woff2": "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
+    "lib/inter-license.txt": "@fontsource-variable/inter/LICENSE",
 }
 
 

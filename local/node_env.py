@@ -21,7 +21,7 @@ def ensure_node_packages() -> None:
     if is_stamped(stamp, digest):
         return
     npm = node_dir() / "npm"
-    with step("Installing jQuery and Chart.js with npm"):
+    with step("Installing jQuery, Chart.js and Inter with npm"):
         run_logged(
             [str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
             "setup-npm",

@@ -1,4 +1,4 @@
-"""Sets up a checkout: the virtual environment, the pinned packages, jQuery and Chart.js.
+"""Sets up a checkout: the virtual environment, the pinned packages, jQuery, Chart.js and Inter.
 
 Each part leaves a stamp, so that a second call does nothing.
 """

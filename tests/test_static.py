@@ -76,6 +76,15 @@ def test_the_libraries_of_the_pages_are_there(manifest):
     assert "lib/jquery.module.min.js" in manifest
 
 
+def test_the_typeface_comes_with_its_licence_and_stays_small(manifest, collected):
+    typeface = collected / manifest["lib/inter.woff2"]
+    assert typeface.stat().st_size < 50_000
+    assert manifest["lib/inter.woff2"].rpartition("/")[2] in (
+        (collected / manifest["css/base.css"]).read_text()
+    )
+    assert "SIL Open Font License" in (collected / manifest["lib/inter-license.txt"]).read_text()
+
+
 def graph_of(module: Path) -> set[Path]:
     """The module with all of our own modules that it loads."""
     graph, found = set(), {module}
