@@ -73,8 +73,20 @@ class Spool:
         return cls(path, file)
 
     def append(self, message: dict[str, Any]) -> None:
+        """Write one record whole, or leave the file as it was. Raises OSError.
+
+        On a nearly full disk a write may store only a part, and records behind a torn one can
+        never be read.
+        """
         payload = json.dumps(message, separators=(",", ":")).encode()
-        self._file.write(HEAD.pack(len(payload), zlib.crc32(payload)) + payload)
+        record = memoryview(HEAD.pack(len(payload), zlib.crc32(payload)) + payload)
+        begin = self._file.seek(0, os.SEEK_END)
+        try:
+            while record:
+                record = record[self._file.write(record) :]
+        except OSError:
+            self._file.truncate(begin)
+            raise
 
     def sync(self) -> None:
         os.fsync(self._file.fileno())

@@ -1,3 +1,6 @@
+import resource
+import signal
+
 import pytest
 
 from campaigns.services.shards import Lease
@@ -58,6 +61,23 @@ def test_a_tail_torn_at_any_byte_loses_its_record_and_no_other(lease):
     for length in range(before_last, len(whole)):
         spool.path.write_bytes(whole[:length])
         assert len(reopened(spool.path)) == 3
+
+
+def test_a_record_that_the_disk_takes_in_part_leaves_no_tear(lease):
+    spool = filled(lease, 1)
+    whole = spool.path.stat().st_size
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (whole + 10, hard))  # a write beyond it is short
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            spool.append({"type": "second", "second": 1})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    spool.append({"type": "second", "second": 2})
+    spool.close(is_stored=False)
+    assert [record.get("second") for record in reopened(spool.path)] == [None, 0, 2]
 
 
 def test_a_record_with_a_wrong_byte_ends_the_reading(lease):
