@@ -91,7 +91,7 @@ def test_arrows_between_the_wings_run_one_way():
 @pytest.mark.parametrize(
     ("line", "wings"),
     [
-        ("from campaigns.domain.judged.validity import judge", {"judged"}),
+        ("from campaigns.domain.judged.judgement import judge", {"judged"}),
         ("from campaigns.domain import units", {""}),
         ("from campaigns.domain.shown import report_tables as tables", {"shown"}),
         ("from campaigns.domain import shown", {"shown"}),

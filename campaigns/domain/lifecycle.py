@@ -29,7 +29,7 @@ class ShardState(StrEnum):
 
 
 class Outcome(StrEnum):
-    """How a run ended; separate from its validity."""
+    """How a run ended; separate from whether its figures can be trusted."""
 
     COMPLETE = "complete"
     PARTIAL = "partial"
@@ -39,10 +39,45 @@ class Outcome(StrEnum):
     EXPIRED = "expired"
 
 
+class Trust(StrEnum):
+    """The answer about the measurement: did the injectors measure what they claim? Worst last."""
+
+    TRUSTED = "trusted"
+    DOUBTFUL = "doubtful"
+    NOT_USABLE = "not_usable"
+
+    @property
+    def words(self) -> str:
+        return self.replace("_", " ")
+
+
+class TargetState(StrEnum):
+    """The answer about the target. Of several that apply, the last one wins."""
+
+    HEALTHY = "healthy"
+    CHANGING = "changing"
+    OVERLOADED = "overloaded"
+    FAILING = "failing"
+
+
+class Precision(StrEnum):
+    """How much the number of response times supports: nothing, no p99, or a p99."""
+
+    NONE = "none"
+    COARSE = "coarse"
+    FINE = "fine"
+
+
 class Validity(StrEnum):
+    """Deprecated synonym of Trust, for the API only; it goes with the next release."""
+
     VALID = "valid"
     SUSPICIOUS = "suspicious"
     INVALID = "invalid"
+
+    @classmethod
+    def of(cls, trust: Trust) -> "Validity":
+        return list(cls)[list(Trust).index(trust)]
 
 
 ACTIVE_STATES = frozenset(

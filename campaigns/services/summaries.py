@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 
-from campaigns.domain.judged.observations import headline_us, observe
-from campaigns.domain.judged.validity import judge, limits_with
-from campaigns.domain.lifecycle import Validity
+from campaigns.domain.judged.judgement import Judgement, judge, limits_with
+from campaigns.domain.judged.observations import observe
+from campaigns.domain.lifecycle import ShardState
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.models import Run, RunSummary, ShardSecond
 from campaigns.queries.measurements import new_measurement, rows_of
@@ -41,17 +40,19 @@ def summarise_run(run: Run) -> RunSummary:
             digest=digest.hexdigest(),
             **measurement.to_json(),
         )
-    run.validity, run.validity_reasons = judge_run(run, measurement)
+    judgement = judge_run(run, measurement)
+    run.validity, run.validity_reasons = judgement.validity, judgement.validity_reasons
     Run.objects.filter(pk=run.pk).update(
         validity=run.validity, validity_reasons=run.validity_reasons
     )
     return summary
 
 
-def judge_run(run: Run, measurement: Measurement) -> tuple[Validity, list[dict[str, Any]]]:
-    """The run's validity and the reasons for it, worst first."""
-    observed = observe(measurement, is_co_located=is_co_located(run))
-    return judge(observed, limits_with(settings.VALIDITY_LIMITS), headline_us(measurement.total))
+def judge_run(run: Run, measurement: Measurement) -> Judgement:
+    n_lost = run.shards.filter(state=ShardState.LOST).count()
+    observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
+    response = measurement.total.timing("response")
+    return judge(observed, response, limits_with(settings.VALIDITY_LIMITS))
 
 
 def _fingerprint(row: ShardSecond) -> bytes:

@@ -168,7 +168,7 @@ def test_a_report_in_the_style_of(report, words):
 def test_a_report_of_nothing_but_failures(report):
     with scripted(always(b"garbage\r\n")) as server:
         done = run(f"http://127.0.0.1:{server.port}/", "--requests", 3, "--report", report)
-    assert done.returncode == 3, done.stderr
+    assert done.returncode == 0, done.stderr
     assert "No request succeeded" in done.stdout
     assert "nan" not in done.stdout.lower()
 
@@ -199,11 +199,11 @@ def test_it_refuses_with_a_sentence_and_status_2(arguments, words):
     assert "Traceback" not in done.stderr
 
 
-def test_errors_of_this_machine_make_the_run_invalid():
+def test_errors_of_this_machine_are_no_usable_measurement():
     code = (
         "import sys; from workers.injector import cli, connection\n"
         "def no_socket(*_): raise OSError(24, 'Too many open files')\n"
-        "connection.socket.socket = no_socket\n"
+        "connection.Socket = no_socket\n"
         "sys.exit(cli.main(['http://127.0.0.1:9/', '--requests', '2']))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

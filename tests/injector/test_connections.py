@@ -262,4 +262,4 @@ def test_running_out_of_descriptors_is_the_injectors_own_error(monkeypatch):
     monkeypatch.setattr("workers.injector.connection.Socket", no_socket)
     result = run_here(make_order(9, load=closed(2)), lambda second: None)
     assert result.total.errors == {Kind.CLIENT_FD_EXHAUSTED: 2}
-    assert "injector_exhausted" in {reason["code"] for reason in result.verdict[1]}
+    assert "injector_exhausted" in {reason.code for reason in result.judgement.reasons}

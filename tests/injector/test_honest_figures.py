@@ -45,7 +45,7 @@ def test_nothing_but_redirects_is_doubted_and_shown_as_such():
     with scripted(always(REDIRECT)) as server:
         order = make_order(server.port, load=closed(10))
         result = run_here(order, lambda second: None)
-    assert "only_redirects" in {reason["code"] for reason in result.verdict[1]}
+    assert "only_redirects" in {reason.code for reason in result.judgement.reasons}
     report = result.report("httperf", order)
     assert "1xx=0 2xx=0 3xx=10 4xx=0 5xx=0" in report
 
@@ -60,8 +60,8 @@ def test_a_page_that_becomes_another_within_a_run_is_doubted():
     with scripted(script) as server:
         load = {"model": "open", "rate_per_s": 100, "duration_s": 3}
         result = run_here(make_order(server.port, load=load), lambda second: None)
-    (changed,) = [reason for reason in result.verdict[1] if reason["code"] == "body_changed"]
-    assert (changed["validity"], changed["value"]) == ("suspicious", pytest.approx(0.5, abs=0.1))
+    (changed,) = [reason for reason in result.judgement.reasons if reason.code == "body_changed"]
+    assert (changed.state, changed.value) == ("changing", pytest.approx(0.5, abs=0.1))
     assert changed["second"] in {1, 2}
 
 

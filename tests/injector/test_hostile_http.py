@@ -8,7 +8,7 @@ import time
 import gevent
 import pytest
 
-from campaigns.domain.lifecycle import Validity
+from campaigns.domain.lifecycle import Trust
 from tests.injector import hostile_exchanges, hostile_heads
 from tests.injector.authority import issue, server_context
 from tests.injector.hostile import OK, fault, merged, run_all, selected
@@ -81,12 +81,12 @@ def test_a_late_stray_puts_a_kept_connection_out_of_step_only_until_it_is_found(
 
 @pytest.mark.alone
 @pytest.mark.parametrize("is_tls", [False, True])
-def test_replies_in_doubt_make_a_run_invalid_over_tls_as_well(is_tls):
+def test_replies_in_doubt_make_a_run_unusable_over_tls_as_well(is_tls):
     tls = server_context(issue()) if is_tls else None
     with scripted(_one_stray, tls) as server:
         result = measure(server.port, scheme="https" if is_tls else "http", load=closed(200))
-    reason = next(each for each in result.verdict[1] if each["code"] == "in_doubt")
-    assert reason["validity"] == Validity.INVALID
+    reason = next(each for each in result.judgement.reasons if each.code == "in_doubt")
+    assert reason.state == Trust.NOT_USABLE
     assert 3 <= result.total.count("in_doubt") <= 199
 
 

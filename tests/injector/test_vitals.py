@@ -9,7 +9,7 @@ import time
 import gevent
 import pytest
 
-from campaigns.domain.lifecycle import Validity
+from campaigns.domain.lifecycle import Trust
 from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
 from tests.injector.test_loads import Arrivals
 from workers.injector import machine
@@ -79,7 +79,7 @@ def test_a_standstill_counts_every_timer_that_it_kept_from_running():
 
 
 @pytest.mark.sockets
-def test_a_hub_blocked_for_half_a_second_makes_the_run_invalid_and_blames_the_injector():
+def test_a_hub_blocked_for_half_a_second_makes_the_run_unusable_and_blames_the_injector():
     load = {"model": "open", "rate_per_s": 100, "duration_s": 4}
     with scripted(Arrivals(service_s=0.002)) as server:
         gevent.spawn_later(1.5, time.sleep, 0.5)
@@ -88,9 +88,9 @@ def test_a_hub_blocked_for_half_a_second_makes_the_run_invalid_and_blames_the_in
     assert total.timing("own_delay").percentile_us(99_000) >= 400_000
     assert total.timing("hub_lag").percentile_us(99_000) >= 400_000
     assert total.timing("service").percentile_us(50_000) < 50_000
-    validity, reasons = result.verdict
-    codes = {reason["code"] for reason in reasons}
-    assert validity is Validity.INVALID
+    judgement = result.judgement
+    codes = {reason.code for reason in judgement.reasons}
+    assert (judgement.measurement.state, judgement.target.state) == (Trust.NOT_USABLE, None)
     assert {"lateness_p99", "hub_lag", "hub_lag_p99"} <= codes
     assert not codes & {"errors", "target_saturated", "slot_wait", "dropped"}
 
@@ -105,7 +105,7 @@ def test_waiting_for_a_free_connection_is_not_the_injectors_own_delay():
     assert lateness.percentile_us(50_000) > 200_000
     assert own.percentile_us(50_000) < 20_000
     assert (own.n, lateness.sum_us) == (lateness.n, own.sum_us + wait.sum_us)
-    codes = {reason["code"] for reason in result.verdict[1]}
+    codes = {reason.code for reason in result.judgement.reasons}
     assert "slot_wait" in codes
     assert "lateness_p99" not in codes
 
@@ -178,9 +178,9 @@ def test_a_clock_that_is_stepped_in_the_middle_of_a_run_is_seen(monkeypatch):
     load = {"model": "open", "rate_per_s": 100, "duration_s": 3}
     with scripted(always(OK_REPLY)) as server:
         result = measure(server.port, load=load)
-    reason = next(each for each in result.verdict[1] if each["code"] == "clock_step")
-    assert (reason["validity"], reason["second"]) == (Validity.INVALID, 1)
-    assert reason["value"] == pytest.approx(3600e6, rel=0.001)
+    reason = next(each for each in result.judgement.reasons if each.code == "clock_step")
+    assert (reason.state, reason.second) == (Trust.NOT_USABLE, 1)
+    assert reason.value == pytest.approx(3600e6, rel=0.001)
     assert result.total.timing("response").max_us < 1_000_000
 
 

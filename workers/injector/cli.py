@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from campaigns.domain import units
 from campaigns.domain.errors import BenchsiteError
-from campaigns.domain.lifecycle import Validity
 from campaigns.domain.measured.snapshot import Second, Timing, Total
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.percentiles import P50, P99, Shown, shown
@@ -28,7 +27,7 @@ from workers.injector.local_run import run_here, run_processes
 from workers.injector.order import DEFAULT_PORTS, PROTOCOL, Refusal
 from workers.injector.summary import Result
 
-OK, BROKEN, REFUSED, INVALID = 0, 1, 2, 3
+OK, BROKEN, REFUSED, NOT_USABLE = 0, 1, 2, 3
 # Loopback and private networks: what a person at a keyboard may be expected to own.
 DEFAULT_ALLOW = (
     "127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7",
@@ -40,7 +39,8 @@ examples:
   %(prog)s http://127.0.0.1:8080/ --requests 100 --over 10             N over T, like JMeter
   %(prog)s ws://127.0.0.1:8080/ --requests 200 --connections 50 --messages 10
                                                     WebSocket: 200 connections, 10 messages each
-exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage, 3 invalid run"""
+exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage,
+             3 the measurement is not usable"""
 _ALLOW = "one more network to send to (loopback and private networks)"
 
 
@@ -114,9 +114,9 @@ def _print(text: str) -> None:
 
 
 def _status(result: Result) -> int:
-    """An invalid run says nothing about its thresholds either."""
-    if result.verdict[0] == Validity.INVALID:
-        return INVALID
+    """A measurement that is not usable says nothing about its thresholds either."""
+    if not result.judgement.is_usable:
+        return NOT_USABLE
     return OK if all(each.passed for each in result.measurement.thresholds) else BROKEN
 
 

@@ -4,10 +4,9 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from campaigns.domain.judged.observations import headline_us, hosts_of, is_loopback, observe
+from campaigns.domain.judged.judgement import Judgement, judge
+from campaigns.domain.judged.observations import hosts_of, is_loopback, observe
 from campaigns.domain.judged.thresholds import ThresholdJudge
-from campaigns.domain.judged.validity import LIMITS, Limits, judge
-from campaigns.domain.lifecycle import Validity
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.injector_end import (
     InjectorEnd,
@@ -29,8 +28,6 @@ PERCENTILES = {
     "p50": 50_000, "p66": 66_000, "p75": 75_000, "p80": 80_000, "p90": 90_000, "p95": 95_000,
     "p98": 98_000, "p99": 99_000, "p99.9": 99_900,
 }  # fmt: skip
-# Whoever asks for one request at the keyboard knows that it is one.
-_LIMITS = LIMITS | {"too_few_requests": Limits(100, None)}
 _ENDED = ("ok", "failed", "carried")
 
 
@@ -71,20 +68,19 @@ class Result:
         return self.measurement.total
 
     @cached_property
-    def verdict(self) -> tuple[Validity, list[dict[str, Any]]]:
-        """May the figures be believed, and why not: by the same rules as a campaign's runs."""
+    def judgement(self) -> Judgement:
+        """By the same rules as a campaign's runs."""
         observed = observe(self.measurement, is_co_located=self._is_co_located())
-        return judge(observed, _LIMITS, headline_us(self.total))
+        return judge(observed, self.total.timing("response"))
 
     def report(self, style: str, order: dict[str, Any]) -> str:
         """The text in the style of a tool."""
-        validity, reasons = self.verdict
         head = ReportHead(
             host=order["endpoint"]["host"],
             port=order["endpoint"]["port"],
             connection_mode=order["connection_mode"],
-            validity=validity,
-            reasons=reasons,
+            validity=self.judgement.validity,
+            reasons=self.judgement.validity_reasons,
         )
         return REPORTS[style](self.measurement, head)
 
@@ -96,12 +92,11 @@ class Result:
         """The summary. Names of figures as in domain.shown.metrics, times in ms; what was not timed
         is absent, what cannot be said is null."""
         seen, total = self.measurement, self.total
-        validity, reasons = self.verdict
         attempts = sum(end.totals.get(name, 0) for end in self.ends for name in _ENDED)
         metrics = _metrics(seen.figures)
         return {
-            "validity": str(validity),
-            "reasons": reasons,
+            "validity": self.judgement.validity,
+            "reasons": self.judgement.validity_reasons,
             "warnings": warnings_of(self.ends),
             "thresholds": [each.to_json() for each in seen.thresholds],
             "outcome": "complete" if seen.is_whole else "stopped",

@@ -1,10 +1,10 @@
-"""A measurement's observed value for each validity criterion."""
+"""A measurement's observed value for each criterion of its judgement."""
 
 import ipaddress
 from typing import Any
 
+from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.steady import steadiness
-from campaigns.domain.judged.validity import Observed
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import CLIENT_KINDS
 from campaigns.domain.measured.series import Point
@@ -46,16 +46,11 @@ def judged_percentile(n: int) -> int:
     return next((q for q in (P99, P90) if shown(n, q) is not Shown.NO), WHOLE)
 
 
-def headline_us(total: Total) -> float | None:
-    """The run's own high percentile of the response time; None if no request succeeded."""
-    response = total.timing("response")
-    return response.percentile_us(judged_percentile(response.n))
+def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[str, Observed]:
+    """The criteria that could be observed, by their codes in domain.judged.judgement.
 
-
-def observe(seen: Measurement, *, is_co_located: bool) -> dict[str, Observed]:
-    """The criteria that could be observed, by their codes in domain.judged.validity.
-
-    `is_co_located`: the target is on an injector's own machine.
+    `is_co_located`: the target is on an injector's own machine. `n_lost`: how many
+    injector processes were lost during the run.
     """
     total = seen.total
     vitals = _vitals(seen.vitals)
@@ -63,7 +58,8 @@ def observe(seen: Measurement, *, is_co_located: bool) -> dict[str, Observed]:
         for code in _MEANINGLESS_BESIDE_THE_TARGET:
             vitals.pop(code, None)
     found = {
-        "too_few_requests": Observed(_attempts(total)),
+        **_nothing(seen),
+        "lost_shards": Observed(n_lost),
         "lateness_p99": _lateness(seen),
         "sent_share": _sent_share(seen),
         "dropped": _share_of_arrivals(seen, total.count("dropped")),
@@ -83,6 +79,16 @@ def observe(seen: Measurement, *, is_co_located: bool) -> dict[str, Observed]:
         **vitals,
     }
     return {code: each for code, each in found.items() if each is not None}
+
+
+def _nothing(seen: Measurement) -> dict[str, Observed]:
+    """What a run without any response time lacks, the first of it."""
+    total = seen.total
+    if not seen.series:
+        return {"no_seconds": Observed(1), "no_requests": Observed(1)}
+    if not _attempts(total):
+        return {"no_requests": Observed(1)}
+    return {} if total.timing("response").n else {"no_success": Observed(1)}
 
 
 def _attempts(total: Total) -> int:

@@ -1,0 +1,122 @@
+"""Criteria of the judgement: observed values, their limits, and the sentences of those beyond.
+
+Each criterion has a code and belongs to one question: `trust` (the measurement), `target_state`,
+`precision` or, as a neutral note, `judgement`. Limits and their sources: docs/measuring.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from campaigns.domain.units import count, counted, percent
+from campaigns.domain.units import ms as ms_text
+
+_TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step", "starts_apart"}
+_COUNTS = {
+    "too_few_requests": "requests",
+    "injector_exhausted": "requests",
+    "swapped": "pages",
+    "lost_shards": "injector processes",
+}
+# For these, `second` is the start of the last stretch at one level.
+_STRETCHES = {"warming_up", "slowing_down"}
+_LESS_IS_WORSE = {"too_few_requests", "sent_share"}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The values beyond which a reason is given, and beyond which it is severe; None: never.
+
+    Severe reasons make a measurement not usable; the others make it doubtful.
+    """
+
+    mild: float | None
+    severe: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A criterion's worst value, and where it occurred.
+
+    `injector` counts from 1 and is None if there is only one. `measure` names the value, such as
+    p99.
+    """
+
+    value: float
+    second: int | None = None
+    injector: int | None = None
+    measure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementReason:
+    """Why an answer is what it is. `state`: the answer if this were the only reason."""
+
+    code: str
+    state: str
+    text: str
+    value: float | None = None
+    limit: float | None = None
+    second: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Excess(NamedTuple):
+    """The limit that a value is beyond."""
+
+    limit: float
+    is_severe: bool
+
+
+def excess(code: str, value: float, limits: Limits) -> Excess | None:
+    """The worst limit that the value is beyond; None if it is within both."""
+    for limit, is_severe in ((limits.severe, True), (limits.mild, False)):
+        if limit is not None and _is_beyond(code, value, limit):
+            return Excess(limit, is_severe)
+    return None
+
+
+def _is_beyond(code: str, value: float, limit: float) -> bool:
+    return value < limit if code in _LESS_IS_WORSE else value > limit
+
+
+def reason_for(
+    code: str, state: str, sentences: Mapping[str, str], seen: Observed, limit: float
+) -> JudgementReason:
+    """The reason with the code's sentence.
+
+    {value}, {limit} are numbers with units; {who} is "The injector", or "Injector process 2" if
+    there are several.
+    """
+    who = f"Injector process {seen.injector}" if seen.injector else "The injector"
+    text = sentences[code].format(
+        value=_shown(code, seen.value),
+        limit=_limit_text(code, limit),
+        were="was" if seen.value == 1 else "were",
+        who=who,
+        whose=f"{who[0].lower()}{who[1:]}'s",
+        whose_=f"{who}'s",
+        measure=seen.measure,
+    )
+    if seen.second is not None:
+        text = f"{text} {_place(code, seen.second)}"
+    return JudgementReason(code, str(state), text, seen.value, limit, seen.second)
+
+
+def _place(code: str, second: int) -> str:
+    if code in _STRETCHES:
+        return f"Steady from second {second} on."
+    return f"Worst in second {second}."
+
+
+def _shown(code: str, value: float) -> str:
+    if code in _TIMES:
+        return ms_text(value)
+    return counted(int(value), _COUNTS[code]) if code in _COUNTS else percent(value)
+
+
+def _limit_text(code: str, limit: float) -> str:
+    """The limit without its noun, which the value already has."""
+    return count(int(limit)) if code in _COUNTS else _shown(code, limit)

@@ -1,0 +1,170 @@
+"""A run's judgement: three questions, three answers.
+
+Can the measurement be trusted? How was the target? How precise are the figures? Only the first
+excludes a run from verdicts. Facts of the setting are notes: they explain, and decide nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.judged import precision, target_state, trust
+from campaigns.domain.judged.criteria import JudgementReason, Limits, Observed, excess, reason_for
+from campaigns.domain.lifecycle import Precision, TargetState, Trust, Validity
+from campaigns.domain.measured.snapshot import Timing
+
+_NOTE_LIMITS: dict[str, Limits] = {"co_located": Limits(0.0)}
+_NOTE_SENTENCES: dict[str, str] = {
+    "co_located": "The target runs on the injector host: they share its CPU, and no real "
+    "network is involved.",
+}
+LIMITS: dict[str, Limits] = {
+    **trust.LIMITS,
+    **target_state.LIMITS,
+    **precision.LIMITS,
+    **_NOTE_LIMITS,
+}
+# Which question a reason's code belongs to.
+QUESTIONS: dict[str, str] = {
+    **dict.fromkeys(trust.CODES, "measurement"),
+    **dict.fromkeys(target_state.STATES, "target"),
+    **dict.fromkeys(precision.CODES, "precision"),
+    **dict.fromkeys(_NOTE_LIMITS, "note"),
+}
+TARGET_NOT_JUDGED = "not_judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One answer with its reasons, worst first. `state` None: nothing is claimed, as they say."""
+
+    state: Trust | TargetState | Precision | None
+    reasons: tuple[JudgementReason, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The sentence of the worst reason; "" without reasons."""
+        return self.reasons[0].text if self.reasons else ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"state": self.state, "reasons": [each.to_json() for each in self.reasons]}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The three answers about one run, and its notes."""
+
+    measurement: Finding
+    target: Finding
+    precision: Finding
+    notes: tuple[JudgementReason, ...] = ()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether verdicts may use the run's figures, if it has any."""
+        return self.measurement.state != Trust.NOT_USABLE
+
+    @property
+    def is_saturated(self) -> bool:
+        """A correct measurement of overload, so not one of response times."""
+        return any(each.code == target_state.SATURATED for each in self.target.reasons)
+
+    @property
+    def validity(self) -> Validity:
+        """Deprecated synonym of `measurement.state`."""
+        return Validity.of(self.measurement.state)
+
+    @property
+    def reasons(self) -> tuple[JudgementReason, ...]:
+        """Every reason, by question, worst first."""
+        beside = (*self.target.reasons, *self.precision.reasons, *self.notes)
+        return (*self.measurement.reasons, *beside)
+
+    @property
+    def validity_reasons(self) -> list[dict[str, Any]]:
+        """The reasons as pages and API still show them."""
+        synonyms = dict(zip(Trust, Validity, strict=True))
+        return [
+            {**each.to_json(), "validity": synonyms.get(each.state, Validity.VALID)}
+            for each in self.reasons
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "measurement": self.measurement.to_json(),
+            "target": self.target.to_json(),
+            "precision": self.precision.to_json(),
+            "notes": [each.to_json() for each in self.notes],
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Judgement":
+        state = data["target"]["state"]
+        return cls(
+            Finding(Trust(data["measurement"]["state"]), _reasons(data["measurement"])),
+            Finding(state and TargetState(state), _reasons(data["target"])),
+            Finding(Precision(data["precision"]["state"]), _reasons(data["precision"])),
+            tuple(JudgementReason(**each) for each in data["notes"]),
+        )
+
+
+def _reasons(finding: Mapping[str, Any]) -> tuple[JudgementReason, ...]:
+    return tuple(JudgementReason(**each) for each in finding["reasons"])
+
+
+def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
+    """The limits with the settings' overrides, {code: (mild, severe)}.
+
+    Raises KeyError for a code that does not exist.
+    """
+    unknown = sorted(set(overrides) - set(LIMITS))
+    if unknown:
+        known = ", ".join(sorted(LIMITS))
+        raise KeyError(
+            f"VALIDITY_LIMITS has unknown codes: {', '.join(unknown)}. Known codes: {known}."
+        )
+    return {**LIMITS, **{code: Limits(*pair) for code, pair in overrides.items()}}
+
+
+def judge(
+    observed: Mapping[str, Observed],
+    response: Timing,
+    limits: Mapping[str, Limits] = LIMITS,
+) -> Judgement:
+    """The answers for observed values by code, without criteria that could not be observed.
+
+    `response`: the run's response times.
+    """
+    doubts = tuple(trust.reasons_of_measurement(observed, limits, response))
+    fact = precision.precision_of(response, limits)
+    return Judgement(
+        Finding(Trust(doubts[0].state) if doubts else Trust.TRUSTED, doubts),
+        _target(observed, limits, is_in_doubt=bool(doubts)),
+        Finding(Precision(fact.state), (fact,)),
+        _notes(observed, limits),
+    )
+
+
+def _target(
+    observed: Mapping[str, Observed], limits: Mapping[str, Limits], *, is_in_doubt: bool
+) -> Finding:
+    if is_in_doubt:
+        return _not_judged("While the injector is in doubt, nothing is said about the target.")
+    if "no_requests" in observed:
+        return _not_judged("No request ended, so nothing is known about the target.")
+    reasons = tuple(target_state.reasons_of_target(observed, limits))
+    return Finding(TargetState(reasons[0].state) if reasons else TargetState.HEALTHY, reasons)
+
+
+def _not_judged(text: str) -> Finding:
+    return Finding(None, (JudgementReason(TARGET_NOT_JUDGED, "", text),))
+
+
+def _notes(
+    observed: Mapping[str, Observed], limits: Mapping[str, Limits]
+) -> tuple[JudgementReason, ...]:
+    return tuple(
+        reason_for(code, "", _NOTE_SENTENCES, observed[code], beyond.limit)
+        for code in _NOTE_LIMITS
+        if code in observed and (beyond := excess(code, observed[code].value, limits[code]))
+    )

@@ -1,0 +1,85 @@
+"""How was the target? Healthy, changing, overloaded or failing: a result, not a fault of the run.
+
+Only claimed while the measurement can be trusted: a starved injector makes any target look slow.
+"""
+
+from collections.abc import Mapping
+
+from campaigns.domain.judged.criteria import JudgementReason, Limits, Observed, excess, reason_for
+from campaigns.domain.lifecycle import TargetState
+
+LIMITS: dict[str, Limits] = {
+    "no_success": Limits(0),
+    "errors": Limits(0.01),
+    "only_redirects": Limits(0.0),
+    "sent_share": Limits(0.999, 0.99),
+    "dropped": Limits(0.001, 0.01),
+    "slot_wait": Limits(0.001),
+    "resent": Limits(0.01),
+    "slowing_down": Limits(0.0),
+    "warming_up": Limits(0.0),
+    "body_changed": Limits(0.01),
+}
+
+# Beyond the severe limit of `dropped`, response times are those of the requests that got through.
+SATURATED = "target_saturated"
+
+STATES: dict[str, TargetState] = {
+    "no_success": TargetState.FAILING,
+    "errors": TargetState.FAILING,
+    "only_redirects": TargetState.FAILING,
+    SATURATED: TargetState.OVERLOADED,
+    "sent_share": TargetState.OVERLOADED,
+    "dropped": TargetState.OVERLOADED,
+    "slot_wait": TargetState.OVERLOADED,
+    # Packets are lost where a queue overflows: in the target or on the way to it.
+    "resent": TargetState.OVERLOADED,
+    "slowing_down": TargetState.CHANGING,
+    "warming_up": TargetState.CHANGING,
+    "body_changed": TargetState.CHANGING,
+}
+
+_SENTENCES: dict[str, str] = {
+    "no_success": "No request succeeded, so there are no response times. See the errors.",
+    "errors": "{value} of the requests failed at the target (limit {limit}). Response times only "
+    "include those that succeeded.",
+    "only_redirects": "Every reply was a redirect. This measures the redirect, not the page.",
+    SATURATED: "The target did not keep up: {value} of the requests found all connections busy. "
+    "The injector was on time, so this measures overload, not response times.",
+    "sent_share": "Only {value} of the planned requests were sent (limit {limit}), although the "
+    "injector was on time.",
+    "dropped": "{value} of the requests were dropped for lack of a free connection (limit "
+    "{limit}).",
+    "slot_wait": "{value} of the requests waited because all connections were busy (limit "
+    "{limit}): the target did not keep up, and the wait is part of the response times.",
+    "resent": "{value} of the TCP segments were retransmitted (limit {limit}): the network or the "
+    "target lost packets or was late, and the delay is part of the response times.",
+    "slowing_down": "Response times rose after {value} of the run (limit {limit}) and stayed "
+    "higher. One figure for the whole run hides that.",
+    "warming_up": "Response times became steady only after {value} of the run (limit {limit}) and "
+    "were longer before. Use a longer warm-up.",
+    "body_changed": "The size of the response bodies changed by {value} (limit {limit}): before "
+    "and after, it is not the same page.",
+}
+
+
+def reasons_of_target(
+    observed: Mapping[str, Observed], limits: Mapping[str, Limits]
+) -> list[JudgementReason]:
+    """What was wrong with the target, worst first; [] if it was healthy."""
+    found = [
+        reason
+        for code, seen in observed.items()
+        if code in LIMITS and (reason := _reason(code, seen, limits[code]))
+    ]
+    worst_first = list(reversed(TargetState))
+    return sorted(found, key=lambda reason: worst_first.index(reason.state))
+
+
+def _reason(code: str, seen: Observed, limits: Limits) -> JudgementReason | None:
+    beyond = excess(code, seen.value, limits)
+    if beyond is None:
+        return None
+    if code == "dropped" and beyond.is_severe:
+        code = SATURATED
+    return reason_for(code, STATES[code], _SENTENCES, seen, beyond.limit)

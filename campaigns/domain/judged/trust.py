@@ -1,0 +1,131 @@
+"""Can the measurement be trusted? Whether the injectors measured what they claim.
+
+Everything here is about the injectors and their machines; a bad target makes no measurement
+doubtful. The worst reason decides.
+"""
+
+from collections.abc import Mapping
+
+from campaigns.domain.judged.criteria import JudgementReason, Limits, Observed, excess, reason_for
+from campaigns.domain.judged.observations import judged_percentile
+from campaigns.domain.lifecycle import Trust
+from campaigns.domain.measured.snapshot import Timing
+
+# Shares are fractions of 1; the injector's CPU share of one core, other processes' of the machine.
+LIMITS: dict[str, Limits] = {
+    "no_seconds": Limits(None, 0),
+    "lost_shards": Limits(None, 0),
+    "lateness_p99_us": Limits(2_000, 10_000),
+    "lateness_p99_share": Limits(0.10, 0.25),
+    "cpu": Limits(0.60, 0.85),
+    "cpu_5s": Limits(0.80, 0.95),
+    "run_delay": Limits(0.10, 0.20),
+    "hub_lag": Limits(100_000, 400_000),
+    "hub_lag_p99": Limits(5_000, 25_000),
+    "steal": Limits(0.02, 0.10),
+    "other_cpu": Limits(0.20, 0.50),
+    "gc_pause": Limits(10_000, 100_000),
+    "gc_share": Limits(0.01, 0.05),
+    "open_files": Limits(0.70, 0.95),
+    "ports": Limits(0.70),
+    "swapped": Limits(0, 100),
+    "clock_step": Limits(50_000, 500_000),
+    "starts_apart": Limits(100_000, 1_000_000),
+    "link": Limits(0.80),
+    "packets_lost": Limits(0.01),
+    "injector_exhausted": Limits(None, 0),
+    "little": Limits(0.05, 0.20),
+    "missing_seconds": Limits(0.0, 0.01),
+    "in_doubt": Limits(0.0, 0.01),
+}
+
+_SENTENCES: dict[str, str] = {
+    "no_seconds": "The injector delivered no measurements.",
+    "lost_shards": "{value} {were} lost during the run: what they measured is incomplete.",
+    "lateness_p99": "{who} sent late ({measure} {value}, limit {limit}). Its own delay is part of "
+    "the response times.",
+    "cpu": "{who} was busy: {value} of a core on average (limit {limit}).",
+    "cpu_5s": "{who} was busy: {value} of a core over five seconds (limit {limit}).",
+    "run_delay": "{who} waited for a CPU {value} of the time (limit {limit}) while other "
+    "programs ran.",
+    "hub_lag": "{whose_} event loop stalled for {value} (limit {limit}).",
+    "hub_lag_p99": "{who} was slow to react ({measure} {value}, limit {limit}). Its own delay is "
+    "part of the response times.",
+    "steal": "The hypervisor gave {value} of {whose} CPU to other machines (limit {limit}).",
+    "other_cpu": "Other programs used {value} of the CPU of {whose} machine (limit {limit}).",
+    "gc_pause": "A garbage collection paused {whose} process for {value} (limit {limit}).",
+    "gc_share": "{who} spent {value} of the time on garbage collection (limit {limit}).",
+    "open_files": "{who} used {value} of its open files (limit {limit}). Raise the limit "
+    "(ulimit -n).",
+    "ports": "{value} of the local ports of {whose} machine were in use (limit {limit}). More "
+    "connections may fail.",
+    "swapped": "{whose_} machine swapped {value} within a second (limit {limit}). Waiting for "
+    "swapped memory is part of the response times.",
+    "clock_step": "The wall clock of {whose} machine jumped by {value} (limit {limit}): the "
+    "machine was suspended, or its clock was set. Durations use another clock, but the run's "
+    "times of day may not match other logs.",
+    "starts_apart": "The injector processes may have started up to {value} apart (limit {limit}): "
+    "they share the database's clock, and the connection to it is slow for one of them.",
+    "link": "A network link of {whose} machine was {value} full (limit {limit}). The link was "
+    "measured, not the target.",
+    "packets_lost": "{whose_} machine lost {value} of its network packets within a second (limit "
+    "{limit}). The delays that follow are not the target's.",
+    "injector_exhausted": "The injector host ran out of open files or ports for {value}. "
+    "The target is not the cause.",
+    "little": "Requests in flight and response times disagree by {value} (limit {limit}): some of "
+    "the waiting was not timed.",
+    "missing_seconds": "{value} of the seconds are missing.",
+    "in_doubt": "Up to {value} of the replies (limit {limit}) may belong to other requests: on "
+    "some connection the server sent more replies than there were requests.",
+}
+# The same as of the target, while the injectors are in doubt: then they may be the cause.
+_UNSENT: dict[str, str] = {
+    "sent_share": "Only {value} of the planned requests were sent (limit {limit}).",
+    "dropped": "{value} of the requests were dropped for lack of a free connection (limit "
+    "{limit}).",
+    "slot_wait": "{value} of the requests waited for a free connection (limit {limit}).",
+}
+CODES = ({*LIMITS} - {"lateness_p99_us", "lateness_p99_share"}) | {"lateness_p99"}
+UNSENT = frozenset(_UNSENT)
+
+
+def reasons_of_measurement(
+    observed: Mapping[str, Observed], limits: Mapping[str, Limits], response: Timing
+) -> list[JudgementReason]:
+    """Why the measurement cannot be trusted, worst first; [] if it can.
+
+    `response` are the run's response times, to whose high percentile lateness is compared.
+    """
+    headline_us = response.percentile_us(judged_percentile(response.n))
+    found = [
+        reason
+        for code, seen in observed.items()
+        if code in CODES
+        and (reason := _reason(code, _SENTENCES, seen, limits_of(code, limits, headline_us)))
+    ]
+    if found and "no_seconds" not in observed:
+        found += [
+            reason
+            for code in sorted(UNSENT & observed.keys())
+            if (reason := _reason(code, _UNSENT, observed[code], limits[code]))
+        ]
+    return sorted(found, key=lambda reason: reason.state != Trust.NOT_USABLE)
+
+
+def _reason(
+    code: str, sentences: Mapping[str, str], seen: Observed, limits: Limits
+) -> JudgementReason | None:
+    beyond = excess(code, seen.value, limits)
+    if beyond is None:
+        return None
+    state = Trust.NOT_USABLE if beyond.is_severe else Trust.DOUBTFUL
+    return reason_for(code, state, sentences, seen, beyond.limit)
+
+
+def limits_of(code: str, limits: Mapping[str, Limits], headline_us: float | None) -> Limits:
+    """The limits of one criterion; for lateness the larger of a time and a share."""
+    if code != "lateness_p99":
+        return limits[code]
+    time, part = limits["lateness_p99_us"], limits["lateness_p99_share"]
+    headline = headline_us or 0.0
+    return Limits(max(time.mild, part.mild * headline), max(time.severe, part.severe * headline))

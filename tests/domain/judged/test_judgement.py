@@ -1,0 +1,208 @@
+import numpy as np
+import pytest
+
+from campaigns.domain.judged import precision, target_state, trust
+from campaigns.domain.judged.criteria import Limits, Observed
+from campaigns.domain.judged.judgement import (
+    LIMITS,
+    QUESTIONS,
+    Judgement,
+    judge,
+    limits_with,
+)
+from campaigns.domain.lifecycle import Precision, TargetState, Trust, Validity
+from campaigns.domain.measured.snapshot import Timing
+
+TRUSTED, DOUBTFUL, NOT_USABLE = Trust
+HEALTHY, CHANGING, OVERLOADED, FAILING = TargetState
+
+
+def judged(us: int = 10_000, n: int = 5000, limits=LIMITS, **values) -> Judgement:
+    """The judgement of these values by code, and of n response times of `us`."""
+    observed = {
+        code: each if isinstance(each, Observed) else Observed(each)
+        for code, each in values.items()
+    }
+    return judge(observed, Timing.of(np.full(n, us)), limits)
+
+
+def codes(finding) -> list[str]:
+    return [reason.code for reason in finding.reasons]
+
+
+def test_nothing_to_complain_about_is_trusted_healthy_and_fine():
+    found = judged(cpu=0.3, errors=0.0, lateness_p99=100)
+    assert (found.measurement.state, found.target.state) == (TRUSTED, HEALTHY)
+    assert found.precision.state is Precision.FINE
+    assert not found.measurement.reasons + found.target.reasons + found.notes
+
+
+# Every code of the injectors, with a value that is fine, one that is doubtful, one not usable.
+MEASUREMENT = {
+    "no_seconds": (0, None, 1),
+    "lost_shards": (0, None, 1),
+    "lateness_p99": (2_000, 2_001, 10_001),
+    "cpu": (0.60, 0.61, 0.86),
+    "cpu_5s": (0.80, 0.81, 0.96),
+    "run_delay": (0.10, 0.11, 0.21),
+    "hub_lag": (100_000, 100_001, 400_001),
+    "hub_lag_p99": (5_000, 5_001, 25_001),
+    "steal": (0.02, 0.021, 0.11),
+    "other_cpu": (0.20, 0.21, 0.51),
+    "gc_pause": (10_000, 10_001, 100_001),
+    "gc_share": (0.01, 0.011, 0.051),
+    "open_files": (0.70, 0.71, 0.96),
+    "ports": (0.70, 0.71, None),
+    "swapped": (0, 1, 101),
+    "clock_step": (50_000, 50_001, 500_001),
+    "starts_apart": (100_000, 100_001, 1_000_001),
+    "link": (0.80, 0.81, None),
+    "packets_lost": (0.01, 0.011, None),
+    "injector_exhausted": (0, None, 1),
+    "little": (0.05, 0.06, 0.21),
+    "missing_seconds": (0.0, 0.005, 0.011),
+    "in_doubt": (0.0, 0.001, 0.011),
+}
+# Every code of the target, with a value that is fine, one that is not, and its state then.
+TARGET = {
+    "no_success": (0, 1, FAILING),
+    "errors": (0.01, 0.011, FAILING),
+    "only_redirects": (0.0, 1.0, FAILING),
+    "sent_share": (0.999, 0.9989, OVERLOADED),
+    "dropped": (0.001, 0.002, OVERLOADED),
+    "slot_wait": (0.001, 0.002, OVERLOADED),
+    "resent": (0.01, 0.011, OVERLOADED),
+    "slowing_down": (0.0, 0.8, CHANGING),
+    "warming_up": (0.0, 0.9, CHANGING),
+    "body_changed": (0.01, 0.011, CHANGING),
+}
+PRECISION = {"no_requests", "too_few_requests", "enough_requests"}
+NOTES = {"co_located"}
+
+
+def test_every_code_belongs_to_exactly_one_question():
+    classes = [set(MEASUREMENT), {*TARGET, "target_saturated"}, PRECISION, NOTES]
+    assert sum(map(len, classes)) == len(set().union(*classes)) == len(QUESTIONS)
+    assert set(QUESTIONS) == set().union(*classes)
+    assert [trust.CODES, set(target_state.STATES), precision.CODES] == classes[:3]
+    limited = set(LIMITS) - {"lateness_p99_us", "lateness_p99_share"} | {"lateness_p99"}
+    assert limited == set(QUESTIONS) - {"target_saturated", "no_requests", "enough_requests"}
+
+
+@pytest.mark.parametrize("code", MEASUREMENT)
+def test_each_fault_of_an_injector_makes_the_measurement_doubtful_or_not_usable(code):
+    fine, mild, severe = MEASUREMENT[code]
+    assert judged(**{code: fine}).measurement.state is TRUSTED
+    for value, state in ((mild, DOUBTFUL), (severe, NOT_USABLE)):
+        if value is not None:
+            found = judged(**{code: value})
+            assert (found.measurement.state, codes(found.measurement)) == (state, [code])
+            assert found.target.state is None
+
+
+@pytest.mark.parametrize("code", TARGET)
+def test_each_fault_of_the_target_is_a_result_of_a_trusted_measurement(code):
+    fine, bad, state = TARGET[code]
+    assert judged(**{code: fine}).target.state is HEALTHY
+    found = judged(**{code: bad})
+    assert (found.target.state, codes(found.target)) == (state, [code])
+    assert found.measurement.state is TRUSTED
+
+
+def test_however_bad_the_target_is_the_measurement_is_trusted():
+    found = judged(n=0, no_success=1, errors=1.0, resent=0.9, dropped=0.9, slot_wait=1.0)
+    assert (found.measurement.state, found.target.state) == (TRUSTED, FAILING)
+
+
+def test_a_target_on_the_injectors_machine_is_a_note():
+    found = judged(co_located=1.0)
+    assert (found.measurement.state, found.target.state) == (TRUSTED, HEALTHY)
+    assert [note.code for note in found.notes] == ["co_located"]
+
+
+def test_of_several_states_failing_goes_before_overloaded_and_overloaded_before_changing():
+    found = judged(warming_up=0.3, slot_wait=0.5, errors=0.5)
+    assert codes(found.target) == ["errors", "slot_wait", "warming_up"]
+    assert judged(warming_up=0.3, slot_wait=0.5).target.state is OVERLOADED
+
+
+@pytest.mark.parametrize("code", ["sent_share", "dropped", "slot_wait"])
+def test_unsent_requests_are_the_injectors_while_it_is_in_doubt(code):
+    found = judged(cpu=0.7, **{code: 0.5})
+    assert set(codes(found.measurement)) == {"cpu", code}
+    assert found.target.state is None
+    assert "nothing is said about the target" in found.target.text
+
+
+def test_dropped_requests_beyond_the_second_limit_saturate_the_target():
+    assert not judged(dropped=0.01).is_saturated
+    found = judged(dropped=0.05, lateness_p99=100)
+    assert found.is_saturated
+    assert codes(found.target) == ["target_saturated"]
+    assert "The target did not keep up" in found.target.text
+
+
+def test_dropped_requests_of_a_late_injector_make_the_measurement_unusable():
+    found = judged(dropped=0.05, lateness_p99=2_500)
+    assert found.measurement.state is NOT_USABLE
+    assert not found.is_saturated
+
+
+@pytest.mark.parametrize(
+    ("n", "expected"), [(0, "none"), (1, "coarse"), (999, "coarse"), (1000, "fine")]
+)
+def test_few_requests_cost_precision_and_no_trust(n, expected):
+    found = judged(n=n)
+    assert found.precision.state == expected
+    assert found.measurement.state is TRUSTED
+
+
+def test_the_precision_is_a_fact_in_numbers():
+    assert judged(n=300).precision.text == "300 requests: p95 ± 0.0\u202f%, no p99."
+    assert judged(n=5).precision.text == "5 requests: no percentiles."
+    assert judged(n=1000).precision.text == "1,000 requests: p99 ± 0.0\u202f%."
+
+
+def test_without_any_request_nothing_is_said_about_the_target():
+    found = judged(n=0, no_requests=1)
+    assert (found.measurement.state, found.target.state) == (TRUSTED, None)
+    assert found.precision.state is Precision.NONE
+    assert "nothing is known about the target" in found.target.text
+
+
+def test_lateness_counts_against_the_run_s_own_percentile():
+    states = [judged(100_000, lateness_p99=us).measurement.state for us in (9_900, 10_200, 25_200)]
+    assert states == [TRUSTED, DOUBTFUL, NOT_USABLE]
+
+
+def test_a_reason_has_value_limit_worst_second_and_a_sentence():
+    (reason,) = judged(cpu=Observed(0.9, second=12, injector=2)).measurement.reasons
+    assert reason.state == NOT_USABLE
+    assert (reason.value, reason.limit, reason.second) == (0.9, 0.85, 12)
+    assert reason.text == (
+        "Injector process 2 was busy: 90.0\u202f% of a core on average (limit 85.0\u202f%). "
+        "Worst in second 12."
+    )
+
+
+def test_the_worst_reason_comes_first():
+    assert codes(judged(hub_lag_p99=6_000, cpu=0.9).measurement) == ["cpu", "hub_lag_p99"]
+
+
+def test_a_judgement_comes_back_from_json_as_it_was():
+    found = judged(cpu=Observed(0.9, 3), co_located=1.0)
+    assert Judgement.from_json(found.to_json()) == found
+
+
+def test_validity_is_a_synonym_of_trust():
+    found = [judged(cpu=share).validity for share in (0.1, 0.7, 0.9)]
+    assert found == [Validity.VALID, Validity.SUSPICIOUS, Validity.INVALID]
+
+
+def test_settings_may_move_a_limit_but_not_invent_one():
+    limits = limits_with({"co_located": (None, None), "cpu": (0.9, 0.99)})
+    assert limits["cpu"] == Limits(0.9, 0.99)
+    found = judged(limits=limits, co_located=1.0, cpu=0.8)
+    assert (found.measurement.state, found.notes) == (TRUSTED, ())
+    with pytest.raises(KeyError, match="unknown codes: mood"):
+        limits_with({"mood": (1, 2)})
