@@ -1,7 +1,7 @@
 """Is a rule such as p95 < 300 ms kept? Judged during a run and at its end.
 
 A rule is judged on everything measured so far, not second by second. A run that breaks a rule is
-still a good measurement; whether its figures are valid is separate (judged.validity).
+still a good measurement; whether its figures can be trusted is separate (judged.trust).
 """
 
 from collections.abc import Mapping, Sequence
