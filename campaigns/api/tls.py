@@ -30,4 +30,10 @@ class TlsSerializer(StrictSerializer):
     client_certificate_pem = serializers.CharField(
         allow_blank=True, default="", max_length=MAX_PEM_BYTES
     )
+    fingerprint = serializers.CharField(
+        allow_blank=True,
+        default="",
+        max_length=200,
+        help_text="SHA-256 of the one certificate to accept, instead of verifying it.",
+    )
     alpn = serializers.BooleanField(default=True, help_text="Whether ALPN offers http/1.1.")

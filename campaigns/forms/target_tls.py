@@ -2,7 +2,15 @@
 
 from typing import Any
 
-NAMES = ("min_version", "max_version", "ciphers", "ca_pem", "sni", "client_certificate_pem")
+NAMES = (
+    "min_version",
+    "max_version",
+    "ciphers",
+    "ca_pem",
+    "sni",
+    "client_certificate_pem",
+    "fingerprint",
+)
 KEY = "client_key_pem"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
 
 MAX_CHAIN = 10
 
@@ -33,6 +34,7 @@ def _facts(certificate: x509.Certificate) -> dict[str, Any]:
         "key": _key(certificate),
         "signature": _signature(certificate),
         "serial": f"{certificate.serial_number:x}",
+        "sha256": certificate.fingerprint(SHA256()).hex(),
     }
 
 

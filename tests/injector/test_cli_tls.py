@@ -15,6 +15,7 @@ def test_the_options_become_the_orders_fields(tmp_path):
     made = order(
         "https://10.0.0.5/", "--tls-min", "1.2", "--tls-max", "1.2", "--ciphers", "ECDHE+AESGCM",
         "--ca-file", tmp_path / "ca.pem", "--sni", "shop.example", "--no-alpn", "--insecure",
+        "--fingerprint", "ab" * 32,
     )  # fmt: skip
     assert made["endpoint"]["verify_tls"] is False
     assert made["endpoint"]["tls"] == {
@@ -25,6 +26,7 @@ def test_the_options_become_the_orders_fields(tmp_path):
         "sni": "shop.example",
         "client_certificate_pem": "",
         "alpn": False,
+        "fingerprint": "ab" * 32,
     }
 
 

@@ -10,6 +10,7 @@ from campaigns.domain.plan.tls_options import VERSIONS
 def add_tls_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("TLS").add_argument
     add("--insecure", action="store_true", help="accept any certificate (off)")
+    add("--fingerprint", metavar="SHA256", default="", help="the only certificate to accept (none)")
     add("--tls-min", choices=VERSIONS, help="oldest version offered (1.2)")
     add("--tls-max", choices=VERSIONS, help="newest version offered (1.3)")
     add("--ciphers", metavar="LIST", default="", help="OpenSSL's list for TLS 1.2 (OpenSSL's own)")
@@ -31,6 +32,7 @@ def tls_fields(options: argparse.Namespace) -> dict[str, Any]:
             "ca_pem": _text(options.ca_file),
             "sni": options.sni,
             "client_certificate_pem": _text(options.client_certificate),
+            "fingerprint": options.fingerprint,
             "alpn": not options.no_alpn,
         },
     }

@@ -104,6 +104,7 @@ def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:
         **what,
         "load": {"model": "sequential", "requests": 1},
         "timeouts": data.get("timeouts") or {},
+        "auth": data.get("auth") or {},
     }
 
 

@@ -1,6 +1,7 @@
 """One request or WebSocket in full detail: status, headers, timing parts, certificates."""
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import gevent
@@ -11,6 +12,7 @@ from campaigns.domain.plan.plan import ConnectionMode
 from workers.injector import http1
 from workers.injector.attempt import interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
+from workers.injector.credentials import signed_steps
 from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
 from workers.injector.prober import SNIPPET_BYTES, Prober
@@ -27,8 +29,8 @@ _SWEEP_S = 0.05
 class HttpProber(Prober):
     """One request on a new connection."""
 
-    def __init__(self, dialler: Dialler, request: Request):
-        super().__init__(dialler, request)
+    def __init__(self, dialler: Dialler, request: Request, looker: Dialler | None):
+        super().__init__(dialler, request, looker)
         self.reader = ReplyReader(request.memo, keep_bytes=SNIPPET_BYTES)
 
     def fetch(self) -> None:
@@ -87,13 +89,23 @@ def run(order: Order) -> dict[str, Any]:
 def _make_prober(order: Order, guard: Guard) -> Prober:
     endpoint = order.endpoint
     dialler = Dialler(endpoint, guard, ConnectionMode.NEW, order.plan.timeouts)
+    looker = _make_looker(order, guard)
     if order.plan.exchange is not None:
-        return WebSocketProber(dialler, ExchangeContext.of(order), order.message)
-    step = order.plan.steps[0]
+        return WebSocketProber(dialler, ExchangeContext.of(order), order.message, looker)
+    step = signed_steps(order.plan, order.secret)[0]
     host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
     data = http1.request_bytes(step, host, ConnectionMode.NEW)
     request = Request(order.plan, step, data, StepRecorder(0, len(data), is_scheduled=False))
-    return HttpProber(dialler, request)
+    return HttpProber(dialler, request, looker)
+
+
+def _make_looker(order: Order, guard: Guard) -> Dialler | None:
+    """A dialler that takes any certificate; it never sends a request."""
+    if not order.endpoint.is_tls:
+        return None
+    tls = replace(order.endpoint.tls, fingerprint="")
+    lenient = replace(order.endpoint, verify_tls=False, tls=tls)
+    return Dialler(lenient, guard, ConnectionMode.NEW, order.plan.timeouts)
 
 
 def _fetch(prober: Prober, total_ns: int) -> tuple[str | None, str]:

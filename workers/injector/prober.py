@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from campaigns.domain.measured.outcomes import Kind
 from workers.injector.attempt import Worker
 from workers.injector.connection import Connection, Dialler, now
+from workers.injector.faults import AttemptFailed
 from workers.injector.request import Request
 from workers.injector.tls_client import certificate_chain
 
@@ -13,8 +15,10 @@ SNIPPET_BYTES = 2048
 class Prober(Worker):
     """What HTTP and WebSocket probes share; `instants` are in the order in which parts ended."""
 
-    def __init__(self, dialler: Dialler, request: Request):
+    def __init__(self, dialler: Dialler, request: Request, looker: Dialler | None = None):
+        """`looker` opens connections whose certificate nobody checks, to see it."""
         super().__init__(dialler, keeps=False)
+        self._looker = looker
         self.request = request
         self.instants: dict[str, int] = {}
         self.tls: dict[str, Any] | None = None
@@ -36,14 +40,31 @@ class Prober(Worker):
         self.began = now()
         try:
             connection = self.dialler.dial(self)
-        finally:
-            # TCP was connected even if TLS failed afterwards.
-            if self.connection is not None:
-                self.instants["connect"] = self.connection.connected
+        except AttemptFailed as failure:
+            self._note_connected()
+            if failure.kind == Kind.TLS_VERIFY and self._looker is not None:
+                self._look_at_refused_certificate()
+            raise
+        self._note_connected()
         if connection.tls is not None:
             self.instants["tls"] = connection.secured
             self._look_at_tls(connection)
         return connection
+
+    def _note_connected(self) -> None:
+        """TCP was connected even if TLS failed afterwards."""
+        if self.connection is not None:
+            self.instants["connect"] = self.connection.connected
+
+    def _look_at_refused_certificate(self) -> None:
+        """In a second handshake, which accepts any; no request is sent over it."""
+        self.drop_connection()
+        try:
+            self.certificates = certificate_chain(self._looker.dial(self).tls)
+        except AttemptFailed:
+            pass  # the first failure is the answer
+        finally:
+            self.drop_connection()
 
     def _look_at_tls(self, connection: Connection) -> None:
         tls = connection.tls

@@ -11,9 +11,10 @@ _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 
 def make_tls_context(endpoint: Origin) -> ssl.SSLContext:
-    """A client context; without verification it accepts any certificate. Raises Refusal.
+    """A client context; without verification it accepts any certificate, and with a fingerprint
+    TlsClient compares it after the handshake. Raises Refusal.
 
-    It then loads no authorities either: they would make each handshake a quarter slower.
+    Without verification it loads no authorities: they would make each handshake a quarter slower.
     """
     try:
         return _make(endpoint)
@@ -23,7 +24,7 @@ def make_tls_context(endpoint: Origin) -> ssl.SSLContext:
 
 def _make(endpoint: Origin) -> ssl.SSLContext:
     options = endpoint.tls
-    if endpoint.verify_tls:
+    if endpoint.verify_tls and not options.fingerprint:
         context = ssl.create_default_context(cadata=options.ca_pem or None)
     else:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -3,6 +3,7 @@
 import _ssl
 import ssl
 from collections import Counter
+from hashlib import sha256
 from typing import Any
 
 from campaigns.domain.measured.outcomes import Kind
@@ -19,6 +20,7 @@ class TlsClient:
     def __init__(self, endpoint: Origin, *, resumes: bool):
         self._context = make_tls_context(endpoint)
         self._name = _encoded(endpoint.tls.sni or endpoint.host)
+        self._fingerprint = endpoint.tls.fingerprint
         self._sessions = Sessions() if resumes else None
         self.handshakes: Counter[tuple[str, str, int, bool]] = Counter()
         self.certificate: bytes | None = None
@@ -34,10 +36,18 @@ class TlsClient:
             )
             connection.tls = tls
             _shake_hands(worker, connection, tls)
+            if self._fingerprint:
+                self._compare_fingerprint(tls)
         except (OSError, ValueError) as error:
             kind = faults.of_handshake(error) if isinstance(error, OSError) else Kind.TLS_HANDSHAKE
             raise AttemptFailed(kind, str(error)) from None
         connection.send, connection.recv = tls.write, tls.read
+
+    def _compare_fingerprint(self, tls: Any) -> None:
+        shown = sha256(tls.getpeercert(True) or b"").hexdigest()
+        if shown != self._fingerprint:
+            detail = f"The server shows another certificate than the accepted one: {shown}."
+            raise AttemptFailed(Kind.TLS_VERIFY, detail)
 
     def note(self, connection: Any) -> bool:
         """Count what a handshake negotiated; whether it resumed a session."""

@@ -1,5 +1,6 @@
 """An endpoint's TLS options. Every default is that of Python's ssl module."""
 
+import re
 import ssl
 from dataclasses import asdict, dataclass
 from typing import Any, Self
@@ -16,14 +17,18 @@ _NAMES = (
     "sni",
     "client_certificate_pem",
     "alpn",
+    "fingerprint",
 )
+_SHA_256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
     """`ca_pem`: trusted instead of the machine's authorities. `sni`: the name that is announced and
     verified, where it is not the host. `ciphers`: OpenSSL's list for TLS 1.2. `alpn`: offer
-    http/1.1. The client certificate's key is a secret and never part of this.
+    http/1.1. `fingerprint`: the SHA-256 of the one certificate that is accepted, in hexadecimal
+    digits; authorities, names and dates are then not looked at. The client certificate's key is a
+    secret and never part of this.
     """
 
     min_version: str | None = None
@@ -33,6 +38,7 @@ class TlsOptions:
     sni: str = ""
     client_certificate_pem: str = ""
     alpn: bool = True
+    fingerprint: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The stored form; `read_tls_options` reads it back."""
@@ -58,6 +64,7 @@ class TlsOptions:
             "sni": f"announces {self.sni}",
             "client_certificate_pem": "shows a client certificate",
             "alpn": "offers no ALPN",
+            "fingerprint": f"only the certificate {self.fingerprint[:16]}… is accepted",
         }
         return [said[name] for name in self.chosen()]
 
@@ -72,6 +79,7 @@ def read_tls_options(reader: JsonReader) -> TlsOptions:
         sni=reader.text("sni", limit=253).strip().lower(),
         client_certificate_pem=reader.text("client_certificate_pem", limit=MAX_PEM_BYTES).strip(),
         alpn=_flag(reader, "alpn"),
+        fingerprint=_fingerprint(reader),
     )
     reader.refuse_unknown(*_NAMES)
     _refuse_what_cannot_work(options, reader)
@@ -84,6 +92,14 @@ def _version(reader: JsonReader, name: str) -> str | None:
         reader.fail(name, f"Choose one of: {', '.join(VERSIONS)}.")
         return None
     return value
+
+
+def _fingerprint(reader: JsonReader) -> str:
+    """In lower case without the colons that browsers and openssl write."""
+    given = reader.text("fingerprint", limit=200).strip().replace(":", "").lower()
+    if given and not _SHA_256.fullmatch(given):
+        reader.fail("fingerprint", "Write the SHA-256 of the certificate: 64 hexadecimal digits.")
+    return given
 
 
 def _flag(reader: JsonReader, name: str) -> bool:

@@ -34,6 +34,8 @@ def test_options_come_back_as_they_were_stored():
         ("sni", "10.0.0.5", "never announced"),
         ("sni", "shop..example", "host name"),
         ("alpn", "yes", "true or false"),
+        ("fingerprint", "12:34", "64 hexadecimal digits"),
+        ("fingerprint", "g" * 64, "64 hexadecimal digits"),
         ("colour", "red", "no field"),
     ],
 )
@@ -43,3 +45,8 @@ def test_it_says_what_is_wrong(field, value, word):
 
 def test_the_newest_version_is_not_older_than_the_oldest():
     assert "older" in faults_of(min_version="1.3", max_version="1.2")["max_version"]
+
+
+def test_a_fingerprint_is_read_as_browsers_and_openssl_write_it():
+    written = ":".join(["AB"] * 32)
+    assert read_tls_options(JsonReader({"fingerprint": written})).fingerprint == "ab" * 32

@@ -23,8 +23,14 @@ _PING_CAP = 1000
 class WebSocketProber(Prober):
     """Opens, sends `message` unless it is None, waits for the first message, and closes."""
 
-    def __init__(self, dialler: Dialler, context: ExchangeContext, message: str | None):
-        super().__init__(dialler, context)
+    def __init__(
+        self,
+        dialler: Dialler,
+        context: ExchangeContext,
+        message: str | None,
+        looker: Dialler | None,
+    ):
+        super().__init__(dialler, context, looker)
         self._context = context
         self._message = None if message is None else message.encode()
         self._channel: Channel | None = None
