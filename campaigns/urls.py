@@ -89,6 +89,7 @@ campaign_urls = [
     path("campaigns/<int:campaign>/start/", campaigns.campaign_start, name="campaign-start"),
     path("campaigns/<int:campaign>/stop/", campaigns.campaign_stop, name="campaign-stop"),
     path("campaigns/<int:campaign>/repeat/", campaigns.campaign_repeat, name="campaign-repeat"),
+    path("campaigns/<int:campaign>/blocks/", campaigns.campaign_blocks, name="campaign-blocks"),
     path("campaigns/<int:campaign>/stream/", streams.campaign_stream, name="campaign-stream"),
     path("campaigns/<int:campaign>/tables.csv", campaigns.campaign_csv, name="campaign-csv"),
 ]

@@ -74,6 +74,7 @@ SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
     Rule("account"),
 )
 START = Rule("run", rows=(("campaign", "draft"),))
+MORE_BLOCKS = Rule("run", lambda world: {"after": 1, "blocks": 1})
 STOP_CAMPAIGN = Rule("stop", rows=(("campaign", "waiting"),))
 STOP_RUN = Rule("stop", rows=(("run", "queued"),))
 
@@ -112,6 +113,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "campaign-start": {"POST": START},
     "campaign-stop": {"POST": STOP_CAMPAIGN},
     "campaign-repeat": {"POST": EDIT},
+    "campaign-blocks": {"POST": MORE_BLOCKS},
     "campaign-stream": {"GET": VIEW},
     "campaign-csv": {"GET": VIEW},
     "campaign-share": {"POST": SHARE},
@@ -147,6 +149,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-campaign-start": {"POST": START},
     "api-campaign-stop": {"POST": STOP_CAMPAIGN},
     "api-campaign-repeat": {"POST": EDIT},
+    "api-campaign-blocks": {"POST": MORE_BLOCKS},
     "api-campaign-tables": {"GET": VIEW},
     "api-campaign-csv": {"GET": VIEW},
     "api-run-list": {"GET": ACCOUNT},

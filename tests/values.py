@@ -29,11 +29,11 @@ def make_second(
         "wait": Timing.of(values),
         **{part: Timing.of(np.zeros_like(values)) for part in PARTS if part in {"send", "receive"}},
     }
+    statuses = {"200": len(values)} if len(values) else {}
     return Second(
         second=second,
         step=step,
         counters={"started": len(values), "ok": len(values), **fields.pop("counters", {})},
-        statuses={"200": len(values)} if len(values) else {},
         timings={**timings, **fields.pop("timings", {})},
-        **{"errors": {}, "in_flight": 0, "vitals": None, **fields},
+        **{"errors": {}, "statuses": statuses, "in_flight": 0, "vitals": None, **fields},
     )

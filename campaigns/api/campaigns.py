@@ -11,6 +11,7 @@ from campaigns.api.choices import CAMPAIGN_STATES
 from campaigns.api.fields import LARGEST_ID, IdField, IdFilter, StrictSerializer, validated
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import Campaign, Project, Test
+from campaigns.services.blocks import MAX_REPEATS, add_blocks
 from campaigns.services.campaigns import (
     create_campaign,
     repeat_campaign,
@@ -109,6 +110,15 @@ class NewCampaign(StrictSerializer):
     )
 
 
+class MoreBlocks(StrictSerializer):
+    after = serializers.IntegerField(
+        min_value=1,
+        max_value=MAX_REPEATS,
+        help_text="How many blocks the campaign has (`repeats`): adding twice is refused.",
+    )
+    blocks = serializers.IntegerField(default=1, min_value=1, max_value=MAX_REPEATS)
+
+
 class CampaignFilterSet(django_filters.FilterSet):
     project = IdFilter()
     state = django_filters.ChoiceFilter(choices=CAMPAIGN_STATES, method="in_state")
@@ -159,6 +169,13 @@ class CampaignViewSet(VisibleViewSet):
         """Ends the active run within seconds, keeps what it measured, and drops the queued ones."""
         campaign = self.get_object()
         stop_campaign(by=self.actor, campaign=campaign)
+        return self.answer(campaign.pk)
+
+    @extend_schema(request=MoreBlocks, operation_id="campaigns_blocks")
+    def blocks(self, request, pk):
+        """Adds whole blocks of all tests at the end; a campaign that was done runs again."""
+        campaign = self.get_object()
+        add_blocks(by=self.actor, campaign=campaign, **validated(MoreBlocks, request.data))
         return self.answer(campaign.pk)
 
     @extend_schema(

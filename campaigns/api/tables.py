@@ -4,7 +4,12 @@ from typing import Any
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_field,
+)
 from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -12,11 +17,12 @@ from rest_framework.views import APIView
 from campaigns.api.access import find
 from campaigns.api.choices import VALIDITIES, WORDS
 from campaigns.api.negotiation import AnyAccept
-from campaigns.domain.shown.results import Answer, RunReport, Sentence
+from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, Sentence
 from campaigns.domain.shown.tables import Table
 from campaigns.exports.tables import csv_of_tables
 from campaigns.live.memory import answer_of, report_of
 from campaigns.models import Campaign, Run
+from campaigns.queries.overheads import chosen_tests
 
 
 class ColumnSerializer(serializers.Serializer):
@@ -61,16 +67,51 @@ class TestTableSerializer(serializers.Serializer):
     table = TableSerializer()
 
 
-class OverheadTableSerializer(serializers.Serializer):
-    """HTTPS against HTTP, or wss against ws: as increase and as share of the time with TLS."""
+class FlaggedRunSerializer(serializers.Serializer):
+    """A run that took `times` as long as the other runs of its test."""
 
-    plan = serializers.CharField()
+    run = serializers.IntegerField(source="run_id")
+    label = serializers.CharField(help_text="Such as 12.5: the fifth run of campaign 12.")
+    block = serializers.IntegerField()
+    times = serializers.FloatField()
+
+
+class AdviceSerializer(serializers.Serializer):
+    """`more` blocks give a verdict with this `chance` if the tests differ by `difference`."""
+
+    difference = serializers.FloatField(help_text="A share: 0.1 is 10 %, 0 is equally fast.")
+    more = serializers.IntegerField(allow_null=True, help_text="null: not even 400 would.")
+    chance = serializers.FloatField()
+
+
+class OverheadTableSerializer(serializers.Serializer):
+    """One test (the candidate) against another (the baseline), as increase and as share.
+
+    By default HTTPS against HTTP and wss against ws; `http_test` and `https_test` are older names
+    of `baseline_test` and `candidate_test`.
+    """
+
+    plan = serializers.CharField(source="plan_label")
     connection_mode = serializers.CharField()
-    http_test = serializers.IntegerField()
-    https_test = serializers.IntegerField()
+    names = serializers.ListField(
+        child=serializers.CharField(), help_text="Of baseline and candidate, as in the sentence."
+    )
+    baseline_test = serializers.IntegerField(source="baseline_test_id")
+    candidate_test = serializers.IntegerField(source="candidate_test_id")
+    http_test = serializers.IntegerField(source="baseline_test_id")
+    https_test = serializers.IntegerField(source="candidate_test_id")
     word = serializers.ChoiceField(choices=WORDS, allow_blank=True)
     word_reason = serializers.CharField(allow_blank=True)
-    table = TableSerializer()
+    decided_by = FlaggedRunSerializer(
+        allow_null=True, help_text="Without this run the verdict would be another: repeat a block."
+    )
+    set_aside = FlaggedRunSerializer(many=True, help_text="Runs too far off to count.")
+    advice = AdviceSerializer(many=True, help_text="How many more blocks would settle it.")
+    table = serializers.SerializerMethodField()
+
+    @extend_schema_field(TableSerializer)
+    def get_table(self, overhead: OverheadAnswer) -> dict[str, Any]:
+        return overhead.table.to_json()
 
 
 class CampaignTablesSerializer(serializers.Serializer):
@@ -96,12 +137,20 @@ class RunTablesSerializer(serializers.Serializer):
     tables = TableSerializer(many=True)
 
 
+_CHOICE = [
+    OpenApiParameter("compare", int, description="A test: the candidate of the only comparison."),
+    OpenApiParameter("with", int, description="The test it is compared with: the baseline."),
+]
+
+
 class CampaignTables(APIView):
-    @extend_schema(responses=CampaignTablesSerializer, operation_id="campaigns_tables")
+    @extend_schema(
+        parameters=_CHOICE, responses=CampaignTablesSerializer, operation_id="campaigns_tables"
+    )
     def get(self, request, pk):
         """The answer so far; complete when the campaign is done."""
         campaign = find(Campaign, request, pk=pk)
-        return Response(_campaign_json(campaign, answer_of(campaign)))
+        return Response(_campaign_json(campaign, _answer(request, campaign)))
 
 
 class RunTables(APIView):
@@ -118,11 +167,11 @@ _CSV = {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "The same figures a
 class CampaignTablesCsv(APIView):
     content_negotiation_class = AnyAccept
 
-    @extend_schema(responses=_CSV, operation_id="campaigns_csv")
+    @extend_schema(parameters=_CHOICE, responses=_CSV, operation_id="campaigns_csv")
     def get(self, request, pk):
         """Table after table, each with its title above and units in its head."""
         campaign = find(Campaign, request, pk=pk)
-        return _csv(f"campaign-{campaign.pk}.csv", answer_of(campaign).tables)
+        return _csv(f"campaign-{campaign.pk}.csv", _answer(request, campaign).tables)
 
 
 class RunTablesCsv(APIView):
@@ -133,6 +182,10 @@ class RunTablesCsv(APIView):
         """Table after table, each with its title above and units in its head."""
         run = find(Run, request, pk=pk)
         return _csv(f"run-{run.label}.csv", report_of(run).tables)
+
+
+def _answer(request, campaign: Campaign) -> Answer:
+    return answer_of(campaign, chosen_tests(campaign, request.query_params))
 
 
 def _csv(name: str, tables: list[Table]) -> HttpResponse:
@@ -167,18 +220,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
             }
             for test in answer.tests
         ],
-        "overheads": [
-            {
-                "plan": each.plan_label,
-                "connection_mode": each.connection_mode,
-                "http_test": each.http_test_id,
-                "https_test": each.https_test_id,
-                "word": each.word,
-                "word_reason": each.word_reason,
-                "table": each.table.to_json(),
-            }
-            for each in answer.overheads
-        ],
+        "overheads": OverheadTableSerializer(answer.overheads, many=True).data,
         "exchanges": [table.to_json() for table in answer.exchanges],
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
     }

@@ -42,6 +42,9 @@ urlpatterns = [
     path("campaigns/<int:pk>/start/", _post(CampaignViewSet, "start"), name="api-campaign-start"),
     path("campaigns/<int:pk>/stop/", _post(CampaignViewSet, "stop"), name="api-campaign-stop"),
     path(
+        "campaigns/<int:pk>/blocks/", _post(CampaignViewSet, "blocks"), name="api-campaign-blocks"
+    ),
+    path(
         "campaigns/<int:pk>/repeat/", _post(CampaignViewSet, "repeat"), name="api-campaign-repeat"
     ),
     path("campaigns/<int:pk>/tables/", CampaignTables.as_view(), name="api-campaign-tables"),

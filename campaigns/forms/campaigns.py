@@ -11,13 +11,9 @@ from django.utils import timezone
 from campaigns.domain.plan.injectors import share_fault
 from campaigns.models import Campaign, Project
 from campaigns.queries.campaigns import STATES, CampaignFilter, Grid
-from campaigns.services.campaigns import (
-    MAX_INJECTORS,
-    MAX_PAUSE_S,
-    MAX_REPEATS,
-    MAX_RUNS,
-    CampaignCell,
-)
+from campaigns.services.blocks import MAX_REPEATS
+from campaigns.services.campaign_cells import MAX_RUNS, CampaignCell
+from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
 
 SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 

@@ -60,8 +60,10 @@ _COLUMNS: Memory[dict[str, list]] = Memory(32)
 _TOOL_REPORTS: Memory[list[tuple[str, str]]] = Memory(32)
 
 
-def answer_of(campaign: Campaign) -> Answer:
-    return _ANSWERS.get(_campaign_key(campaign), lambda: campaign_answer(campaign))
+def answer_of(campaign: Campaign, chosen: tuple[int, int] | None = None) -> Answer:
+    """The answer, with the pair of tests that was chosen (see campaign_answer)."""
+    key = (*_campaign_key(campaign), chosen)
+    return _ANSWERS.get(key, lambda: campaign_answer(campaign, chosen))
 
 
 def gist_of(campaign: Campaign) -> Gist:

@@ -20,19 +20,23 @@ from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import DASH, counted, ms, percent, rate
 from campaigns.models import Campaign
 from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of, worst_validity
-from campaigns.queries.overheads import MeasuredTest, Overhead, compare, find_pairs, overhead_answer
+from campaigns.queries.overheads import MeasuredTest, Overhead, compare, overhead_answer, pairs_of
 from campaigns.queries.sweeps import arm_words, sweep_answers
 
 __all__ = ["Answer", "OverheadAnswer", "SplitAnswer", "TestAnswer", "campaign_answer"]
 
 _COUNTED = ("errors", "attempts")
+_INTERVALS = f"{percent(0.95, decimals=0)} intervals"
 
 
-def campaign_answer(campaign: Campaign) -> Answer:
-    """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests."""
+def campaign_answer(campaign: Campaign, chosen: tuple[int, int] | None = None) -> Answer:
+    """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests.
+
+    `chosen`: the ids of two tests, candidate and baseline, that are compared instead.
+    """
     runs = measured_runs(campaign.runs.prefetch_related("shards").order_by("position"))
     arms = _arms(campaign, runs)
-    overheads = [compare(campaign, http, https) for http, https in find_pairs(arms)]
+    overheads = [compare(campaign, pair) for pair in pairs_of(arms, chosen)]
     is_final = campaign.finished_at is not None
     return Answer(
         sentence=_sentence(campaign, arms, overheads, runs, is_final),
@@ -89,10 +93,17 @@ def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[MeasuredTest]
         numbers[test.plan_version.plan_id].add(test.plan_version.number)
     targets = {test.endpoint.target_id for test in tests}
     counts = {test.injectors for test in tests}
+    origins = {test.endpoint_id for test in tests}
+    places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
     return [
         MeasuredTest(
             test,
-            _arm_label(test, names_target=len(targets) > 1, names_injectors=len(counts) > 1),
+            _arm_label(
+                test,
+                names_target=len(targets) > 1,
+                names_endpoint=len(origins) > len(places),
+                names_injectors=len(counts) > 1,
+            ),
             _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
             tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
         )
@@ -100,10 +111,14 @@ def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[MeasuredTest]
     ]
 
 
-def _arm_label(test, *, names_target: bool, names_injectors: bool) -> str:
-    label = arm_words(test)
-    label = f"{label}, {test.endpoint.target.name}" if names_target else label
-    return f"{label}, {injector_words(test.injectors)}" if names_injectors else label
+def _arm_label(test, *, names_target: bool, names_endpoint: bool, names_injectors: bool) -> str:
+    parts = [
+        arm_words(test),
+        test.endpoint.target.name if names_target else "",
+        f"{test.endpoint.host}:{test.endpoint.port}" if names_endpoint else "",
+        injector_words(test.injectors) if names_injectors else "",
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _plan_label(test, *, names_version: bool) -> str:
@@ -158,15 +173,15 @@ def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: boo
         return [(_nothing_yet(n_done, runs, is_final), False)]
     if not overheads:
         return _plain_sentence(arms, runs, is_final)
-    many_plans = len({each.https.plan_label for each in overheads}) > 1
+    many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [
         Pair(
-            each.https.plan_label if many_plans else "",
-            each.https.test.connection_mode,
+            each.pair.candidate.plan_label if many_plans else "",
+            each.pair.shared_mode,
             each.mean,
             each.verdict,
             each.has_word,
-            each.names,
+            each.pair.names,
         )
         for each in overheads
     ]
@@ -231,13 +246,33 @@ def _grounds(
 
 
 def _interval_ground(overhead: Overhead) -> str:
-    k = min(len(overhead.http.counted), len(overhead.https.counted))
-    kind = "paired blocks" if overhead.is_paired else "repeats of each"
-    return (
-        f"{percent(0.95, decimals=0)} intervals over {k} {kind}"
-        if k > 1
-        else "no interval with fewer than two repeats"
-    )
+    if overhead.is_paired:
+        return _blocks_ground(overhead)
+    k = min(len(arm.counted) for arm in overhead.pair)
+    if k < 2:
+        return "no interval with fewer than two repeats"
+    return f"{_INTERVALS} over {k} repeats of each"
+
+
+def _blocks_ground(overhead: Overhead) -> str:
+    """Such as "95 % intervals over 4 of 5 blocks, paired; run 12.7 cannot be used"."""
+    paired = set.intersection(*({run.run.repeat for run in arm.counted} for arm in overhead.pair))
+    done = {run.run.repeat for arm in overhead.pair for run in arm.runs if run.run.is_done}
+    if len(done) < 2 or len(paired) < 2:
+        return "no interval with fewer than two repeats"
+    if paired == done:
+        return f"{_INTERVALS} over {len(paired)} paired blocks"
+    runs = (run for arm in overhead.pair for run in arm.runs)
+    missing = [run.run.label for run in runs if run.run.is_done and not run.is_usable]
+    named = f"; {_named(missing)} cannot be used" if missing else ""
+    return f"{_INTERVALS} over {len(paired)} of {len(done)} blocks, paired{named}"
+
+
+def _named(labels: Sequence[str]) -> str:
+    """Such as "run 12.7", "runs 12.7 and 12.9"."""
+    shown = [*labels[:3], f"{len(labels) - 3} more"] if len(labels) > 3 else list(labels)
+    *most, last = shown
+    return f"runs {', '.join(most)} and {last}" if most else f"run {last}"
 
 
 def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:

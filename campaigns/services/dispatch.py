@@ -243,13 +243,15 @@ def _release_once(shards) -> int:
 
 # --- the end -------------------------------------------------------------------------------------
 def finish_campaigns() -> int:
-    """Close campaigns whose runs are all done."""
+    """Close campaigns whose runs are all done, unless blocks are added at this moment."""
     open_ = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
     over = open_.exclude(runs__in=Run.objects.exclude(state=State.DONE))
-    pks = list(over.values_list("pk", flat=True))
-    n_finished = open_.filter(pk__in=pks).update(finished_at=Now())
-    for pk in pks:
-        poke(campaign_id=pk)
+    return sum(_finish(open_, *seen) for seen in over.values_list("pk", "repeats"))
+
+
+def _finish(open_, pk: int, repeats: int) -> int:
+    n_finished = open_.filter(pk=pk, repeats=repeats).update(finished_at=Now())
+    poke(campaign_id=pk)
     return n_finished
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import mean, median
 from typing import Any
 
 from django.utils import timezone
@@ -9,6 +11,7 @@ from django.utils import timezone
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.shown.badges import Badge, campaign_badge
+from campaigns.domain.shown.next_steps import NextStep, next_steps
 from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import Cursor
@@ -18,10 +21,12 @@ from campaigns.models import Campaign, Run
 from campaigns.queries.campaigns import current_run_of, runs_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.runs import chart_plan
+from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.sweep_curve import sweep_panels
 
 _MOST_TILES = 5
+_MOST_GAPS = 10
 _RUN_FIGURES = ("n", "p50", "p95", "p99", "rate", "errors")
 MODE_WORDS = {"new": "New connection", "resumed": "Resumed session", "keep-alive": "Keep-alive"}
 
@@ -49,25 +54,35 @@ def progress_of(campaign: Campaign) -> CampaignProgress:
     left = len(runs) - len(done)
     left_s = None
     if done and campaign.started_at:
-        left_s = left * (max(done) - campaign.started_at).total_seconds() / len(done)
+        left_s = left * _usual_gap_s([campaign.started_at, *sorted(done)])
     elif runs:
-        left_s = _planned_s(campaign)
+        left_s = _planned_s(campaign, campaign.repeats)
     return CampaignProgress(len(done), len(runs), left_s)
 
 
-def _planned_s(campaign: Campaign) -> float | None:
+def _usual_gap_s(ends: list[datetime]) -> float:
+    """The mean time from one run's end to the next; a long wait before added blocks is no gap."""
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(ends)]
+    most = _MOST_GAPS * median(gaps)
+    return mean(min(gap, most) for gap in gaps)
+
+
+def _planned_s(campaign: Campaign, repeats: int) -> float | None:
     tests = campaign.tests.select_related("plan_version")
     estimate = estimate_campaign(
         [(test.plan_version.value(), test.connection_mode, test.injectors) for test in tests],
-        repeats=campaign.repeats,
+        repeats=repeats,
         pause_s=campaign.pause_s,
     )
     return None if estimate.runs_of_unknown_duration else estimate.duration_s
 
 
-def campaign_context(campaign: Campaign) -> dict[str, Any]:
-    """The page's context without the project's navigation and the user's rights."""
-    answer = answer_of(campaign)
+def campaign_context(campaign: Campaign, chosen: tuple[int, int] | None = None) -> dict[str, Any]:
+    """The page's context without the project's navigation and the user's rights.
+
+    `chosen`: the tests that are compared, candidate and baseline; by default HTTPS against HTTP.
+    """
+    answer = answer_of(campaign, chosen)
     runs = runs_of(campaign)
     current = current_run_of(campaign)
     is_live = campaign.state in {"running", "stopping"}
@@ -77,7 +92,7 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "badge": badge_of(campaign, answer.validity),
         "is_live": is_live,
         "progress": progress_of(campaign),
-        "planned_s": _planned_s(campaign) if campaign.state == "draft" else None,
+        "planned_s": _planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
         "waiting": waiting_reason(campaign) if is_live and not current else "",
         "current": current,
         "current_plan": chart_plan(current) if current else None,
@@ -90,7 +105,10 @@ def campaign_context(campaign: Campaign) -> dict[str, Any]:
         "plots": plots_of(answer),
         "plot_data": plot_data(answer, campaign.repeats),
         "run_rows": run_rows(runs, answer),
-        "twins": twin_names(answer.overheads),
+        "compared": compared_names(answer.overheads),
+        "twins": twin_names(answer.tests),
+        "choice": choice_of(answer),
+        "next_steps": _next_steps(campaign, answer),
         "noun": noun_of(answer),
         "like": like_rows(answer.overheads),
         "has_differences": any(o.like_for_like.get("different") for o in answer.overheads),
@@ -137,7 +155,7 @@ def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
         )
     increase = cells["increase"].value
     return {
-        "title": f"{MODE_WORDS.get(overhead.connection_mode, overhead.connection_mode)}",
+        "title": overhead.title,
         "note": overhead.plan_label,
         "word": overhead.word,
         "value": DASH if increase is None else number(increase, 1, signed=True),
@@ -168,11 +186,51 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     }
 
 
-def twin_names(overheads: list[OverheadAnswer]) -> dict[str, str]:
-    """The compared schemes, for titles: HTTP and HTTPS, WS and WSS, or both."""
+def compared_names(overheads: list[OverheadAnswer]) -> dict[str, str]:
+    """The compared arms, for titles: HTTP and HTTPS, WS and WSS, or those that were chosen."""
     names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
-    plain, tls = names.pop() if len(names) == 1 else ("plain", "TLS")
-    return {"plain": plain, "tls": tls}
+    baseline, candidate = names.pop() if len(names) == 1 else ("plain", "TLS")
+    is_chosen = any(each.is_chosen for each in overheads)
+    title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
+    return {"baseline": baseline, "candidate": candidate, "title": title}
+
+
+def twin_names(tests: list[TestAnswer]) -> dict[str, str]:
+    """The schemes of the tests without and with TLS: HTTP and HTTPS, WS and WSS, or both."""
+    kinds = {each.scheme in WEBSOCKET_SCHEMES for each in tests} or {False}
+    if len(kinds) > 1:
+        return {"plain": "plain", "tls": "TLS"}
+    return {"plain": "WS", "tls": "WSS"} if kinds.pop() else {"plain": "HTTP", "tls": "HTTPS"}
+
+
+def choice_of(answer: Answer) -> dict[str, Any] | None:
+    """The tests to choose from, and the two that are compared; None where there is no choice."""
+    if len(answer.tests) < 2:
+        return None
+    many_plans = len({test.plan_label for test in answer.tests}) > 1
+    shown = answer.overheads[0] if answer.overheads else None
+    return {
+        "tests": [
+            (test.test_id, f"{test.plan_label}, {test.label}" if many_plans else test.label)
+            for test in answer.tests
+        ],
+        "candidate": shown.candidate_test_id if shown else answer.tests[1].test_id,
+        "baseline": shown.baseline_test_id if shown else answer.tests[0].test_id,
+        "is_chosen": bool(shown and shown.is_chosen),
+        "query": _query_of(shown) if shown and shown.is_chosen else "",
+    }
+
+
+def _query_of(shown: OverheadAnswer) -> str:
+    return f"?compare={shown.candidate_test_id}&with={shown.baseline_test_id}"
+
+
+def _next_steps(campaign: Campaign, answer: Answer) -> list[tuple[NextStep, float | None]]:
+    """What would settle a finished campaign, each step with its planned seconds."""
+    if campaign.state != "done":
+        return []
+    steps = next_steps(answer.overheads, MAX_REPEATS - campaign.repeats)
+    return [(step, _planned_s(campaign, step.blocks) if step.blocks else None) for step in steps]
 
 
 def noun_of(answer: Answer) -> str:

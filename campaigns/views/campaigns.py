@@ -9,11 +9,13 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.domain.errors import Refused
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.proposals import Proposal, proposal_for
+from campaigns.domain.units import counted
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignFilterForm, CampaignForm, new_seed
 from campaigns.live.memory import answer_of, gist_of
@@ -32,14 +34,17 @@ from campaigns.queries.campaigns import (
 )
 from campaigns.queries.checks import checks_before_start
 from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.room import room_checks, room_of
 from campaigns.services import campaigns as services
+from campaigns.services.blocks import add_blocks
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_page import badge_of, campaign_context, progress_of
 
 PAGE_SIZE = 25
 # Query parameters of a new campaign besides the shown target.
 _ASKED = ("question", "plan", "preset")
+_COMPARED = ("compare", "with")
 _QUESTION_DEFAULTS = {
     "https": {"name": "HTTPS overhead", "repeats": 5},
     "works": {"name": "Does it work", "repeats": 1},
@@ -200,16 +205,25 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
 
 @login_required
 @require_GET
+@answers_refusals("campaign-detail")
 def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Campaign.objects.select_related("project", "created_by"), actor, pk=campaign)
     context = {
-        **campaign_context(found),
+        **campaign_context(found, _chosen(request, found)),
         "stream_url": reverse("campaign-stream", args=[found.pk]),
         "project": found.project,
         "may": rights_in(found.project, actor),
     }
     return render(request, "campaigns/detail.html", context)
+
+
+def _chosen(request: HttpRequest, campaign: Campaign) -> tuple[int, int] | None:
+    """The tests of ?compare=A&with=B; anything else is refused with a message."""
+    try:
+        return chosen_tests(campaign, request.GET)
+    except InvalidFields as fault:
+        raise Refused(next(iter(fault.errors.values()))) from None
 
 
 @login_required
@@ -245,9 +259,24 @@ def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
 
 
 @login_required
+@require_POST
+@answers_refusals("campaign-detail")
+def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
+    """Add blocks to those that the page showed, and go back to the comparison that it showed."""
+    found = find(Campaign, actor_of(request), pk=campaign)
+    blocks, after = (_whole(request.POST.get(name, "")) for name in ("blocks", "after"))
+    add_blocks(by=actor_of(request), campaign=found, blocks=blocks, after=after)
+    messages.success(request, f"{counted(blocks, 'blocks')} added. The campaign runs again.")
+    query = urlencode({name: request.GET[name] for name in _COMPARED if name in request.GET})
+    return redirect(f"{reverse('campaign-detail', args=[campaign])}?{query}".rstrip("?"))
+
+
+@login_required
 @require_GET
+@answers_refusals("campaign-detail")
 def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponse:
     found = find(Campaign, actor_of(request), pk=campaign)
-    response = HttpResponse(csv_of_tables(answer_of(found).tables), content_type="text/csv")
+    answer = answer_of(found, _chosen(request, found))
+    response = HttpResponse(csv_of_tables(answer.tables), content_type="text/csv")
     response["Content-Disposition"] = f'attachment; filename="campaign-{found.pk}.csv"'
     return response

@@ -91,7 +91,7 @@ def forest_groups(overheads: Sequence[OverheadAnswer], threshold: float) -> dict
 
 def _group(overhead: OverheadAnswer, axis: RatioAxis) -> dict[str, Any]:
     marks = {row["metric"]: axis.mark(row) for row in overhead.forest}
-    keys = [column.key for column in overhead.table.columns]
+    keys = ["baseline", "candidate", *(column.key for column in overhead.table.columns[2:])]
     rows = [
         (row, dict(zip(keys, row.cells, strict=True)), marks.get(row.label))
         for row in overhead.table.rows

@@ -1,5 +1,7 @@
 """Share links: create one, list the live ones, and the visitor's page."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
@@ -7,10 +9,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from campaigns.domain.errors import Refused
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.forms.shares import ShareForm
 from campaigns.models import Campaign, Project, Run, ShareLink
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.shares import live_links
 from campaigns.services import shares as services
 from campaigns.views.access import actor_of, find, rights_in
@@ -82,6 +85,13 @@ def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
     return redirect("share-list", project=found.project_id)
 
 
+def _campaign_of(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
+    try:
+        return campaign_context(campaign, chosen_tests(campaign, request.GET))
+    except InvalidFields:
+        raise Http404 from None
+
+
 @require_GET
 def share_view(request: HttpRequest, token: str) -> HttpResponse:
     """The link's campaign or run for a visitor: without navigation, names or links."""
@@ -91,7 +101,7 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
     visitor = Actor(share=share)
     if share.campaign_id:
         template = "shares/campaign.html"
-        context = campaign_context(find(Campaign, visitor, pk=share.campaign_id))
+        context = _campaign_of(request, find(Campaign, visitor, pk=share.campaign_id))
     else:
         template, context = "shares/run.html", run_context(find_run(visitor, share.run_id))
     stream_url = reverse("share-stream", args=[token])

@@ -36,6 +36,24 @@ def body(project, plan, endpoint):
     }
 
 
+def test_a_block_is_added_once_for_what_was_seen(api, body, project):
+    pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
+    api.post(f"{CAMPAIGNS}{pk}/start/")
+    address = f"{CAMPAIGNS}{pk}/blocks/"
+    answer = api.post(address, {"after": 2, "blocks": 3}, format="json").json()
+    assert (answer["repeats"], answer["n_runs"], answer["state"]) == (5, 5, "running")
+    again = api.post(address, {"after": 2, "blocks": 3}, format="json")
+    assert again.status_code == 409
+    assert "this campaign now has 5" in again.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("asked", [{}, {"after": "x"}, {"after": 1, "blocks": 51}, {"blocks": 1}])
+def test_blocks_are_added_to_what_the_program_has_seen(api, body, asked):
+    pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
+    answer = api.post(f"{CAMPAIGNS}{pk}/blocks/", asked, format="json")
+    assert answer.status_code == 400
+
+
 def test_it_makes_a_draft_with_a_test_per_cell(api, body, plan, endpoint):
     answer = api.post(CAMPAIGNS, body, format="json")
     assert answer.status_code == 201

@@ -20,6 +20,7 @@ from tests.factories import (
     make_test,
     store_second,
 )
+from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import make_second
 
 SLOWER_US = {"http": 0, "https": 2717}
@@ -170,6 +171,34 @@ def test_the_campaigns_answer_stands_above_its_tables(api, campaign):
         each["test"] for each in answer["tests"]
     }
     assert overhead["word"] == "slower"
+
+
+def test_any_two_tests_are_compared_by_choice(api, campaign):
+    https, http = (test.pk for test in campaign.tests.order_by("-position"))
+    address = f"/api/v1/campaigns/{campaign.pk}/tables/?compare={http}&with={https}"
+    (overhead,) = api.get(address).json()["overheads"]
+    assert (overhead["candidate_test"], overhead["baseline_test"]) == (http, https)
+    assert overhead["names"] == ["HTTPS", "HTTP"]
+    assert overhead["word"] == "faster"
+    assert (overhead["decided_by"], overhead["set_aside"], overhead["advice"]) == (None, [], [])
+    written = api.get(address.replace("tables/", "tables.csv")).content.decode()
+    heads = [row[1:3] for row in csv.reader(written.splitlines()) if row and row[0] == "metric"]
+    assert heads == [["HTTPS (ms)", "HTTP (ms)"]]
+
+
+def test_a_choice_that_is_none_is_refused_by_field(api, campaign):
+    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/?compare=1e9&with=-1")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"].keys() == {"compare", "with"}
+
+
+def test_the_run_that_decides_is_named_with_its_block(api, project):
+    now = timezone.now()
+    campaign, tests = https_campaign(project, repeats=4, started_at=now, finished_at=now)
+    runs = run_in_blocks(tests, [[31_000, 30_000, 29_000, 29_000], [31_000, 30_000, 1e6, 29_500]])
+    (overhead,) = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()["overheads"]
+    named = overhead["decided_by"]
+    assert (named["run"], named["label"], named["block"]) == (runs[5].pk, runs[5].label, 3)
 
 
 def test_rows_of_runs_carry_the_runs_number(api, campaign):

@@ -179,7 +179,7 @@ def test_blocks_stay_paired_where_a_run_of_another_is_missing(project):
     tests[1].runs.filter(repeat=2).delete()
     answer = campaign_answer(done(campaign))
     assert answer.overheads[0].word == "slower"
-    assert answer.grounds[0] == "95\u202f% intervals over 3 paired blocks"
+    assert answer.grounds[0] == "95\u202f% intervals over 3 of 4 blocks, paired"
 
 
 def test_suspicious_runs_keep_the_word_and_the_grounds_say_why(project):
@@ -265,7 +265,7 @@ def test_a_resumed_session_is_compared_with_http_on_a_new_connection(project):
     )
     run_in_blocks([*tests, resumed], [HTTP, HTTPS, [24_700, 24_600, 24_800]])
     overheads = campaign_answer(done(campaign)).overheads
-    assert [(each.connection_mode, each.http_test_id) for each in overheads] == [
+    assert [(each.connection_mode, each.baseline_test_id) for each in overheads] == [
         ("new", tests[0].pk),
         ("resumed", tests[0].pk),
     ]

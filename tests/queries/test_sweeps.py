@@ -74,7 +74,7 @@ def test_https_is_compared_with_http_by_as_many_injectors(campaign):
     for scheme in ("http", "https"):
         sweep(campaign, [1, 2], make_endpoint(target, scheme), version)
     answer = campaign_answer(campaign)
-    pairs = [(each.http_test_id, each.https_test_id) for each in answer.overheads]
+    pairs = [(each.baseline_test_id, each.candidate_test_id) for each in answer.overheads]
     tests = list(campaign.tests.order_by("position").values_list("pk", flat=True))
     assert pairs == [(tests[0], tests[2]), (tests[1], tests[3])]
 

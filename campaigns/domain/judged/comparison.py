@@ -152,14 +152,8 @@ def _repeat_it(interval: RatioInterval, odd: OddRun, asked: _Asked) -> str:
         so = f"and without it {candidate} is {without} than {baseline}"
     else:
         so = "which hides any difference" if whole is without else "which alone decides"
-    who = f"its {asked.names[odd.arm]} run" if interval.is_paired else "it"
-    return f"{_again(interval, odd, asked.names)}: {who} took {_times(odd)}, {so}."
-
-
-def _again(interval: RatioInterval, odd: OddRun, names: tuple[str, str]) -> str:
-    if interval.is_paired:
-        return f"Repeat block {odd.repeat}"
-    return f"Make repeat {odd.repeat} of {names[odd.arm]} again"
+    who = f"its {asked.names[odd.arm]} run"
+    return f"Repeat block {odd.repeat}: {who} took {_times(odd)}, {so}."
 
 
 def _times(odd: OddRun) -> str:

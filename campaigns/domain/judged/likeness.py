@@ -22,22 +22,26 @@ class ArmRun:
     measurement: Measurement
 
 
-def like_for_like(http: Sequence[ArmRun], https: Sequence[ArmRun]) -> dict[str, list[list[str]]]:
-    """{"same": [[k, v]], "equal": [[k, v]], "different": [[k, http, https]]} of two arms' runs.
+def like_for_like(
+    baseline: Sequence[ArmRun], candidate: Sequence[ArmRun]
+) -> dict[str, list[list[str]]]:
+    """{"same": [[k, v]], "equal": [[k, v]], "different": [[k, both]]} of two arms' runs.
 
     "same" has choices (target, host, plan, injectors), "equal" measured values that agree.
     """
     found: dict[str, list[list[str]]] = {"same": [], "equal": [], "different": []}
-    if not http or not https:
+    if not baseline or not candidate:
         return found
-    for name, values in _chosen(http, https):
+    for name, values in _chosen(baseline, candidate):
         _sort_in(found, "same", name, values, values[0] == values[1])
-    totals = [total_of(each.measurement.total for each in arm) for arm in (http, https)]
+    totals = [total_of(each.measurement.total for each in arm) for arm in (baseline, candidate)]
     sizes = [_bytes_per_reply(total) for total in totals]
     _sort_in(found, "equal", "reply", [f"{size:,.0f} B" for size in sizes], _close(*sizes))
     statuses = [_status_shares(total) for total in totals]
     _sort_in(found, "equal", "status", [_words(each) for each in statuses], _same_mix(*statuses))
-    per_run = [max(each.measurement.figures.attempts for each in arm) for arm in (http, https)]
+    per_run = [
+        max(each.measurement.figures.attempts for each in arm) for arm in (baseline, candidate)
+    ]
     similar = max(per_run) <= 2 * min(per_run)
     _sort_in(found, "equal", "requests a run", [count(each) for each in per_run], similar)
     return found
@@ -51,8 +55,8 @@ def _sort_in(found: dict, kind: str, name: str, values: Sequence[str], agree: bo
         found["different"].append([name, *values])
 
 
-def _chosen(http: Sequence[ArmRun], https: Sequence[ArmRun]):
-    arms = (http, https)
+def _chosen(baseline: Sequence[ArmRun], candidate: Sequence[ArmRun]):
+    arms = (baseline, candidate)
     for name, of_run in (("target", _target), ("host", _host), ("plan", _plan)):
         yield name, [_joined(of_run(each) for each in arm) for arm in arms]
     yield (

@@ -25,14 +25,14 @@ SPLIT_PARTS = (*PARTS, "lateness")
 _BUCKET = 2.0**-10  # the width of a histogram bucket, as a share of the value
 
 
-def increase(http: float, https: float) -> float | None:
+def increase(baseline: float, candidate: float) -> float | None:
     """(HTTPS − HTTP) / HTTP, 0.543 for 54.3 % more; None if HTTP is not above 0."""
-    return (https - http) / http if http > 0 else None
+    return (candidate - baseline) / baseline if baseline > 0 else None
 
 
-def share(http: float, https: float) -> float | None:
+def share(baseline: float, candidate: float) -> float | None:
     """(HTTPS − HTTP) / HTTPS, the share of the HTTPS time; None if HTTPS is not above 0."""
-    return (https - http) / https if https > 0 else None
+    return (candidate - baseline) / candidate if candidate > 0 else None
 
 
 def share_of_increase(value: float) -> float:
@@ -50,26 +50,30 @@ class OverheadRow:
     """One metric of both arms, µs. `why` says why a figure or the interval is missing."""
 
     metric: str
-    http_us: float | None
-    https_us: float | None
+    baseline_us: float | None
+    candidate_us: float | None
     interval: RatioInterval | None = None
     weak: bool = False
     why: str = ""
 
     @property
     def _is_whole(self) -> bool:
-        return self.http_us is not None and self.https_us is not None
+        return self.baseline_us is not None and self.candidate_us is not None
 
     @property
     def difference_us(self) -> float | None:
-        return self.https_us - self.http_us if self._is_whole else None
+        return self.candidate_us - self.baseline_us if self._is_whole else None
 
     @property
     def ratio(self) -> float | None:
         """The interval's ratio; without an interval, the ratio of the two figures."""
         if self.interval:
             return self.interval.ratio
-        return self.https_us / self.http_us if self._is_whole and self.http_us > 0 else None
+        return (
+            self.candidate_us / self.baseline_us
+            if self._is_whole and self.baseline_us > 0
+            else None
+        )
 
     @property
     def increase(self) -> float | None:
@@ -84,8 +88,8 @@ class OverheadRow:
 class _Compared:
     """Both arms' usable runs and their block numbers."""
 
-    http: Sequence[Figures]
-    https: Sequence[Figures]
+    baseline: Sequence[Figures]
+    candidate: Sequence[Figures]
     repeats: tuple[Sequence[int], Sequence[int]]
     is_paired: bool
 
@@ -93,22 +97,24 @@ class _Compared:
         """The interval of one run-level value; paired, over blocks in which both arms have it."""
         known = [
             {repeat: us for repeat, run in zip(repeats, runs, strict=True) if (us := value(run))}
-            for repeats, runs in zip(self.repeats, (self.http, self.https), strict=True)
+            for repeats, runs in zip(self.repeats, (self.baseline, self.candidate), strict=True)
         ]
         if self.is_paired:
             whole = [repeat for repeat in known[0] if repeat in known[1]]
             known = [{repeat: arm[repeat] for repeat in whole} for arm in known]
-        http, https = (list(arm.values()) for arm in known)
-        steps = tuple(max(1.0, mean(arm) * _BUCKET) if arm else 1.0 for arm in (http, https))
+        baseline, candidate = (list(arm.values()) for arm in known)
+        steps = tuple(
+            max(1.0, mean(arm) * _BUCKET) if arm else 1.0 for arm in (baseline, candidate)
+        )
         repeats = tuple(list(arm) for arm in known)
         return ratio_interval(
-            http, https, paired=self.is_paired, resolutions=steps, repeats=repeats
+            baseline, candidate, paired=self.is_paired, resolutions=steps, repeats=repeats
         )
 
 
 def overhead_rows(
-    http: Sequence[Figures],
-    https: Sequence[Figures],
+    baseline: Sequence[Figures],
+    candidate: Sequence[Figures],
     *,
     paired: bool,
     repeats: tuple[Sequence[int], Sequence[int]] | None = None,
@@ -121,13 +127,13 @@ def overhead_rows(
     the interval is over the blocks that both arms have. `jumps` as from `jumps_us`: a percentile
     at a jump has no interval.
     """
-    numbers = repeats or (range(1, len(http) + 1), range(1, len(https) + 1))
-    arms = _Compared(http, https, numbers, paired)
+    numbers = repeats or (range(1, len(baseline) + 1), range(1, len(candidate) + 1))
+    arms = _Compared(baseline, candidate, numbers, paired)
     return [
         _mean_row("mean", arms, lambda run: run.mean_us),
-        _extreme_row("min", min, http, https),
+        _extreme_row("min", min, baseline, candidate),
         *(_percentile_row(q, arms, (jumps or {}).get(q)) for q in SHOWN_PERCENTILES),
-        _extreme_row("max", max, http, https),
+        _extreme_row("max", max, baseline, candidate),
     ]
 
 
@@ -140,7 +146,8 @@ def _mean_row(
     why: str = "",
 ) -> OverheadRow:
     known = [
-        [us for run in arm if (us := value(run)) is not None] for arm in (arms.http, arms.https)
+        [us for run in arm if (us := value(run)) is not None]
+        for arm in (arms.baseline, arms.candidate)
     ]
     if not all(known):
         return OverheadRow(metric, None, None, why=why or "One of the two has no usable runs yet.")
@@ -150,10 +157,10 @@ def _mean_row(
     return OverheadRow(metric, *map(mean, known), interval, weak, why)
 
 
-def _extreme_row(metric: str, pick, http: Sequence[Figures], https: Sequence[Figures]):
+def _extreme_row(metric: str, pick, baseline: Sequence[Figures], candidate: Sequence[Figures]):
     values = [
         [each for run in arm if (each := getattr(run, f"{metric}_us")) is not None]
-        for arm in (http, https)
+        for arm in (baseline, candidate)
     ]
     if not all(values):
         return OverheadRow(metric, None, None, why="One of the two has no usable runs yet.")
@@ -162,7 +169,7 @@ def _extreme_row(metric: str, pick, http: Sequence[Figures], https: Sequence[Fig
 
 
 def _percentile_row(q: int, arms: _Compared, jump: tuple[float, float] | None) -> OverheadRow:
-    fewest = min((run.n for run in (*arms.http, *arms.https)), default=0)
+    fewest = min((run.n for run in (*arms.baseline, *arms.candidate)), default=0)
     visible = shown(fewest, q)
     why = why_not_shown(fewest, q)
     if visible is Shown.NO:

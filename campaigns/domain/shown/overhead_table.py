@@ -1,4 +1,7 @@
-"""The overhead of HTTPS as a table, a forest of ratios, and a split of the mean into parts."""
+"""What one arm takes more than another: a table, a forest of ratios, and the mean by its parts.
+
+By default HTTPS against HTTP, whose names stand for any two arms in what follows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +16,9 @@ from campaigns.domain.shown.tables import Column, Row, Table
 from campaigns.domain.units import MAX_DECIMALS, decimals_for, rounded_to_sum
 
 HTTP_NAMES = ("HTTP", "HTTPS")
+_TWINS = (HTTP_NAMES, ("WS", "WSS"))
 _KEYS = ("http", "https", "difference", "ratio", "low", "high", "increase", "share")
+_KEYS_OF_OTHERS = {"http": "baseline", "https": "candidate"}
 _RATIO_DECIMALS = 3
 _PERCENT_DECIMALS = 1
 _DECIMALS = {
@@ -32,7 +37,7 @@ def time_decimals(rows: Sequence[OverheadRow]) -> int:
     """The decimals of all times of the table, by its averages: three significant digits."""
     mean = [row for row in rows if row.metric == "mean"]
     return decimals_for(
-        [value / 1000 for row in mean for value in (row.http_us, row.https_us) if value]
+        [value / 1000 for row in mean for value in (row.baseline_us, row.candidate_us) if value]
     )
 
 
@@ -46,6 +51,7 @@ def _column(key: str, names: tuple[str, str]) -> Column:
     column = METRICS[key].column()
     return replace(
         column,
+        key=key if names in _TWINS else _KEYS_OF_OTHERS.get(key, key),
         title=in_names(column.title, names),
         unit=in_names(column.unit, names),
         help=in_names(column.help, names),
@@ -62,7 +68,7 @@ def overhead_table(
 ) -> Table:
     """A row per metric; the verdict is in the row of the average.
 
-    `names`: the compared schemes, without and with TLS.
+    `names`: of the baseline and the candidate. Columns of TLS twins keep the keys of their schemes.
     """
     decimals = dict.fromkeys(("http", "https", "difference"), time_decimals(rows)) | _DECIMALS
     signed = {"difference", "increase"}
@@ -99,8 +105,8 @@ def _figures(row: OverheadRow) -> dict[str, Figure]:
         return Figure(None if value is None else value * scale, why, row.weak)
 
     return {
-        "http": each(row.http_us, 1e-3),
-        "https": each(row.https_us, 1e-3),
+        "http": each(row.baseline_us, 1e-3),
+        "https": each(row.candidate_us, 1e-3),
         "difference": each(row.difference_us, 1e-3),
         "ratio": each(row.ratio),
         "low": each(interval.low if interval else None),
@@ -144,12 +150,12 @@ def split_answer(
         return None
     decimals = min(decimals + 1, MAX_DECIMALS)
     rows = [_split_row(label, scheme, parts, decimals) for label, scheme, parts in arms]
-    http, https = rows
+    baseline, candidate = rows
     difference = {
-        part: _difference(http["parts"][part], https["parts"][part], decimals)
-        for part in http["parts"]
+        part: _difference(baseline["parts"][part], candidate["parts"][part], decimals)
+        for part in baseline["parts"]
     }
-    total = round(https["total_ms"] - http["total_ms"], decimals)
+    total = round(candidate["total_ms"] - baseline["total_ms"], decimals)
     return SplitAnswer(rows, {"parts": difference, "total_ms": total}, decimals)
 
 
@@ -166,7 +172,7 @@ def _split_row(
     }
 
 
-def _difference(http: float | None, https: float | None, decimals: int) -> float | None:
-    if http is None and https is None:
+def _difference(baseline: float | None, candidate: float | None, decimals: int) -> float | None:
+    if baseline is None and candidate is None:
         return None
-    return round((https or 0.0) - (http or 0.0), decimals)
+    return round((candidate or 0.0) - (baseline or 0.0), decimals)

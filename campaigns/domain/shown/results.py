@@ -6,6 +6,7 @@ Queries make them; pages, the REST interface, exports and the terminal draw them
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.domain.judged.advice import Advice
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.shown.progress import Progress
@@ -53,26 +54,45 @@ class SplitAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class OverheadAnswer:
-    """HTTPS against HTTP, or wss against ws (`names`), same plan and connection mode.
+class FlaggedRun:
+    """A run that took `times` as long as the others of its arm (`name`)."""
 
-    `table`: rows metric; columns http, https, difference, ratio, low, high, increase, share, word.
+    run_id: int
+    label: str
+    block: int
+    name: str
+    times: float
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadAnswer:
+    """A test (the candidate) against another (the baseline), by default HTTPS against HTTP.
+
+    `table`: rows metric; columns of both, difference, ratio, low, high, increase, share, word.
     `forest`: [{"metric", "ratio", "low", "high", "word", "primary"}] of the rows with an interval.
-    `like_for_like`: {"same": [[k, v]], "equal": [[k, v]], "different": [[k, http, https]]}.
+    `like_for_like`: {"same": [[k, v]], "equal": [[k, v]], "different": [[k, both]]}.
     `word` is "" before the third finished repeat; `word_reason` says why a word is missing or weak.
+    `is_chosen`: by a user, among all tests. `decided_by`: the run without which the verdict would
+    be another; `set_aside`: runs too wild to count; `advice`: how many more blocks would settle it.
     """
 
     plan_label: str
     connection_mode: str
-    http_test_id: int
-    https_test_id: int
+    baseline_test_id: int
+    candidate_test_id: int
     table: Table
     forest: list[dict[str, Any]]
     split: SplitAnswer | None
     word: str
     word_reason: str
     like_for_like: dict[str, list[list[str]]]
-    names: tuple[str, str] = ("HTTP", "HTTPS")
+    title: str
+    names: tuple[str, str]
+    is_chosen: bool
+    n_usable: int
+    decided_by: FlaggedRun | None
+    set_aside: tuple[FlaggedRun, ...]
+    advice: tuple[Advice, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,8 @@ _MOST = 4  # pairs that the sentence tells one by one
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One comparison, as input of the sentence. `plan_label` is "" if all have the same plan."""
+    """One comparison, as input of the sentence. `plan_label` is "" if all have the same plan,
+    `connection_mode` is "" if the names tell it."""
 
     plan_label: str
     connection_mode: str
@@ -51,37 +52,43 @@ def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
 
 
 def _lead(pair: Pair, *, so_far: bool) -> str:
+    """What comes before the names, such as "So far on a new connection "; "" for nothing."""
     plan = f"{pair.plan_label}: " if pair.plan_label else ""
-    where = f"{'so far ' if so_far else ''}{_LEADS[pair.connection_mode]}"
-    return plan + (where if plan else where[0].upper() + where[1:])
+    words = ["so far" if so_far else "", _LEADS.get(pair.connection_mode, "")]
+    where = "".join(f"{word} " for word in words if word)
+    return plan + (where if plan else where[:1].upper() + where[1:])
 
 
 def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
     mean, word = pair.mean, pair.verdict.word
     plain, tls = pair.names
     if mean.ratio is None:
-        return [(f"{lead} nothing can be compared yet.", False)]
+        return [(_capital(f"{lead}nothing can be compared yet."), False)]
     change, interval, times = _change(mean), _interval(mean), _times(mean)
     if not pair.has_word and not is_final:
-        return [(f"{lead} {tls} takes ", False), (times, True), (f" ({change}).", False)]
+        return [(f"{lead}{tls} takes ", False), (times, True), (f" ({change}).", False)]
     aside = f" {pair.verdict.text}" if mean.interval and mean.interval.set_aside else ""
     if word is Word.SAME:
         return [
-            (f"{lead} there is ", False),
+            (_capital(f"{lead}there is "), False),
             ("no practical difference", True),
             (f" between {plain} and {tls} ({change}, {interval}).{aside}", False),
         ]
     if word is Word.INCONCLUSIVE:
         return [
-            (f"{lead} {tls} against {plain} is ", False),
+            (f"{lead}{tls} against {plain} is ", False),
             ("inconclusive", True),
             (f": {change} ({interval}; {times}). {_first_sentence(pair.verdict.text)}", False),
         ]
     return [
-        (f"{lead} {tls} is ", False),
+        (f"{lead}{tls} is ", False),
         (f"{word} than {plain}: {change}", True),
         (f" ({interval}), {times}.{aside}", False),
     ]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _change(mean: OverheadRow) -> str:
@@ -113,15 +120,15 @@ def _first_sentence(text: str) -> str:
 
 def _times(mean: OverheadRow) -> str:
     decimals = time_decimals([mean])
-    https, http = (number(each / 1000, decimals) for each in _typical_us(mean))
-    return f"{https} instead of {with_unit(http, 'ms')}"
+    candidate, baseline = (number(each / 1000, decimals) for each in _typical_us(mean))
+    return f"{candidate} instead of {with_unit(baseline, 'ms')}"
 
 
 def _typical_us(mean: OverheadRow) -> tuple[float, float]:
-    """(HTTPS, HTTP) of which the change is said: geometric means, or the figures of one run."""
+    """(candidate, baseline) of the change that is said: geometric means, or the two figures."""
     if mean.interval:
         return mean.interval.candidate, mean.interval.baseline
-    return mean.https_us, mean.http_us
+    return mean.candidate_us, mean.baseline_us
 
 
 def _trimmed(sentence: Sentence) -> Sentence:

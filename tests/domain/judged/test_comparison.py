@@ -48,9 +48,9 @@ def test_the_run_that_hides_a_word_is_named_with_what_it_hides():
     )
 
 
-def test_not_paired_the_run_is_named_without_a_block():
+def test_not_paired_the_run_that_decides_is_named_with_its_block():
     found = word(A[:4], [110, 113, 108 * 64, 111], paired=False)
-    assert found.text.startswith("Make repeat 3 of HTTPS again: it took 62 times as long")
+    assert found.text.startswith("Repeat block 3: its HTTPS run took 62 times as long")
 
 
 def test_of_three_repeats_a_wild_one_hides_any_difference():

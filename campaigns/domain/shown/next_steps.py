@@ -1,0 +1,89 @@
+"""What would settle a finished campaign: a repeated block, or more blocks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.judged.advice import Advice
+from campaigns.domain.judged.comparison import Word
+from campaigns.domain.judged.repeats import MIN_REPEATS
+from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
+from campaigns.domain.units import counted, figure, percent
+
+_FULL = "The campaign already has as many blocks as a campaign can have."
+_NEVER = 1000  # blocks that no campaign can have
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """`text` says why, `label` what to do; `blocks` are to be added (0: no more fit).
+
+    `run` is the one that the text begins with, if it is about one.
+    """
+
+    text: str
+    label: str = ""
+    blocks: int = 0
+    run: FlaggedRun | None = None
+
+
+def next_steps(overheads: Sequence[OverheadAnswer], room: int) -> list[NextStep]:
+    """The steps for a campaign to which `room` more blocks can be added; [] if all is settled.
+
+    An odd run comes first: more blocks would only average over it.
+    """
+    decided = {each.decided_by.run_id: each.decided_by for each in overheads if each.decided_by}
+    if decided:
+        return [_repeat(run, room) for run in decided.values()]
+    wanting = [each for each in overheads if each.word == Word.INCONCLUSIVE and _needs(each)]
+    fitting = [each for each in wanting if _needs(each) <= room]
+    return [_add(max(fitting or wanting, key=_needs), room)] if wanting else []
+
+
+def _repeat(run: FlaggedRun, room: int) -> NextStep:
+    text = (
+        f"decides this: in block {run.block} it took {figure(run.times, 2)} times as long as the "
+        f"other {run.name} runs."
+    )
+    if room < 1:
+        return NextStep(f"{text} {_FULL}", run=run)
+    return NextStep(text, f"Repeat block {run.block}", 1, run)
+
+
+def _needs(overhead: OverheadAnswer) -> int:
+    """How many blocks it takes; 0 if more blocks would not help."""
+    if overhead.advice:
+        return max(each.more or _NEVER for each in overhead.advice)
+    return max(0, MIN_REPEATS - overhead.n_usable)
+
+
+def _add(overhead: OverheadAnswer, room: int) -> NextStep:
+    needed = _needs(overhead)
+    if needed > room:
+        return NextStep(
+            f"It would take {_how_many(needed)} to settle this, and a campaign has room for "
+            f"{room}. Longer runs vary less."
+        )
+    if not overhead.advice:
+        text = f"A verdict needs {MIN_REPEATS} usable repeats of each."
+        return NextStep(text, f"Add {counted(needed, 'blocks')}", needed)
+    chance = min(each.chance for each in overhead.advice if each.more == needed)
+    settle = "settles" if needed == 1 else "settle"
+    text = (
+        f"{counted(needed, 'more blocks')} {settle} this with {percent(chance, decimals=0)} "
+        f"probability {_if(overhead.advice)}."
+    )
+    return NextStep(text, f"Add {counted(needed, 'blocks')}", needed)
+
+
+def _how_many(needed: int) -> str:
+    return "hundreds of blocks" if needed >= _NEVER else counted(needed, "more blocks")
+
+
+def _if(advice: Sequence[Advice]) -> str:
+    cases = [
+        f"differ by {percent(abs(each.difference), decimals=0)}"
+        if each.difference
+        else "are equally fast"
+        for each in advice
+    ]
+    return f"if the two {' or '.join(cases)}"

@@ -1,0 +1,103 @@
+"""Queue the blocks of a campaign: at its start, and later more at its end."""
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.plan.blocks import Turn, order_of_runs
+from campaigns.domain.plan.frozen_run import FrozenRun
+from campaigns.domain.plan.injectors import plan_for
+from campaigns.live.pokes import poke
+from campaigns.models import Campaign, Run, Shard, Test
+from campaigns.permissions import Action, Actor, require
+from campaigns.services.campaign_cells import cell_of, check_cells, check_slots
+from campaigns.services.plan_secrets import require_secret
+
+MAX_REPEATS = 50
+
+
+def queue_blocks(campaign: Campaign, *, after: int = 0) -> None:
+    """Queue the runs of all blocks after this one, each with its frozen copy of plan and endpoint.
+
+    The order goes on as drawn from the campaign's seed. Raises Refused if it cannot be measured.
+    """
+    related = ("plan_version__plan__project", "endpoint__target__project")
+    tests = list(campaign.tests.select_related(*related).order_by("position"))
+    cells = [cell_of(test) for test in tests]
+    check_cells(campaign.project, cells, campaign.repeats)
+    check_slots(cells)
+    for cell in cells:
+        require_secret(cell.plan_version)
+    is_random = campaign.order == Campaign.Order.BLOCKS
+    turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
+    runs = Run.objects.bulk_create(
+        _queued(campaign, tests[turn.test], turn) for turn in turns if turn.repeat > after
+    )
+    Shard.objects.bulk_create(
+        Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
+    )
+
+
+@transaction.atomic
+def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) -> None:
+    """Add whole blocks, each with a run of every test; a campaign that was done runs again.
+
+    They count beside the blocks that are there and replace none. `after` is the number of blocks
+    that the user has seen, so that a second click adds nothing. Raises Forbidden or Refused.
+    """
+    require(by, Action.RUN, campaign.project)
+    if not 1 <= blocks <= MAX_REPEATS - after:
+        raise Refused(
+            f"A campaign has at most {MAX_REPEATS} blocks. This one has {after}, so add 1 to "
+            f"{MAX_REPEATS - after}."
+            if after < MAX_REPEATS
+            else f"This campaign has {MAX_REPEATS} blocks, and no campaign can have more."
+        )
+    is_going = Q(started_at__isnull=False, stop_requested_at=None) | Q(finished_at__isnull=False)
+    added = Campaign.objects.filter(is_going, pk=campaign.pk, repeats=after).update(
+        repeats=after + blocks, finished_at=None, stop_requested_at=None, stop_requested_by=None
+    )
+    campaign.refresh_from_db()
+    if not added:
+        raise Refused(_why_not_added(campaign))
+    queue_blocks(campaign, after=after)
+    poke(campaign_id=campaign.pk)
+
+
+def _why_not_added(campaign: Campaign) -> str:
+    if campaign.state == "draft":
+        return "This campaign has not been started. Change its repeats, or start it first."
+    if campaign.state == "stopping":
+        return "This campaign is being stopped. Add blocks when it is done."
+    return (
+        f"Blocks have been added meanwhile: this campaign now has {campaign.repeats}. Read its "
+        "answer before you add more."
+    )
+
+
+def _queued(campaign: Campaign, test: Test, turn: Turn) -> Run:
+    return Run(
+        campaign=campaign,
+        test=test,
+        target=test.endpoint.target,
+        position=turn.position,
+        repeat=turn.repeat,
+        n_shards=test.injectors,
+        snapshot=_frozen(test, campaign.seed).to_json(),
+    )
+
+
+def _frozen(test: Test, seed: int) -> FrozenRun:
+    version, endpoint = test.plan_version, test.endpoint
+    return FrozenRun(
+        plan_json=plan_for(version.value(), test.injectors).to_json(),
+        plan_name=version.plan.name,
+        plan_number=version.number,
+        endpoint=endpoint.frozen(),
+        connection_mode=test.connection_mode,
+        target=endpoint.target.name,
+        environment=endpoint.target.environment,
+        seed=seed,
+        allowed_networks=tuple(settings.ALLOWED_NETWORKS),
+    )

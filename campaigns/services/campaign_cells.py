@@ -1,0 +1,92 @@
+"""The cells of a campaign's table, and what must hold before they are measured."""
+
+from dataclasses import dataclass
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.plan.injectors import share_fault
+from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
+from campaigns.models import Endpoint, PlanVersion, Project, Test
+from campaigns.queries.engine import total_slots
+
+# More would occupy the injector hosts for days and no longer fit on one page.
+MAX_RUNS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignCell:
+    """One plan on one arm with a number of injectors: becomes a test of a campaign."""
+
+    plan_version: PlanVersion
+    endpoint: Endpoint
+    connection_mode: str
+    injectors: int = 1
+
+
+def cell_of(test: Test) -> CampaignCell:
+    return CampaignCell(test.plan_version, test.endpoint, test.connection_mode, test.injectors)
+
+
+def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> None:
+    """Raises Refused, with what to change, for cells that cannot be measured."""
+    if not cells:
+        raise Refused("Choose at least one plan and one endpoint.")
+    if len(cells) * repeats > MAX_RUNS:
+        raise Refused(
+            f"{len(cells)} tests × {repeats} repeats make {len(cells) * repeats} runs; at most "
+            f"{MAX_RUNS} are allowed. Split this into two campaigns."
+        )
+    keys = {
+        (cell.plan_version.pk, cell.endpoint.pk, cell.connection_mode, cell.injectors)
+        for cell in cells
+    }
+    if len(keys) < len(cells):
+        raise Refused(
+            "A plan is listed twice with the same endpoint and connection mode. Remove one."
+        )
+    for cell in cells:
+        _check_cell(project, cell)
+        _check_share(cell)
+
+
+def _check_cell(project: Project, cell: CampaignCell) -> None:
+    plan, endpoint = cell.plan_version.plan, cell.endpoint
+    if plan.project_id != project.pk or endpoint.target.project_id != project.pk:
+        raise Refused("A campaign can only use plans and targets of its own project.")
+    if plan.archived_at:
+        raise Refused(f"The plan {plan.name} is archived. Choose another.")
+    if endpoint.archived_at or endpoint.target.archived_at:
+        raise Refused(f"The endpoint {endpoint} is archived. Choose another.")
+    if cell.connection_mode not in list(ConnectionMode):
+        raise Refused(f"Choose a connection mode: {', '.join(ConnectionMode)}.")
+    if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
+        raise Refused(f"{endpoint} has no TLS session to resume. Choose new or keep-alive.")
+    _check_protocol(cell)
+
+
+def _check_protocol(cell: CampaignCell) -> None:
+    """Exchanges need WebSocket endpoints, steps need HTTP endpoints."""
+    is_exchange = cell.plan_version.value().exchange is not None
+    if is_exchange != (cell.endpoint.scheme in WEBSOCKET_SCHEMES):
+        wanted = "a ws or wss" if is_exchange else "an http or https"
+        raise Refused(f"{cell.plan_version} needs {wanted} endpoint; {cell.endpoint} is not one.")
+    if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
+        raise Refused("WebSockets cannot be kept alive between attempts. Choose new or resumed.")
+
+
+def _check_share(cell: CampaignCell) -> None:
+    """Every injector must get a share of the connections and requests."""
+    fault = share_fault(cell.plan_version.value().load, cell.injectors)
+    if fault:
+        raise Refused(f"{cell.plan_version} {fault}.")
+
+
+def check_slots(cells: list[CampaignCell]) -> None:
+    """A run that needs too many slots would expire. With no host yet, pass: one may still start."""
+    most, slots = max(cell.injectors for cell in cells), total_slots()
+    if 0 < slots < most:
+        raise Refused(
+            f"A run of this campaign needs {most} injector slots at once, but there are {slots}. "
+            "Add slots to a host (BENCHSITE_INJECTOR_SLOTS), start another host, or use fewer "
+            "injector processes."
+        )

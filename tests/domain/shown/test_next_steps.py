@@ -1,0 +1,108 @@
+from dataclasses import replace
+
+from campaigns.domain.judged.advice import Advice
+from campaigns.domain.shown.next_steps import next_steps
+from campaigns.domain.shown.overhead_table import overhead_table
+from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
+
+ODD = FlaggedRun(14, "12.5", 3, "HTTPS", 64.3)
+OVERHEAD = OverheadAnswer(
+    plan_label="plan",
+    connection_mode="new",
+    baseline_test_id=1,
+    candidate_test_id=2,
+    table=overhead_table("k", "T", [], None, ""),
+    forest=[],
+    split=None,
+    word="inconclusive",
+    word_reason="",
+    like_for_like={},
+    title="New connection",
+    names=("HTTP", "HTTPS"),
+    is_chosen=False,
+    n_usable=5,
+    decided_by=None,
+    set_aside=(),
+    advice=(),
+)
+
+
+def overhead(**fields) -> OverheadAnswer:
+    return replace(OVERHEAD, **fields)
+
+
+def steps(*overheads: OverheadAnswer, room: int = 40) -> list[tuple[str, str, int]]:
+    found = next_steps(overheads, room)
+    return [(each.text.replace("\u202f", " "), each.label, each.blocks) for each in found]
+
+
+def test_the_run_that_decides_is_named_with_its_block_to_repeat():
+    (step,) = next_steps([overhead(decided_by=ODD)], 40)
+    assert step.run == ODD
+    assert (step.label, step.blocks) == ("Repeat block 3", 1)
+    assert step.text == (
+        "decides this: in block 3 it took 64 times as long as the other HTTPS runs."
+    )
+
+
+def test_a_run_that_decides_two_comparisons_is_repeated_once():
+    assert len(steps(*[overhead(decided_by=ODD)] * 2)) == 1
+
+
+def test_the_advice_gives_as_many_blocks_as_each_case_needs_with_its_probability():
+    advice = (Advice(0.0, 3, 0.86), Advice(0.1, 8, 0.83))
+    assert steps(overhead(advice=advice)) == [
+        (
+            "8 more blocks settle this with 83 % probability if the two are equally fast or "
+            "differ by 10 %.",
+            "Add 8 blocks",
+            8,
+        )
+    ]
+
+
+def test_one_block_is_said_in_the_singular():
+    ((text, label, _),) = steps(overhead(advice=(Advice(0.1, 1, 0.9),)))
+    assert text.startswith("1 more block settles this")
+    assert label == "Add 1 block"
+
+
+def test_an_odd_run_comes_before_more_blocks():
+    labels = [
+        label
+        for _, label, _ in steps(overhead(advice=(Advice(0, 8, 0.8),)), overhead(decided_by=ODD))
+    ]
+    assert labels == ["Repeat block 3"]
+
+
+def test_more_blocks_than_fit_are_not_offered():
+    ((text, label, blocks),) = steps(overhead(advice=(Advice(0.0, 100, 0.8),)), room=45)
+    assert (label, blocks) == ("", 0)
+    assert text.startswith("It would take 100 more blocks to settle this, and a campaign has room")
+
+
+def test_what_no_number_settles_says_hundreds():
+    ((text, _, blocks),) = steps(overhead(advice=(Advice(0.0, None, 0.3),)))
+    assert blocks == 0
+    assert "hundreds of blocks" in text
+
+
+def test_of_two_comparisons_the_one_that_fits_is_offered():
+    wide = overhead(advice=(Advice(0.0, None, 0.3),))
+    assert [blocks for *_, blocks in steps(wide, overhead(advice=(Advice(0, 6, 0.8),)))] == [6]
+
+
+def test_too_few_repeats_are_filled_up():
+    assert steps(overhead(n_usable=1)) == [
+        ("A verdict needs 3 usable repeats of each.", "Add 2 blocks", 2)
+    ]
+
+
+def test_a_full_campaign_names_the_run_but_has_no_room():
+    ((text, label, blocks),) = steps(overhead(decided_by=ODD), room=0)
+    assert (label, blocks) == ("", 0)
+    assert text.endswith("as many blocks as a campaign can have.")
+
+
+def test_a_verdict_needs_nothing_more():
+    assert steps(overhead(word="slower"), overhead(word="inconclusive")) == []

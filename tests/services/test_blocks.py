@@ -1,0 +1,165 @@
+from datetime import timedelta
+from functools import partial
+
+import pytest
+from django.utils import timezone
+
+from campaigns.domain.errors import BenchsiteError, Forbidden, Refused
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.plan.blocks import order_of_runs
+from campaigns.models import Campaign, Run, SavedPlan
+from campaigns.services import dispatch
+from campaigns.services.blocks import add_blocks
+from campaigns.services.campaigns import stop_campaign
+from tests.services.engine import at_once, draft, host, owner_of, started
+
+pytestmark = pytest.mark.django_db
+
+
+def finished(project, **fields) -> Campaign:
+    """A campaign whose runs have all ended, and which the dispatcher has closed."""
+    campaign = started(project, **fields)
+    campaign.runs.update(state=RunState.DONE, outcome="complete", ended_at=timezone.now())
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    assert campaign.state == "done"
+    return campaign
+
+
+def add(campaign: Campaign, after: int, **fields) -> None:
+    add_blocks(by=owner_of(campaign.project), campaign=campaign, after=after, **fields)
+
+
+def test_a_block_has_a_run_of_every_test_and_the_campaign_runs_again(project):
+    campaign = finished(project, n_tests=3, repeats=2)
+    add(campaign, after=2)
+    assert (campaign.state, campaign.repeats) == ("running", 3)
+    new = campaign.runs.filter(state=RunState.QUEUED)
+    assert sorted(new.values_list("test", flat=True)) == sorted(
+        campaign.tests.values_list("pk", flat=True)
+    )
+    assert list(new.values_list("repeat", "position")) == [(3, 7), (3, 8), (3, 9)]
+    assert all(run.shards.count() == run.n_shards for run in new)
+
+
+def test_the_order_goes_on_as_if_the_blocks_had_been_there_from_the_start(project):
+    campaign = finished(project, n_tests=4, repeats=3, order="blocks")
+    add(campaign, after=3, blocks=4)
+    tests = list(campaign.tests.order_by("position"))
+    turns = order_of_runs(4, 7, is_random=True, seed=campaign.seed)
+    assert [(run.position, run.repeat, run.test) for run in campaign.runs.all()] == [
+        (turn.position, turn.repeat, tests[turn.test]) for turn in turns
+    ]
+
+
+def test_the_runs_that_were_there_stay_as_they_are(project):
+    campaign = finished(project, repeats=2)
+    before = list(Run.objects.order_by("pk").values())
+    add(campaign, after=2)
+    assert list(Run.objects.order_by("pk").values())[:2] == before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_clicks_at_once_add_one_block(project):
+    campaign = finished(project, n_tests=2, repeats=3)
+
+    def click() -> str:
+        try:
+            add(Campaign.objects.get(pk=campaign.pk), after=3)
+        except BenchsiteError as error:
+            return str(error)
+        return "added"
+
+    answers = at_once(click, click)
+    campaign.refresh_from_db()
+    assert sorted(answers) == [
+        "Blocks have been added meanwhile: this campaign now has 4. Read its answer before you add "
+        "more.",
+        "added",
+    ]
+    assert campaign.repeats == 4
+    assert campaign.runs.count() == 8
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_campaign_that_is_closed_at_the_same_moment_ends_neither_way_with_open_runs(project):
+    campaign = started(project, repeats=1)
+    for after in range(1, 6):
+        campaign.runs.update(state=RunState.DONE, outcome="complete", ended_at=timezone.now())
+        at_once(dispatch.finish_campaigns, partial(add, campaign, after))
+        campaign.refresh_from_db()
+        assert (campaign.state, campaign.repeats) == ("running", after + 1)
+        assert campaign.runs.filter(state=RunState.QUEUED).count() == 1
+
+
+def test_an_added_block_is_admitted_like_any_other(project):
+    host(slots=1)
+    campaign = finished(project, repeats=1)
+    add(campaign, after=1)
+    assert dispatch.admit_runs() == 1
+    assert campaign.runs.get(repeat=2).state == RunState.PREPARING
+
+
+def test_a_long_wait_before_the_added_block_does_not_expire_it(project):
+    campaign = finished(project, repeats=1)
+    week_ago = timezone.now() - timedelta(days=7)
+    campaign.runs.update(ended_at=week_ago)
+    add(campaign, after=1)
+    assert dispatch.expire_runs() == 0
+
+
+def test_blocks_can_be_added_while_it_runs(project):
+    campaign = started(project, repeats=2)
+    add(campaign, after=2)
+    assert campaign.runs.count() == 3
+
+
+def test_a_stopped_campaign_goes_on_with_new_blocks(project):
+    campaign = started(project, repeats=2)
+    stop_campaign(by=owner_of(project), campaign=campaign)
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    add(campaign, after=2)
+    assert campaign.state == "running"
+    assert campaign.runs.filter(state=RunState.QUEUED).count() == 1
+
+
+def test_a_campaign_that_is_being_stopped_gets_no_block(project):
+    campaign = started(project)
+    Campaign.objects.filter(pk=campaign.pk).update(stop_requested_at=timezone.now())
+    with pytest.raises(Refused, match="is being stopped"):
+        add(campaign, after=1)
+
+
+def test_a_draft_gets_no_block(project):
+    with pytest.raises(Refused, match="has not been started"):
+        add(draft(project), after=1)
+
+
+@pytest.mark.parametrize(("after", "blocks"), [(2, 0), (2, -1), (2, 49), (50, 1)])
+def test_a_campaign_has_at_most_50_blocks(project, after, blocks):
+    with pytest.raises(Refused, match=r"at most 50 blocks|can have more"):
+        add(finished(project, repeats=2), after=after, blocks=blocks)
+
+
+def test_what_a_start_refuses_is_refused_and_nothing_changes(project):
+    host(slots=1)
+    campaign = finished(project, repeats=1, injectors=1)
+    campaign.tests.update(injectors=3)
+    with pytest.raises(Refused, match="needs 3 injector slots"):
+        add(campaign, after=1)
+    campaign.refresh_from_db()
+    assert (campaign.state, campaign.repeats, campaign.runs.count()) == ("done", 1, 1)
+
+
+def test_an_archived_plan_is_not_measured_again(project):
+    campaign = finished(project, repeats=1)
+    SavedPlan.objects.update(archived_at=timezone.now())
+    with pytest.raises(Refused, match="is archived"):
+        add(campaign, after=1)
+
+
+def test_who_may_not_start_may_not_add(project, as_vera):
+    campaign = finished(project)
+    with pytest.raises(Forbidden):
+        add_blocks(by=as_vera, campaign=campaign, after=1)
