@@ -18,9 +18,11 @@ SETTINGS = "--ds=tests.settings"
 # Tests spend half of their time waiting for processes and sockets: two workers per core.
 N_WORKERS = 2 * (os.cpu_count() or 1)
 # A file stays with one worker, so that its slow fixtures are set up once.
-IN_PARALLEL = ("-n", str(N_WORKERS), "--dist", "loadfile", "--no-loadscope-reorder")
+# The files go out in the order of tests/conftest.py, the longest first.
+BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
+IN_PARALLEL = ("-n", str(N_WORKERS), *BY_FILE)
 # Each worker has an installation and a Chromium of its own, which keep a core busy.
-IN_BROWSERS = ("-n", str(os.cpu_count() or 1), "--dist", "loadfile")
+IN_BROWSERS = ("-n", str(os.cpu_count() or 1), *BY_FILE)
 ALONE = ("-n", "0")
 # The folders of the tests marked pure.
 PURE_FOLDERS = ("tests/domain", "tests/exports", "tests/injector", "tests/benchmarks")

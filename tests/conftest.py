@@ -18,15 +18,28 @@ HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ
 pytest_plugins = ["tests.cast"] if HAS_SETTINGS else []
 
 
-# These wait most: begun last, they would be waited for alone.
-FIRST = ("faults", "local", "workers", "injector")
+# These take longest: begun last, they would be waited for alone. The rest fills up the workers.
+FIRST = (
+    "faults",
+    "local",
+    "workers",
+    "injector",
+    "browser/test_stop_and_kill.py",
+    "browser/presets",
+    "browser/test_journey.py",
+    "browser/test_bad_targets.py",
+    "browser/test_narrow.py",
+)
+HERE = Path(__file__).parent
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
+    firsts = [HERE / first for first in FIRST]
+
     def rank(item):
-        folder = item.path.relative_to(Path(__file__).parent).parts[0]
-        return FIRST.index(folder) if folder in FIRST else len(FIRST)
+        ranks = (i for i, first in enumerate(firsts) if item.path.is_relative_to(first))
+        return next(ranks, len(firsts))
 
     items.sort(key=rank)
 

@@ -1,40 +1,35 @@
 """A real Chromium and a whole installation of its own for it: every process, nothing mocked.
 
 `site` (once a session) knows the address, the demo target's ports and the administrator; `page` is
-a fresh browser tab. Every test in this folder is marked `browser`.
+a fresh browser tab, `signed_in` one of the administrator; `new_project` makes a project. Every test
+in this folder is marked `browser`.
 """
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from local.browsers import find_chromium, launch
 from local.stage import staged
+from tests.browser.installation import SiteFacts, sign_in
+from tests.browser.rest import Rest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-ACTION_TIMEOUT_MS = 10_000
-
-
-@dataclass(frozen=True)
-class SiteFacts:
-    """`pids` by process name; `arrivals` is the demo target's own log, a JSON line a request;
-    `env` lets a test call manage.py on this installation."""
-
-    url: str
-    demo_http: str
-    demo_https: str
-    username: str
-    password: str
-    pids: dict[str, int]
-    log_dir: str
-    arrivals: str
-    env: dict[str, str]
-
-    def port_of(self, scheme: str) -> int:
-        address = self.demo_https if scheme == "https" else self.demo_http
-        return int(address.rsplit(":", 1)[1])
+# Only what fails waits so long: on a busy machine a page may well take ten seconds.
+ACTION_TIMEOUT_MS = 30_000
+# A process for all tests of a session: each start of manage.py costs a second or two.
+MAKE_PROJECTS = """
+from django.contrib.auth.models import User
+from campaigns.permissions import Actor
+from campaigns.services.projects import create_project
+from campaigns.services.tokens import create_token
+admin = Actor(user=User.objects.get(username={username!r}))
+print(create_token(by=admin, name="test", scope="write", days=1)[1])
+for number in range(20):
+    print(create_project(by=admin, name=f"Browser {{number}}").pk)
+"""
 
 
 def pytest_collection_modifyitems(items):
@@ -93,12 +88,28 @@ def page(browser, site):
     context.close()
 
 
+@pytest.fixture(scope="session")
+def administrators_cookies(browser, site):
+    context = browser.new_context(base_url=site.url)
+    sign_in(context.new_page(), site.username, site.password)
+    cookies = context.cookies()
+    context.close()
+    return cookies
+
+
 @pytest.fixture
-def signed_in(page, site):
-    """The same tab with the administrator signed in."""
-    page.goto("/login/")
-    page.fill("input[name=username]", site.username)
-    page.fill("input[name=password]", site.password)
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(lambda url: "/login/" not in url)
+def signed_in(page, administrators_cookies):
+    """The same tab with the administrator signed in, at the first page."""
+    page.context.add_cookies(administrators_cookies)
+    page.goto("/")
     return page
+
+
+@pytest.fixture(scope="session")
+def new_project(site) -> Callable[[], Rest]:
+    """Each call is the REST API with a token of the administrator, and a project of its own."""
+    token, *numbers = site.manage(
+        "shell", "-v", "0", "-c", MAKE_PROJECTS.format(username=site.username)
+    ).split()
+    projects = iter(numbers)
+    return lambda: Rest(site.url, token, int(next(projects)))

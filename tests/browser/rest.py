@@ -1,24 +1,10 @@
 """An installation's REST API in the hand of a test: makes what a test of pages is about."""
 
 import json
-import subprocess
-import sys
 import time
 import urllib.request
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-MAKE_TOKEN = """
-from django.contrib.auth.models import User
-from campaigns.permissions import Actor
-from campaigns.services.projects import create_project
-from campaigns.services.tokens import create_token
-admin = Actor(user=User.objects.get(username={username!r}))
-project = create_project(by=admin, name={project!r})
-print(project.pk, create_token(by=admin, name="test", scope="write", days=1)[1])
-"""
 
 
 @dataclass(frozen=True)
@@ -90,23 +76,3 @@ class Rest:
         )
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.load(answer)
-
-
-def sign_in(site, project: str) -> Rest:
-    """A token of the administrator, and a project of its own for the test."""
-    done = subprocess.run(
-        [
-            sys.executable,
-            "manage.py",
-            "shell",
-            "-c",
-            MAKE_TOKEN.format(username=site.username, project=project),
-        ],
-        cwd=ROOT,
-        env=site.env,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    number, token = done.stdout.split()[-2:]
-    return Rest(site.url, token, int(number))

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.rest import sign_in
-
 PATH = "/arrivals"
 # How far from its due time the target may see a request on a busy two-core machine. A schedule
 # that is off by one request is off by 100 ms.
@@ -15,8 +13,8 @@ LIMIT_S = 0.05
 
 
 @pytest.fixture(scope="module")
-def arrivals_and_seconds(site):
-    rest = sign_in(site, "Arrivals")
+def arrivals_and_seconds(site, new_project):
+    rest = new_project()
     (endpoint,) = rest.make_target(
         "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
     )

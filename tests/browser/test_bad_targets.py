@@ -4,8 +4,6 @@ import socket
 
 import pytest
 
-from tests.browser.rest import sign_in
-
 EXPECTED = {
     "/fault/reset": {"reset"},
     "/fault/hang": {"first_byte_timeout"},
@@ -24,16 +22,16 @@ def unused_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def campaign(site):
+def campaign(site, new_project):
     """One run against each kind of bad target, all in one campaign."""
-    rest = sign_in(site, "Bad targets")
+    rest = new_project()
     (good,) = rest.make_target(
         "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
     )
     (dead,) = rest.make_target(
         "dead", {"scheme": "http", "host": "127.0.0.1", "port": unused_port()}
     )
-    load = {"model": "over", "requests": 10, "over_s": 1}
+    load = {"model": "over", "requests": 10, "over_s": 0.5}
     plans = {rest.make_plan(path, path, **load): path for path in EXPECTED}
     refused = rest.make_plan("refused", **load)
     cells = [(plan, good) for plan in plans] + [(refused, dead)]

@@ -7,14 +7,13 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.browser.installation import sign_in
+
 SOAP = (
     '<?xml version="1.0"?><soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/">'
     "<soap:Body><addRItoScope><scope>/testing</scope></addRItoScope></soap:Body></soap:Envelope>"
@@ -35,21 +34,15 @@ def colleague(site):
         "User.objects.filter(username='nora').delete();"
         "User.objects.create_user('nora', password='correct-horse-battery')"
     )
-    subprocess.run(
-        [sys.executable, "manage.py", "shell", "-c", code],
-        cwd=ROOT,
-        env=site.env,
-        check=True,
-        capture_output=True,
-    )
+    site.manage("shell", "-c", code)
     return "nora"
 
 
 def test_a_new_user_measures_what_https_costs_and_shows_it_to_others(
-    signed_in, site, browser, colleague
+    page, site, browser, colleague
 ):
-    page = signed_in
     faults = watch_for_faults(page)
+    sign_in(page, site.username, site.password)
 
     make_project(page, "Grid services")
     project_path = re.search(r"/projects/\d+/", page.url).group()
@@ -173,7 +166,7 @@ def start_campaign(page, project_path) -> str:
         box.set_checked(label.endswith(" new"), force=True)
     page.locator("#id_repeats").fill(str(REPEATS))
     page.locator("#id_pause_s").fill("0.2")
-    page.get_by_text(re.compile(rf"\b{2 * REPEATS}\b")).first.wait_for()
+    page.locator("main").get_by_text(re.compile(rf"\b{2 * REPEATS}\b")).first.wait_for()
     page.get_by_role("button", name="Start campaign").click()
     page.wait_for_url(re.compile(r"/campaigns/\d+/"))
     return re.search(r"/campaigns/\d+/", page.url).group()

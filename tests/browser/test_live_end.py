@@ -1,12 +1,10 @@
 """A page that was open all the time shows at the end what a fresh one would show."""
 
-from tests.browser.rest import sign_in
-
 END_MS = 60_000
 
 
-def test_the_end_of_a_campaign_replaces_what_was_under_way(signed_in, site):
-    rest = sign_in(site, "Watched to the end")
+def test_the_end_of_a_campaign_replaces_what_was_under_way(signed_in, site, new_project):
+    rest = new_project()
     (endpoint,) = rest.make_target(
         "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
     )

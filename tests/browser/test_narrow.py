@@ -1,15 +1,12 @@
 """No page is wider than a phone, whatever names people gave: every address of the access table."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from tests.access_table import PAGES
+from tests.browser.installation import sign_in
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 PHONE = {"width": 390, "height": 844}
 # What answers with a file, a stream or a word for machines.
 NO_PAGES = ("-csv", "-stream", "-text", "healthz", "readyz", "comparison-choose")
@@ -22,6 +19,7 @@ import json
 from tests.access_world import make_world
 from tests.test_access import address
 from tests.access_table import PAGES
+from tests.browser.installation import sign_in
 world = make_world()
 world.rows["waiting"].delete()
 long = "AClassNameThatSomebodyCopied" * 5
@@ -34,15 +32,7 @@ print(json.dumps({{name: address(name, world, PAGES[name]["GET"]) for name in {N
 
 @pytest.fixture(scope="module")
 def addresses(site) -> dict[str, str]:
-    done = subprocess.run(
-        [sys.executable, "manage.py", "shell", "-v", "0", "-c", MAKE],
-        cwd=ROOT,
-        env=site.env,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(site.manage("shell", "-v", "0", "-c", MAKE).splitlines()[-1])
 
 
 @pytest.fixture(scope="module")
@@ -50,11 +40,7 @@ def phone(browser, site, addresses):
     """A narrow tab in which the owner of that project is signed in."""
     context = browser.new_context(base_url=site.url, viewport=PHONE)
     page = context.new_page()
-    page.goto("/login/")
-    page.fill("input[name=username]", "alice")
-    page.fill("input[name=password]", "pw")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(lambda url: "/login/" not in url)
+    sign_in(page, "alice", "pw")
     yield page
     context.close()
 

@@ -7,14 +7,10 @@ import pytest
 PLACES = {"t": "targets", "p": "plans", "i": "injectors"}
 
 
-@pytest.fixture
-def project(signed_in):
-    """The address of a project of its own, with the tab in it."""
-    signed_in.goto("/projects/new/")
-    signed_in.locator("#id_name").fill("Pages")
-    signed_in.get_by_role("button", name="Create project").click()
-    signed_in.wait_for_url(re.compile(r"/projects/\d+/targets/"))
-    return re.search(r"/projects/\d+/", signed_in.url).group()
+@pytest.fixture(scope="module")
+def project(new_project) -> str:
+    """The address of a project of its own."""
+    return f"/projects/{new_project().project}/"
 
 
 def test_rows_of_a_target_come_and_go(signed_in, project):

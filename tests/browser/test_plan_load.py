@@ -3,16 +3,10 @@
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
 
-
-@pytest.fixture
-def project(signed_in) -> str:
-    signed_in.goto("/projects/new/")
-    signed_in.fill("input[name=name]", "Loads")
-    signed_in.locator("main form button.button-primary").click()
-    signed_in.wait_for_url("**/projects/*/**")
-    return signed_in.url.split("/projects/")[1].split("/")[0]
+@pytest.fixture(scope="module")
+def project(new_project) -> int:
+    return new_project().project
 
 
 @pytest.fixture

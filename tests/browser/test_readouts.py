@@ -4,13 +4,11 @@ import re
 
 import pytest
 
-from tests.browser.rest import sign_in
-
 
 @pytest.fixture(scope="module")
-def finished(site):
+def finished(site, new_project):
     """A campaign of one run of five seconds, and the run."""
-    rest = sign_in(site, "Readouts")
+    rest = new_project()
     (endpoint,) = rest.make_target(
         "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
     )

@@ -10,13 +10,11 @@ import signal
 
 import pytest
 
-from tests.browser.rest import sign_in
-
 
 @pytest.fixture
-def long_run(site):
+def long_run(site, new_project):
     """A campaign of two runs of a minute each; the first one is measuring when the test begins."""
-    rest = sign_in(site, "Stop and kill")
+    rest = new_project()
     (endpoint,) = rest.make_target(
         "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
     )

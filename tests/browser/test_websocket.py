@@ -4,18 +4,15 @@ import re
 
 import pytest
 
-from tests.browser.rest import sign_in
-
-pytestmark = pytest.mark.browser
 CAMPAIGN_MS = 120_000
 CONNECTIONS = 120
 MESSAGES = 3
 
 
 @pytest.fixture
-def project(site) -> str:
+def project(site, new_project) -> str:
     """The path of a project with the demo target's WebSocket endpoints."""
-    rest = sign_in(site, "WebSockets")
+    rest = new_project()
     ends = [("ws", site.port_of("http"), True), ("wss", site.port_of("https"), False)]
     rest.make_target(
         "echo",

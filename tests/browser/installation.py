@@ -1,0 +1,48 @@
+"""What a test knows of the installation that Chromium visits, and how to sign in to it."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass(frozen=True)
+class SiteFacts:
+    """`pids` by process name; `arrivals` is the demo target's own log, a JSON line a request;
+    `env` are its settings."""
+
+    url: str
+    demo_http: str
+    demo_https: str
+    username: str
+    password: str
+    pids: dict[str, int]
+    log_dir: str
+    arrivals: str
+    env: dict[str, str]
+
+    def port_of(self, scheme: str) -> int:
+        address = self.demo_https if scheme == "https" else self.demo_http
+        return int(address.rsplit(":", 1)[1])
+
+    def manage(self, *arguments: str) -> str:
+        """What a command of manage.py on this installation prints."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT,
+            env=self.env,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return done.stdout
+
+
+def sign_in(page, username: str, password: str) -> None:
+    page.goto("/login/")
+    page.fill("input[name=username]", username)
+    page.fill("input[name=password]", password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "/login/" not in url)

@@ -1,0 +1,59 @@
+"""Click a preset of an earlier study, as a person would who has no hours, and read the answer.
+
+Every process runs, and the demo target answers. A test lowers the amount only, in the form; what is
+sent must then be exactly as much.
+"""
+
+import re
+
+import pytest
+
+from tests.browser.presets.reading import Measured, tables_of
+
+CAMPAIGN_MS = 90_000
+
+
+@pytest.fixture(scope="session")
+def project(site, new_project) -> int:
+    """A project whose one target is the demo target over HTTP, HTTPS and WebSocket."""
+    rest = new_project()
+    schemes = {"http": "http", "https": "https", "ws": "http"}
+    rest.make_target(
+        "demo",
+        *(
+            {
+                "scheme": scheme,
+                "host": "127.0.0.1",
+                "port": site.port_of(port),
+                "verify_tls": False,
+            }
+            for scheme, port in schemes.items()
+        ),
+    )
+    return rest.project
+
+
+@pytest.fixture
+def measure(signed_in, project):
+    """Click a preset, change `plan` and `campaign` fields, start, and wait for the end."""
+
+    def click_through(preset: str, plan: dict | None = None, campaign: dict | None = None):
+        page = signed_in
+        page.goto(f"/projects/{project}/plans/new/")
+        page.locator(f".preset-links a[href='?preset={preset}']").click()
+        page.locator("#id_name").fill(f"{preset}, in the browser")
+        fill(page, plan or {})
+        page.get_by_role("button", name="Create plan and campaign").click()
+        page.wait_for_url(re.compile(r"/campaigns/new/"))
+        fill(page, {"pause_s": "0", **(campaign or {})})
+        page.get_by_role("button", name="Start campaign").click()
+        page.wait_for_url(re.compile(r"/campaigns/\d+/"))
+        page.get_by_role("button", name="Run again").wait_for(timeout=CAMPAIGN_MS)
+        return Measured(page, tables_of(page))
+
+    return click_through
+
+
+def fill(page, values: dict[str, str]) -> None:
+    for name, value in values.items():
+        page.locator(f"#id_{name}").fill(value)

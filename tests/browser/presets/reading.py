@@ -1,0 +1,44 @@
+"""The figures of a campaign's or run's page, as a reader sees them."""
+
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A campaign that has ended, and the tab that shows it."""
+
+    page: object
+    tables: dict[str, list[dict[str, str]]] = field(default_factory=dict)
+
+    def table(self, caption: str) -> list[dict[str, str]]:
+        """The rows of the table whose name begins so: {column: text}, the label at ""."""
+        return next(rows for name, rows in self.tables.items() if name.startswith(caption))
+
+
+READ_TABLES = """() => [...document.querySelectorAll('main table')].map((table) => [
+  table.caption?.textContent.trim().replace(/\\s+/g, ' ') ?? '',
+  [...(table.tHead?.rows[table.tHead.rows.length - 1]?.cells ?? [])].map((cell) =>
+    cell.innerText.split('\\n')[0].trim()),
+  [...table.tBodies].flatMap((body) => [...body.rows]).map((row) =>
+    [...row.cells].map((cell) => cell.innerText.trim())),
+])"""
+
+
+def tables_of(page) -> dict[str, list[dict[str, str]]]:
+    found = {}
+    for caption, heads, rows in page.evaluate(READ_TABLES):
+        found[caption] = [dict(zip(["", *heads[1:]], row, strict=False)) for row in rows]
+    return found
+
+
+def number(text: str) -> float:
+    plain = text.split("\n")[0].replace("\u2212", "-")
+    return float(re.sub(r"[^\d.-]", "", plain))
+
+
+def open_last_run(measured: Measured) -> Measured:
+    page = measured.page
+    page.locator("table.runs tbody th a").last.click()
+    page.wait_for_url(re.compile(r"/runs/\d+/"))
+    return Measured(page, tables_of(page))

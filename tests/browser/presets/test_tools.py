@@ -1,0 +1,95 @@
+"""The presets of ab, httperf and wsperf, from the button to the rows of each tool's own report."""
+
+import re
+
+import pytest
+
+from tests.browser.presets.reading import number, open_last_run
+
+
+def report(page, style: str) -> dict[str, str]:
+    """The lines of the disclosed report, by what stands before their colon."""
+    disclosure = page.locator(f"details[data-style={style}]")
+    disclosure.locator("summary").click()
+    text = disclosure.locator("pre").inner_text()
+    address = disclosure.get_by_role("link", name="Download as text").get_attribute("href")
+    assert page.request.get(address).text().strip() == text.strip()
+    lines = [line.partition(":") for line in text.splitlines() if ":" in line]
+    return {name.strip(): rest.strip() for name, _, rest in lines}
+
+
+# Every row of the reports in the documents that this product was founded on.
+AB_ROWS = {
+    "Server Software", "Server Hostname", "Server Port", "SSL/TLS Protocol", "Document Path",
+    "Document Length", "Concurrency Level", "Time taken for tests", "Complete requests",
+    "Failed requests", "Write errors", "Total transferred", "HTML transferred",
+    "Requests per second", "Time per request", "Transfer rate", "Connect", "Processing", "Waiting",
+    "Total",
+}  # fmt: skip
+HTTPERF_ROWS = {
+    "Maximum connect burst length", "Total", "Connection rate", "Connection time [ms]",
+    "Connection length [replies/conn]", "Request rate", "Request size [B]",
+    "Reply rate [replies/s]", "Reply time [ms]", "Reply size [B]", "Reply status", "CPU time [s]",
+    "Net I/O", "Errors",
+}  # fmt: skip
+
+
+def test_ab_over_https_has_ab_s_rows(measure):
+    run = open_last_run(measure("ab", {"requests": "300"}))
+    lines = report(run.page, "ab")
+    assert AB_ROWS - lines.keys() == set()
+    transferred = int(lines["HTML transferred"].split()[0])
+    assert transferred == 300 * int(lines["Document Length"].split()[0])
+    assert transferred < int(lines["Total transferred"].split()[0])
+    assert lines["Concurrency Level"] == "50"
+    assert lines["Complete requests"] == "300"
+    assert lines["Failed requests"] == "0"
+    assert lines["SSL/TLS Protocol"].startswith("TLSv1.")
+    for row in ("Requests per second", "Time per request", "Mean time between ends"):
+        assert number(lines[row]) > 0, row
+    for row in ("Connect", "TLS", "Processing", "Waiting", "Total"):
+        low, mean, deviation, median, high = map(float, lines[row].split())
+        assert low <= mean <= high, row
+        assert low <= median <= high, row
+        assert deviation >= 0
+    percentages = run.page.locator("details[data-style=ab] pre").inner_text()
+    for share in (50, 66, 75, 80, 90, 95, 98, 99):
+        assert re.search(rf"^ +{share}% +[\d.]+$", percentages, re.MULTILINE), share
+    assert "(longest request)" in percentages
+
+
+def test_httperf_one_after_another_has_its_six_groups(measure):
+    run = open_last_run(measure("httperf-1000", {"requests": "300"}))
+    lines = report(run.page, "httperf")
+    assert HTTPERF_ROWS - lines.keys() == set()
+    assert lines["Maximum connect burst length"] == "1", "one after another"
+    head, body, footer, whole = map(float, re.findall(r"[\d.]+", lines["Reply size [B]"]))
+    assert head + body + footer == pytest.approx(whole, abs=0.2)
+    assert body > 0
+    assert lines["Total"].startswith("connections 300 requests 300 replies 300 test-duration")
+    for group in ("Connection rate", "Request rate", "Net I/O", "Reply status"):
+        assert group in lines
+    text = run.page.locator("details[data-style=httperf] pre").inner_text()
+    assert "2xx=300" in text
+    assert "Errors: total 0 client-timo 0" in text
+    assert re.search(r"Connection time \[ms\]: min [\d.]+ avg [\d.]+ max [\d.]+ median", text)
+    assert "Connection length [replies/conn]: 1.000" in text
+
+
+def test_httperf_at_a_rate_opens_exactly_as_many_in_that_time(measure):
+    run = open_last_run(measure("httperf", {"requests": "30"}))
+    total = report(run.page, "httperf")["Total"]
+    assert total.startswith("connections 30 requests 30 replies 30 test-duration")
+    assert 2.8 < float(total.split()[-2]) < 4.5
+
+
+def test_wsperf_has_its_table_of_handshakes(measure):
+    run = open_last_run(measure("wsperf", {"requests": "600"}))
+    lines = report(run.page, "wsperf")
+    assert (lines["Total"], lines["Success"], lines["Fail"]) == ("2400", "2400", "0")
+    assert lines["Fail %"] == "0.00"
+    assert number(lines["Handshakes/sec"]) > 0
+    for row in ("Min", "SD", "Avg", "Median", "q90", "q95", "q99", "Max"):
+        assert len(lines[row].split()) == 4, f"{row}: TCP, opening, closing, whole"
+    assert lines["q99.99"].split() == ["–"] * 4, "2,400 are too few for it"
+    assert "Marks per injector" in lines
