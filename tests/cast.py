@@ -1,9 +1,19 @@
-"""The cast of the tests: alice owns, bob edits, vera looks, charlie must see nothing."""
+"""The cast of the tests: alice owns, bob edits, vera looks, charlie must see nothing.
+
+In alice's project there is a campaign with a run, where a test asks for them.
+"""
 
 import pytest
 
 from campaigns.permissions import Actor, Role
-from tests.factories import make_membership, make_project, make_user
+from tests.factories import (
+    make_campaign,
+    make_membership,
+    make_project,
+    make_run,
+    make_test,
+    make_user,
+)
 
 
 @pytest.fixture
@@ -52,3 +62,14 @@ def as_vera(vera):
 @pytest.fixture
 def as_charlie(charlie):
     return Actor(user=charlie)
+
+
+@pytest.fixture
+def campaign(project):
+    return make_campaign(project)
+
+
+@pytest.fixture
+def run(campaign):
+    """A queued run."""
+    return make_run(make_test(campaign))

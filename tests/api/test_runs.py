@@ -1,5 +1,3 @@
-import pytest
-
 from campaigns.domain.measured.snapshot import Second, Timing
 from tests.api.conftest import client_of
 from tests.factories import (
@@ -14,16 +12,6 @@ from tests.queries.measured import measure
 from tests.values import make_second, plan_spec
 
 RUNS = "/api/v1/runs/"
-
-
-@pytest.fixture
-def campaign(project):
-    return make_campaign(project)
-
-
-@pytest.fixture
-def run(campaign):
-    return make_run(make_test(campaign))
 
 
 def test_it_reads_a_run_with_its_frozen_copy(api, run):

@@ -11,7 +11,8 @@ import pytest
 from django.conf import settings as django_settings
 from redis import Redis, RedisError
 
-from tests.faults.processes import Site, eventually
+from tests.faults.processes import Site
+from tests.waiting import eventually
 
 
 @pytest.fixture(scope="session")

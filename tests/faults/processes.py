@@ -3,12 +3,14 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import connection
+
+from tests.process_tree import children, command_of, is_alive
+from tests.waiting import eventually
 
 LEASES = {"BENCHSITE_HEARTBEAT_S": "1", "BENCHSITE_DEAD_MAN_S": "4", "BENCHSITE_LEASE_S": "6"}
 
@@ -85,7 +87,7 @@ class Site:
             pid
             for launcher in children(self.worker.pid)
             for pid in children(launcher)
-            if b"workers.injector" in _command_line(pid)
+            if "workers.injector" in command_of(pid)
         ]
 
     def launcher_of(self, injector: int) -> int:
@@ -99,43 +101,10 @@ class Site:
         eventually(lambda: not any(map(is_alive, pool)), 10, "the worker's children are gone")
 
 
-def children(pid: int) -> list[int]:
-    try:
-        tasks = list(Path(f"/proc/{pid}/task").iterdir())
-        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
-    except OSError:
-        return []
-
-
-def is_alive(pid: int) -> bool:
-    """A zombie sends nothing: it counts as gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-
-
-def _command_line(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""
 
 
 def _test_database_url() -> str:
     name = connection.settings_dict["NAME"]
     return urlsplit(settings.DATABASE_URL)._replace(path=f"/{name}").geturl()
-
-
-def eventually(is_so, within_s: float, what: str):
-    """The first true answer of `is_so`. Fails after `within_s`, naming what did not happen."""
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if answer := is_so():
-            return answer
-        time.sleep(0.1)
-    raise AssertionError(f"not within {within_s:g} s: {what}")

@@ -12,10 +12,10 @@ from campaigns.domain.measured.snapshot import COUNTERS, TIMINGS, Second, Timing
 from campaigns.domain.measured.vitals import VITALS
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan
-from tests.faults.processes import eventually
 from tests.injector.program import OTHER, OURS
 from tests.injector.servers import OK_REPLY, always, closed, make_order, reset, scripted
 from tests.injector.websocket.peers import echo
+from tests.waiting import eventually
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA = json.loads((DOCS / "injector.schema.json").read_text())

@@ -131,8 +131,7 @@ def test_without_redis_the_wait_just_ends(settings):
 
 
 @pytest.fixture
-def run(project):
-    run = make_run(make_test(make_campaign(project)))
+def run(run):
     Run.objects.filter(pk=run.pk).update(state="preparing")
     return run
 

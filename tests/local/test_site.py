@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
 import pytest
+
+from tests.process_tree import children, command_of, descendants
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -28,7 +30,7 @@ def installation():
     assert line, "the installation did not start"
     facts = json.loads(line)
     yield process, facts
-    started = descendants_of(process.pid)
+    started = descendants(process.pid)
     assert len(started) >= len(facts["pids"])
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
@@ -42,31 +44,6 @@ def answers(url: str) -> bool:
             return answer.status == 200
     except OSError:
         return False
-
-
-def children_of(pid: int) -> set[int]:
-    return {int(text) for text in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
-
-
-def command_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
-    except FileNotFoundError:
-        return ""
-
-
-def descendants_of(pid: int) -> set[int]:
-    found = children_of(pid)
-    for child in list(found):
-        found |= descendants_of(child)
-    return found
-
-
-def wait_for(condition, seconds: float = 30.0):
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "did not come about in time"
-        time.sleep(0.05)
 
 
 def test_it_answers(installation):
@@ -90,8 +67,8 @@ def test_a_killed_process_is_mended(installation, name, command):
     os.kill(facts["pids"][name], signal.SIGKILL)
 
     def is_mended() -> bool:
-        others = children_of(process.pid) - {facts["pids"][name]}
+        others = set(children(process.pid)) - {facts["pids"][name]}
         return any(command in command_of(pid) for pid in others)
 
-    wait_for(is_mended)
-    wait_for(lambda: answers(facts["url"]))
+    eventually(is_mended, 30, f"{name} runs again")
+    eventually(lambda: answers(facts["url"]), 30, "the site answers")

@@ -2,10 +2,12 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
+
+from tests.process_tree import children, is_alive
+from tests.waiting import eventually
 
 # Runs until it is told to stop, and prints what the supervisor has to tell.
 SUPERVISE = """
@@ -37,21 +39,6 @@ PARENT = (
 )
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def wait_for(condition, seconds: float = 10.0):
-    until = time.monotonic() + seconds
-    while not (value := condition()):
-        assert time.monotonic() < until, "did not come about in time"
-        time.sleep(0.02)
-    return value
-
-
 def pids_of(process) -> list[int]:
     return [int(pid) for pid in process.stdout.readline().split()[1:]]
 
@@ -72,8 +59,7 @@ def test_a_killed_child_is_started_again_and_the_terminal_is_told(script):
     os.kill(pid, signal.SIGKILL)
     line = process.stdout.readline()
     assert "sleeper was killed by SIGKILL; restarting it in 0.5 s" in line
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    (again,) = wait_for(lambda: [int(text) for text in children.read_text().split()])
+    (again,) = eventually(lambda: children(process.pid), 10, "a new child")
     assert again != pid
     stop(process)
 
@@ -91,29 +77,29 @@ def test_stop_leaves_no_child(script):
     process = script.start(SUPERVISE % SLEEP)
     (pid,) = pids_of(process)
     assert "stopped" in stop(process)
-    assert not is_running(pid)
+    assert not is_alive(pid)
 
 
 def test_a_child_that_will_not_end_is_ended(script, folder):
     process = script.start(SUPERVISE % STUBBORN)
     (pid,) = pids_of(process)
-    wait_for(lambda: text_in(folder / "log" / "stubborn.log") == "deaf")
+    eventually(lambda: text_in(folder / "log" / "stubborn.log") == "deaf", 10, "it is deaf")
     stop(process)
-    assert not is_running(pid)
+    assert not is_alive(pid)
 
 
 def test_stop_finds_grandchildren_in_sessions_of_their_own(script, folder):
     process = script.start(SUPERVISE % PARENT)
-    grandchild = int(wait_for(lambda: text_in(folder / "log" / "parent.log")))
+    grandchild = int(eventually(lambda: text_in(folder / "log" / "parent.log"), 10, "a grandchild"))
     stop(process)
-    assert not is_running(grandchild)
+    assert not is_alive(grandchild)
 
 
 def test_children_do_not_outlive_a_supervisor_that_is_killed(script):
     process = script.start(SUPERVISE % SLEEP)
     (pid,) = pids_of(process)
     process.kill()
-    wait_for(lambda: not is_running(pid))
+    eventually(lambda: not is_alive(pid), 10, "the child is gone")
 
 
 def test_a_child_does_not_hear_the_ctrl_c_of_the_terminal(script):

@@ -7,7 +7,6 @@ from django.db import IntegrityError, transaction
 
 from campaigns.domain.lifecycle import RUN_MOVES, SHARD_MOVES, RunState, ShardState
 from campaigns.models import Run, Shard
-from tests.factories import make_campaign, make_run, make_test
 
 RUN_PAIRS = sorted(product(RunState, RunState))
 SHARD_PAIRS = sorted(product(ShardState, ShardState))
@@ -30,11 +29,6 @@ SHARD_PATHS = {
     "lost": ["claimed", "lost"],
     "cancelled": ["cancelled"],
 }
-
-
-@pytest.fixture
-def run(project):
-    return make_run(make_test(make_campaign(project)))
 
 
 def move_run(run, state):

@@ -10,11 +10,6 @@ from tests.factories import make_campaign, make_project, make_run, make_test
 
 
 @pytest.fixture
-def campaign(project):
-    return make_campaign(project)
-
-
-@pytest.fixture
 def made(as_bob, project, campaign):
     return create_share(by=as_bob, project=project, campaign=campaign, days=30, note="for Mia")
 

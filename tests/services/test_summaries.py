@@ -17,11 +17,6 @@ from tests.values import make_second, plan_spec
 VITALS = {"cpu_share": 0.2, "lateness_p99_us": 100, "hub_lag_max_us": 900}
 
 
-@pytest.fixture
-def run(project) -> Run:
-    return make_run(make_test(make_campaign(project)))
-
-
 def codes(run: Run) -> list[str]:
     """Of its reasons, without the fact of its precision."""
     facts = {"no_requests", "too_few_requests", "enough_requests"}

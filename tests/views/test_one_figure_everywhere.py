@@ -71,12 +71,6 @@ def end_of(run: Run) -> None:
     Run.objects.filter(pk=run.pk).update(state="done", outcome=Outcome.COMPLETE)
 
 
-@pytest.fixture
-def viewer(client, vera):
-    client.force_login(vera)
-    return client
-
-
 def page_of(viewer, run: Run) -> str:
     return viewer.get(reverse("run-detail", args=[run.pk])).content.decode()
 

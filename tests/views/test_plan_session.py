@@ -8,13 +8,9 @@ from campaigns.forms.plans import initial_of
 from campaigns.models import PlanVersion
 from tests.factories import make_plan
 from tests.values import plan_spec
+from tests.views.plan_form import save
 
 pytestmark = pytest.mark.django_db
-
-
-def save(client, project, **fields):
-    data = {**initial_of(PRESETS["ab"].name, PRESETS["ab"].spec), **fields}
-    return client.post(reverse("plan-new", args=[project.pk]), data)
 
 
 FIELDS = {
@@ -33,7 +29,7 @@ FIELDS = {
 
 
 def test_all_of_it_is_stored_and_comes_back_into_the_form(as_editor, project):
-    save(as_editor, project, **FIELDS)
+    save(as_editor, project, "ab", **FIELDS)
     version = PlanVersion.objects.get()
     session = version.spec["session"]
     assert (session["calls_per_connection"], session["calls_per_session"]) == (10, 5)
@@ -57,7 +53,7 @@ def test_trying_again_is_stored_said_and_comes_back(as_editor, project):
 
 
 def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, project):
-    save(as_editor, project, **FIELDS)
+    save(as_editor, project, "ab", **FIELDS)
     address = reverse("plan-detail", args=[PlanVersion.objects.get().plan_id])
     page = as_editor.get(address).content.decode()
     for words in (
@@ -86,17 +82,17 @@ def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, pr
     ],
 )
 def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
-    answer = save(as_editor, project, **fields)
+    answer = save(as_editor, project, "ab", **fields)
     assert set(answer.context["form"].errors) == {wrong}
 
 
 def test_fields_of_another_think_time_are_ignored(as_editor, project):
-    save(as_editor, project, think_kind="constant", think_mean_s="1", think_min_s="x")
+    save(as_editor, project, "ab", think_kind="constant", think_mean_s="1", think_min_s="x")
     assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1
 
 
 def test_pipelining_is_stored_and_said(as_editor, project):
-    save(as_editor, project, pipeline_depth="4", http_version="1.1")
+    save(as_editor, project, "ab", pipeline_depth="4", http_version="1.1")
     version = PlanVersion.objects.get()
     assert version.spec["session"]["pipeline_depth"] == 4
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
@@ -116,7 +112,7 @@ ARRIVING = {
 
 
 def test_sessions_that_arrive_are_stored_and_come_back_into_the_form(as_editor, project):
-    save(as_editor, project, **ARRIVING)
+    save(as_editor, project, "ab", **ARRIVING)
     version = PlanVersion.objects.get()
     assert version.spec["load"]["arrival_unit"] == "session"
     assert version.spec["session"]["connections_per_session"] == 4
@@ -126,7 +122,7 @@ def test_sessions_that_arrive_are_stored_and_come_back_into_the_form(as_editor, 
 
 
 def test_the_page_counts_sessions_where_they_arrive(as_editor, project):
-    save(as_editor, project, **ARRIVING)
+    save(as_editor, project, "ab", **ARRIVING)
     address = reverse("plan-detail", args=[PlanVersion.objects.get().plan_id])
     page = as_editor.get(address).content.decode()
     for words in (
@@ -139,7 +135,7 @@ def test_the_page_counts_sessions_where_they_arrive(as_editor, project):
 
 
 def test_connections_of_a_session_need_sessions_that_arrive(as_editor, project):
-    page = save(as_editor, project, connections_per_session="4")
+    page = save(as_editor, project, "ab", connections_per_session="4")
     error = page.context["form"].errors["connections_per_session"]
     assert "Only sessions that arrive" in error[0]
     assert not PlanVersion.objects.exists()

@@ -3,11 +3,11 @@
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanVersion, SavedPlan
 from tests.factories import make_plan
 from tests.values import plan_spec
+from tests.views.plan_form import save
 
 pytestmark = pytest.mark.django_db
 SECOND = {
@@ -19,11 +19,6 @@ SECOND = {
     "step2_extract": "",
     "step2_weight": "3",
 }
-
-
-def save(client, project, **fields):
-    data = {**initial_of(PRESETS["over-10"].name, PRESETS["over-10"].spec), **fields}
-    return client.post(reverse("plan-new", args=[project.pk]), data)
 
 
 def test_a_second_step_is_stored_with_all_that_it_has(as_editor, project):

@@ -3,22 +3,17 @@
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plan_variables import read_extracts, write_extracts
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanVersion
+from tests.views.plan_form import save
 
 pytestmark = pytest.mark.django_db
 LINES = 'token = body: value="([^"]+)"\nplace = header Location: /room/(\\d+)'
 
 
-def save(client, project, **fields):
-    data = {**initial_of(PRESETS["ab"].name, PRESETS["ab"].spec), **fields}
-    return client.post(reverse("plan-new", args=[project.pk]), data)
-
-
 def test_they_are_stored_and_come_back_into_the_form(as_editor, project):
-    save(as_editor, project, csv="user\r\nann\r\n", path="/${user}", extract=LINES)
+    save(as_editor, project, "ab", csv="user\r\nann\r\n", path="/${user}", extract=LINES)
     version = PlanVersion.objects.get()
     assert version.spec["variables"] == {"csv": "user\nann\n", "order": "sequential"}
     again = initial_of("again", version.value().to_json())
@@ -37,7 +32,7 @@ def test_they_are_stored_and_come_back_into_the_form(as_editor, project):
     ],
 )
 def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
-    answer = save(as_editor, project, **fields)
+    answer = save(as_editor, project, "ab", **fields)
     assert set(answer.context["form"].errors) == {wrong}
 
 

@@ -4,7 +4,6 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanSecret, PlanVersion
 from campaigns.permissions import Actor
@@ -12,6 +11,7 @@ from campaigns.queries.campaigns import grid_of
 from campaigns.services.campaigns import CampaignCell, create_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import plan_spec
+from tests.views.plan_form import save
 
 pytestmark = pytest.mark.django_db
 EXCHANGE = {"path": "/feed", "messages": 5, "size_bytes": 32, "subprotocols": ["chat"]}
@@ -21,11 +21,6 @@ FIELDS = {
     "ws_headers": "Origin: http://shop.test", "ws_subprotocols": "chat", "ws_close_code": "4000",
     "ws_close_timeout_s": "2",
 }  # fmt: skip
-
-
-def save(client, project, **fields):
-    data = {**initial_of(PRESETS["over-10"].name, PRESETS["over-10"].spec), **fields}
-    return client.post(reverse("plan-new", args=[project.pk]), data)
 
 
 def websocket_plan(project, **exchange):

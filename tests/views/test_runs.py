@@ -18,11 +18,6 @@ from tests.values import make_second
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def run(project):
-    return make_run(make_test(make_campaign(project)))
-
-
 def page_of(client, run) -> str:
     """The page; where its lines break makes no difference."""
     return " ".join(client.get(reverse("run-detail", args=[run.pk])).content.decode().split())

@@ -33,12 +33,6 @@ def run(project):
     return run
 
 
-@pytest.fixture
-def viewer(client, vera):
-    client.force_login(vera)
-    return client
-
-
 def hear(response, n: int) -> list[str]:
     """The first n events and comments, without waiting for more."""
     stream = iter(response.streaming_content)

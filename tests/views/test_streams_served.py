@@ -16,8 +16,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Run
+from local.ports import listens
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.values import make_second
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,21 +46,10 @@ def port(db):
     }
     command = [sys.executable, "-m", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi"]
     server = subprocess.Popen(command, cwd=ROOT, env=env, stderr=subprocess.DEVNULL)
-    wait_for(port)
+    eventually(lambda: listens(port), 30, "the server is up")
     yield port
     server.terminate()
     server.wait(10)
-
-
-def wait_for(port: int) -> None:
-    until = time.monotonic() + 30
-    while time.monotonic() < until:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail("The server did not come up within 30 s.")
 
 
 class Viewer:

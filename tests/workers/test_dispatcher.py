@@ -9,6 +9,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import host, running, started
+from tests.waiting import eventually
 from workers import dispatching
 from workers.dispatching import Dispatcher
 
@@ -33,17 +34,12 @@ class Running:
         assert not self.thread.is_alive()
 
 
-def soon(is_so, within_s: float = 5) -> bool:
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if is_so():
-            return True
-        time.sleep(0.05)
-    return False
+def comes_to_lead(running: Running) -> None:
+    eventually(lambda: running.dispatcher.is_active, 5, "it leads")
 
 
-def is_preparing(campaign) -> bool:
-    return campaign.runs.filter(state="preparing").exists()
+def is_admitted(campaign, within_s: float = 5) -> None:
+    eventually(campaign.runs.filter(state="preparing").exists, within_s, "the run is admitted")
 
 
 def test_it_admits_a_run_within_a_second_and_rings(project, monkeypatch):
@@ -52,27 +48,27 @@ def test_it_admits_a_run_within_a_second_and_rings(project, monkeypatch):
     host(slots=1)
     with Running():
         campaign = started(project)
-        assert soon(lambda: is_preparing(campaign), 1)
+        is_admitted(campaign, within_s=1)
         assert rung.wait(1)
 
 
 def test_a_second_one_waits_and_takes_over(project):
     host(slots=1)
     with Running() as first:
-        assert soon(lambda: first.dispatcher.is_active)
+        comes_to_lead(first)
         with Running() as second:
-            time.sleep(1)
+            time.sleep(0.5)
             assert not second.dispatcher.is_active
             first.ended.set()
-            assert soon(lambda: second.dispatcher.is_active)
+            comes_to_lead(second)
             campaign = started(project)
-            assert soon(lambda: is_preparing(campaign))
+            is_admitted(campaign)
 
 
 def test_it_survives_a_lost_connection_and_leads_again(project):
     host(slots=1)
     with Running() as running:
-        assert soon(lambda: running.dispatcher.is_active)
+        comes_to_lead(running)
         with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_locks "
@@ -80,7 +76,7 @@ def test_it_survives_a_lost_connection_and_leads_again(project):
                 [dispatching.LEADER_LOCK],
             )
         campaign = started(project)
-        assert soon(lambda: is_preparing(campaign))
+        is_admitted(campaign)
 
 
 def test_a_fault_in_one_rule_does_not_end_it(project, monkeypatch):
@@ -97,7 +93,7 @@ def test_a_fault_in_one_rule_does_not_end_it(project, monkeypatch):
     host(slots=1)
     campaign = started(project)
     with Running():
-        assert soon(lambda: is_preparing(campaign))
+        is_admitted(campaign)
     assert not faults
 
 
@@ -114,9 +110,9 @@ def test_a_slow_broker_does_not_keep_it_from_its_ticks(project, monkeypatch):
     host(slots=1)
     with Running():
         campaign = started(project)
-        assert soon(lambda: is_preparing(campaign))
+        is_admitted(campaign)
         Run.objects.filter(campaign=campaign).update(stop_requested="user")
-        assert soon(lambda: campaign.runs.filter(state="done").exists(), 2)
+        eventually(campaign.runs.filter(state="done").exists, 2, "it is stopped")
         hung.set()
 
 
@@ -136,4 +132,4 @@ def test_it_rings_again_for_a_probe_whose_message_was_lost(project, monkeypatch)
     probe = Probe.objects.create(endpoint=endpoint, request={"method": "GET", "path": "/"})
     Probe.objects.filter(pk=probe.pk).update(requested_at=db_now(-10))
     with Running():
-        assert soon(lambda: ("workers.probe", [probe.pk]) in rung)
+        eventually(lambda: ("workers.probe", [probe.pk]) in rung, 5, "the bell rings")

@@ -16,16 +16,13 @@ from campaigns.domain.plan.arrivals import (
 )
 from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.shards import LoadSlice, split
+from tests.domain.plan.reading import dues
 
 MS = 1_000_000
 
 
 def over(requests, over_s):
     return Load(Model.OVER, requests=requests, over_s=over_s)
-
-
-def dues(load, **given):
-    return [due for _, due in schedule(load, **given)]
 
 
 @pytest.mark.parametrize(

@@ -19,23 +19,12 @@ from campaigns.domain.plan.load import (
 )
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import header_fault
+from tests.domain.plan.reading import CLOSED, STEP, faults, read
 
-STEP = {"method": "GET", "path": "/"}
-CLOSED = {"model": "closed", "connections": 2, "requests": 10}
 OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
 WINDOW = {"model": "window", "low": 2, "high": 4, "requests": 9}
 UNIFORM = {"model": "open", "requests": 9, "distribution": "uniform"}
 UNIFORM |= {"uniform_min_s": 1, "uniform_max_s": 3}
-
-
-def read(**given):
-    return Plan.from_json({"steps": [STEP], "load": CLOSED} | given)
-
-
-def faults(**given):
-    with pytest.raises(InvalidPlan) as refusal:
-        read(**given)
-    return refusal.value.errors
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from campaigns.domain.plan.arrivals import schedule
 from campaigns.domain.plan.load import Distribution, Load, Model
 from campaigns.domain.plan.shards import LoadSlice
+from tests.domain.plan.reading import dues
 
 NS = 1_000_000_000
 EXPONENTIAL = Load(Model.OPEN, rate_per_s=37.5, duration_s=40, distribution="exponential")
@@ -15,10 +16,6 @@ UNIFORM = Load(
     Model.OPEN, requests=2000, distribution=Distribution.UNIFORM, uniform_min_s=1, uniform_max_s=3
 )
 BOTH = pytest.mark.parametrize("load", [EXPONENTIAL, UNIFORM], ids=["exponential", "uniform"])
-
-
-def dues(load, **given):
-    return [due for _, due in schedule(load, **given)]
 
 
 def gaps_s(load, seed):

@@ -2,26 +2,14 @@
 
 import pytest
 
-from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import PLAIN_SESSION, ThinkKind, ThinkTime, stored_session
+from tests.domain.plan.reading import STEP, faults, read
 
-STEP = {"method": "GET", "path": "/"}
-CLOSED = {"model": "closed", "connections": 2, "requests": 10}
 WINDOW = {"model": "window", "low": 1, "high": 2, "requests": 10}
 OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
 SESSIONS = OPEN | {"arrival_unit": "session"}
 CONNECTIONS = OPEN | {"arrival_unit": "connection"}
-
-
-def read(**given):
-    return Plan.from_json({"steps": [STEP], "load": CLOSED} | given)
-
-
-def faults(**given):
-    with pytest.raises(InvalidPlan) as refusal:
-        read(**given)
-    return refusal.value.errors
 
 
 def test_a_plan_without_a_session_is_as_it_was():

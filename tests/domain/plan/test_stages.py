@@ -21,6 +21,7 @@ from campaigns.domain.plan.load import (
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.stages import Stage, count_staged, stages_of_text, text_of_stages
+from tests.domain.plan.reading import dues
 
 NS = 1_000_000_000
 UP_AND_DOWN = (Stage(30, 10, 10), Stage(60, 10, 50), Stage(5, 0, 0), Stage(30, 50, 0))
@@ -28,10 +29,6 @@ UP_AND_DOWN = (Stage(30, 10, 10), Stage(60, 10, 50), Stage(5, 0, 0), Stage(30, 5
 
 def load_of(*stages, **given):
     return Load(Model.OPEN, stages=stages, **given)
-
-
-def dues(load, **given):
-    return [due for _, due in schedule(load, **given)]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,12 @@ def after_opening(then: Callable[[socket.socket], None]) -> Script:
     return script
 
 
+def hang(sock: socket.socket) -> None:
+    """Read until the other side goes, and say nothing."""
+    while sock.recv(65536):
+        pass
+
+
 def echo(heard: list[Any] | None = None, **accept: Any) -> Script:
     """Send every message back and close when asked; `heard` gathers the events."""
 

@@ -3,15 +3,10 @@
 import pytest
 
 from tests.injector.servers import closed, reset, scripted
-from tests.injector.websocket.peers import after_opening, measure
+from tests.injector.websocket.peers import after_opening, hang, measure
 from workers.injector.websocket.frames import CLOSE, TEXT, close_payload, encode_frame
 
 GOING_AWAY = encode_frame(CLOSE, close_payload(1001))
-
-
-def hang(sock):
-    while sock.recv(65536):
-        pass
 
 
 def say(*frames):

@@ -7,7 +7,7 @@ import gevent
 import pytest
 
 from tests.injector.servers import make_order, reset, scripted
-from tests.injector.websocket.peers import after_opening, echo, head, read_key
+from tests.injector.websocket.peers import after_opening, echo, hang, head, read_key
 from workers.injector import probe
 from workers.injector.order import Order
 from workers.injector.websocket import probe as websocket_probe
@@ -118,11 +118,6 @@ def test_an_accept_that_does_not_answer_the_key_is_said(change, accept):
         answer = try_one(server.port)
     assert (answer["status"], answer["error"]) == (101, "ws_protocol")
     assert answer["websocket"]["accept"] == accept
-
-
-def hang(sock):
-    while sock.recv(65536):
-        pass
 
 
 def instead_of_101(data):
