@@ -13,9 +13,11 @@ from campaigns.models import InjectorHost
 from campaigns.queries.engine import stuck_runs
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from tests.factories import make_endpoint, make_plan, make_target
-from tests.faults.processes import APPLICATION, eventually, is_alive
+from tests.faults.processes import APPLICATION
+from tests.process_tree import is_alive
 from tests.services.engine import owner_of
 from tests.values import plan_spec
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 RATE_PER_S = 40
@@ -50,6 +52,11 @@ def in_the_middle(run, site, within_s: float = 25):
     """Wait until the run has shown a second or two; its injectors."""
     eventually(lambda: run.seconds.filter(second__gte=1).exists(), within_s, "seconds arrive")
     return eventually(site.injectors, 1, "an injector runs")
+
+
+def admitted(run):
+    now = type(run).objects.filter(pk=run.pk, state="preparing")
+    eventually(now.exists, 10, "the run is admitted")
 
 
 def ended(run, within_s: float = 60):
@@ -117,7 +124,7 @@ def test_a_killed_dispatcher_that_comes_back_finds_a_complete_run(site, begin, e
     run = begin(4)
     in_the_middle(run, site)
     site.dispatcher.kill()
-    time.sleep(4)
+    eventually(run.shards.filter(state="done").exists, 10, "the load is over")
     run.refresh_from_db()
     assert run.state == "running"
     site.start_dispatcher()
@@ -147,7 +154,8 @@ def test_a_run_begins_soon_after_a_frozen_redis_is_back(site, begin, redis_serve
     redis_server.freeze()
     try:
         run = begin(2)
-        time.sleep(3)
+        admitted(run)
+        time.sleep(1)
         run.refresh_from_db()
         assert run.state == "preparing", "admitted, and nobody has heard of it"
     finally:
@@ -176,7 +184,7 @@ def test_a_killed_redis_that_comes_back_empty_delays_the_next_run_by_seconds(
     eventually(lambda: InjectorHost.objects.exists(), 15, "the host is there")
     redis_server.kill()
     run = begin(1)
-    time.sleep(2)
+    admitted(run)
     redis_server.start()
     eventually(lambda: run.seconds.exists(), 12, "the run has begun")
     ended(run, 15)

@@ -4,6 +4,7 @@ Each case has a server on a port of its own and an engine of its own; many engin
 which proves on the way that no reply keeps the hub from the others.
 """
 
+import socket
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -140,8 +141,12 @@ def well(*pieces: bytes, end: Callable | None = None, pause_s: float = 0.0) -> S
 
 
 def finish(sock) -> None:
-    """An orderly end: FIN, after what was written."""
-    sock.close()
+    """An orderly end: FIN, after what was written.
+
+    A close with bytes unread, such as of the next request, would be a reset.
+    """
+    sock.shutdown(socket.SHUT_WR)
+    stay(sock)
 
 
 def cut(sock) -> None:

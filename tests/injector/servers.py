@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from campaigns.domain.judged.judgement import LIMITS, JudgementReason
+from campaigns.domain.judged.observations import observe
+from campaigns.domain.judged.target_state import reasons_of_target
 from workers.injector.local_run import run_here
 from workers.injector.summary import Result
 
@@ -148,6 +151,15 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
 def measure(port: int, **given: Any) -> Result:
     """Run such an order in this process."""
     return run_here(make_order(port, **given), lambda second: None)
+
+
+def target_reasons(result: Result) -> dict[str, JudgementReason]:
+    """What a run says of its target, by code.
+
+    A judgement does not say it while the injector is in doubt, as it may be on a busy machine.
+    """
+    observed = observe(result.measurement, is_co_located=True)
+    return {reason.code: reason for reason in reasons_of_target(observed, LIMITS)}
 
 
 def closed(requests: int, connections: int = 1) -> dict[str, Any]:

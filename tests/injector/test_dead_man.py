@@ -62,18 +62,25 @@ def keeps_sending(server, for_s):
     return server.n_requests > before
 
 
+def goes_silent(server, within_s):
+    until = time.monotonic() + within_s
+    while keeps_sending(server, 0.3):
+        if time.monotonic() > until:
+            return False
+    return True
+
+
 def test_a_frozen_parent_stops_the_sending_after_the_limit():
     with (
         scripted(always(OK_REPLY)) as server,
         parent_of(open_order(server, dead_man_s=LIMIT_S)) as parent,
     ):
-        time.sleep(2 * LIMIT_S)
+        time.sleep(1.5 * LIMIT_S)
         assert keeps_sending(server, 0.3), "signs of life must keep it sending beyond the limit"
         os.kill(parent.pid, signal.SIGSTOP)
         time.sleep(0.3)
         assert keeps_sending(server, 0.2), "it must not stop before the limit"
-        time.sleep(2 * LIMIT_S)
-        assert not keeps_sending(server, 0.5)
+        assert goes_silent(server, 2 * LIMIT_S)
 
 
 def test_a_silent_parent_gets_an_end_with_the_reason():
@@ -91,7 +98,7 @@ def test_without_the_field_the_parent_may_be_silent():
         scripted(always(OK_REPLY)) as server,
         parent_of(open_order(server), says_alive=False),
     ):
-        time.sleep(2 * LIMIT_S)
+        time.sleep(1.5 * LIMIT_S)
         assert keeps_sending(server, 0.3)
 
 

@@ -175,7 +175,7 @@ def answer_all(sock, server):
 
 
 def test_seconds_add_up_while_calls_are_on_their_way():
-    load = {"model": "closed", "connections": 2, "duration_s": 2.2}
+    load = {"model": "closed", "connections": 2, "duration_s": 1.2}
     with scripted(answer_slowly) as server:
         total = measure(server.port, load=load, plan=depth(6), warm_up_s=1).total
     parts = ("ok", "failed", "dropped", "carried")

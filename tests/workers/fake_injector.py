@@ -1,6 +1,6 @@
 """A small program that speaks the injector's protocol: what a launcher sees, without any load.
 
-    fake_injector.py [--seconds N] [--mode MODE]
+    fake_injector.py [--seconds N] [--second-s S] [--mode MODE]
 
 MODE: good (default) · refuse · crash (dies after the first second) · deaf (never stops by itself) ·
 babble (writes a second that nobody can read).
@@ -62,9 +62,9 @@ def crash():
     sys.exit(70)
 
 
-def send(n_seconds, mode):
+def send(n_seconds, second_s, mode):
     for number in range(n_seconds):
-        message = {} if mode == "deaf" and not time.sleep(1) else control(1)
+        message = {} if mode == "deaf" and not time.sleep(second_s) else control(second_s)
         if message is None:
             sys.exit(0)
         second(number, {"response": {"n": 1}} if mode == "babble" else {})
@@ -79,6 +79,7 @@ def send(n_seconds, mode):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=int, default=2)
+    parser.add_argument("--second-s", type=float, default=1.0)
     parser.add_argument("--mode", default="good")
     given = parser.parse_args()
     json.loads(sys.stdin.readline())
@@ -86,7 +87,7 @@ def main():
         refuse()
     say("ready", protocol=1, pid=os.getpid(), facts={"resolved": ["127.0.0.1"]})
     await_start()
-    send(given.seconds, given.mode)
+    send(given.seconds, given.second_s, given.mode)
 
 
 if __name__ == "__main__":
