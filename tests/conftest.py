@@ -24,6 +24,7 @@ FIRST = (
     "local",
     "workers",
     "injector",
+    "test_access.py",
     "browser/test_stop_and_kill.py",
     "browser/presets",
     "browser/test_journey.py",

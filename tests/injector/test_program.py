@@ -8,6 +8,7 @@ from campaigns.domain.measured.snapshot import Second, total_of
 from campaigns.domain.measured.vitals import VITALS
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_loads import Arrivals
+from tests.waiting import eventually
 
 
 def test_seconds_add_up_to_the_end(program):
@@ -58,7 +59,7 @@ def test_stop_is_obeyed_within_a_second(program):
         load = {"model": "closed", "connections": 3, "duration_s": 60}
         injector = program(make_order(server.port, load=load, timeouts={"total_s": 60}))
         injector.start()
-        time.sleep(0.5)
+        eventually(lambda: server.n_requests == 3, 10, "all three are under way")
         began = time.monotonic()
         injector.say({"stop": "user"})
         messages, status = injector.rest()
@@ -97,7 +98,7 @@ def test_the_end_of_input_means_that_the_parent_is_gone(program, started):
         load = {"model": "open", "rate_per_s": 200, "duration_s": 60}
         injector = program(make_order(server.port, load=load))
         injector.start() if started else injector.hear()
-        time.sleep(0.3)
+        eventually(lambda: server.n_requests or not started, 10, "a request")
         injector.process.stdin.close()
         injector.process.wait(1)
         n_seen = server.n_requests

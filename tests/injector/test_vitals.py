@@ -174,7 +174,7 @@ def test_a_clock_that_is_stepped_in_the_middle_of_a_run_is_seen(monkeypatch):
         return really() - (3600 * 10**9 if time.monotonic() > stepped_at else 0)
 
     monkeypatch.setattr(time, "time_ns", stepped)
-    load = {"model": "open", "rate_per_s": 100, "duration_s": 3}
+    load = {"model": "open", "rate_per_s": 100, "duration_s": 2}
     with scripted(always(OK_REPLY)) as server:
         result = measure(server.port, load=load)
     reason = next(each for each in result.judgement.reasons if each.code == "clock_step")
