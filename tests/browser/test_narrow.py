@@ -45,9 +45,16 @@ def phone(browser, site, addresses):
     context.close()
 
 
+def check_width(phone, address: str) -> None:
+    assert phone.goto(address).status == 200
+    width = phone.evaluate("document.documentElement.scrollWidth")
+    assert width <= PHONE["width"], f"{address} is {width} px wide"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_phone_shows_the_whole_width(phone, addresses, name):
-    answer = phone.goto(addresses[name])
-    assert answer.status == 200
-    width = phone.evaluate("document.documentElement.scrollWidth")
-    assert width <= PHONE["width"], f"{addresses[name]} is {width} px wide"
+    check_width(phone, addresses[name])
+
+
+def test_a_phone_shows_the_whole_form_of_a_preset(phone, addresses):
+    check_width(phone, f"{addresses['plan-new']}?preset=ab")

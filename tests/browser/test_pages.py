@@ -1,4 +1,4 @@
-"""What only a browser can show: rows that come and go, a curve that follows, theme, keys, width."""
+"""What only a browser can show: rows that come and go, a curve that follows, theme, keys."""
 
 import re
 
@@ -75,14 +75,3 @@ def test_escape_closes_a_menu_and_gives_the_focus_back(signed_in):
     signed_in.keyboard.press("Escape")
     assert menu.get_attribute("open") is None
     assert signed_in.evaluate("document.activeElement.tagName") == "SUMMARY"
-
-
-def test_no_page_is_wider_than_a_telephone(signed_in, project):
-    signed_in.set_viewport_size({"width": 390, "height": 800})
-    addresses = ["/", f"{project}members/", f"{project}targets/", f"{project}targets/new/"]
-    addresses += [f"{project}plans/", f"{project}plans/new/?preset=ab", "/injectors/"]
-    addresses += ["/account/tokens/", "/account/password/"]
-    for address in addresses:
-        signed_in.goto(address)
-        width = signed_in.evaluate("document.documentElement.scrollWidth")
-        assert width <= 390, f"{address} is {width} px wide"
