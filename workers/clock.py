@@ -9,21 +9,12 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ROUND_TRIPS = 8
 
 
-def monotonic_ns_of(instant: datetime) -> int:
-    """The CLOCK_MONOTONIC value, ns, at which the database's clock shows `instant`."""
-    return start_of(instant)[0]
-
-
 def start_of(instant: datetime) -> tuple[int, int]:
-    """(that value, its maximum error), ns; the error is half of the quickest round trip."""
+    """(the CLOCK_MONOTONIC value at which the database's clock shows `instant`, its maximum error),
+    ns; the error is half of the quickest of 8 round trips."""
     took_ns, offset_ns = _quickest_round_trip()
     at_ns = (instant - EPOCH) // timedelta(microseconds=1) * 1000 - offset_ns
     return at_ns, took_ns // 2
-
-
-def database_offset_ns() -> int:
-    """Database time minus CLOCK_MONOTONIC, ns: the middle of the quickest of 8 round trips."""
-    return _quickest_round_trip()[1]
 
 
 def _quickest_round_trip() -> tuple[int, int]:

@@ -1,7 +1,6 @@
 """Campaigns: read, create as draft, start, stop, repeat."""
 
 import django_filters
-from django.db.models import Count, Q
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 
@@ -9,22 +8,17 @@ from campaigns.api.access import VisibleViewSet, find
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.choices import CAMPAIGN_STATES
 from campaigns.api.fields import LARGEST_ID, IdField, IdFilter, StrictSerializer, validated
-from campaigns.domain.lifecycle import RunState
 from campaigns.models import Campaign, Project, Test
+from campaigns.queries.campaigns import STATE_IS, with_counts
 from campaigns.services.blocks import MAX_REPEATS, add_blocks
 from campaigns.services.campaigns import (
+    MAX_INJECTORS,
+    MAX_PAUSE_S,
     create_campaign,
     repeat_campaign,
     start_campaign,
     stop_campaign,
 )
-
-STATES = {
-    "draft": Q(started_at=None, finished_at=None),
-    "running": Q(started_at__isnull=False, finished_at=None, stop_requested_at=None),
-    "stopping": Q(started_at__isnull=False, finished_at=None, stop_requested_at__isnull=False),
-    "done": Q(finished_at__isnull=False),
-}
 
 
 class TestSerializer(serializers.ModelSerializer):
@@ -89,14 +83,14 @@ class NewCampaign(StrictSerializer):
     project = IdField()
     name = serializers.CharField(max_length=150)
     cells = CellInput(many=True, allow_empty=False, max_length=200)
-    repeats = serializers.IntegerField(default=5, min_value=1, max_value=50)
+    repeats = serializers.IntegerField(default=5, min_value=1, max_value=MAX_REPEATS)
     order = serializers.ChoiceField(choices=Campaign.Order.choices, default=Campaign.Order.BLOCKS)
-    pause_s = serializers.FloatField(default=2.0, min_value=0, max_value=3600)
-    injectors = serializers.IntegerField(default=1, min_value=1, max_value=64)
+    pause_s = serializers.FloatField(default=2.0, min_value=0, max_value=MAX_PAUSE_S)
+    injectors = serializers.IntegerField(default=1, min_value=1, max_value=MAX_INJECTORS)
     sweep = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=64),
+        child=serializers.IntegerField(min_value=1, max_value=MAX_INJECTORS),
         required=False,
-        max_length=64,
+        max_length=MAX_INJECTORS,
         help_text="Numbers of injector processes; one test per cell and number. Replaces "
         "`injectors`.",
     )
@@ -128,7 +122,7 @@ class CampaignFilterSet(django_filters.FilterSet):
         fields = ()
 
     def in_state(self, queryset, name, value):
-        return queryset.filter(STATES[value])
+        return queryset.filter(STATE_IS[value])
 
 
 class CampaignViewSet(VisibleViewSet):
@@ -137,16 +131,7 @@ class CampaignViewSet(VisibleViewSet):
     filterset_class = CampaignFilterSet
 
     def get_queryset(self):
-        return (
-            super()
-            .get_queryset()
-            .select_related("created_by")
-            .prefetch_related("tests__plan_version__plan", "tests__endpoint")
-            .annotate(
-                n_runs=Count("runs"), n_done=Count("runs", filter=Q(runs__state=RunState.DONE))
-            )
-            .order_by("-pk")
-        )
+        return with_counts(super().get_queryset())
 
     @extend_schema(request=NewCampaign, responses={201: CampaignSerializer})
     def create(self, request):

@@ -9,13 +9,14 @@ from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
 from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
 from campaigns.permissions import Role
+from campaigns.queries.campaigns import STATE_IS
 
 
 def _pairs(words: Iterable[str]) -> list[tuple[str, str]]:
     return [(str(word), str(word)) for word in words]
 
 
-CAMPAIGN_STATES = _pairs(("draft", "running", "stopping", "done"))
+CAMPAIGN_STATES = _pairs(STATE_IS)
 RUN_STATES = _pairs(RunState)
 RUN_STOP_REASONS = _pairs(each for each in StopReason if each not in BY_ITSELF)
 OUTCOMES = _pairs(Outcome)

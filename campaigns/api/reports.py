@@ -1,6 +1,6 @@
 """A run as text in the style of a classic tool, as the injector's command line prints it."""
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework.views import APIView
@@ -8,9 +8,8 @@ from rest_framework.views import APIView
 from campaigns.api.access import find
 from campaigns.api.negotiation import AnyAccept
 from campaigns.domain.other_tools.reports import REPORTS
-from campaigns.exports.tool_report import text_response
+from campaigns.exports.files import tool_report_file
 from campaigns.models import Run
-from campaigns.queries.tool_reports import tool_report
 
 _STYLE = OpenApiParameter(
     "style",
@@ -28,8 +27,4 @@ class RunReportText(APIView):
     def get(self, request, pk) -> HttpResponse:
         """The figures of the run in the lines that the tool prints."""
         run = find(Run, request, pk=pk)
-        style = request.query_params.get("style", "")
-        text = tool_report(run, style)
-        if text is None:
-            raise Http404
-        return text_response(run, style, text)
+        return tool_report_file(run, request.query_params.get("style", ""))

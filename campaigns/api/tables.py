@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiParameter,
@@ -17,8 +16,9 @@ from rest_framework.views import APIView
 from campaigns.api.access import find
 from campaigns.api.choices import VALIDITIES, WORDS
 from campaigns.api.negotiation import AnyAccept
-from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, Sentence
-from campaigns.domain.shown.tables import Table
+from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
 from campaigns.live.memory import answer_of, report_of
 from campaigns.models import Campaign, Run
@@ -171,7 +171,8 @@ class CampaignTablesCsv(APIView):
     def get(self, request, pk):
         """Table after table, each with its title above and units in its head."""
         campaign = find(Campaign, request, pk=pk)
-        return _csv(f"campaign-{campaign.pk}.csv", _answer(request, campaign).tables)
+        tables = _answer(request, campaign).tables
+        return text_file(f"campaign-{campaign.pk}.csv", csv_of_tables(tables))
 
 
 class RunTablesCsv(APIView):
@@ -181,29 +182,17 @@ class RunTablesCsv(APIView):
     def get(self, request, pk):
         """Table after table, each with its title above and units in its head."""
         run = find(Run, request, pk=pk)
-        return _csv(f"run-{run.label}.csv", report_of(run).tables)
+        return text_file(f"run-{run.label}.csv", csv_of_tables(report_of(run).tables))
 
 
 def _answer(request, campaign: Campaign) -> Answer:
     return answer_of(campaign, chosen_tests(campaign, request.query_params))
 
 
-def _csv(name: str, tables: list[Table]) -> HttpResponse:
-    return HttpResponse(
-        csv_of_tables(tables),
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
-
-
-def _plain(sentence: Sentence) -> str:
-    return "".join(text for text, _ in sentence)
-
-
 def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     return {
         "campaign": campaign.pk,
-        "sentence": _plain(answer.sentence),
+        "sentence": plain_text(answer.sentence),
         "grounds": answer.grounds,
         "n_done": answer.n_done,
         "n_runs": answer.n_runs,
@@ -229,7 +218,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
 def _run_json(run: Run, report: RunReport) -> dict[str, Any]:
     return {
         "run": run.pk,
-        "sentence": _plain(report.sentence),
+        "sentence": plain_text(report.sentence),
         "grounds": report.grounds,
         "validity": report.validity,
         "tables": [table.to_json() for table in report.tables],

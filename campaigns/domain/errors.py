@@ -21,10 +21,6 @@ class InvalidTarget(InvalidFields):
     """A target with an invalid description."""
 
 
-class IllegalMove(BenchsiteError):
-    """A change of state that the lifecycle does not allow."""
-
-
 class Refused(BenchsiteError):
     """An action that is not possible now; the text says why and what to do."""
 

@@ -5,8 +5,6 @@ A database trigger enforces the same transitions (migration 0002).
 
 from enum import StrEnum
 
-from campaigns.domain.errors import IllegalMove
-
 
 class RunState(StrEnum):
     QUEUED = "queued"
@@ -84,7 +82,6 @@ ACTIVE_STATES = frozenset(
     {RunState.PREPARING, RunState.ARMED, RunState.RUNNING, RunState.STOPPING, RunState.FINALIZING}
 )
 LIVE_SHARD_STATES = frozenset({ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING})
-ENDED_SHARD_STATES = frozenset({ShardState.DONE, ShardState.LOST, ShardState.CANCELLED})
 
 RUN_MOVES: frozenset[tuple[RunState, RunState]] = frozenset(
     {
@@ -128,15 +125,3 @@ MAX_AGE_S: dict[RunState, float] = {
     RunState.STOPPING: 45,
     RunState.FINALIZING: 120,
 }
-
-
-def check_run_move(source: RunState, target: RunState) -> None:
-    """Raises IllegalMove unless a run may go from `source` to `target`."""
-    if (source, target) not in RUN_MOVES:
-        raise IllegalMove(f"A run cannot go from {source} to {target}.")
-
-
-def check_shard_move(source: ShardState, target: ShardState) -> None:
-    """Raises IllegalMove unless a shard may go from `source` to `target`."""
-    if (source, target) not in SHARD_MOVES:
-        raise IllegalMove(f"A shard cannot go from {source} to {target}.")

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.domain.plan.injectors import share_fault
 from campaigns.models import Campaign, Project
-from campaigns.queries.campaigns import STATES, CampaignFilter, Grid
+from campaigns.queries.campaigns import STATE_IS, CampaignFilter, Grid
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.services.campaign_cells import MAX_RUNS, CampaignCell
 from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
@@ -178,7 +178,7 @@ class CampaignFilterForm(forms.Form):
         ),
     )
     state = forms.ChoiceField(
-        required=False, choices=[("", "State: any"), *((s, s.capitalize()) for s in STATES)]
+        required=False, choices=[("", "State: any"), *((s, s.capitalize()) for s in STATE_IS)]
     )
     target = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
     since = forms.ChoiceField(

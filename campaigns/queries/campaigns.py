@@ -16,7 +16,6 @@ from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, SavedPlan, Target, Test
 from campaigns.permissions import Actor
 
-STATES = ("draft", "running", "stopping", "done")
 _MODES = {
     "http": (ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE),
     "https": (ConnectionMode.NEW, ConnectionMode.RESUMED, ConnectionMode.KEEP_ALIVE),
@@ -128,12 +127,13 @@ def _arms_of(target: Target):
 
 
 def ticks_for(question: str, grid: Grid) -> list[str]:
-    """The cells that answer a question: "https" all arms of a pair, "works" the first arm."""
+    """The cells that answer a question: "https" all arms of a pair, HTTP's rather than WebSocket's;
+    "works" the first arm."""
     if not grid.plans or not grid.arms:
         return []
     if question == "works":
         return list(grid.cells)[:1]
-    for plan in grid.plans:
+    for plan in sorted(grid.plans, key=lambda each: each.plan.exchange is not None):
         for target, _, _ in grid.targets:
             arms = [arm for arm in grid.arms if arm.endpoint.target_id == target.pk]
             fitting = [arm for arm in arms if plan.fits(arm)]
@@ -175,7 +175,7 @@ class CampaignFilter:
     since: datetime | None = None
 
 
-_STATE_IS = {
+STATE_IS = {
     "draft": Q(started_at=None, finished_at=None),
     "running": Q(started_at__isnull=False, finished_at=None, stop_requested_at=None),
     "stopping": Q(finished_at=None, stop_requested_at__isnull=False),
@@ -192,7 +192,7 @@ def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QueryS
             | Exists(_tests_named(by.name).filter(campaign=OuterRef("pk")))
         )
     if by.state:
-        found = found.filter(_STATE_IS[by.state])
+        found = found.filter(STATE_IS[by.state])
     if by.target:
         tests = Test.objects.filter(campaign=OuterRef("pk"), endpoint__target=by.target)
         found = found.filter(Exists(tests))

@@ -1,6 +1,8 @@
-"""What every template may write without loading it (the settings do): glyphs, badges, terms.
+"""What every template may write without loading it (the settings do): glyphs, badges, terms,
+counts.
 
-{% glyph "warn" %}, {% badge run %}, {% term "block" "blocks" %}, {{ ground|with_terms }}
+{% glyph "warn" %}, {% badge run %}, {% term "block" "blocks" %}, {{ ground|with_terms }},
+{{ 1|counted:"requests" }}
 """
 
 from functools import cache
@@ -14,9 +16,11 @@ from django.utils.safestring import SafeString
 
 from campaigns.domain.shown.badges import GLYPHS, Badge, badge_of, glyph_of, run_badge
 from campaigns.domain.shown.glossary import Term, split_at_terms, term_of
+from campaigns.domain.units import counted
 from campaigns.models import Run
 
 register = template.Library()
+register.filter("counted", counted)
 
 
 @register.simple_tag

@@ -8,10 +8,12 @@ from django.utils import timezone
 
 from campaigns.domain.percentiles import HighestPercentile
 from campaigns.domain.plan.target import SCHEMES
+from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Run
 
 register = template.Library()
+register.filter("plain_words", plain_text)
 _MODES = {"new": "new connection", "resumed": "resumed session", "keep-alive": "keep-alive"}
 
 
@@ -94,11 +96,6 @@ def signed_second(second: int | None) -> str:
 
 
 @register.filter
-def add_number(first: float, second: float) -> float:
-    return round(first + second, 3)
-
-
-@register.filter
 def percent_words(share: float) -> str:
     return f"{share * 100:g}\u202f%"
 
@@ -108,11 +105,6 @@ def without_scheme(label: str) -> str:
     """The arm's name after its scheme, which stands beside it in its colour."""
     head, _, rest = label.partition(" ")
     return rest if head.lower() in SCHEMES else label
-
-
-@register.filter
-def plain_words(sentence) -> str:
-    return "".join(text for text, _ in sentence)
 
 
 @register.filter

@@ -16,6 +16,7 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.proposals import Proposal, proposal_for
 from campaigns.domain.units import counted
+from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignFilterForm, CampaignForm, new_seed
 from campaigns.live.memory import answer_of, gist_of
@@ -277,6 +278,4 @@ def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
 def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponse:
     found = find(Campaign, actor_of(request), pk=campaign)
     answer = answer_of(found, _chosen(request, found))
-    response = HttpResponse(csv_of_tables(answer.tables), content_type="text/csv")
-    response["Content-Disposition"] = f'attachment; filename="campaign-{found.pk}.csv"'
-    return response
+    return text_file(f"campaign-{found.pk}.csv", csv_of_tables(answer.tables))

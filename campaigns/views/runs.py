@@ -2,20 +2,19 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.other_tools.reports import STYLE_WORDS
+from campaigns.exports.files import text_file, tool_report_file
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables
-from campaigns.exports.tool_report import text_response
 from campaigns.live.memory import report_of, tool_reports_of
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.measurements import points_of
-from campaigns.queries.tool_reports import tool_report
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.run_page import run_context
@@ -60,26 +59,18 @@ def run_stop(request: HttpRequest, run: int) -> HttpResponse:
 @require_GET
 def run_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
-    response = HttpResponse(csv_of_tables(report_of(found).tables), content_type="text/csv")
-    response["Content-Disposition"] = f'attachment; filename="run-{found.label}.csv"'
-    return response
+    return text_file(f"run-{found.label}.csv", csv_of_tables(report_of(found).tables))
 
 
 @login_required
 @require_GET
 def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
-    response = HttpResponse(csv_of_seconds(points_of(found)), content_type="text/csv")
-    response["Content-Disposition"] = f'attachment; filename="run-{found.label}-seconds.csv"'
-    return response
+    return text_file(f"run-{found.label}-seconds.csv", csv_of_seconds(points_of(found)))
 
 
 @login_required
 @require_GET
 def run_report_text(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
-    style = request.GET.get("style", "")
-    text = tool_report(found, style)
-    if text is None:
-        raise Http404
-    return text_response(found, style, text)
+    return tool_report_file(found, request.GET.get("style", ""))

@@ -1,18 +1,10 @@
-from itertools import product
-
-import pytest
-
-from campaigns.domain.errors import IllegalMove
 from campaigns.domain.lifecycle import (
-    ENDED_SHARD_STATES,
     LIVE_SHARD_STATES,
     MAX_AGE_S,
     RUN_MOVES,
     SHARD_MOVES,
     RunState,
     ShardState,
-    check_run_move,
-    check_shard_move,
 )
 
 
@@ -36,8 +28,9 @@ def test_a_done_run_never_moves_again():
 
 def test_every_shard_state_can_be_reached_and_live_ones_can_end():
     assert reachable(ShardState.OPEN, SHARD_MOVES) == set(ShardState)
+    ended = {ShardState.DONE, ShardState.LOST, ShardState.CANCELLED}
     for state in LIVE_SHARD_STATES:
-        assert ENDED_SHARD_STATES & reachable(state, SHARD_MOVES)
+        assert ended & reachable(state, SHARD_MOVES)
 
 
 def test_a_shard_that_has_sent_load_is_never_opened_again():
@@ -46,21 +39,3 @@ def test_a_shard_that_has_sent_load_is_never_opened_again():
 
 def test_every_state_but_running_and_done_has_a_maximum_age():
     assert set(MAX_AGE_S) == set(RunState) - {RunState.RUNNING, RunState.DONE}
-
-
-@pytest.mark.parametrize(("source", "target"), list(product(RunState, RunState)))
-def test_a_run_moves_only_as_listed(source, target):
-    if (source, target) in RUN_MOVES:
-        check_run_move(source, target)
-    else:
-        with pytest.raises(IllegalMove, match=f"from {source} to {target}"):
-            check_run_move(source, target)
-
-
-@pytest.mark.parametrize(("source", "target"), list(product(ShardState, ShardState)))
-def test_a_shard_moves_only_as_listed(source, target):
-    if (source, target) in SHARD_MOVES:
-        check_shard_move(source, target)
-    else:
-        with pytest.raises(IllegalMove, match=f"from {source} to {target}"):
-            check_shard_move(source, target)

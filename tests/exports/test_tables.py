@@ -6,8 +6,9 @@ import pytest
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.tables import Row, Table
-from campaigns.exports import csv_of_seconds, csv_of_tables, text_of_tables
-from campaigns.exports.tables import safe
+from campaigns.exports.seconds import csv_of_seconds
+from campaigns.exports.tables import csv_of_tables, safe
+from campaigns.exports.text import text_of_tables
 
 pytestmark = pytest.mark.pure
 

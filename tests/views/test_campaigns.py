@@ -145,6 +145,16 @@ def test_the_question_of_https_ticks_all_arms_of_a_pair(as_editor, project, targ
     assert response.context["estimate"].n_runs == 25
 
 
+def test_the_question_of_https_is_about_http_even_if_a_websocket_plan_comes_first(
+    as_editor, project, target, version
+):
+    make_plan(project, "Echo", spec=plan_spec() | {"steps": [], "exchange": {"path": "/"}})
+    make_endpoint(target, "ws", 8081)
+    make_endpoint(target, "wss", 8444)
+    response = as_editor.get(new_url(project), {"question": "https"})
+    assert {key.partition(".")[0] for key in response.context["ticked"]} == {str(version.pk)}
+
+
 def test_saving_makes_a_draft_with_its_tests(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"), ("https", "new"))
     response = as_editor.post(new_url(project), fields(ticked, draft="1"))

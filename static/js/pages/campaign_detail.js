@@ -17,8 +17,8 @@ let current = { run: 0, chart: null };
 
 function drawPlots() {
   const data = block("plot-data");
-  $("[data-plot]").each((_, frame) => {
-    const lines = (data.plans[frame.dataset.plot] ?? []).filter((line) => line.curve.length);
+  $("[data-percentiles]").each((_, frame) => {
+    const lines = (data.plans[frame.dataset.percentiles] ?? []).filter((line) => line.curve.length);
     const [switcher] = $(frame).find(".switch");
     draw(frame, lines, (canvas) => percentilePlot(canvas, lines, { switcher }));
   });
