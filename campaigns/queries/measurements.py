@@ -33,6 +33,17 @@ def points_of(run: Run) -> list[Point]:
     return measurement_so_far(run).series if series is None else series
 
 
+def whole_seconds(run: Run) -> int | None:
+    """How many seconds a finished run covers to at least nine tenths, at least 1.
+
+    The last one often has only the stragglers of the one before: its counts are no rate per second.
+    None while the run is active or if it has no summary.
+    """
+    summaries = run.summaries.order_by("-revision").values_list("duration_s", flat=True)
+    duration_s = summaries.first() if run.is_done else None
+    return None if duration_s is None else max(1, floor(duration_s + 0.1))
+
+
 def stored_measurement(
     run: Run, summary: RunSummary, decoded: Collection[str] | None = None
 ) -> Measurement:

@@ -10,6 +10,7 @@ from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.domain.units import rate
 from campaigns.models import Run, RunEvent
+from campaigns.queries.measurements import whole_seconds
 
 ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
 
@@ -38,11 +39,13 @@ def planned_of(run: Run) -> Planned:
 
 
 def chart_plan(run: Run) -> dict[str, Any]:
-    """What a run's charts need besides the points."""
+    """What a run's charts need besides the points. `wholeSeconds`: counts of later seconds are not
+    drawn; None while the run is active."""
     planned = planned_of(run)
     return {
         "run": run.pk,
         "seconds": planned.seconds,
+        "wholeSeconds": whole_seconds(run),
         "warmUp": planned.warm_up_s,
         "intended": planned.intended_per_s,
         "intendedText": rate(planned.intended_per_s) if planned.intended_per_s else "",

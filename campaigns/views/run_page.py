@@ -19,8 +19,9 @@ def run_context(run: Run) -> dict[str, Any]:
     # Read the cursor first: later changes may be sent twice, but are never missed.
     event = FEED.run(run.pk).event
     points = points_of(run) if run.is_done else FEED.points(run.pk)
-    sparks = sparks_of(points)
     plan, planned = run.frozen.plan, planned_of(run)
+    drawing = chart_plan(run)
+    sparks = sparks_of(points, drawing["wholeSeconds"])
     report = report_of(run)
     return {
         "run": run,
@@ -36,7 +37,7 @@ def run_context(run: Run) -> dict[str, Any]:
         # An active run's stream sends its points, all of them to a new viewer.
         "points": point_columns_of(run) if run.is_done else None,
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
-        "chart_plan": chart_plan(run),
+        "chart_plan": drawing,
         "happened": happenings(run, points),
         "waiting": waiting_reason(run.campaign) if run.state == "queued" else "",
         "cursor": Cursor(event),

@@ -4,6 +4,7 @@ title. They show the tile's figure over the last seconds.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from campaigns.domain.measured.series import Point
 from campaigns.domain.units import count, figure, percent
@@ -23,9 +24,11 @@ class Spark:
     is_zero: bool
 
 
-def sparks_of(points: Sequence[Point]) -> dict[str, Spark]:
-    """Sparklines by tile key; tiles with values in fewer than two seconds have none."""
-    measured = [point for point in points[-_SECONDS:] if point["second"] >= 0]
+def sparks_of(points: Sequence[Point], whole_seconds: int | None = None) -> dict[str, Spark]:
+    """Sparklines by tile key; tiles with values in fewer than two seconds have none. A finished
+    run's seconds from `whole_seconds` on are left out: the last one is only a part of a second."""
+    end = inf if whole_seconds is None else whole_seconds
+    measured = [point for point in points[-_SECONDS:] if 0 <= point["second"] < end]
     sparks = {
         "rate": _spark([point["ok"] for point in measured], count),
         "p50": _spark([point["p50_ms"] for point in measured], figure),

@@ -5,7 +5,12 @@ from django.utils import timezone
 
 from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.models import Run
-from campaigns.queries.measurements import measurement_of, measurement_so_far, points_of
+from campaigns.queries.measurements import (
+    measurement_of,
+    measurement_so_far,
+    points_of,
+    whole_seconds,
+)
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second
@@ -106,3 +111,14 @@ def test_a_finished_run_without_a_summary_is_read_from_its_rows(project):
 
 def test_a_run_that_has_not_begun_has_no_points(project):
     assert points_of(make_run(make_test(make_campaign(project)))) == []
+
+
+@pytest.mark.parametrize(("duration_s", "whole"), [(10.004, 10), (9.97, 10), (9.5, 9), (0.3, 1)])
+def test_the_part_of_a_second_after_the_last_whole_one_is_no_rate(project, duration_s, whole):
+    run = measure(make_run(make_test(make_campaign(project))), 10_000)
+    run.summaries.update(duration_s=duration_s)
+    assert whole_seconds(run) == whole
+
+
+def test_an_active_runs_seconds_are_all_whole(running):
+    assert whole_seconds(running) is None

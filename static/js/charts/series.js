@@ -14,7 +14,7 @@ const PERCENTILES = [
 const MOST_KINDS = 4;
 
 // `frame` holds [data-panel] elements with a canvas each; `plan` is
-// {seconds, warmUp, intended, intendedText, scheme, words: {kind: sentence}}.
+// {seconds, wholeSeconds, warmUp, intended, intendedText, scheme, words: {kind: sentence}}.
 export function overTime(frame, firstPlan) {
   let plan = firstPlan;
   const panels = {
@@ -138,8 +138,9 @@ function rangeOf(points, plan, isLive) {
 
 // Completed are ok and failed ones: a line of its own where something failed.
 function setRequests({ chart, element }, points, plan, range) {
-  const ok = lineOf(points, (point) => point.ok);
-  const completed = lineOf(points, (point) => point.completed);
+  const whole = wholeOf(points, plan);
+  const ok = lineOf(whole, (point) => point.ok);
+  const completed = lineOf(whole, (point) => point.completed);
   const hasFailed = points.some((point) => point.completed > point.ok);
   const datasets = [line(ok, "ink", { borderWidth: 1.6 })];
   if (hasFailed) datasets.push(line(completed, "ink-3", { borderWidth: 1 }));
@@ -153,6 +154,11 @@ function setRequests({ chart, element }, points, plan, range) {
   const top = Math.max(...[...completed, ...intended].map((each) => each.y || 0), 1);
   chart.options.scales.y.max = roundUp(top * 1.08);
   chart.data.datasets = datasets;
+}
+
+// What ended in the last part of a second is no count per second: drawn, it would look like an outage.
+function wholeOf(points, plan) {
+  return points.filter((point) => point.second < (plan.wholeSeconds ?? Infinity));
 }
 
 function setResponse({ chart }, points, plan) {
@@ -179,8 +185,9 @@ function setExchange({ requests, open, messages }, points, plan) {
   requests.element.querySelector("[data-noun]").textContent = plan.isExchange ? "Connections" : "Requests";
   open.element.hidden = !plan.isExchange;
   messages.element.hidden = !plan.isExchange || !points.some((point) => point.messages);
-  setCount(open, points, (point) => point.open);
-  setCount(messages, points, (point) => point.messages);
+  const whole = wholeOf(points, plan);
+  setCount(open, whole, (point) => point.open);
+  setCount(messages, whole, (point) => point.messages);
 }
 
 function setCount({ chart }, points, value) {

@@ -11,7 +11,7 @@ import { mergePoints, pointsOf } from "../live/points.js";
 const REFRESH_EVERY = 5;
 
 applyChartDefaults();
-const plan = block("run-plan");
+let plan = block("run-plan");
 const panels = $("[data-over-time]");
 let points = pointsOf(block("points"));
 let chart = null;
@@ -23,7 +23,7 @@ function show() {
   panels.prop("hidden", points.length === 0);
   if (!points.length) return;
   chart ??= overTime(panels.get(0), plan);
-  chart.show(points, $("[data-progress]").length > 0);
+  chart.show(points, $("[data-progress]").length > 0, plan);
 }
 
 // The server's words: JavaScript puts no figure into words.
@@ -47,6 +47,7 @@ function replaced() {
   // A finished page has all of them, with those that came late; a live one has none.
   const all = pointsOf(block("points"));
   if (all.length) points = all;
+  plan = block("run-plan");
   show();
   showCurve();
 }
