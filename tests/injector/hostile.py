@@ -13,13 +13,11 @@ from typing import Any
 import gevent
 from gevent.pool import Pool
 
-from campaigns.domain.measured.snapshot import Second
-from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import Script, closed, make_order, reset, scripted
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -48,7 +46,7 @@ class Case:
 class Outcome:
     """What the injector counted, and what the server wrote into its own ledger."""
 
-    result: Result
+    result: LocalRun
     answered: int
     limit_s: float
 
@@ -63,24 +61,16 @@ class Outcome:
         return max(total.timing(name).max_us or 0 for name in ("response", "failed")) / 1e6
 
 
-class _Rows:
-    def __init__(self, plan: Plan) -> None:
-        self.result = Result(plan)
-
-    def second(self, second: Second) -> None:
-        self.result.rows.append((0, second))
-
-
 def run_case(case: Case, **server_given: Any) -> Outcome:
     """One case from start to end, in the greenlet that calls."""
     with scripted(case.script, **server_given) as server:
         given = {"timeouts": _PATIENT, "load": closed(case.requests)} | case.given
         order = Order.from_json(make_order(server.port, **given))
-        rows = _Rows(order.plan)
-        engine = Engine(order, rows)
+        local_run = LocalRun(order.plan)
+        engine = Engine(order, local_run)
         engine.prepare()
-        rows.result.ends.append(engine.run(now() + 10_000_000))
-        return Outcome(rows.result, server.n_answered, given["timeouts"]["total_s"])
+        local_run.ends.append(engine.run(now() + 10_000_000))
+        return Outcome(local_run, server.n_answered, given["timeouts"]["total_s"])
 
 
 def run_all(cases: dict[str, Case], run: Callable[[Case], Outcome] = run_case) -> dict[str, Any]:

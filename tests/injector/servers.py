@@ -14,7 +14,7 @@ from campaigns.domain.judged.judgement import LIMITS, JudgementReason
 from campaigns.domain.judged.observations import observe
 from campaigns.domain.judged.target_state import reasons_of_target
 from workers.injector.local_run import run_here
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 
 Script = Callable[[socket.socket, "Scripted"], None]
 OK_REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -148,7 +148,7 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
     } | given
 
 
-def measure(port: int, **given: Any) -> Result:
+def measure(port: int, **given: Any) -> LocalRun:
     """Run such an order in this process."""
     return run_here(make_order(port, **given), lambda second: None)
 

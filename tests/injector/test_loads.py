@@ -13,7 +13,7 @@ from tests.injector.servers import OK_REPLY, always, closed, make_order, measure
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 
 NS = 1_000_000_000
 
@@ -41,7 +41,7 @@ class Arrivals:
             sock.sendall(self._reply)
 
 
-def is_conserved(result: Result) -> bool:
+def is_conserved(result: LocalRun) -> bool:
     """started = ok + failed + dropped + carried + in flight at the end, over all seconds."""
     totals = result.ends[0].totals
     ended = sum(totals.get(name, 0) for name in ("ok", "failed", "dropped", "carried"))
@@ -261,14 +261,9 @@ def test_every_attempt_is_in_exactly_one_count(load):
     assert is_conserved(result)
 
 
-class Kept:
+def kept() -> LocalRun:
     """An engine's output that keeps what it is given."""
-
-    def __init__(self):
-        self.result = Result(Plan.from_json(make_order(80)["plan"]))
-
-    def second(self, second):
-        self.result.rows.append((0, second))
+    return LocalRun(Plan.from_json(make_order(80)["plan"]))
 
 
 @pytest.mark.parametrize(
@@ -279,7 +274,7 @@ class Kept:
     ],
 )
 def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
-    output = Kept()
+    output = kept()
     with scripted(Arrivals(service_s=30)) as server:
         order = make_order(server.port, load=load, timeouts={"total_s": 60})
         engine = Engine(Order.from_json(order), output)
@@ -297,15 +292,15 @@ def test_a_stop_ends_within_a_second_and_what_is_under_way_is_aborted(load):
         n_seen = server.n_requests
         time.sleep(0.1)
         assert server.n_requests == n_seen == 5
-    output.result.ends.append(end)
+    output.ends.append(end)
     assert took < 1
     assert (end.outcome, end.reason) == ("stopped", "user")
     assert end.errors == {Kind.ABORTED_BY_STOP: 5}
-    assert is_conserved(output.result)
+    assert is_conserved(output)
 
 
 def test_a_stop_lets_quick_replies_come():
-    output = Kept()
+    output = kept()
     with scripted(Arrivals(service_s=0.2)) as server:
         load = {"model": "closed", "connections": 5, "duration_s": 60}
         engine = Engine(Order.from_json(make_order(server.port, load=load)), output)

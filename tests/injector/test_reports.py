@@ -18,7 +18,7 @@ from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_cli import run
 from workers.injector import cli
 from workers.injector.hlog import hlog_lines
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 
 pytestmark = pytest.mark.pure
 
@@ -68,7 +68,7 @@ def result_of(*seconds, load=CLOSED, duration_s=None, mode="new", session=None):
         tls=[TlsHandshakes("TLSv1.3", "AES", 9, bits=256)],
     )
     rows = [(0, each) for each in seconds]
-    return order, Result(Plan.from_json(order["plan"]), rows, [end], started_at=1.7e9)
+    return order, LocalRun(Plan.from_json(order["plan"]), rows, [end], started_at=1.7e9)
 
 
 def report(style, *seconds, **given):

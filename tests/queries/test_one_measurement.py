@@ -19,7 +19,7 @@ from campaigns.queries.reports import run_report
 from campaigns.services.summaries import summarise_run
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.values import make_second, plan_spec
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 
 N_SECONDS = 12
 INJECTORS, STEPS = (0, 1), (0, 1)
@@ -110,7 +110,7 @@ def test_summary_live_page_terminal_and_thresholds_have_the_same_figures(run):
     live = watch(run)
     page = run_report(run, live)
     stored = summarise(run)
-    typed = Result(run.frozen.plan, list(reversed(ROWS)), [END, END]).measurement
+    typed = LocalRun(run.frozen.plan, list(reversed(ROWS)), [END, END]).measurement
     assert figures_of(live) == figures_of(stored)
     assert figures_of(typed) == figures_of(stored)
     assert live.warm_up == typed.warm_up
@@ -130,7 +130,7 @@ def test_the_thresholds_are_those_of_a_judge_that_looks_after_each_second(run):
     alone = judge.verdicts(so_far[-1], float(N_SECONDS))
     assert [each.passed for each in alone] == [False, True, False]
     assert watch(run).thresholds == alone
-    assert Result(plan, ROWS, [END, END]).measurement.thresholds == alone
+    assert LocalRun(plan, ROWS, [END, END]).measurement.thresholds == alone
 
 
 def test_the_last_second_of_an_injector_that_ended_early_is_not_missed(run):

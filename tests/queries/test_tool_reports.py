@@ -18,7 +18,7 @@ from tests.factories import (
     store_second,
 )
 from tests.values import make_second, plan_spec
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 
 END = InjectorEnd(
     outcome=COMPLETE,
@@ -50,7 +50,7 @@ def run(project):
 
 
 def at_the_terminal(run, style):
-    result = Result(run.frozen.plan, [(0, each) for each in SECONDS], [END])
+    result = LocalRun(run.frozen.plan, [(0, each) for each in SECONDS], [END])
     return result.report(style, run.snapshot)
 
 

@@ -25,7 +25,7 @@ from workers.injector.cli_websocket import add_websocket_options
 from workers.injector.hlog import hlog_lines
 from workers.injector.local_run import run_here, run_processes
 from workers.injector.order import DEFAULT_PORTS, PROTOCOL, Refusal
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 
 OK, BROKEN, REFUSED, NOT_USABLE = 0, 1, 2, 3
 # Loopback and private networks: what a person at a keyboard may be expected to own.
@@ -88,20 +88,20 @@ def main(arguments: list[str]) -> int:
             Path(options.hlog).write_text("")  # or an hour of measuring ends in a wrong path
         progress = ProgressLine()
         if options.processes == 1:
-            result = run_here(order, progress.show)
+            run = run_here(order, progress.show)
         else:
-            result = run_processes(order, options.processes, progress.show)
+            run = run_processes(order, options.processes, progress.show)
         progress.finish()
     except (Refusal, BenchsiteError, ValueError, OSError) as error:
         for line in lines_of(error):
             print(f"{parser.prog}: {line}", file=sys.stderr)
         return REFUSED
     if options.hlog:
-        Path(options.hlog).write_text("".join(f"{line}\n" for line in hlog_lines(result)))
-    _print(_report(options, order, result))
-    for line in advice(result.total.errors):
+        Path(options.hlog).write_text("".join(f"{line}\n" for line in hlog_lines(run)))
+    _print(_report(options, order, run))
+    for line in advice(run.total.errors):
         print(line, file=sys.stderr)
-    return _status(result)
+    return _status(run)
 
 
 def _print(text: str) -> None:
@@ -113,17 +113,17 @@ def _print(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _status(result: Result) -> int:
+def _status(run: LocalRun) -> int:
     """A measurement that is not usable says nothing about its thresholds either."""
-    if not result.judgement.is_usable:
+    if not run.judgement.is_usable:
         return NOT_USABLE
-    return OK if all(each.passed for each in result.measurement.thresholds) else BROKEN
+    return OK if all(each.passed for each in run.measurement.thresholds) else BROKEN
 
 
-def _report(options: argparse.Namespace, order: dict[str, Any], result: Result) -> str:
+def _report(options: argparse.Namespace, order: dict[str, Any], run: LocalRun) -> str:
     if options.json:
-        return json.dumps(result.to_json())
-    return result.report(options.report, order)
+        return json.dumps(run.to_json())
+    return run.report(options.report, order)
 
 
 def make_order(options: argparse.Namespace) -> dict[str, Any]:

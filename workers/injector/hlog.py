@@ -8,28 +8,28 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from campaigns.domain.measured.snapshot import TIMINGS, Total
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 
 _LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
 
 
-def hlog_lines(result: Result) -> Iterator[str]:
+def hlog_lines(run: LocalRun) -> Iterator[str]:
     """The log in format 1.3 with histograms of the V2 encoding."""
-    start = result.started_at
+    start = run.started_at
     words = datetime.fromtimestamp(start, UTC).isoformat(timespec="milliseconds")
     yield "#[Histogram log format version 1.3]"
     yield "#[Values are microseconds, tags are timings]"
     yield f"#[StartTime: {start:.3f} (seconds since epoch), {words}]"
     yield f"#[BaseTime: {start:.3f} (seconds since epoch)]"
     yield _LEGEND
-    for number, total in sorted(_by_second(result).items()):
+    for number, total in sorted(_by_second(run).items()):
         yield from _second_lines(number, total)
 
 
-def _by_second(result: Result) -> dict[int, Total]:
+def _by_second(run: LocalRun) -> dict[int, Total]:
     """All injectors and steps of a second merged."""
     seconds: dict[int, Total] = {}
-    for second in result.seconds:
+    for second in run.seconds:
         if second.second >= 0:
             seconds.setdefault(second.second, Total()).add(second)
     return seconds

@@ -17,53 +17,41 @@ from campaigns.domain.stop_reasons import StopReason
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine
 from workers.injector.order import Order, Refusal
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 
 START_DELAY_NS = NS // 20
 Show = Callable[[Second], None]
 
 
-class Collector:
-    """Takes the seconds of a run; an engine's output."""
-
-    def __init__(self, plan: Plan, show: Show):
-        self.result = Result(plan)
-        self._show = show
-
-    def second(self, second: Second, shard: int = 0) -> None:
-        self.result.rows.append((shard, second))
-        self._show(second)
-
-
-def run_here(order: dict[str, Any], show: Show) -> Result:
+def run_here(order: dict[str, Any], show: Show) -> LocalRun:
     """Run one injector in this process; Ctrl-C ends it and keeps the results. Raises Refusal."""
     parsed = Order.from_json(order)
-    collector = Collector(parsed.plan, show)
-    engine = Engine(parsed, collector)
+    run = LocalRun(parsed.plan, show=show)
+    engine = Engine(parsed, run)
     _warn(engine.prepare())
     handlers = [
         gevent.signal_handler(number, engine.stop, StopReason.USER)
         for number in (signal.SIGINT, signal.SIGTERM)
     ]
     start_ns = now() + START_DELAY_NS
-    collector.result.started_at = _wall_clock_s(start_ns, parsed.plan)
-    collector.result.ends.append(engine.run(start_ns))
+    run.started_at = _wall_clock_s(start_ns, parsed.plan)
+    run.ends.append(engine.run(start_ns))
     for handler in handlers:
         handler.cancel()
-    return collector.result
+    return run
 
 
-def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
+def run_processes(order: dict[str, Any], count: int, show: Show) -> LocalRun:
     """Split the order among `count` processes with a common start. Raises Refusal."""
-    collector = Collector(Order.from_json(order).plan, show)
+    run = LocalRun(Order.from_json(order).plan, show=show)
     children = [_Child(each) for each in shared_orders(order, count)]
     handler = gevent.signal_handler(signal.SIGINT, lambda: [each.stop() for each in children])
     try:
         for child in children:
             child.await_ready()
         start_ns = now() + START_DELAY_NS
-        collector.result.started_at = _wall_clock_s(start_ns, collector.result.plan)
-        followers = [gevent.spawn(each.follow, start_ns, collector) for each in children]
+        run.started_at = _wall_clock_s(start_ns, run.plan)
+        followers = [gevent.spawn(each.follow, start_ns, run) for each in children]
         gevent.joinall(followers)
     finally:
         handler.cancel()
@@ -71,7 +59,7 @@ def run_processes(order: dict[str, Any], count: int, show: Show) -> Result:
             child.end()
     if not all(child.has_ended for child in children):
         raise Refusal("client_other", "An injector process ended before its run was over.")
-    return collector.result
+    return run
 
 
 def shared_orders(order: dict[str, Any], count: int) -> list[dict[str, Any]]:
@@ -116,14 +104,14 @@ class _Child:
             raise Refusal(message.get("kind", "client_other"), message["reason"])
         _warn(message["facts"])
 
-    def follow(self, start_ns: int, collector: Collector) -> None:
+    def follow(self, start_ns: int, run: LocalRun) -> None:
         self._say({"start_at_ns": start_ns})
         for line in self._process.stdout:
             message = json.loads(line)
             if message["type"] == "second":
-                collector.second(Second.from_json(message), self._number)
+                run.second(Second.from_json(message), self._number)
             elif message["type"] == "end":
-                collector.result.ends.append(InjectorEnd.from_json(message))
+                run.ends.append(InjectorEnd.from_json(message))
                 self.has_ended = True
 
     def stop(self) -> None:

@@ -1,5 +1,6 @@
 """A run from the command line as one object: what `--json` prints and the reports draw."""
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -32,13 +33,20 @@ _ENDED = ("ok", "failed", "carried")
 
 
 @dataclass
-class Result:
-    """What the injectors of a run said: (injector, second) pairs, and their end lines."""
+class LocalRun:
+    """Takes what the injectors of a run say, (injector, second) pairs and their end lines, and
+    gives its measurement, verdict and reports. `show` sees each second as it comes."""
 
     plan: Plan
     rows: list[tuple[int, Second]] = field(default_factory=list)
     ends: list[InjectorEnd] = field(default_factory=list)
     started_at: float = 0.0  # of measuring, seconds since the epoch
+    show: Callable[[Second], None] = lambda second: None
+
+    def second(self, second: Second, injector: int = 0) -> None:
+        """The output of an engine, or of a child process."""
+        self.rows.append((injector, second))
+        self.show(second)
 
     @property
     def seconds(self) -> list[Second]:

@@ -10,13 +10,13 @@ from wsproto.events import AcceptConnection, CloseConnection, Message, Request  
 
 from tests.injector.servers import Script, Scripted, make_order
 from workers.injector.local_run import run_here
-from workers.injector.summary import Result
+from workers.injector.summary import LocalRun
 from workers.injector.websocket.upgrade import accept_of
 
 _KEY = re.compile(rb"\r\nSec-WebSocket-Key: ([^\r]+)\r\n")
 
 
-def measure(port: int, load: dict[str, Any], exchange: dict[str, Any], **given: Any) -> Result:
+def measure(port: int, load: dict[str, Any], exchange: dict[str, Any], **given: Any) -> LocalRun:
     """Run an exchange in this process."""
     order = make_order(port, load=load, scheme=given.pop("scheme", "ws"), mode="new", **given)
     del order["plan"]["steps"]
