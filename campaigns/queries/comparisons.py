@@ -12,6 +12,7 @@ from campaigns.domain.shown.cells import Figure, count_cell, figure_cell
 from campaigns.domain.shown.exchange_tables import exchange_figures
 from campaigns.domain.shown.latency_table import figures_by_key
 from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.plan_changes import changes_between
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.shown.results import Comparison
 from campaigns.domain.shown.tables import Cell, Row, Table
@@ -36,7 +37,7 @@ def compare_runs(baseline: Run, candidate: Run) -> Comparison:
     first, second = by_run[baseline.pk], by_run[candidate.pk]
     return Comparison(
         table=_table(first, second),
-        differs=_differences(baseline, candidate),
+        differs=changes_between(_settings(baseline), _settings(candidate)),
         curves={"baseline": _curve(first), "candidate": _curve(second)},
         note=_note(first, second),
         warnings=[text for each in (first, second) if (text := _warning(each.run))],
@@ -157,28 +158,18 @@ def _ratio_cell(baseline: float, candidate: float) -> Cell:
     return figure_cell(Figure(candidate / baseline), _RATIO_DECIMALS)
 
 
-def _differences(baseline: Run, candidate: Run) -> list[list[str]]:
-    """[[field, baseline, candidate]] of every setting that differs."""
-    first, second = (_settings(run) for run in (baseline, candidate))
-    return [
-        [name, first.get(name, DASH), second.get(name, DASH)]
-        for name in sorted({*first, *second})
-        if first.get(name, DASH) != second.get(name, DASH)
-    ]
-
-
-def _settings(run: Run) -> dict[str, str]:
+def _settings(run: Run) -> dict[str, Any]:
+    """All that may differ between two runs beside their results."""
     frozen = run.frozen
-    chosen = {
+    return {
         "target": frozen.target,
         "plan name": frozen.plan_label,
         "connection mode": str(frozen.connection_mode),
-        "injectors": f"{run.n_shards}",
+        "injector processes": run.n_shards,
         "endpoint": frozen.endpoint.to_json(),
         "environment": dict(frozen.environment),
         "plan": _settled(frozen.plan_json),
     }
-    return dict(_flattened(chosen))
 
 
 def _settled(plan: dict[str, Any]) -> dict[str, Any]:
@@ -202,15 +193,3 @@ def _told_apart(value: Any) -> str:
         return ""
     text = json.dumps(value)
     return f"{len(text):,} characters, #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-
-
-def _flattened(value: Any, path: str = ""):
-    """(path, text) of every leaf: plan.load.requests → 100."""
-    if isinstance(value, dict):
-        for name, each in value.items():
-            yield from _flattened(each, f"{path}.{name}" if path else name)
-    elif isinstance(value, list) and any(isinstance(each, dict) for each in value):
-        for index, each in enumerate(value, 1):
-            yield from _flattened(each, f"{path}.{index}")
-    elif value not in (None, "", []):
-        yield path, str(value)

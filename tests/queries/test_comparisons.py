@@ -63,7 +63,7 @@ def test_runs_of_the_same_load_have_no_such_note(project):
 
 def test_it_says_what_differs_in_endpoint_and_plan(project):
     differs = compare_runs(*two_runs(project)).differs
-    assert differs == [["endpoint.port", "8081", "8444"], ["endpoint.scheme", "http", "https"]]
+    assert differs == [("Scheme", "http", "https"), ("Port", "8081", "8444")]
 
 
 def test_both_have_a_percentile_curve(project):
@@ -79,7 +79,7 @@ def test_secrets_of_a_plan_are_told_apart_but_not_shown(project):
 
     differs = compare_runs(run("Bearer one"), run("Bearer two")).differs
     named = {name: (one, two) for name, one, two in differs}
-    one, two = named["plan.steps.1.headers"]
+    one, two = named["Headers"]
     assert one != two
     assert "Bearer" not in one + two
 
@@ -135,5 +135,5 @@ def test_headers_of_an_exchange_and_tables_are_told_apart_without_being_shown(pr
         version = make_plan(project, spec=Plan.from_json(spec).to_json())
         runs.append(measure(make_run(make_test(campaign, version)), 10_000))
     differs = {name: values for name, *values in compare_runs(*runs).differs}
-    assert {"plan.exchange.headers", "plan.variables.csv"} <= set(differs)
+    assert {"WebSocket: headers", "Table (CSV)"} <= set(differs)
     assert not any(secret in str(differs) for secret in ("alpha", "omega"))

@@ -52,19 +52,19 @@ def test_changes_name_fields_as_people_do():
     before = {"steps": [{"path": "/"}], "load": {"duration_s": None, "rate_per_s": 2.0}}
     after = {"steps": [{"path": "/a"}], "load": {"duration_s": 30.0, "rate_per_s": 2.5}}
     assert changes_between(before, after) == [
-        ("path", "/", "/a"),
-        ("duration, s", "–", "30"),
-        ("rate, per s", "2", "2.5"),
+        ("Path", "/", "/a"),
+        ("Duration, s", "–", "30"),
+        ("Rate, requests/s", "2", "2.5"),
     ]
-    assert field_name("steps.1.path") == "step 2 path"
+    assert field_name("steps.1.path") == "Step 2 path"
 
 
 def test_headers_and_statuses_are_compared_as_a_whole():
     before = {"expected_status": ["2xx"], "headers": [["A", "1"]]}
     after = {"expected_status": ["2xx", "304"], "headers": []}
     assert changes_between(before, after) == [
-        ("expected status", "2xx", "2xx, 304"),
-        ("headers", "A: 1", "–"),
+        ("Expected status", "2xx", "2xx, 304"),
+        ("Headers", "A: 1", "–"),
     ]
 
 

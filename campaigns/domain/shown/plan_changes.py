@@ -1,12 +1,28 @@
-"""What differs between two plans, field by field."""
+"""What differs between two plans or the settings of two runs, field by field."""
 
 from typing import Any
 
+from campaigns.domain.plan.fields import all_fields
+from campaigns.domain.plan.plan import Plan
+
 _UNITS = {"_per_s": ", per s", "_s": ", s"}
+# Labels of the plan form that need the heading above them.
+_UNDER = {"session.think_time": "Think time", "exchange": "WebSocket"}
+# Fields with other words than the form's, and those that no plan has.
+_NAMES = {
+    "connection_mode": "Connection mode",
+    "endpoint.verify_tls": "Certificate verified",
+    "endpoint.tls.min_version": "Minimum TLS version",
+    "endpoint.tls.max_version": "Maximum TLS version",
+    "endpoint.tls.ca_pem": "Trusted authorities",
+    "endpoint.tls.client_certificate_pem": "Client certificate",
+    "endpoint.tls.sni": "Server name (SNI)",
+    "endpoint.tls.alpn": "ALPN",
+}
 
 
 def changes_between(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
-    """The fields that differ, in the order of the plan's JSON; a missing one reads "–"."""
+    """The fields that differ, in the order of the JSON; a missing one reads "–"."""
     old, new = _flat(before), _flat(after)
     fields = [*new, *(field for field in old if field not in new)]
     return [
@@ -17,14 +33,30 @@ def changes_between(before: dict[str, Any], after: dict[str, Any]) -> list[tuple
 
 
 def field_name(path: str) -> str:
-    """load.duration_s → duration, s; steps.0.path → path; steps.1.path → step 2 path."""
+    """load.rate_per_s → Rate, requests/s; steps.0.path → Path; steps.1.path → Step 2 path.
+
+    A field of the registry has its label; a plan inside other settings begins with "plan.".
+    """
+    path = path.removeprefix("plan.")
+    row = all_fields(Plan).get(path)
+    if path in _NAMES:
+        return _NAMES[path]
+    if row and row.label:
+        heading = _UNDER.get(path.rpartition(".")[0])
+        label = f"{heading}: {row.label.lower()}" if heading else row.label
+        return f"{label}, {row.unit}" if row.unit else label
+    return _in_words(path)
+
+
+def _in_words(path: str) -> str:
     head, _, rest = path.partition(".")
     if head == "steps":
         index, _, rest = rest.partition(".")
         rest = rest if index == "0" else f"step {int(index) + 1} {rest}"
     name = (rest or head).replace(".", " ")
     unit = next((unit for unit in _UNITS if name.endswith(unit)), "")
-    return name.removesuffix(unit).replace("_", " ") + _UNITS.get(unit, "")
+    words = name.removesuffix(unit).replace("_", " ") + _UNITS.get(unit, "")
+    return words[:1].upper() + words[1:]
 
 
 def _flat(value: Any, path: str = "") -> dict[str, Any]:
@@ -45,6 +77,8 @@ def _flat(value: Any, path: str = "") -> dict[str, Any]:
 def _said(value: Any) -> str:
     if value is None or value == "" or value == []:
         return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(": ".join(each) if isinstance(each, list) else str(each) for each in value)
     return f"{value:g}" if isinstance(value, float) else str(value)

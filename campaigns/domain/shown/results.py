@@ -189,11 +189,11 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two single runs: `differs` is [[field, baseline, candidate]]; `note` says why no word;
+    """Two single runs: `differs` is [(field, baseline, candidate)]; `note` says why no word;
     `warnings` what makes the figures of either doubtful."""
 
     table: Table
-    differs: list[list[str]]
+    differs: list[tuple[str, str, str]]
     curves: dict[str, list[dict[str, Any]]]
     note: str
     warnings: list[str]
