@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from campaigns.domain.judged.comparison import holm
 from campaigns.domain.lifecycle import Validity
 from campaigns.domain.measured.percentile_curve import curve
-from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.shown.latency_table import latency_table
 from campaigns.domain.shown.report_words import errors_text
@@ -237,8 +237,7 @@ def _grounds(
     if overheads:
         grounds.append(f"practical threshold {percent(campaign.practical_threshold, decimals=0)}")
     errors, attempts = (sum(getattr(each, name) for each in pooled) for name in _COUNTED)
-    nouns = {arm.noun for arm in arms}
-    grounds.append(errors_text(errors, attempts, nouns.pop() if len(nouns) == 1 else "requests"))
+    grounds.append(errors_text(errors, attempts, counted_in(arm.scheme for arm in arms)))
     if overheads:
         grounds.append("primary metric: average, whose parts add up")
     grounds += _holm_ground(overheads)

@@ -9,6 +9,7 @@ from django.db.models import OuterRef, Q, QuerySet, Subquery
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.measured.figures import figures_of
 from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.exchange_tables import exchange_columns
 from campaigns.domain.shown.latency_table import Line, plain_table
 from campaigns.domain.shown.tables import Cell
@@ -93,8 +94,7 @@ def history_page(runs: Sequence[Run]) -> HistoryPage:
     table = plain_table("history", "Runs", lines)
     keys = [column.key for column in table.columns]
     chosen = [keys.index(key) for key in _SHOWN]
-    kinds = {run.frozen.is_exchange for run in runs}
-    has_exchanges = True in kinds
+    has_exchanges = any(run.frozen.is_exchange for run in runs)
     exchanges = zip(*exchange_columns(seen), strict=True) if has_exchanges else ((),) * len(runs)
     return HistoryPage(
         tuple(
@@ -102,7 +102,7 @@ def history_page(runs: Sequence[Run]) -> HistoryPage:
             for run, row, more in zip(runs, table.rows, exchanges, strict=True)
         ),
         has_exchanges,
-        "connections" if kinds == {True} else "requests",
+        counted_in(run.frozen.endpoint.scheme for run in runs),
     )
 
 

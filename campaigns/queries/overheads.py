@@ -17,7 +17,7 @@ from campaigns.domain.judged.ratio import OddRun
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.percentiles import P50
-from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
+from campaigns.domain.plan.target import TLS_TWINS, counted_in
 from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
 from campaigns.domain.shown.overhead_table import (
     forest,
@@ -82,7 +82,7 @@ class MeasuredTest:
     @property
     def noun(self) -> str:
         """What is counted: a WebSocket attempt is a connection, opened and closed."""
-        return "connections" if self.scheme in WEBSOCKET_SCHEMES else "requests"
+        return counted_in([self.scheme])
 
 
 @dataclass(frozen=True)

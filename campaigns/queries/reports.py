@@ -1,10 +1,7 @@
 """One run's report, from its measurement."""
 
-from campaigns.domain.lifecycle import Outcome, Validity
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.percentile_curve import curve
-from campaigns.domain.plan.load import mean_rate_per_s
-from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown import report_tables as tables
 from campaigns.domain.shown.exchange_tables import closes_table, exchange_table
 from campaigns.domain.shown.progress import progress_of
@@ -22,15 +19,15 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     """The run page's content; without `measurement`, from the stored one."""
     seen = measurement or measurement_of(run)
     figures, total, duration_s = seen.figures, seen.total, seen.duration_s
-    state = _state(run, seen)
+    plan, state = seen.plan, _state(run, seen)
     return RunReport(
         sentence=run_sentence(state),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        table=tables.steps_table(figures, seen.plan.labels, seen.steps, duration_s, state.noun),
+        table=tables.steps_table(figures, plan.labels, seen.steps, duration_s, plan.nouns),
         exchange=exchange_table(total, duration_s),
         closes=closes_table(total),
-        phases=phases_of(run, seen.plan),
+        phases=phases_of(run, plan),
         progress=progress_of(seen),
         sessions=session_tables(total, duration_s),
         parts=tables.parts_table(total),
@@ -52,13 +49,5 @@ def _state(run: Run, seen: Measurement) -> RunStatus:
         why=run.reason,
         reasons=tuple(each["text"] for each in run.validity_reasons),
         figures=seen.figures,
-        planned_requests=seen.plan.planned_requests,
-        planned_rate=_planned_rate(seen.plan),
-        is_exchange=seen.plan.exchange is not None,
-        is_good=run.outcome == Outcome.COMPLETE and run.validity != Validity.INVALID,
+        plan=seen.plan,
     )
-
-
-def _planned_rate(plan: Plan) -> float | None:
-    """Planned requests/s; None if sessions with pauses make arrivals uneven."""
-    return mean_rate_per_s(plan.load) if plan.calls_per_arrival == 1 else None

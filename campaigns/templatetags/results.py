@@ -6,10 +6,8 @@ from math import ceil
 from django import template
 from django.utils import timezone
 
-from campaigns.domain.percentiles import HighestPercentile
 from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.domain.units import counted
 from campaigns.models import Campaign, Run
 
 register = template.Library()
@@ -41,16 +39,6 @@ def took(campaign: Campaign) -> str:
     if not (campaign.started_at and campaign.finished_at):
         return "–"
     return clock_words((campaign.finished_at - campaign.started_at).total_seconds())
-
-
-@register.filter
-def percentile_words(highest: HighestPercentile | None) -> str:
-    """p99.9 (12 beyond it); why none where there is none."""
-    if highest is None:
-        return "–"
-    if not highest.label:
-        return f"none: {counted(highest.n, 'requests')} {'is' if highest.n == 1 else 'are'} too few"
-    return f"{highest.label} ({highest.beyond:,} beyond it)"
 
 
 @register.filter

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from campaigns.domain.plan.estimates import estimate_campaign
-from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.badges import Badge, campaign_badge
 from campaigns.domain.shown.next_steps import NextStep, next_steps
 from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
@@ -109,7 +109,7 @@ def campaign_context(campaign: Campaign, chosen: tuple[int, int] | None = None) 
         "twins": twin_names(answer.tests),
         "choice": choice_of(answer),
         "next_steps": _next_steps(campaign, answer),
-        "noun": noun_of(answer),
+        "noun": counted_in(test.scheme for test in answer.tests),
         "like": like_rows(answer.overheads),
         "has_differences": any(o.like_for_like.get("different") for o in answer.overheads),
         "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
@@ -169,7 +169,7 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
     shown = next((key for key in ("p95", "p50", "mean") if _has(cells, key)), "mean")
-    noun = "connections" if test.scheme in WEBSOCKET_SCHEMES else "requests"
+    noun = counted_in([test.scheme])
     lines = [f"{cells['rate'].text} ok {noun}/s"] if _has(cells, "rate") else []
     lines += [
         counted(cells[key].value, nouns)
@@ -231,12 +231,6 @@ def _next_steps(campaign: Campaign, answer: Answer) -> list[tuple[NextStep, floa
         return []
     steps = next_steps(answer.overheads, MAX_REPEATS - campaign.repeats)
     return [(step, _planned_s(campaign, step.blocks) if step.blocks else None) for step in steps]
-
-
-def noun_of(answer: Answer) -> str:
-    """The noun for what the page counts."""
-    schemes = {test.scheme for test in answer.tests}
-    return "connections" if schemes and schemes <= WEBSOCKET_SCHEMES else "requests"
 
 
 def _first_cells(overheads: list[OverheadAnswer]):

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.proposals import Proposal, proposal_for
+from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.units import counted
 from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
@@ -192,7 +193,8 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "grid": form.grid,
         "ticked": form.ticked(),
         "estimate": estimate,
-        "room": room,
+        "cost_facts": cost_facts(estimate, room.ports, room.open_files),
+        "cost_notes": cost_notes(estimate),
         "preview": preview,
         "seed": known["seed"],
         "checks": [

@@ -52,6 +52,7 @@ class Preview:
 
     duration: str
     requests: str
+    nouns: str
     percentile: str
     checks: list[Check]
     picture: LoadPicture
@@ -118,6 +119,7 @@ def _preview(plan: Plan) -> Preview:
     return Preview(
         duration=DASH if estimate.duration_s is None else duration(estimate.duration_s),
         requests=DASH if requests is None else f"{requests:,}{each}",
+        nouns=plan.nouns,
         percentile=highest_percentile(requests or 0).label or DASH,
         checks=list(room_checks(estimate, room_of(hosts()))),
         picture=picture_of(plan),

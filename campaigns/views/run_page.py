@@ -31,7 +31,7 @@ def run_context(run: Run) -> dict[str, Any]:
         "n_steps": len(plan.labels),
         "load_words": plan_load_words(plan),
         "planned": planned,
-        "nouns": "connections" if plan.exchange else "requests",
+        "nouns": plan.nouns,
         "planned_end": planned_end(run),
         "has_points": bool(points),
         # An active run's stream sends its points, all of them to a new viewer.

@@ -52,6 +52,7 @@ class Estimate:
     duration_s: float
     runs_of_unknown_duration: int
     requests: int
+    nouns: str  # what `requests` counts
     runs_of_unknown_requests: int
     fewest_in_a_run: int | None
     most_in_a_run: int | None
@@ -77,6 +78,7 @@ def estimate_campaign(
     ]
     known_s = sum(test.duration_s or 0.0 for test in each)
     counts = [test.requests for test in each if test.requests is not None]
+    nouns = {plan.nouns for plan, _, _ in tests}
     n_runs = len(each) * repeats
     waits_s = n_runs * SET_UP_S + max(0, n_runs - 1) * pause_s
     return Estimate(
@@ -85,6 +87,7 @@ def estimate_campaign(
         duration_s=known_s * repeats + waits_s,
         runs_of_unknown_duration=repeats * sum(test.duration_s is None for test in each),
         requests=sum(counts) * repeats,
+        nouns=nouns.pop() if len(nouns) == 1 else "requests",
         runs_of_unknown_requests=repeats * (len(each) - len(counts)),
         fewest_in_a_run=min(counts, default=None),
         most_in_a_run=max(counts, default=None),

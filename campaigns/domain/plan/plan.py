@@ -192,6 +192,11 @@ class Plan:
         return calls_per_arrival(self.load, self.session)
 
     @property
+    def nouns(self) -> str:
+        """What its runs count: each WebSocket, opened and closed, is one."""
+        return "requests" if self.exchange is None else "connections"
+
+    @property
     def planned_requests(self) -> int | None:
         """Measured requests that the plan asks for; None where only the target decides."""
         arrivals = planned_arrivals(self.load)

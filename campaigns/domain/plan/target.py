@@ -3,7 +3,7 @@ is wrong at once, each sentence under the path of its field, such as "endpoints.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -26,6 +26,12 @@ _NAME = re.compile(
     r"(?=.{1,253}\Z)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*"
     r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?\Z"
 )
+
+
+def counted_in(schemes: Iterable[str]) -> str:
+    """The nouns of what runs over these schemes count: connections where all are WebSockets."""
+    schemes = set(schemes)
+    return "connections" if schemes and schemes <= WEBSOCKET_SCHEMES else "requests"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,6 @@ def progress_of(seen: Measurement) -> Progress:
             f"{count(measured_s)} s",
         )
     ended, planned = seen.figures.attempts, seen.plan.planned_requests
-    nouns = "requests" if seen.plan.exchange is None else "connections"
-    of = f", {count(ended)} of {counted(planned, nouns)}" if planned else ""
+    of = f", {count(ended)} of {counted(planned, seen.plan.nouns)}" if planned else ""
     share = round(min(1.0, ended / planned), 4) if planned else 0.0
     return Progress(share, f"{count(measured_s)} s measured{of}", f"{count(measured_s)} s")

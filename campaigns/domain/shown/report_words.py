@@ -6,12 +6,14 @@ from typing import Any
 from campaigns.domain import units
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
+from campaigns.domain.plan.load import mean_rate_per_s
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.results import Sentence
 
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """The input of the words. `is_good`: complete and not invalid."""
+    """How a run with these figures and this plan ended; `why` and `reasons` are sentences."""
 
     state: str
     outcome: str
@@ -19,15 +21,7 @@ class RunStatus:
     why: str
     reasons: tuple[str, ...]
     figures: Figures
-    planned_requests: int | None
-    planned_rate: float | None
-    is_good: bool
-    is_exchange: bool = False
-
-    @property
-    def noun(self) -> str:
-        """What is counted: a WebSocket attempt is a connection, opened and closed."""
-        return "connections" if self.is_exchange else "requests"
+    plan: Plan
 
     @property
     def is_done(self) -> bool:
@@ -82,13 +76,13 @@ def _measured_words(run: RunStatus) -> Sentence:
     so_far = "" if run.is_done else " so far"
     rate = units.rate(figures.rate_per_s)
     if not figures.n:
-        return [(_all_failed(figures.attempts, run.noun), True), (f"{so_far}.", False)]
+        return [(_all_failed(figures.attempts, run.plan.nouns), True), (f"{so_far}.", False)]
     p95 = _percentile_text(figures, P95)
     return [
         (f"{units.ms(figures.mean_us)} on average", True),
         (f"{f' (p95 {p95})' if p95 else ''} at ", False),
-        (f"{rate} ok {run.noun}/s", True),
-        (f"{so_far}, {_errors(figures, run.noun)}.", False),
+        (f"{rate} ok {run.plan.nouns}/s", True),
+        (f"{so_far}, {_errors(figures, run.plan.nouns)}.", False),
     ]
 
 
@@ -121,7 +115,7 @@ def run_tiles(run: RunStatus) -> list[dict[str, Any]]:
     return [
         _tile(
             "rate",
-            f"Ok {run.noun}/s",
+            f"Ok {run.plan.nouns}/s",
             units.rate(figures.rate_per_s),
             "",
             _rate_lines(run),
@@ -136,15 +130,15 @@ def _tile(key: str, title: str, value: str, unit: str, lines: list[str]) -> dict
 
 
 def _rate_lines(run: RunStatus) -> list[str]:
-    figures, lines = run.figures, []
-    if run.planned_rate and run.figures.rate_per_s is not None:
-        lines.append(f"of {units.rate(run.planned_rate)} planned")
-    done = units.count(figures.attempts)
-    if run.planned_requests:
-        lines.append(f"{done} of {units.counted(run.planned_requests, run.noun)}")
-    else:
-        lines.append(units.counted(figures.attempts, run.noun))
-    return lines
+    figures, plan, lines = run.figures, run.plan, []
+    # Sessions with several requests make arrivals uneven.
+    planned_per_s = mean_rate_per_s(plan.load) if plan.calls_per_arrival == 1 else None
+    if planned_per_s and figures.rate_per_s is not None:
+        lines.append(f"of {units.rate(planned_per_s)} planned")
+    if plan.planned_requests:
+        planned = units.counted(plan.planned_requests, run.plan.nouns)
+        return [*lines, f"{units.count(figures.attempts)} of {planned}"]
+    return [*lines, units.counted(figures.attempts, run.plan.nouns)]
 
 
 def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
@@ -154,7 +148,7 @@ def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
         why = _why_nothing(run) or why_not_shown(figures.n, q)
         return _tile(name(q), name(q), units.DASH, "", [why])
     value = units.figure(figures.percentiles[q] / 1000)
-    lines = [f"of {units.counted(figures.n, f'ok {run.noun}')}"]
+    lines = [f"of {units.counted(figures.n, f'ok {run.plan.nouns}')}"]
     if verdict is Shown.WEAK:
         value, lines = f"~{value}", [why_not_shown(figures.n, q)]
     return _tile(name(q), name(q), value, "ms", lines)
@@ -165,7 +159,7 @@ def _error_tile(run: RunStatus) -> dict[str, Any]:
     if figures.error_share is None:
         return _tile("errors", "Errors", units.DASH, "", [_why_nothing(run)])
     value = units.percent(figures.error_share).removesuffix(f"{units.THIN}%")
-    of = f"{units.count(figures.errors)} of {units.counted(figures.attempts, run.noun)}"
+    of = f"{units.count(figures.errors)} of {units.counted(figures.attempts, run.plan.nouns)}"
     return _tile("errors", "Errors", value, "%", [of])
 
 

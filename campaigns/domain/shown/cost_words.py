@@ -1,0 +1,59 @@
+"""What a campaign will cost, in words: its estimate's facts and what the sums leave out."""
+
+from campaigns.domain.percentiles import HighestPercentile
+from campaigns.domain.plan.estimates import Estimate
+from campaigns.domain.units import DASH, count, counted
+
+
+def cost_facts(estimate: Estimate, ports: int, open_files: int | None) -> list[tuple[str, str]]:
+    """[(name, words)]. `ports` and `open_files`: what one injector process has, if known."""
+    return [
+        (f"{estimate.nouns.capitalize()} in a run", _in_a_run(estimate)),
+        ("Highest percentile, one run", _percentile(estimate.highest_of_a_run, estimate.nouns)),
+        ("Highest percentile, pooled", _percentile(estimate.highest_pooled, estimate.nouns)),
+        ("Most ports per injector process", _of(estimate.ports, ports)),
+        ("Most descriptors", _of(estimate.descriptors, open_files)),
+    ]
+
+
+def cost_notes(estimate: Estimate) -> list[str]:
+    """A sentence for each sum that only the target decides."""
+    notes = []
+    if n_runs := estimate.runs_of_unknown_duration:
+        notes.append(
+            f"Plus {counted(n_runs, 'runs')} that {_end(n_runs)} after a number of "
+            f"{estimate.nouns}. How long that takes depends on the target."
+        )
+    if n_runs := estimate.runs_of_unknown_requests:
+        notes.append(
+            f"Plus the {estimate.nouns} of {counted(n_runs, 'runs')} that {_end(n_runs)} after "
+            "a time."
+        )
+    return notes
+
+
+def _end(n_runs: int) -> str:
+    return "ends" if n_runs == 1 else "end"
+
+
+def _in_a_run(estimate: Estimate) -> str:
+    if estimate.most_in_a_run is None:
+        return "depends on the target" if estimate.n_runs else DASH
+    if estimate.fewest_in_a_run == estimate.most_in_a_run:
+        return count(estimate.most_in_a_run)
+    return f"{count(estimate.fewest_in_a_run)} to {count(estimate.most_in_a_run)}"
+
+
+def _percentile(highest: HighestPercentile | None, nouns: str) -> str:
+    """p99.9 (12 beyond it), or why there is none."""
+    if highest is None:
+        return DASH
+    if not highest.label:
+        return f"none: {counted(highest.n, nouns)} {'is' if highest.n == 1 else 'are'} too few"
+    return f"{highest.label} ({highest.beyond:,} beyond it)"
+
+
+def _of(wanted: int | None, there: int | None) -> str:
+    if wanted is None or there is None:
+        return count(wanted)
+    return f"{count(wanted)} of {count(there)}"
