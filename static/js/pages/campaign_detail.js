@@ -19,7 +19,7 @@ function drawPlots() {
   const data = block("plot-data");
   $("[data-percentiles]").each((_, frame) => {
     const lines = (data.plans[frame.dataset.percentiles] ?? []).filter((line) => line.curve.length);
-    const [switcher] = $(frame).find(".switch");
+    const [switcher] = $(frame).find(".seg");
     draw(frame, lines, (canvas) => percentilePlot(canvas, lines, { switcher }));
   });
   $("[data-blocks]").each((_, frame) => {

@@ -10,5 +10,5 @@ const { lines } = JSON.parse($("#curves").text());
 percentilePlot(
   frame.find("canvas").get(0),
   lines.filter((line) => line.curve.length),
-  { switcher: frame.find(".switch").get(0) },
+  { switcher: frame.find(".seg").get(0) },
 );

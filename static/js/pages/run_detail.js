@@ -40,7 +40,7 @@ function showCurve() {
   if (!curve.length) return;
   const lines = [{ label: "this run", scheme: plan.scheme, mode: "new", curve }];
   if (plot) plot.show(lines);
-  else plot = percentilePlot(frame.find("canvas").get(0), lines, { switcher: frame.find(".switch").get(0) });
+  else plot = percentilePlot(frame.find("canvas").get(0), lines, { switcher: frame.find(".seg").get(0) });
 }
 
 function replaced() {
