@@ -56,7 +56,7 @@ class VisibleViewSet(GenericViewSet):
         return Response(self.get_serializer(row).data, status)
 
     def list(self, request: Request) -> Response:
-        """All that you may see, a page at a time."""
+        """All rows that you can see, in pages."""
         self._refuse_unknown_filters()
         return self.page_of(self.filter_queryset(self.get_queryset()))
 
@@ -70,5 +70,5 @@ class VisibleViewSet(GenericViewSet):
             raise ValidationError({name: [sentence] for name in sorted(unknown)})
 
     def retrieve(self, request: Request, pk: int) -> Response:
-        """One that you may see."""
+        """One row that you can see."""
         return Response(self.get_serializer(self.get_object()).data)

@@ -135,7 +135,7 @@ class CampaignViewSet(VisibleViewSet):
 
     @extend_schema(request=NewCampaign, responses={201: CampaignSerializer})
     def create(self, request):
-        """A draft: nothing is sent before it is started."""
+        """Creates a draft. Nothing is sent until it is started."""
         data = validated(NewCampaign, request.data)
         project = find(Project, request, pk=data.pop("project"))
         cells = cells_of(self.actor, project, data.pop("cells"))
@@ -144,14 +144,14 @@ class CampaignViewSet(VisibleViewSet):
 
     @extend_schema(request=None, operation_id="campaigns_start")
     def start(self, request, pk):
-        """Queues all runs; a campaign starts once."""
+        """Queues all runs. A campaign can be started once."""
         campaign = self.get_object()
         start_campaign(by=self.actor, campaign=campaign)
         return self.answer(campaign.pk)
 
     @extend_schema(request=None, operation_id="campaigns_stop")
     def stop(self, request, pk):
-        """Ends the active run within seconds, keeps what it measured, and drops the queued ones."""
+        """Ends the active run within seconds, keeps its results, and cancels the queued runs."""
         campaign = self.get_object()
         stop_campaign(by=self.actor, campaign=campaign)
         return self.answer(campaign.pk)
@@ -167,6 +167,6 @@ class CampaignViewSet(VisibleViewSet):
         request=None, responses={201: CampaignSerializer}, operation_id="campaigns_repeat"
     )
     def repeat(self, request, pk):
-        """A new draft with the same cells."""
+        """Creates a draft with the same cells."""
         again = repeat_campaign(by=self.actor, campaign=self.get_object())
         return self.answer(again.pk, status.HTTP_201_CREATED)

@@ -21,5 +21,5 @@ class MetricSerializer(serializers.Serializer):
 class MetricList(APIView):
     @extend_schema(responses=MetricSerializer(many=True))
     def get(self, request):
-        """All metrics at once; tables name them by `key`."""
+        """All metrics. Tables refer to them by `key`."""
         return Response(MetricSerializer(METRICS.values(), many=True).data)

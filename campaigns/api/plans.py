@@ -97,14 +97,14 @@ class PlanViewSet(VisibleViewSet):
 
     @extend_schema(request=PlanInput)
     def update(self, request, pk):
-        """Makes a new version where the spec differs from the latest one."""
+        """Creates a new version if the spec differs from the latest one."""
         plan = self.get_object()
         edit_plan(by=self.actor, plan=plan, **validated(PlanInput, request.data))
         return self.answer(plan.pk)
 
     @extend_schema(request=None, operation_id="plans_archive")
     def archive(self, request, pk):
-        """Takes the plan out of lists and forms; its results stay."""
+        """Removes the plan from lists and forms. Its results are kept."""
         plan = self.get_object()
         archive_plan(by=self.actor, plan=plan)
         return self.answer(plan.pk)

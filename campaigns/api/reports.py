@@ -25,6 +25,6 @@ class RunReportText(APIView):
 
     @extend_schema(parameters=[_STYLE], responses=_TEXT, operation_id="runs_report")
     def get(self, request, pk) -> HttpResponse:
-        """The figures of the run in the lines that the tool prints."""
+        """The run's figures as the tool would print them."""
         run = find(Run, request, pk=pk)
         return tool_report_file(run, request.query_params.get("style", ""))

@@ -26,7 +26,7 @@ class RunSerializer(serializers.ModelSerializer):
     connection_mode = serializers.CharField(source="test.connection_mode")
     validity_reasons = ReasonSerializer(many=True)
     stop_requested = serializers.ChoiceField(
-        choices=RUN_STOP_REASONS, allow_null=True, help_text="What stopped it, or is about to."
+        choices=RUN_STOP_REASONS, allow_null=True, help_text="What stopped it, or is stopping it."
     )
 
     class Meta:
@@ -60,7 +60,7 @@ class RunSerializer(serializers.ModelSerializer):
 
 
 class VerdictSerializer(serializers.Serializer):
-    """How one of the plan's thresholds stands at the end."""
+    """Whether the run kept one of the plan's thresholds."""
 
     rule = serializers.CharField(help_text="For example p95 < 300 ms.")
     metric = serializers.CharField()
@@ -122,7 +122,7 @@ class RunViewSet(VisibleViewSet):
 
     @extend_schema(request=None, operation_id="runs_stop")
     def stop(self, request, pk):
-        """Ends the run within seconds; what it measured is kept and marked as stopped."""
+        """Ends the run within seconds. Its results so far are kept and marked as stopped."""
         run = self.get_object()
         stop_run(by=self.actor, run=run)
         return self.answer(run.pk)
@@ -140,7 +140,7 @@ class TimingSerializer(serializers.Serializer):
 
 
 class SecondSerializer(serializers.ModelSerializer):
-    """What one shard saw in one second at one step. Absent counters are 0."""
+    """What one shard measured in one second at one step. Absent counters are 0."""
 
     counters = serializers.DictField(child=serializers.IntegerField())
     errors = serializers.DictField(child=serializers.IntegerField())
@@ -177,7 +177,7 @@ class SecondFilterSet(django_filters.FilterSet):
 
 
 class SecondViewSet(VisibleViewSet):
-    """The stored result itself, in order; the warm-up has negative seconds."""
+    """The stored seconds in order. Seconds of the warm-up are negative."""
 
     model = ShardSecond
     serializer_class = SecondSerializer

@@ -48,12 +48,15 @@ def _help(owner: type, name: str) -> str:
 
 
 class ExtractSerializer(serializers.Serializer):
-    """A value taken out of a reply, for ${name} in later steps of the session."""
+    """A value from a reply, for ${name} in later steps of the session."""
 
     name = serializers.CharField(max_length=64)
-    header = serializers.CharField(required=False, allow_blank=True, help_text="from header")
+    header = serializers.CharField(
+        required=False, allow_blank=True, help_text="The header's name, if `from` is header."
+    )
     pattern = serializers.CharField(
-        help_text="One group, in the first 64 KiB of a body or in a header. No repeated groups."
+        help_text="A regular expression with one group, searched in a header or in the first "
+        "64 KiB of a body. The group must not be repeated."
     )
 
     def get_fields(self):
@@ -62,17 +65,17 @@ class ExtractSerializer(serializers.Serializer):
 
 
 class VariablesSerializer(_of(Variables)):
-    """A table; ${name} in a path, a header's value or a body stands for a value of a row."""
+    """A table. ${name} in a path, a header's value or a body is replaced by a value of a row."""
 
 
 class StepSerializer(serializers.Serializer):
     label = serializers.CharField(required=False, max_length=100)
     method = serializers.ChoiceField(choices=METHODS, default="GET")
-    path = serializers.CharField(default="/", help_text="Begins with a slash; with the query.")
+    path = serializers.CharField(default="/", help_text="Begins with a slash; may have a query.")
     headers = serializers.ListField(
         child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
         required=False,
-        help_text="Pairs of name and value.",
+        help_text="[name, value] pairs.",
     )
     body = serializers.CharField(required=False, allow_blank=True)
     extract = ExtractSerializer(many=True, required=False)
@@ -81,7 +84,7 @@ class StepSerializer(serializers.Serializer):
 class StageSerializer(serializers.Serializer):
     duration_s = serializers.FloatField()
     from_per_s = serializers.FloatField()
-    to_per_s = serializers.FloatField(required=False, help_text="A step where it is left out.")
+    to_per_s = serializers.FloatField(required=False, help_text="Default: the rate stays the same.")
 
 
 class LoadSerializer(_of(Load)):
@@ -109,37 +112,39 @@ class OrderSerializer(_of(StepOrder)):
 
 
 class ThresholdSerializer(serializers.Serializer):
-    """A rule that a run must keep: below the limit, or above it for a rate. Those of sessions need
-    sessions that arrive, or a closed load with calls_per_session."""
+    """A limit that a run must keep: the value must stay below it, a rate above it. Session metrics
+    need an open load of sessions, or a closed load with calls_per_session."""
 
     metric = serializers.ChoiceField(choices=list(UNITS))
     limit = serializers.FloatField()
     unit = serializers.CharField(
-        required=False, allow_blank=True, help_text="ms, us, s; % or nothing (a count); /s."
+        required=False,
+        allow_blank=True,
+        help_text="ms, us or s for times; % or nothing (a count) for errors; /s for rates.",
     )
 
 
 class ThinkTimeSerializer(_of(ThinkTime)):
-    """The pause between requests; between bursts where there are any. In no measured time."""
+    """The pause between requests, or between bursts if the session has them. Never measured."""
 
 
 class SessionSerializer(_of(Session)):
-    """What one connection and one simulated user do."""
+    """What each connection and each simulated user does."""
 
     think_time = ThinkTimeSerializer(required=False)
 
 
 class AuthSerializer(_of(Auth)):
-    """Credentials of every request. Their secret is given beside the spec and never shown."""
+    """Credentials sent with every request. Their secret is beside `spec` and is never shown."""
 
 
 class ExchangeSerializer(_of(Exchange)):
-    """What a WebSocket plan does on each connection; such a plan has no steps."""
+    """What a WebSocket plan does on each connection. Such a plan has no steps."""
 
     headers = serializers.ListField(
         child=serializers.ListField(child=serializers.CharField(), min_length=2, max_length=2),
         required=False,
-        help_text="Pairs of name and value, in addition to those of the handshake.",
+        help_text="[name, value] pairs, in addition to those of the handshake.",
     )
     subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
 

@@ -156,7 +156,7 @@ class CampaignTables(APIView):
 class RunTables(APIView):
     @extend_schema(responses=RunTablesSerializer, operation_id="runs_tables")
     def get(self, request, pk):
-        """All steps, then each; response time parts; errors by kind; the injectors' vitals."""
+        """All steps together and each one, response time parts, errors by kind, injector vitals."""
         run = find(Run, request, pk=pk)
         return Response(_run_json(run, report_of(run)))
 
@@ -169,7 +169,7 @@ class CampaignTablesCsv(APIView):
 
     @extend_schema(parameters=_CHOICE, responses=_CSV, operation_id="campaigns_csv")
     def get(self, request, pk):
-        """Table after table, each with its title above and units in its head."""
+        """All tables, one after another, each with a title and units in its header."""
         campaign = find(Campaign, request, pk=pk)
         tables = _answer(request, campaign).tables
         return text_file(f"campaign-{campaign.pk}.csv", csv_of_tables(tables))
@@ -180,7 +180,7 @@ class RunTablesCsv(APIView):
 
     @extend_schema(responses=_CSV, operation_id="runs_csv")
     def get(self, request, pk):
-        """Table after table, each with its title above and units in its head."""
+        """All tables, one after another, each with a title and units in its header."""
         run = find(Run, request, pk=pk)
         return text_file(f"run-{run.label}.csv", csv_of_tables(report_of(run).tables))
 

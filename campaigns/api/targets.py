@@ -104,14 +104,14 @@ class TargetViewSet(VisibleViewSet):
 
     @extend_schema(request=TargetInput)
     def update(self, request, pk):
-        """Replaces all three fields; an endpoint left out goes, archived if it has tests."""
+        """Replaces all three fields. Omitted endpoints are deleted, those with tests archived."""
         target = self.get_object()
         edit_target(by=self.actor, target=target, **validated(TargetInput, request.data))
         return self.answer(target.pk)
 
     @extend_schema(request=None, operation_id="targets_archive")
     def archive(self, request, pk):
-        """Takes the target out of lists and forms; its results stay."""
+        """Removes the target from lists and forms. Its results are kept."""
         target = self.get_object()
         archive_target(by=self.actor, target=target)
         return self.answer(target.pk)

@@ -22,8 +22,8 @@ MODEL_WORDS = {
     Model.SEQUENTIAL: "One connection, one request at a time: the plain response time without "
     "any queue.",
     Model.WINDOW: "New connections, each with one request or more. Up to the high mark are opened "
-    "at a time; when fewer than the low mark are left, the next burst begins. Each injector has "
-    "its own window.",
+    "at a time; when fewer than the low mark are left, the next burst begins. Each injector "
+    "process has its own window.",
 }
 STOPS = [("requests", "After a number"), ("duration", "After a time")]
 RATES = [("steady", "Steady"), ("stages", "In stages")]

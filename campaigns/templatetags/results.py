@@ -1,4 +1,4 @@
-"""Words of campaign and run pages: durations, arms, names, and where marks stand in a cell."""
+"""Words of campaign and run pages: durations, arms, names, and parts of names."""
 
 from datetime import datetime, timedelta
 from math import ceil
@@ -90,7 +90,7 @@ def percent_words(share: float) -> str:
 
 @register.filter
 def without_scheme(label: str) -> str:
-    """The arm's name after its scheme, which stands beside it in its colour."""
+    """The arm's name after its scheme, which is shown beside it in its colour."""
     head, _, rest = label.partition(" ")
     return rest if head.lower() in SCHEMES else label
 

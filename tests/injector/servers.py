@@ -153,7 +153,7 @@ def measure(port: int, **given: Any) -> LocalRun:
     return run_here(make_order(port, **given), lambda second: None)
 
 
-def target_reasons(result: Result) -> dict[str, JudgementReason]:
+def target_reasons(result: LocalRun) -> dict[str, JudgementReason]:
     """What a run says of its target, by code.
 
     A judgement does not say it while the injector is in doubt, as it may be on a busy machine.

@@ -44,7 +44,7 @@ def test_a_version_says_what_it_changed(project, as_alice):
     spec = {**plan_spec(model="over", requests=200, over_s=10), "warm_up_s": 3}
     edit_plan(by=as_alice, plan=version.plan, name="x", spec=spec)
     newest, first = versions_of(version.plan)
-    assert ("requests", "100", "200") in newest.changes
+    assert ("Requests", "100", "200") in newest.changes
     assert first.changes == []
 
 

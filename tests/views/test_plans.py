@@ -317,7 +317,7 @@ def test_numbers_of_each_injector_are_kept_and_said(as_editor, project):
     version = PlanVersion.objects.get()
     assert version.spec["load"]["per_injector"] is True
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id])).content.decode()
-    assert "each injector: one after another, 1,000 requests" in page
+    assert "each injector process: one after another, 1,000 requests" in page
 
 
 def test_a_preset_s_plan_leads_to_its_campaign(as_editor, project):

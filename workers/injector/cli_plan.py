@@ -18,7 +18,7 @@ from workers.injector.cli_session import session_of
 from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of
 from workers.injector.cli_websocket import exchange_of, refuse_websocket_options
 
-# What is not of the plan, so that it may stand beside one from a file.
+# Not part of the plan, so it may be combined with one from a file.
 _BESIDE_A_PLAN = frozenset(
     {
         "url", "plan", "mode", "processes", "shares", "seed", "allow", "hlog", "json", "report",
@@ -33,7 +33,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         "--plan",
         metavar="FILE",
         help="take all of the plan from this file, JSON as the API gives it, - for standard input; "
-        "options for load, requests and sessions cannot stand beside it (none)",
+        "options for load, requests and sessions cannot be combined with it (none)",
     )
     add_field_options(parser, Plan)
     add_field_options(parser, Timeouts)

@@ -37,7 +37,7 @@ class Equivalent:
     words: str
 
 
-_EACH = " This is one injector's share: start it once per injector of the campaign."
+_EACH = " This is one injector's share: start it once per injector process of the campaign."
 
 _NO_WARM_UP = " It has no warm-up; everything counts."
 

@@ -68,8 +68,8 @@ def _asked_and_reached(result: Measurement) -> list[str]:
         ]
     if load.model == Model.WINDOW:
         return [
-            f"Load: window, {load.low:,} to {load.high:,} being opened per injector planned, "
-            f"{_in_flight(result)}, {sent} connections/s started.",
+            f"Load: window, {load.low:,} to {load.high:,} being opened per injector process planned"
+            f", {_in_flight(result)}, {sent} connections/s started.",
             "Times count from the actual start: a slow target gets fewer connections.",
         ]
     words = f"Load: {load.model}, {_asked_rate(load)} planned, {sent} {_sent_words(result)}, "

@@ -11,8 +11,9 @@ _K6 = (
     "with TCP and TLS."
 )
 _WSPERF = (
-    "Its values are per worker, as here per injector. It closes with code 1001, verifies no "
-    "certificates, has no time limits, and reports only opening handshakes, failed ones included."
+    "Its values are per worker, as here per injector process. It closes with code 1001, verifies "
+    "no certificates, has no time limits, and reports only opening handshakes, including failed "
+    "ones."
 )
 
 

@@ -72,7 +72,7 @@ def _marks(result: Measurement) -> list[str]:
         return []
     throttled, resumed = total.count("window_throttled"), total.count("window_resumed")
     return [
-        f"Marks per injector: {load.low} and {load.high}; "
+        f"Marks per injector process: {load.low} and {load.high}; "
         f"reached the high one {counted(throttled, 'times')}, "
         f"refilled {counted(resumed, 'times')}.",
         "",

@@ -79,11 +79,11 @@ class Load:
     even or random, or the rates of `stages`, which also end it; `distribution` uniform has gaps
     from `uniform_min_s` to `uniform_max_s` in place of the rate. over: `requests` arrivals spread
     over `over_s`, the i-th at i·T/N. sequential: closed with one connection. window: each injector
-    opens connections, at most `high` at a time; when fewer than `low` are being opened, up to
-    `high` again. Of a closed load or a window injector i begins i·`start_offset_s` later.
-    `per_injector`: connections and requests are those of each injector, not of all together; what
-    an injector is ordered is always the whole (domain.plan.injectors). `shares`: a weight for each
-    injector; none: all have the same share.
+    process opens connections, at most `high` at a time; when fewer than `low` are being opened, up
+    to `high` again. Of a closed load or a window injector i begins i·`start_offset_s` later.
+    `per_injector`: connections and requests are those of each process, not of all together; an
+    order always has the whole (domain.plan.injectors). `shares`: a weight for each process; none:
+    all have the same share.
 
     Where `arrival_unit` is a connection or a session, `requests`, the rates and `max_in_flight`
     count those, each with as many requests as `session.calls_per_arrival` says.
@@ -97,7 +97,7 @@ class Load:
         help="How the injectors decide when to send; see the table above.")
     connections: int | None = whole("Connections", low=1, high=MAX_CONNECTIONS, used_by=_CLOSED,
         needed=True, example=10,
-        help="Connections that send at the same time; all injectors share them.",
+        help="Connections that send at the same time; all injector processes share them.",
         option="--connections C", option_default="1")
     low: int | None = whole("Low mark", low=1, high=MAX_CONNECTIONS, used_by=_WINDOWS, needed=True,
         example=25,
@@ -140,7 +140,7 @@ class Load:
         "10, 60: 10-50' holds 10/s for 30 s, then goes evenly from 10/s to 50/s in 60 s")
     rate_per_s: float | None = number("Rate", positive=True, high=MAX_RATE_PER_S, unit="requests/s",
         used_by=_OPEN, example=10,
-        help="Arrivals per second; all injectors share them.",
+        help="Arrivals per second; all injector processes share them.",
         detail="The i-th is due at i/rate.",
         option="--rate R",
         option_help="open load: R requests per second, whether replies come or not",
@@ -169,7 +169,7 @@ class Load:
         "warm-up included. 0: all at once.", fact="{:g} s",
         option="--ramp-up S")
     requests: int | None = whole("Requests", low=1, high=MAX_REQUESTS, used_by=Model, example=100,
-        help="How many are measured, without the warm-up; all injectors share them.",
+        help="How many are measured, without the warm-up; all injector processes share them.",
         detail="Where connections or sessions arrive, and in a window, it counts those.",
         option="--requests N", option_help="stop after N requests",
         option_default="1, or none with a duration")
@@ -185,15 +185,15 @@ class Load:
         detail="In a closed load or a window nothing starts after it; what is in flight is waited "
         "for.",
         option="--duration S", option_default="until the requests are done")
-    per_injector: bool = flag("Values are per injector",
+    per_injector: bool = flag("Values are per injector process",
         used_by={Model.CLOSED, Model.SEQUENTIAL, Model.WINDOW},
-        help="Each injector has this many connections and sends this many requests. Otherwise all "
-        "injectors share them.",
+        help="Each injector process has this many connections and sends this many requests. "
+        "Otherwise all injector processes share them.",
         detail="An injector gets the whole load in its order, and false here.",
         option="--per-process")
     max_in_flight: int = whole("Max in flight", 10_000, low=1, high=MAX_CONNECTIONS,
         used_by=_ARRIVING,
-        help="The most requests in flight at the same time, per injector.",
+        help="The most requests in flight at the same time, per injector process.",
         option="--max-in-flight N",
         option_help="rate or --over: at most N requests in flight, per process")
     when_saturated: WhenSaturated = choice("When the limit is reached", WhenSaturated.QUEUE,
@@ -203,15 +203,15 @@ class Load:
         option="--when-saturated")
     start_offset_s: float = number("Stagger injectors by", 0.0, high=MAX_OFFSET_S, unit="s",
         used_by=_CLOSED | _WINDOWS,
-        help="Injector i starts i times this later. 0: all at once.",
+        help="Injector process i starts i times this later. 0: all at once.",
         detail="In addition to the ramp-up.", fact="{:g} s",
         option="--start-offset S")
     shares: tuple[int, ...] = listed("Injector shares",
         f"2 to {MAX_INJECTORS} whole numbers from 1 to {MAX_WEIGHT}, []",
         used_by=set(Model) - {Model.SEQUENTIAL}, later=True, from_text=shares_of_text,
         to_text=text_of_shares,
-        help="A whole number for each injector: with 2, 1, 1 the first sends half of the load. "
-        "Without a value: equal shares.",
+        help="A whole number for each injector process: with 2, 1, 1 the first sends half of the "
+        "load. Without a value: equal shares.",
         detail="What counts is `shard.weights` of the order, which the site takes from here; an "
         "injector does not read this field.",
         option="--shares W,W", option_default="equal shares")

@@ -41,7 +41,7 @@ def _read_shares(reader: JsonReader) -> tuple[int, ...]:
         )
         return ()
     if raw and reader.data.get("per_injector"):
-        reader.fail("shares", "The values are per injector already; choose one of the two.")
+        reader.fail("shares", "The values are per injector process already; choose one of the two.")
     return tuple(raw)
 
 

@@ -104,7 +104,7 @@ class _Scan:
         self._product *= factor
         if self._product > MAX_PRODUCT:
             raise PatternFault(
-                f"The pattern could take too long. A * or + stands for up to {MAX_REPEAT} "
+                f"The pattern could take too long. A * or + counts as up to {MAX_REPEAT} "
                 f"characters; give the others numbers, such as {{0,4}}: multiplied they may make "
                 f"{MAX_PRODUCT:,}."
             )

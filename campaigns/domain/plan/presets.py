@@ -138,7 +138,8 @@ _OF_STUDIES = (
     Preset(
         "r99-1",
         "R99-1: what do three clients get that begin a second apart?",
-        "each injector is a client: 5,000 requests one after another, at random from five files; "
+        "each injector process is a client: 5,000 requests one after another, at random from "
+        "five files; "
         "the study had 3, which begin 1 s apart",
         "R99-1",
         _spec(
@@ -155,7 +156,8 @@ _OF_STUDIES = (
     Preset(
         "r99-2",
         "R99-2: what do more and more clients get?",
-        "each injector is a client: 5,000 requests one after another, at random from five files; "
+        "each injector process is a client: 5,000 requests one after another, at random from "
+        "five files; "
         "the study had 1, 2, 3, 4, 5, 6, 9 and 12",
         "R99-2",
         _spec(
@@ -170,7 +172,7 @@ _OF_STUDIES = (
     Preset(
         "wsperf",
         "How many WebSockets open and close each second?",
-        "each injector opens and closes 50,000 WebSockets and has from 250 to 500 under way; "
+        "each injector process opens and closes 50,000 WebSockets, with 250 to 500 in progress; "
         "wsperf's example has 4",
         "wsperf, 4 × 50,000",
         _spec(

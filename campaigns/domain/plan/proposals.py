@@ -33,10 +33,14 @@ PROPOSALS: dict[str, Proposal] = {
     "l2": _LOCAL,
     "l3": _LOCAL,
     "r99-1": Proposal(
-        ("http",), (3,), source="the study of Uniserve had three injectors, 1 s after one another"
+        ("http",),
+        (3,),
+        source="the study of Uniserve had three injector processes, 1 s after one another",
     ),
     "r99-2": Proposal(
-        ("http",), UNISERVE_SWEEP, source="the study of Uniserve went from 1 to 12 injectors"
+        ("http",),
+        UNISERVE_SWEEP,
+        source="the study of Uniserve went from 1 to 12 injector processes",
     ),
     "wsperf": Proposal(("ws",), (4,), source="wsperf's example has four workers"),
 }

@@ -152,7 +152,7 @@ def _origins(rows: Sequence[dict[str, Any]], errors: dict[str, str]) -> tuple[Or
     seen: set[tuple] = set()
     for index, origin in enumerate(origins):
         if origin.key in seen:
-            errors.setdefault(f"endpoints.{index}.host", "This endpoint stands above already.")
+            errors.setdefault(f"endpoints.{index}.host", "This endpoint is already listed above.")
         seen.add(origin.key)
     return origins
 

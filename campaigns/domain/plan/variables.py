@@ -37,7 +37,7 @@ class Variables:
 
     # fmt: off
     csv: str = text("Table (CSV)", high=MAX_CSV_BYTES,
-        help="The first row has the names. ${name} in a path, a header or a body stands for a "
+        help="The first row has the names. ${name} in a path, a header or a body becomes a "
         "value; each request (each session where users have their own, each WebSocket) takes the "
         "next row. Everybody who sees the plan sees the table, so put no secrets in it.",
         detail=f"At most {MAX_ROWS:,} rows and {MAX_COLUMNS} columns.")

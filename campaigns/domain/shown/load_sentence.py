@@ -43,7 +43,11 @@ def load_sentence(plan: Plan) -> str:
     if load.model in {Model.OPEN, Model.OVER}:
         return _arrivals_sentence(load, noun)
     sentence = _connections_sentence(load, noun)
-    return f"Each injector: {sentence[0].lower()}{sentence[1:]}" if load.per_injector else sentence
+    return (
+        f"Each injector process: {sentence[0].lower()}{sentence[1:]}"
+        if load.per_injector
+        else sentence
+    )
 
 
 def _arrivals_sentence(load: Load, noun: str) -> str:
@@ -71,8 +75,8 @@ def _window_sentence(load: Load) -> str:
         each = " by each" if load.per_injector else ""
         until = f"until {load.requests:,} have been opened{each}"
     return (
-        f"Each injector opens {load.high:,} connections at a time, and again up to {load.high:,} "
-        f"when fewer than {load.low:,} are being opened, {until}."
+        f"Each injector process opens {load.high:,} connections at a time, and again up to "
+        f"{load.high:,} when fewer than {load.low:,} are being opened, {until}."
     )
 
 

@@ -50,7 +50,7 @@ def plan_load_words(plan: Plan) -> str:
 def load_words(load: Load) -> str:
     """The load in words, as lists and plan pages say it: 100 requests over 10 s."""
     words = _whole_words(load)
-    return f"each injector: {words}" if load.per_injector else words
+    return f"each injector process: {words}" if load.per_injector else words
 
 
 def _whole_words(load: Load) -> str:
@@ -104,7 +104,7 @@ def load_facts(load: Load) -> list[tuple[str, str]]:
     if load.model == Model.WINDOW:
         return [
             *common,
-            ("Marks per injector", f"low {load.low:,}, high {load.high:,}"),
+            ("Marks per injector process", f"low {load.low:,}, high {load.high:,}"),
             ("Open connections", f"{_HOLD_WORDS[load.hold]}".format(load.hold_s or 0)),
         ]
     if load.model not in {Model.OPEN, Model.OVER}:

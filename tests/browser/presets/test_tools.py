@@ -92,4 +92,4 @@ def test_wsperf_has_its_table_of_handshakes(measure):
     for row in ("Min", "SD", "Avg", "Median", "q90", "q95", "q99", "Max"):
         assert len(lines[row].split()) == 4, f"{row}: TCP, opening, closing, whole"
     assert lines["q99.99"].split() == ["–"] * 4, "2,400 are too few for it"
-    assert "Marks per injector" in lines
+    assert "Marks per injector process" in lines

@@ -268,7 +268,7 @@ def test_a_load_of_each_injector_is_a_command_for_each():
     plan = Plan.from_json(plan_spec(model="sequential", requests=5000, per_injector=True))
     found = {each.tool: each for each in equivalents(plan)}
     assert "-n 5000" in found["ab"].command
-    assert "start it once per injector" in found["ab"].words
+    assert "start it once per injector process" in found["ab"].words
 
 
 @pytest.mark.parametrize("tool", ["ab", "wrk"])

@@ -68,7 +68,7 @@ def test_wsperf_has_the_rows_of_its_table():
     assert cells(text, "Min:") == ["0.50", "2.00"]
     rows = ["SD", "Avg", "Median", "q90", "q95", "q99", "q99.9", "q99.99", "Max"]
     assert all(len(cells(text, f"{row}:")) == 2 for row in rows)
-    assert "Load: window, 250 to 500 being opened per injector planned" in text
+    assert "Load: window, 250 to 500 being opened per injector process planned" in text
     assert "250 and 500; reached the high one 7 times, refilled 6 times" in text
 
 

@@ -100,7 +100,7 @@ def test_its_stored_form_reads_back_as_the_same_plan(load):
         (
             {"load": CLOSED | {"shares": [2, 1], "per_injector": True}},
             "load.shares",
-            "per injector already",
+            "per injector process already",
         ),
         (
             {"load": {"model": "sequential", "requests": 9, "shares": [2, 1]}},

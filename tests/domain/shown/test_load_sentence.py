@@ -68,7 +68,7 @@ def test_a_window_is_told_by_its_marks():
 
 def test_values_per_injector_are_said_to_be_so():
     plan = plan_of(model="sequential", requests=5000, per_injector=True)
-    assert load_sentence(plan).startswith("Each injector: one connection sends,")
+    assert load_sentence(plan).startswith("Each injector process: one connection sends,")
 
 
 def test_sessions_that_arrive_are_counted_as_such():
