@@ -7,12 +7,11 @@ from django import template
 from django.utils import timezone
 
 from campaigns.domain.plan.target import SCHEMES
-from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.shown.sentences import MODES, plain_text
 from campaigns.models import Campaign, Run
 
 register = template.Library()
 register.filter("plain_words", plain_text)
-_MODES = {"new": "new connection", "resumed": "resumed session", "keep-alive": "keep-alive"}
 
 
 @register.filter
@@ -53,7 +52,7 @@ def cell_key(plan, arm) -> str:
 
 @register.filter
 def mode_words(mode: str) -> str:
-    return _MODES.get(mode, mode)
+    return MODES.get(mode, mode)
 
 
 @register.filter

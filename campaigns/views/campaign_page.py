@@ -28,7 +28,6 @@ from campaigns.views.sweep_curve import sweep_panels
 _MOST_TILES = 5
 _MOST_GAPS = 10
 _RUN_FIGURES = ("n", "p50", "p95", "p99", "rate", "errors")
-MODE_WORDS = {"new": "New connection", "resumed": "Resumed session", "keep-alive": "Keep-alive"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +114,6 @@ def campaign_context(campaign: Campaign, chosen: tuple[int, int] | None = None) 
         "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
         "injector_words": _injector_words(campaign),
         "tests": list(campaign.tests.select_related("endpoint__target", "plan_version__plan")),
-        "mode_words": MODE_WORDS,
     }
 
 

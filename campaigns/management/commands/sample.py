@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.lifecycle import Outcome, RunState
+from campaigns.domain.shown.sentences import plain_text
 from campaigns.exports.text import text_of_tables
 from campaigns.management.study import latest_sample, make_sample
 from campaigns.models import Campaign, Run
@@ -74,7 +75,7 @@ class Command(BaseCommand):
         answer = campaign_answer(campaign)
         tables = [each.table for each in (*answer.tests, *answer.overheads)]
         self.stdout.write("\n" + text_of_tables(tables))
-        self.stdout.write("\n" + "".join(text for text, _bold in answer.sentence))
+        self.stdout.write("\n" + plain_text(answer.sentence))
         self.stdout.write(f"\nResults with charts: {_address(campaign)}")
 
 
