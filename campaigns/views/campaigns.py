@@ -16,6 +16,7 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.proposals import Proposal, proposal_for
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
+from campaigns.domain.shown.first_steps import first_step, nothing_to_tick, question_hint
 from campaigns.domain.units import counted
 from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
@@ -67,6 +68,9 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         campaign.sentence = gist.sentence if gist else []
         campaign.badge = badge_of(campaign, gist.validity if gist else "")
         campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
+    n_targets, n_plans = (
+        rows.filter(archived_at=None).count() for rows in (found.targets, found.plans)
+    )
     running = list(going_on(actor, found))
     for campaign in running:
         campaign.current = current_run_of(campaign)
@@ -78,8 +82,9 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         "running": running,
         "may": rights_in(found, actor),
         "is_filtered": any(request.GET.get(name) for name in form.fields),
-        "n_targets": found.targets.filter(archived_at=None).count(),
-        "n_plans": found.plans.filter(archived_at=None).count(),
+        "n_targets": n_targets,
+        "n_plans": n_plans,
+        "first_step": first_step(n_targets, n_plans),
     }
     return render(request, "campaigns/list.html", context)
 
@@ -104,6 +109,8 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         "shown": shown,
         "asked": [(name, request.GET[name]) for name in _ASKED if name in request.GET],
         "proposal": _proposal_of(request),
+        "question_hint": question_hint(request.GET.get("question", "")),
+        "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
     }
     return render(request, "campaigns/new.html", context, status=status)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.shown.results import RunReport
+from campaigns.domain.units import counted
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import point_columns_of, report_of
@@ -39,9 +40,29 @@ def run_context(run: Run) -> dict[str, Any]:
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": drawing,
         "happened": happenings(run, points),
-        "waiting": waiting_reason(run.campaign) if run.state == "queued" else "",
+        "under_way": "" if run.is_done else _under_way(run),
         "cursor": Cursor(event),
     }
+
+
+def _under_way(run: Run) -> str:
+    """What an active run does now, for the line with its progress bar."""
+    match run.state:
+        case "queued":
+            return waiting_reason(run.campaign) or "Waiting for earlier runs."
+        case "preparing":
+            return "Injector processes are starting, then resolve and check the address."
+        case "armed":
+            return f"All injector processes are ready; sending starts at {run.t0:%H:%M:%S}."
+        case "finalizing":
+            return "The load has ended. Computing the figures."
+    planned, end = planned_of(run), planned_end(run)
+    parts = [f"after {planned.warm_up_s} s of warm-up"] if planned.warm_up_s else []
+    if end:
+        parts.append(f"ends {end:%H:%M:%S}")
+    elif planned.requests:
+        parts.append(f"ends after {counted(planned.requests, run.frozen.plan.nouns)}")
+    return " · ".join([*parts, "updated every second"])
 
 
 def _grounds(report: RunReport) -> list[str]:
