@@ -2,17 +2,23 @@
 
 import gc
 import json
+import signal
 import subprocess
 import sys
 import time
 
 import gevent
 import pytest
+from gevent.subprocess import PIPE, Popen
 
 from campaigns.domain.lifecycle import Trust
+from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.measured.snapshot import Second
+from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted, target_reasons
 from tests.injector.test_loads import Arrivals
 from workers.injector import machine
+from workers.injector.summary import LocalRun
 from workers.injector.vitals import HubLag, VitalsReader
 
 pytestmark = pytest.mark.pure
@@ -20,7 +26,8 @@ pytestmark = pytest.mark.pure
 MS = 1_000_000
 QUIET = {
     "at_ns": 0, "cpu_s": 0.0, "machine_s": 0.0, "busy_s": 0.0, "steal_s": 0.0, "run_delay_ns": 0,
-    "ports_taken": 0, "rss_bytes": 1000, "swapped_pages": 5, "wall_offset_ns": 10**18,
+    "throttled_ns": 0, "ports_taken": 0, "rss_bytes": 1000, "swapped_pages": 5,
+    "wall_offset_ns": 10**18,
 }  # fmt: skip
 
 
@@ -40,6 +47,8 @@ def second_of(**after):
         ({"cpu_s": 100.0, "busy_s": 300.0}, "other_cpu_share", 0.2),
         ({"steal_s": 50.0}, "steal_share", 0.05),
         ({"run_delay_ns": 300 * MS}, "run_delay_share", 0.3),
+        ({"throttled_ns": 200 * MS}, "throttled_share", 0.2),
+        ({"throttled_ns": 1800 * MS}, "throttled_share", 1.0),
         ({"at_ns": 100 * MS, "cpu_s": 0.05}, "cpu_share", 0.05),
         ({"rss_bytes": 5}, "rss_bytes", 5),
         ({"swapped_pages": 25}, "swapped_pages", 20),
@@ -93,6 +102,46 @@ def test_a_hub_blocked_for_half_a_second_makes_the_run_unusable_and_blames_the_i
     assert (judgement.measurement.state, judgement.target.state) == (Trust.NOT_USABLE, None)
     assert {"lateness_p99", "hub_lag", "hub_lag_p99"} <= codes
     assert not codes & {"errors", "target_saturated", "slot_wait", "dropped"}
+
+
+@pytest.mark.sockets
+@pytest.mark.parametrize("service_s", [0.001, 0.05])
+@pytest.mark.parametrize(
+    "load",
+    [
+        {"model": "open", "rate_per_s": 100, "duration_s": 2},
+        {"model": "closed", "connections": 4, "duration_s": 2},
+    ],
+    ids=lambda load: load["model"],
+)
+def test_an_injector_that_was_stopped_for_300_ms_is_never_trusted(load, service_s):
+    with scripted(Arrivals(service_s)) as server:
+        process = Popen([sys.executable, "-m", "workers.injector"], stdin=PIPE, stdout=PIPE)
+        result = stopped_run(process, make_order(server.port, load=load))
+    found = result.judgement.measurement
+    assert found.state is not Trust.TRUSTED
+    assert "hub_lag" in {reason.code for reason in found.reasons}
+    assert result.judgement.target.state is None
+
+
+def stopped_run(process, order):
+    """The run of an injector process that is stopped from second 0.8 to 1.1."""
+    process.stdin.write(json.dumps(order).encode() + b"\n")
+    process.stdin.flush()
+    process.stdout.readline()
+    process.stdin.write(b'{"start_at_ns": %d}\n' % time.monotonic_ns())
+    process.stdin.flush()
+    for wait_s, number in ((0.8, signal.SIGSTOP), (0.3, signal.SIGCONT)):
+        gevent.sleep(wait_s)
+        process.send_signal(number)
+    output, _ = process.communicate()
+    result = LocalRun(Plan.from_json(order["plan"]))
+    for message in map(json.loads, output.splitlines()):
+        if message["type"] == "second":
+            result.rows.append((0, Second.from_json(message)))
+        else:
+            result.ends.append(InjectorEnd.from_json(message))
+    return result
 
 
 @pytest.mark.sockets

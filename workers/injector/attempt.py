@@ -40,12 +40,13 @@ class Worker(Holder):
     """
 
     __slots__ = (
-        "_reader", "began", "keeps", "limit",
+        "_reader", "_reads", "began", "keeps", "limit",
     )  # fmt: skip
 
     def __init__(self, dialler: Dialler, keeps: bool):
         super().__init__(dialler)
         self._reader: ReplyReader | None = None
+        self._reads = dialler.reads
         self.keeps = keeps
         self.began = 0
         self.limit = 0
@@ -68,6 +69,8 @@ class Worker(Holder):
                 connected = _DIALLING
                 connection = self.dialler.dial(self)
                 connected, secured = connection.connected, connection.secured
+            elif not start & self._reads.mask:
+                self._reads.time(self, connection)
             try:
                 written = connection.send(request.data)
             except _NOT_WRITTEN:

@@ -17,6 +17,7 @@ from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name
 from workers.injector.lookup import Lookups
+from workers.injector.read_delay import ReadSample
 from workers.injector.tls_client import TlsClient
 from workers.injector.wire import WireCount
 
@@ -43,9 +44,12 @@ class Connection:
 
     `connected` and `secured` are the instants at which TCP and TLS were ready. Without TLS,
     `secured` is 0 and `tls` (OpenSSL's object) is None. `offered` is the session to resume, if any.
+    `unread_ns` is how long the server's part of the handshake lay unread; None if nobody asks.
     """
 
-    __slots__ = ("connected", "offered", "recv", "secured", "send", "sock", "tls", "watcher")
+    __slots__ = (
+        "connected", "offered", "recv", "secured", "send", "sock", "tls", "unread_ns", "watcher",
+    )  # fmt: skip
 
     def __init__(self, sock: Socket, watcher: Any, connected: int):
         self.sock = sock
@@ -54,6 +58,7 @@ class Connection:
         self.watcher = watcher
         self.connected = connected
         self.secured = 0
+        self.unread_ns: int | None = None
         self.send: Callable[[bytes], int] = sock.send
         self.recv: Callable[[int], bytes] = sock.recv
 
@@ -73,10 +78,14 @@ class Dialler:
         mode: ConnectionMode,
         timeouts: Timeouts,
         lookups: Lookups | None = None,
+        reads: ReadSample | None = None,
     ):
-        """`lookups`: resolve the host name for every connection, not once before the run."""
+        """`lookups`: resolve the host name for every connection, not once before the run. `reads`:
+        times how late replies are read.
+        """
         self._guard = guard
         self._lookups = lookups
+        self.reads = reads or ReadSample(is_on=False)
         self._connect_ns = int(timeouts.connect_s * NS)
         self._tls_ns = int(timeouts.tls_s * NS)
         self._loop = gevent.get_hub().loop
@@ -99,8 +108,10 @@ class Dialler:
         self.most_at_once = max(self.most_at_once, self.n_open - len(self._lingering))
         worker.connection = connection
         worker.request.events["connections_opened"].append(connection.connected)
+        self.reads.begin_new(worker, connection)
         if self.tls is not None:
             self._secure(worker, connection)
+        self.reads.time_new(worker, connection)
         worker.limit = 0
         return connection
 

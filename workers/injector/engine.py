@@ -17,7 +17,7 @@ from campaigns.domain.measured.injector_end import (
 )
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
-from campaigns.domain.plan.plan import Resolve
+from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.stop_reasons import StopReason
 from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
@@ -29,6 +29,7 @@ from workers.injector.lookup import Lookups
 from workers.injector.order import Order
 from workers.injector.ordered_requests import in_order
 from workers.injector.preflight import find_capacity
+from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import TICK_S, Seconds, in_flight_of
 from workers.injector.vitals import cpu_s
 
@@ -72,7 +73,12 @@ class Engine:
         capacity = find_capacity(order, self._guard.addresses)
         self._warnings = capacity.warnings
         self._dialler = Dialler(
-            order.endpoint, self._guard, order.mode, order.plan.timeouts, _lookups_of(order)
+            order.endpoint,
+            self._guard,
+            order.mode,
+            order.plan.timeouts,
+            _lookups_of(order),
+            ReadSample(is_on=_reads_one_by_one(order.plan)),
         )
         crew = self._crew = Crew(order, self._dialler)
         ordered = in_order(crew.requests, order.plan.order, order.seed)
@@ -93,6 +99,7 @@ class Engine:
             "resolved": self._guard.addresses,
             "connections": capacity.connections,
             "descriptors": capacity.descriptors,
+            "cpu_quota": capacity.cpu_quota,
             "planned_requests": drivers.requests_of(order.plan, order.shard),
             "warnings": list(capacity.warnings),
         }
@@ -194,6 +201,11 @@ def _lookups_of(order: Order) -> Lookups | None:
     host, port = order.endpoint.host, order.endpoint.port
     each_time = order.plan.resolve == Resolve.PER_CONNECTION and not is_address(host)
     return Lookups(host, port) if each_time else None
+
+
+def _reads_one_by_one(plan: Plan) -> bool:
+    """Whether what is read on a connection belongs to the one attempt under way on it."""
+    return plan.exchange is None and plan.session.pipeline_depth == 1
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from campaigns.domain.plan.load import (
 )
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.session import connections_per_arrival
-from workers.injector import drivers, machine
+from workers.injector import drivers, machine, quota
 from workers.injector.order import Order, Refusal
 
 SPARE_DESCRIPTORS = 64
@@ -32,10 +32,11 @@ _ADVICE = "Use fewer connections, spread them over more injectors, or"
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """`connections`: how many can be open at once."""
+    """`connections`: how many can be open at once. `cpu_quota`: cores; None without a quota."""
 
     connections: int
     descriptors: int
+    cpu_quota: float | None
     warnings: tuple[str, ...]
 
 
@@ -47,14 +48,17 @@ def find_capacity(order: Order, addresses: list[str]) -> Capacity:
     needed, useful = drivers.connections_of(order.plan, order.shard)
     _refuse_more_than(possible, ports, needed)
     most = min(possible, ports)
+    cpu_quota = quota.read_cores()
     warnings = (
         _descriptor_warning(order, possible),
         _port_warning(order, ports, _wait_s(addresses)),
         _clock_warning(machine.clock_source()),
+        _quota_warning(cpu_quota),
     )
     return Capacity(
         connections=most if useful is None else min(most, useful),
         descriptors=descriptors,
+        cpu_quota=cpu_quota,
         warnings=tuple(filter(None, warnings)),
     )
 
@@ -121,6 +125,16 @@ def _clock_warning(source: str) -> str:
     return (
         f"This machine's clock source is {source}, which is slow to read. Each request reads it "
         "several times. Switch to a fast one (tsc) if there is one."
+    )
+
+
+def _quota_warning(cores: float | None) -> str:
+    """A process of one thread cannot use up a whole core's quota."""
+    if cores is None or cores >= 1:
+        return ""
+    return (
+        f"This process may use only {cores:.2g} of a core (the CPU quota of its control group). "
+        "Whenever it has used that up, requests and replies wait. Raise the limit to a whole core."
     )
 
 

@@ -80,6 +80,8 @@ class StepRecorder:
         self.queued_at: dict[int, int] = {}
         # Of attempts that looked the name up: start → how long that took.
         self.lookups_us: dict[int, int] = {}
+        # Of attempts whose reading was timed: start → how long what the server sent lay unread.
+        self.read_delays_ns: dict[int, int] = {}
 
     def compact_if_long(self) -> None:
         if len(self._rows) > _COMPACT_AT:
@@ -162,11 +164,13 @@ class StepRecorder:
         if self.lookups_us:
             self._split_lookups(rows, durations)
         lateness = durations.pop("lateness")
+        own_delay, slot_wait = self._split(rows, lateness)
+        durations |= self._sampled(rows, durations["response"], own_delay)
         if self._is_scheduled:
             if self._has_calls_between:
                 is_arrival = rows[:, INTENDED] < rows[:, START]
-                rows, lateness = rows[is_arrival], lateness[is_arrival]
-            durations |= {"lateness": lateness, **self._split(rows, lateness)}
+                lateness, own_delay = lateness[is_arrival], own_delay[is_arrival]
+            durations |= {"lateness": lateness, "own_delay": own_delay, "slot_wait": slot_wait}
         for name, values_us in durations.items():
             second.note(name, values_us)
 
@@ -183,17 +187,33 @@ class StepRecorder:
             is_tls = rows[is_new, SECURED] > 0
             durations["connect_tls"] = durations["connect_tls"] - durations["dns"][is_tls]
 
-    def _split(self, rows: np.ndarray, lateness_us: np.ndarray) -> dict[str, np.ndarray]:
-        """The lateness as the injector's own delay, and as waiting for a connection to be free."""
+    def _split(self, rows: np.ndarray, lateness_us: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The lateness as the injector's own delay, and as waiting for a connection to be free,
+        which is only of those that waited.
+        """
         if not self.queued_at:
-            return {"own_delay": lateness_us}
+            return lateness_us, lateness_us[:0]
         take = self.queued_at.pop
         queued = np.array([take(due, 0) for due in rows[:, INTENDED].tolist()], dtype=np.int64)
         waited = queued > 0
         slot_wait = rows[waited, START] // 1000 - queued[waited] // 1000
         own_delay = lateness_us.copy()
         own_delay[waited] -= slot_wait
-        return {"own_delay": own_delay, "slot_wait": slot_wait}
+        return own_delay, slot_wait
+
+    def _sampled(
+        self, rows: np.ndarray, response_us: np.ndarray, own_delay_us: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Of the attempts whose reading was timed: response times with and without our delays."""
+        if not self.read_delays_ns:
+            return {}
+        starts = np.array(sorted(self.read_delays_ns), dtype=np.int64)
+        nearest = np.minimum(np.searchsorted(starts, rows[:, START]), len(starts) - 1)
+        at = np.flatnonzero(starts[nearest] == rows[:, START])
+        delays_us = [self.read_delays_ns.pop(start) // 1000 for start in rows[at, START].tolist()]
+        own_us = own_delay_us[at] + np.array(delays_us, dtype=np.int64)
+        sampled = response_us[at]
+        return {"sampled": sampled, "undelayed": sampled - np.minimum(own_us, sampled)}
 
     def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return durations_us(rows)
@@ -203,6 +223,7 @@ class StepRecorder:
         self.last_start_ns = max(self.last_start_ns, failure.start)
         self.queued_at.pop(failure.intended, None)
         self.lookups_us.pop(failure.start, None)
+        self.read_delays_ns.pop(failure.start, None)
         second = self._untimed_at(self._second_of(failure.end))
         start = self._second_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1

@@ -58,6 +58,7 @@ class Seconds:
     def tick(self) -> None:
         """Every TICK_S of the hub's time."""
         self._hub_lag.tick(now())
+        self._dialler.reads.tick()
 
     def sweep(self, instant: int) -> None:
         for recorder in self._recorders:

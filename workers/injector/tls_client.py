@@ -11,6 +11,7 @@ from campaigns.domain.plan.target import Origin
 from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.order import Refusal
+from workers.injector.read_delay import unread_for_ns
 from workers.injector.tls import make_tls_context
 
 
@@ -110,6 +111,8 @@ def _shake_hands(worker: Any, connection: Any, tls: Any) -> None:
             return
         except ssl.SSLWantReadError:
             worker.park(Kind.TLS_TIMEOUT)
+            if connection.unread_ns is not None:
+                connection.unread_ns += unread_for_ns(connection.sock)
         except ssl.SSLWantWriteError:
             worker.wait_writable(connection.sock.fileno(), Kind.TLS_TIMEOUT)
 

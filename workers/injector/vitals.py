@@ -9,6 +9,7 @@ from collections.abc import Callable
 from workers.injector import machine
 from workers.injector.links import Links, read_traffic
 from workers.injector.proc_files import ProcFiles
+from workers.injector.quota import CpuQuota
 
 _NS = 1_000_000_000
 
@@ -72,7 +73,8 @@ class VitalsReader:
         self, read: Callable[[], dict[str, float]] | None = None, links: Links | None = None
     ):
         self._proc = ProcFiles()
-        self._read = read or (lambda: _read(self._proc))
+        quota = CpuQuota(self._proc)
+        self._read = read or (lambda: _read(self._proc, quota))
         self._links = links or Links(lambda: read_traffic(self._proc))
         self._before = self._read()
         self._garbage = GarbageClock()
@@ -91,10 +93,12 @@ class VitalsReader:
         elapsed_ns = max(_NS, now["at_ns"] - before["at_ns"])
         longest_ns, garbage_ns = self._garbage.take()
         run_delay_ns = now["run_delay_ns"] - before["run_delay_ns"]
+        throttled_ns = now["throttled_ns"] - before["throttled_ns"]
         return {
             "cpu_share": round((now["cpu_s"] - before["cpu_s"]) * _NS / elapsed_ns, 4),
             **_shares_of_machine(before, now),
             "run_delay_share": round(run_delay_ns / elapsed_ns, 4),
+            "throttled_share": round(min(1.0, throttled_ns / elapsed_ns), 4),
             "hub_lag_max_us": hub_lag_max_us,
             "lateness_p99_us": round(lateness_p99_us),
             "own_delay_p99_us": round(own_delay_p99_us),
@@ -142,7 +146,7 @@ def cpu_s() -> tuple[float, float]:
     return usage.ru_utime, usage.ru_stime
 
 
-def _read(files: ProcFiles) -> dict[str, float]:
+def _read(files: ProcFiles, quota: CpuQuota) -> dict[str, float]:
     machine_s, busy_s, steal_s = machine.cpu_times_s(files)
     return {
         "at_ns": time.monotonic_ns(),
@@ -151,6 +155,7 @@ def _read(files: ProcFiles) -> dict[str, float]:
         "busy_s": busy_s,
         "steal_s": steal_s,
         "run_delay_ns": machine.run_delay_ns(files),
+        "throttled_ns": quota.throttled_ns(),
         "ports_taken": machine.count_ports_taken(files),
         "swapped_pages": machine.count_swapped_pages(files),
         "wall_offset_ns": machine.wall_offset_ns(),

@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 from campaigns.domain.units import count, counted, percent
 from campaigns.domain.units import ms as ms_text
 
-_TIMES = {"lateness_p99", "hub_lag", "hub_lag_p99", "gc_pause", "clock_step", "starts_apart"}
+_TIMES = {
+    "own_time", "own_time_p99", "lateness_p99", "hub_lag", "hub_lag_p50", "hub_lag_p99", "gc_pause",
+    "clock_step", "starts_apart",
+}  # fmt: skip
 _COUNTS = {
     "too_few_requests": "requests",
     "injector_exhausted": "requests",
@@ -39,13 +42,14 @@ class Observed:
     """A criterion's worst value, and where it occurred.
 
     `injector` counts from 1 and is None if there is only one. `measure` names the value, such as
-    p99.
+    p99. `whole` is what relative limits are shares of, where there are any.
     """
 
     value: float
     second: int | None = None
     injector: int | None = None
     measure: str = ""
+    whole: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Judgement:
     @property
     def is_saturated(self) -> bool:
         """A correct measurement of overload, so not one of response times."""
-        return any(each.code == target_state.SATURATED for each in self.target.reasons)
+        return any(each.code in target_state.OVERLOADS for each in self.target.reasons)
 
     @property
     def validity(self) -> Validity:

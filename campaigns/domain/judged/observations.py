@@ -1,6 +1,7 @@
 """A measurement's observed value for each criterion of its judgement."""
 
 import ipaddress
+from math import sqrt
 from typing import Any
 
 from campaigns.domain.judged.criteria import Observed
@@ -9,13 +10,13 @@ from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import CLIENT_KINDS
 from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.snapshot import Timing, Total
-from campaigns.domain.percentiles import P90, P99, WHOLE, Shown, name, shown
-from campaigns.domain.plan.load import Model
+from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
+from campaigns.domain.plan.load import Model, planned_duration_s
 
 # Vitals by criterion: those judged by the run's mean, and those judged by the worst second.
 _MEANS = {
     "cpu": "cpu_share",
-    "run_delay": "run_delay_share",
+    "throttled": "throttled_share",
     "steal": "steal_share",
     "other_cpu": "other_cpu_share",
     "gc_share": "gc_share",
@@ -37,6 +38,10 @@ _MEANINGLESS_BESIDE_THE_TARGET = ("other_cpu", "ports")
 _LITTLE_MIN_IN_FLIGHT = 10
 _LITTLE_MIN_SECONDS = 10
 _EVEN_MODELS = {Model.CLOSED, Model.SEQUENTIAL, Model.OPEN, Model.OVER}
+# A sample of fewer says little about a median.
+_FEW_SAMPLED = 20
+# In-flight requests of a target that keeps up vary by their square root.
+_NOISE, _RISEN = 5.0, 1.5
 # With fewer segments, a single retransmission would be a misleadingly large share.
 _FEW_SEGMENTS = 1000
 
@@ -65,10 +70,11 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         "dropped": _share_of_arrivals(seen, total.count("dropped")),
         "slot_wait": _share_of_arrivals(seen, total.timing("slot_wait").n),
         "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)),
-        "hub_lag_p99": _high_of(total.timing("hub_lag")),
+        **(_slowness(seen) if total.timing("response").n else {}),
         "little": _little(seen),
         "missing_seconds": _missing(seen.series),
         **_unsteady(seen),
+        "in_flight_growing": _in_flight_growing(seen),
         "resent": _resent(total),
         "starts_apart": _starts_apart(seen),
         "in_doubt": _share_of_attempts(total, min(total.count("in_doubt"), _attempts(total))),
@@ -115,6 +121,66 @@ def _high_of(timing: Timing) -> Observed | None:
     return Observed(
         timing.percentile_us(judged), measure="max" if judged == WHOLE else name(judged)
     )
+
+
+def _slowness(seen: Measurement) -> dict[str, Observed | None]:
+    """What made response times longer, and what may have; nothing where there are none."""
+    slow = {"run_delay": _run_delay(seen.vitals), **_hub_lag(seen.total)}
+    return {**_own_time(seen), **slow}
+
+
+def _own_time(seen: Measurement) -> dict[str, Observed]:
+    """By how much mean, p50 and a high percentile would be less without the injectors' delays.
+
+    Of the attempts whose reading was timed: the same ones with and without.
+    """
+    sampled, undelayed = seen.total.timing("sampled"), seen.total.timing("undelayed")
+    n_timed = min(seen.total.timing("response").n, _FEW_SAMPLED)
+    if not n_timed or sampled.n < n_timed or undelayed.n != sampled.n:
+        return {}
+    worst = _worst_of(seen.vitals, "hub_lag_max_us")
+    place = (worst and worst["at"]["hub_lag_max_us"], _number(seen.vitals, worst))
+
+    def added(with_us: float, without_us: float, measure: str) -> Observed:
+        return Observed(with_us - without_us, *place, measure, without_us)
+
+    typical = max(
+        added(sampled.mean_us, undelayed.mean_us, "mean"),
+        added(sampled.percentile_us(P50), undelayed.percentile_us(P50), name(P50)),
+        key=lambda each: each.value / max(1.0, each.whole),
+    )
+    judged = judged_percentile(sampled.n)
+    if judged == WHOLE:
+        return {"own_time": typical}
+    high = added(sampled.percentile_us(judged), undelayed.percentile_us(judged), name(judged))
+    return {"own_time": typical, "own_time_p99": high}
+
+
+def _hub_lag(total: Total) -> dict[str, Observed | None]:
+    """Delays of the event loop, beside the run's own p50 and high percentile."""
+    lag, response = total.timing("hub_lag"), total.timing("response")
+    if not lag.n:
+        return {}
+    median_us = response.percentile_us(P50) or 0.0
+    return {
+        "hub_lag_p50": Observed(lag.percentile_us(P50), measure=name(P50), whole=median_us),
+        "hub_lag_p99": _high_of(lag),
+    }
+
+
+def _run_delay(vitals: list[dict[str, Any]]) -> Observed | None:
+    """Waiting for a CPU as a share of the time in which the injector wanted one."""
+    known = [each for each in vitals if {"run_delay_share", "cpu_share"} <= each["mean"].keys()]
+    worst = max(known, key=_waiting_share, default=None)
+    if worst is None:
+        return None
+    at = worst["at"]["run_delay_share"]
+    return Observed(_waiting_share(worst), at, _number(vitals, worst))
+
+
+def _waiting_share(shard: dict[str, Any]) -> float:
+    waited, ran = shard["mean"]["run_delay_share"], shard["mean"]["cpu_share"]
+    return waited / (waited + ran) if waited else 0.0
 
 
 def _lateness(seen: Measurement) -> Observed | None:
@@ -175,6 +241,33 @@ def _unsteady(seen: Measurement) -> dict[str, Observed]:
         return {}
     code = "warming_up" if found.ratio > 1 else "slowing_down"
     return {code: Observed(found.unsteady_share, levels[found.steady_from][0])}
+
+
+def _in_flight_growing(seen: Measurement) -> Observed | None:
+    """How much of what arrived in the second half of an even open load was left in flight.
+
+    Only if response times rose with it: a slow target that keeps up also needs some time until as
+    many are in flight as it takes. Growth within the noise of a Poisson process is none.
+    """
+    load = seen.plan.load
+    duration_s = planned_duration_s(load)
+    if (
+        load.model not in {Model.OPEN, Model.OVER}
+        or load.stages
+        or load.ramp_up_s
+        or not duration_s
+    ):
+        return None
+    points = [point for point in seen.series if 0 <= point["second"] < int(duration_s)]
+    levels = [point["p50_ms"] for point in points if point["p50_ms"]]
+    half = len(points) // 2
+    if half < 1 or len(levels) < 2:
+        return None
+    growth = points[-1]["in_flight"] - points[half - 1]["in_flight"]
+    arrived = sum(point["started"] for point in points[half:])
+    if levels[-1] < _RISEN * levels[0] or growth < _NOISE * sqrt(points[-1]["in_flight"]):
+        return Observed(0.0)
+    return Observed(growth / arrived) if arrived else None
 
 
 def _missing(series: list[Point]) -> Observed | None:

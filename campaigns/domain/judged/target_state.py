@@ -15,6 +15,7 @@ LIMITS: dict[str, Limits] = {
     "sent_share": Limits(0.999, 0.99),
     "dropped": Limits(0.001, 0.01),
     "slot_wait": Limits(0.001),
+    "in_flight_growing": Limits(0.02),
     "resent": Limits(0.01),
     "slowing_down": Limits(0.0),
     "warming_up": Limits(0.0),
@@ -23,6 +24,7 @@ LIMITS: dict[str, Limits] = {
 
 # Beyond the severe limit of `dropped`, response times are those of the requests that got through.
 SATURATED = "target_saturated"
+OVERLOADS = frozenset({SATURATED, "in_flight_growing"})
 
 STATES: dict[str, TargetState] = {
     "no_success": TargetState.FAILING,
@@ -32,6 +34,7 @@ STATES: dict[str, TargetState] = {
     "sent_share": TargetState.OVERLOADED,
     "dropped": TargetState.OVERLOADED,
     "slot_wait": TargetState.OVERLOADED,
+    "in_flight_growing": TargetState.OVERLOADED,
     # Packets are lost where a queue overflows: in the target or on the way to it.
     "resent": TargetState.OVERLOADED,
     "slowing_down": TargetState.CHANGING,
@@ -52,6 +55,9 @@ _SENTENCES: dict[str, str] = {
     "{limit}).",
     "slot_wait": "{value} of the requests waited because all connections were busy (limit "
     "{limit}): the target did not keep up, and the wait is part of the response times.",
+    "in_flight_growing": "The target did not keep up: of what was sent in the second half of the "
+    "run, {value} were left waiting (limit {limit}). Response times rise for as long as the load "
+    "lasts, so this measures overload.",
     "resent": "{value} of the TCP segments were retransmitted (limit {limit}): the network or the "
     "target lost packets or was late, and the delay is part of the response times.",
     "slowing_down": "Response times rose after {value} of the run (limit {limit}) and stayed "

@@ -15,13 +15,19 @@ from campaigns.domain.measured.snapshot import Timing
 LIMITS: dict[str, Limits] = {
     "no_seconds": Limits(None, 0),
     "lost_shards": Limits(None, 0),
-    "lateness_p99_us": Limits(2_000, 10_000),
+    "own_time_us": Limits(200, 10_000),
+    "own_time_p99_us": Limits(500, 10_000),
+    "own_time_share": Limits(0.05, 0.25),
+    "lateness_p99_us": Limits(1_000, 10_000),
     "lateness_p99_share": Limits(0.10, 0.25),
     "cpu": Limits(0.60, 0.85),
     "cpu_5s": Limits(0.80, 0.95),
-    "run_delay": Limits(0.10, 0.20),
+    "run_delay": Limits(0.50),
+    "throttled": Limits(0.01, 0.25),
     "hub_lag": Limits(100_000, 400_000),
-    "hub_lag_p99": Limits(5_000, 25_000),
+    "hub_lag_p50_us": Limits(2_000, 10_000),
+    "hub_lag_p99_us": Limits(3_000, 25_000),
+    "hub_lag_share": Limits(0.10, 0.25),
     "steal": Limits(0.02, 0.10),
     "other_cpu": Limits(0.20, 0.50),
     "gc_pause": Limits(10_000, 100_000),
@@ -39,16 +45,38 @@ LIMITS: dict[str, Limits] = {
     "in_doubt": Limits(0.0, 0.01),
 }
 
+# The larger of a time and a share of the run's own times is the limit.
+_RELATIVE: dict[str, tuple[str, str]] = {
+    "own_time": ("own_time_us", "own_time_share"),
+    "own_time_p99": ("own_time_p99_us", "own_time_share"),
+    "lateness_p99": ("lateness_p99_us", "lateness_p99_share"),
+    "hub_lag_p50": ("hub_lag_p50_us", "hub_lag_share"),
+    "hub_lag_p99": ("hub_lag_p99_us", "hub_lag_share"),
+}
+# What the injectors added to the times, where it was measured; and what may have made them late.
+# Causes without an effect are no doubt.
+_EFFECTS = frozenset({"own_time", "own_time_p99"})
+_CAUSES = frozenset(
+    {"run_delay", "hub_lag_p50", "hub_lag_p99", "gc_pause", "gc_share", "other_cpu"}
+)
+
+_STARVED = "{who} was starved: about {value} of the times are its own ({measure}, limit {limit})."
 _SENTENCES: dict[str, str] = {
+    "own_time": _STARVED,
+    "own_time_p99": _STARVED,
     "no_seconds": "The injector delivered no measurements.",
     "lost_shards": "{value} {were} lost during the run: what they measured is incomplete.",
     "lateness_p99": "{who} sent late ({measure} {value}, limit {limit}). Its own delay is part of "
     "the response times.",
     "cpu": "{who} was busy: {value} of a core on average (limit {limit}).",
     "cpu_5s": "{who} was busy: {value} of a core over five seconds (limit {limit}).",
-    "run_delay": "{who} waited for a CPU {value} of the time (limit {limit}) while other "
-    "programs ran.",
+    "run_delay": "{who} had to wait for a CPU {value} of the time that it wanted one (limit "
+    "{limit}): other programs ran.",
+    "throttled": "{who} had used up its CPU quota {value} of the time (limit {limit}). Raise the "
+    "quota of its container or service to a whole core.",
     "hub_lag": "{whose_} event loop stalled for {value} (limit {limit}).",
+    "hub_lag_p50": "{who} was slow to react ({measure} {value}, limit {limit}). Its own delay is "
+    "part of the response times.",
     "hub_lag_p99": "{who} was slow to react ({measure} {value}, limit {limit}). Its own delay is "
     "part of the response times.",
     "steal": "The hypervisor gave {value} of {whose} CPU to other machines (limit {limit}).",
@@ -85,7 +113,7 @@ _UNSENT: dict[str, str] = {
     "{limit}).",
     "slot_wait": "{value} of the requests waited for a free connection (limit {limit}).",
 }
-CODES = ({*LIMITS} - {"lateness_p99_us", "lateness_p99_share"}) | {"lateness_p99"}
+CODES = ({*LIMITS} - {part for parts in _RELATIVE.values() for part in parts}) | {*_RELATIVE}
 UNSENT = frozenset(_UNSENT)
 
 
@@ -96,13 +124,15 @@ def reasons_of_measurement(
 
     `response` are the run's response times, to whose high percentile lateness is compared.
     """
-    headline_us = response.percentile_us(judged_percentile(response.n))
+    headline_us = response.percentile_us(judged_percentile(response.n)) or 0.0
     found = [
         reason
         for code, seen in observed.items()
         if code in CODES
-        and (reason := _reason(code, _SENTENCES, seen, limits_of(code, limits, headline_us)))
+        and (reason := _reason(code, _SENTENCES, seen, limits_of(code, limits, seen, headline_us)))
     ]
+    if _EFFECTS & observed.keys() and not any(reason.code in _EFFECTS for reason in found):
+        found = [reason for reason in found if reason.code not in _CAUSES]
     if found and "no_seconds" not in observed:
         found += [
             reason
@@ -122,10 +152,19 @@ def _reason(
     return reason_for(code, state, sentences, seen, beyond.limit)
 
 
-def limits_of(code: str, limits: Mapping[str, Limits], headline_us: float | None) -> Limits:
-    """The limits of one criterion; for lateness the larger of a time and a share."""
-    if code != "lateness_p99":
+def limits_of(
+    code: str, limits: Mapping[str, Limits], seen: Observed, headline_us: float
+) -> Limits:
+    """The limits of one criterion; of some the larger of a time and a share of the run's times."""
+    if code not in _RELATIVE:
         return limits[code]
-    time, part = limits["lateness_p99_us"], limits["lateness_p99_share"]
-    headline = headline_us or 0.0
-    return Limits(max(time.mild, part.mild * headline), max(time.severe, part.severe * headline))
+    time, part = (limits[name] for name in _RELATIVE[code])
+    whole_us = seen.whole or headline_us
+    return Limits(
+        _larger(time.mild, part.mild, whole_us), _larger(time.severe, part.severe, whole_us)
+    )
+
+
+def _larger(time_us: float | None, share: float | None, whole_us: float) -> float | None:
+    """None, that is never, if either is."""
+    return None if time_us is None or share is None else max(time_us, share * whole_us)

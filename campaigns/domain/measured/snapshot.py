@@ -68,7 +68,10 @@ COUNTERS = (
 PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "handshake", "exchange", "close")
 # lateness = own_delay + slot_wait: the injector's own fault, and waiting for a free connection
 # (only of those that waited). hub_lag is of the injector's event loop, not of attempts.
+# `sampled` are the response times of some ok attempts, `undelayed` the same attempts' without what
+# the injector added: its own_delay, and how long it left their replies unread.
 LATENESS = ("lateness", "own_delay", "slot_wait")
+SAMPLE = ("sampled", "undelayed")
 # Sums of parts per attempt, as other tools count them: from the connection being ready to the last
 # byte (HTTP), and TCP plus TLS (if there is TLS).
 COMBINED = ("processing", "connect_tls")
@@ -76,7 +79,8 @@ COMBINED = ("processing", "connect_tls")
 # `session` and `session_failed`: from when a session was due to its end, pauses included.
 SESSIONS = ("session", "session_failed")
 TIMINGS = (
-    "response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "hub_lag", *SESSIONS,
+    "response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "hub_lag", *SAMPLE,
+    *SESSIONS,
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ VITALS = (
     "other_cpu_share",
     "steal_share",
     "run_delay_share",
+    "throttled_share",
     "hub_lag_max_us",
     "lateness_p99_us",
     "own_delay_p99_us",

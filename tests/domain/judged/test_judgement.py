@@ -41,12 +41,16 @@ def test_nothing_to_complain_about_is_trusted_healthy_and_fine():
 MEASUREMENT = {
     "no_seconds": (0, None, 1),
     "lost_shards": (0, None, 1),
-    "lateness_p99": (2_000, 2_001, 10_001),
+    "own_time": (500, 501, 10_001),
+    "own_time_p99": (500, 501, 10_001),
+    "lateness_p99": (1_000, 1_001, 10_001),
     "cpu": (0.60, 0.61, 0.86),
     "cpu_5s": (0.80, 0.81, 0.96),
-    "run_delay": (0.10, 0.11, 0.21),
+    "run_delay": (0.50, 0.51, None),
+    "throttled": (0.01, 0.02, 0.26),
     "hub_lag": (100_000, 100_001, 400_001),
-    "hub_lag_p99": (5_000, 5_001, 25_001),
+    "hub_lag_p50": (2_000, 2_001, 10_001),
+    "hub_lag_p99": (3_000, 3_001, 25_001),
     "steal": (0.02, 0.021, 0.11),
     "other_cpu": (0.20, 0.21, 0.51),
     "gc_pause": (10_000, 10_001, 100_001),
@@ -71,6 +75,7 @@ TARGET = {
     "sent_share": (0.999, 0.9989, OVERLOADED),
     "dropped": (0.001, 0.002, OVERLOADED),
     "slot_wait": (0.001, 0.002, OVERLOADED),
+    "in_flight_growing": (0.02, 0.03, OVERLOADED),
     "resent": (0.01, 0.011, OVERLOADED),
     "slowing_down": (0.0, 0.8, CHANGING),
     "warming_up": (0.0, 0.9, CHANGING),
@@ -85,8 +90,10 @@ def test_every_code_belongs_to_exactly_one_question():
     assert sum(map(len, classes)) == len(set().union(*classes)) == len(QUESTIONS)
     assert set(QUESTIONS) == set().union(*classes)
     assert [trust.CODES, set(target_state.STATES), precision.CODES] == classes[:3]
-    limited = set(LIMITS) - {"lateness_p99_us", "lateness_p99_share"} | {"lateness_p99"}
-    assert limited == set(QUESTIONS) - {"target_saturated", "no_requests", "enough_requests"}
+    relative = {"own_time", "own_time_p99", "lateness_p99", "hub_lag_p50", "hub_lag_p99"}
+    absolute = {code for code in LIMITS if not code.endswith(("_us", "share")) or code in QUESTIONS}
+    unlimited = {"target_saturated", "no_requests", "enough_requests"}
+    assert absolute | relative == set(QUESTIONS) - unlimited
 
 
 @pytest.mark.parametrize("code", MEASUREMENT)
@@ -173,6 +180,53 @@ def test_without_any_request_nothing_is_said_about_the_target():
 def test_lateness_counts_against_the_run_s_own_percentile():
     states = [judged(100_000, lateness_p99=us).measurement.state for us in (9_900, 10_200, 25_200)]
     assert states == [TRUSTED, DOUBTFUL, NOT_USABLE]
+
+
+@pytest.mark.parametrize(
+    ("own_us", "p99_us", "expected"),
+    [
+        (499, 1_000, TRUSTED),  # what any client has on a machine of virtual cores
+        (501, 1_000, DOUBTFUL),
+        (4_900, 100_000, TRUSTED),
+        (5_100, 100_000, DOUBTFUL),
+        (24_900, 100_000, DOUBTFUL),
+        (25_100, 100_000, NOT_USABLE),
+    ],
+)
+def test_what_the_injector_added_counts_against_what_the_times_are_without_it(
+    own_us, p99_us, expected
+):
+    added = Observed(own_us, measure="p99", whole=p99_us)
+    assert judged(us=p99_us + own_us, own_time_p99=added).measurement.state is expected
+
+
+def test_a_starved_injector_says_how_many_milliseconds_are_its_own():
+    added = Observed(12_000, second=3, measure="p99", whole=20_000)
+    assert judged(us=32_000, own_time_p99=added).measurement.text == (
+        "The injector was starved: about 12.0\u202fms of the times are its own "
+        "(p99, limit 10.0\u202fms). Worst in second 3."
+    )
+
+
+@pytest.mark.parametrize("code", ["run_delay", "hub_lag_p50", "hub_lag_p99", "other_cpu"])
+def test_what_may_delay_an_injector_is_no_doubt_where_no_delay_was_measured(code):
+    cause = {code: MEASUREMENT[code][1]}
+    assert judged(**cause, own_time=10, own_time_p99=20).measurement.state is TRUSTED
+    found = judged(**cause, own_time=10, own_time_p99=20_000)
+    assert set(codes(found.measurement)) == {"own_time_p99", code}
+
+
+def test_a_long_stall_is_a_doubt_whatever_it_did_to_the_times():
+    found = judged(hub_lag=290_000, own_time=10, own_time_p99=20)
+    assert codes(found.measurement) == ["hub_lag"]
+
+
+def test_a_target_that_falls_behind_is_overloaded_as_long_as_the_injector_is_trusted():
+    found = judged(us=2_000_000, in_flight_growing=0.4, own_time=100)
+    assert (found.measurement.state, found.target.state) == (TRUSTED, OVERLOADED)
+    assert found.is_saturated
+    starved = judged(us=2_000_000, in_flight_growing=0.4, throttled=0.2)
+    assert (starved.measurement.state, starved.target.state) == (DOUBTFUL, None)
 
 
 def test_a_reason_has_value_limit_worst_second_and_a_sentence():

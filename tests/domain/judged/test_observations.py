@@ -90,6 +90,71 @@ def test_the_event_loop_is_judged_by_its_p99():
     assert (round(observed.value, -3), observed.measure) == (60_000, "p99")
 
 
+def test_what_the_injector_added_is_the_difference_of_the_same_requests():
+    undelayed = [20_000] * 980 + [30_000] * 20
+    sample = {
+        "sampled": Timing.of([us + 400 for us in undelayed[:980]] + [52_000] * 20),
+        "undelayed": Timing.of(undelayed),
+    }
+    observed = observed_in(seen(timings=sample))
+    typical, high = observed["own_time"], observed["own_time_p99"]
+    assert (typical.value, typical.measure) == (pytest.approx(832), "mean")
+    assert typical.whole == pytest.approx(20_200)
+    assert (high.value, high.measure) == (pytest.approx(22_000, abs=50), "p99")
+    assert high.whole == pytest.approx(30_000, rel=1e-3)
+
+
+def test_an_injector_that_measures_no_reading_is_judged_by_its_event_loop():
+    lag = {"hub_lag": Timing.of([3_000] * 1000)}
+    observed = observed_in(seen(timings=lag))
+    assert "own_time" not in observed
+    assert observed["hub_lag_p50"].value == pytest.approx(3_000, abs=2)
+    assert observed["hub_lag_p50"].whole == pytest.approx(5_000, abs=2)
+
+
+@pytest.mark.parametrize(
+    ("cpu", "delay", "share"), [(0.3, 0.1, 0.25), (0.02, 0.18, 0.9), (0, 0, 0)]
+)
+def test_waiting_for_a_cpu_is_a_share_of_the_time_in_which_it_was_wanted(cpu, delay, share):
+    vitals = VITALS | {"cpu_share": cpu, "run_delay_share": delay}
+    assert observed_in(seen(vitals=vitals))["run_delay"].value == pytest.approx(share)
+
+
+def filling(in_flight, p50_us, spec=None):
+    """Seconds of 600 arrivals with these numbers in flight at their ends, and these medians."""
+    spec = spec or plan_spec(model="open", rate_per_s=600, duration_s=len(in_flight))
+    seconds = [
+        make_second(number, [us] * 100, in_flight=waiting, counters={"started": 600, "ok": 100})
+        for number, (waiting, us) in enumerate(zip(in_flight, p50_us, strict=True))
+    ]
+    return observed_in(measured(seconds, spec)).get("in_flight_growing")
+
+
+def test_a_target_that_falls_behind_leaves_ever_more_in_flight():
+    found = filling([200, 400, 600, 800], [200_000, 600_000, 1_000_000, 1_400_000])
+    assert found.value == pytest.approx(400 / 1200)
+
+
+@pytest.mark.parametrize(
+    ("in_flight", "p50_us"),
+    [
+        ([60, 60, 62, 61], [100_000] * 4),
+        ([600, 1200, 1200, 1210], [1_900_000] * 4),  # slow, but it keeps up
+        ([600, 1200, 1800, 2400], [1_900_000] * 4),  # slow, and the run is short
+        ([6, 9, 12, 20], [10_000, 12_000, 14_000, 30_000]),  # within the noise
+    ],
+)
+def test_a_target_that_keeps_up_does_not(in_flight, p50_us):
+    assert filling(in_flight, p50_us).value == 0.0
+
+
+def test_only_even_open_loads_are_expected_to_keep_their_requests_in_flight():
+    rising = [200, 400, 600, 800], [200_000, 600_000, 1_000_000, 1_400_000]
+    assert filling(*rising, spec=plan_spec(model="closed", connections=800, duration_s=4)) is None
+    stages = [{"duration_s": 4, "from_per_s": 10, "to_per_s": 500}]
+    assert filling(*rising, spec=plan_spec(model="open", stages=stages)) is None
+
+
 def test_sessions_are_judged_by_what_arrived_not_by_their_requests():
     spec = plan_spec(model="open", rate_per_s=300, duration_s=1, arrival_unit="session")
     spec["session"] = {"calls_per_session": 5}

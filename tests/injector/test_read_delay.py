@@ -1,0 +1,113 @@
+"""How long replies lie unread, and that it is told apart from the target's time."""
+
+import socket
+import struct
+import time
+
+import gevent
+import pytest
+
+from tests.injector.servers import OK_REPLY, always, closed, measure, scripted
+from tests.injector.test_loads import Arrivals
+from workers.injector.read_delay import ReadSample, enable, unread_for_ns
+
+pytestmark = pytest.mark.pure
+sockets = pytest.mark.sockets
+ALL, NONE = 0, -1
+
+
+@pytest.fixture
+def connected():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ours = socket.create_connection(listener.getsockname())
+        theirs, _ = listener.accept()
+        with ours, theirs:
+            yield ours, theirs
+
+
+@sockets
+def test_the_kernel_tells_how_long_something_lay_unread(connected):
+    ours, theirs = connected
+    enable(ours)
+    theirs.sendall(b"reply")
+    time.sleep(0.05)
+    assert 50e6 <= unread_for_ns(ours) < 5e9
+    assert ours.recv(10) == b"reply"
+
+
+@sockets
+def test_where_nothing_came_nothing_lay_unread(connected):
+    ours, _ = connected
+    ours.setblocking(False)
+    assert unread_for_ns(ours) == 0
+
+
+@sockets
+def test_a_reset_is_not_swallowed_by_looking(connected):
+    ours, theirs = connected
+    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    theirs.close()
+    with pytest.raises(ConnectionResetError):
+        unread_for_ns(ours)
+
+
+def test_all_are_timed_at_first_and_fewer_the_more_there_are():
+    class Connection:
+        unread_ns = 0
+        recv = sock = None
+
+    class Worker:
+        began = 1
+
+    sample = ReadSample(is_on=True)
+    masks = [sample.mask]
+    for _ in range(20):
+        for _ in range(100):
+            connection = Connection()
+            sample.time_new(Worker(), connection)
+        sample.tick()
+        masks.append(sample.mask)
+    for _ in range(20):
+        sample.tick()
+    assert masks[0] == ALL
+    assert [mask.bit_count() for mask in masks] == [*range(13), *[12] * 8]
+    assert sample.mask == ALL
+
+
+def test_what_is_off_stays_off():
+    sample = ReadSample(is_on=False)
+    sample.tick()
+    assert sample.mask == NONE
+
+
+@sockets
+def test_a_reply_that_waits_for_a_blocked_event_loop_counts_as_the_injectors_time():
+    with scripted(Arrivals(service_s=0.02)) as server:
+        for nth in range(20):
+            gevent.spawn_later(0.2 + nth * 0.1, time.sleep, 0.08)
+        total = measure(server.port, load={"model": "closed", "connections": 2, "duration_s": 2.5})
+        total = total.total
+    sampled, undelayed = total.timing("sampled"), total.timing("undelayed")
+    assert sampled.n == undelayed.n == total.count("ok")
+    assert sampled.sum_us == total.timing("response").sum_us
+    assert (sampled.sum_us - undelayed.sum_us) / sampled.n > 10_000
+    assert undelayed.min_us >= 19_000
+
+
+@sockets
+def test_lateness_is_no_time_of_the_target_either():
+    load = {"model": "open", "rate_per_s": 50, "duration_s": 1}
+    with scripted(Arrivals(service_s=0.005)) as server:
+        gevent.spawn_later(0.4, time.sleep, 0.3)
+        total = measure(server.port, load=load).total
+    assert total.timing("sampled").max_us > 200_000
+    assert total.timing("undelayed").percentile_us(90_000) < 200_000
+
+
+@sockets
+def test_failures_are_in_no_sample():
+    load = closed(20)
+    with scripted(always(OK_REPLY.replace(b"200", b"503"))) as server:
+        total = measure(server.port, load=load, plan={"expected_status": ["2xx"]}).total
+    assert total.count("failed") == 20
+    assert total.timing("sampled").n == 0

@@ -1,0 +1,115 @@
+"""How long replies lay in this machine before they were read, of a sample of the attempts.
+
+The kernel stamps what arrives, whatever keeps this process from reading it: other programs on its
+core, a quota, a stop, or its own event loop. Asking for a stamp costs a tenth of a request, so at
+high rates only some attempts are timed: the connection's `recv` is replaced for one attempt.
+"""
+
+import socket
+import struct
+import sys
+import time
+from typing import Any
+
+# Linux' SO_TIMESTAMPNS, which is also the type of the note; Python does not name it.
+_STAMP = 35
+_TIMESPEC = struct.Struct("@ll")
+_NOTE_BYTES = 64
+_NS = 1_000_000_000
+_ALL, _NONE = 0, -1
+# Above these bits of a start the mask selects; a clock may not tick in steps as fine as they are.
+_FINE_BITS = 12
+_FEW, _MANY = 2, 8
+_SPARSEST = 0xFFF << _FINE_BITS
+
+
+class ReadSample:
+    """Chooses by some bits of their start, which are as good as random, which attempts are timed:
+    those with none of the bits of `mask`. All up to some 500 a second, then a half, a quarter …
+    """
+
+    __slots__ = ("_n", "mask")
+
+    def __init__(self, *, is_on: bool):
+        self.mask = _ALL if is_on else _NONE
+        self._n = 0
+
+    def tick(self) -> None:
+        """Every 10 ms: time more or fewer."""
+        if self.mask == _NONE:
+            return
+        if self._n > _MANY:
+            self.mask = min(_SPARSEST, self.mask << 1 | 1 << _FINE_BITS)
+        elif self._n < _FEW:
+            self.mask = self.mask >> 1 & _SPARSEST
+        self._n = 0
+
+    def time(self, worker: Any, connection: Any) -> None:
+        """Time the attempt that the worker is about to make on a kept connection."""
+        self._n += 1
+        enable(connection.sock)
+        if type(connection.recv) is TimedRead:
+            connection.recv.attempt, connection.recv.before_ns = worker.began, 0
+        else:
+            connection.recv = TimedRead(worker, connection)
+
+    def begin_new(self, worker: Any, connection: Any) -> None:
+        """A connection was opened: have its handshake timed if its attempt is to be."""
+        if not worker.began & self.mask:
+            enable(connection.sock)
+            connection.unread_ns = 0
+
+    def time_new(self, worker: Any, connection: Any) -> None:
+        """The new connection is ready: time the attempt, if its handshake was."""
+        if connection.unread_ns is not None:
+            self._n += 1
+            connection.recv = TimedRead(worker, connection, connection.unread_ns)
+            connection.unread_ns = None
+
+
+class TimedRead:
+    """Stands in for a connection's `recv` during the attempt that began at `attempt`."""
+
+    __slots__ = ("_connection", "_plain", "_worker", "attempt", "before_ns")
+
+    def __init__(self, worker: Any, connection: Any, before_ns: int = 0):
+        """`before_ns`: how long what came before the reply, in a handshake, lay unread."""
+        self._worker = worker
+        self._connection = connection
+        self._plain = connection.recv
+        self.attempt = worker.began
+        self.before_ns = before_ns
+
+    def __call__(self, size: int) -> bytes:
+        worker, connection = self._worker, self._connection
+        if worker.began != self.attempt:
+            connection.recv = self._plain
+            return self._plain(size)
+        unread_ns = unread_for_ns(connection.sock)
+        data = self._plain(size)
+        # Of a reply that comes in parts the last one decides.
+        worker.request.recorder.read_delays_ns[self.attempt] = self.before_ns + unread_ns
+        return data
+
+
+def enable(sock: Any) -> None:
+    """Have the kernel tell its stamps with what is read from this socket; only Linux can."""
+    if sys.platform == "linux":
+        sock.setsockopt(socket.SOL_SOCKET, _STAMP, 1)
+
+
+def unread_for_ns(sock: Any) -> int:
+    """How long the first unread bytes have been in this machine; 0 if the kernel does not say.
+
+    Raises the OSError that ended the connection, which the kernel tells only once.
+    """
+    try:
+        _, notes, _, _ = sock.recvmsg(1, _NOTE_BYTES, socket.MSG_PEEK)
+    except BlockingIOError:
+        return 0
+    wall_ns = time.time_ns()
+    for level, kind, text in notes:
+        if (level, kind) == (socket.SOL_SOCKET, _STAMP):
+            seconds, nanoseconds = _TIMESPEC.unpack_from(text)
+            return max(0, wall_ns - seconds * _NS - nanoseconds)
+    return 0
