@@ -69,7 +69,7 @@ def _shoot_live(page, folder: Path, live: subprocess.Popen) -> None:
     while page.title().startswith("Not found"):
         page.wait_for_timeout(500)
         page.goto("/campaigns/1/")
-    page.get_by_text(re.compile(r"^[5-9] of 12 runs")).first.wait_for(timeout=120_000)
+    page.get_by_text(re.compile(r"^[5-9] of 15 runs")).first.wait_for(timeout=120_000)
     page.locator("[data-now-key=p50]").filter(has_text=re.compile(r"\d")).wait_for(timeout=60_000)
     page.wait_for_timeout(1500)
     page.screenshot(path=folder / "campaign-live.png")

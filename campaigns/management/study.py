@@ -1,9 +1,10 @@
-"""The sample study: HTTP against HTTPS with a SOAP request, on the bundled demo target.
+"""The sample: HTTP against HTTPS with a SOAP request, on the bundled demo target.
 
 It is created through the services, as a user would; existing rows are reused, so that a second
 sample is in the same project as the first.
 """
 
+from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target
 from campaigns.permissions import Actor
 from campaigns.services.campaigns import CampaignCell, create_campaign
@@ -14,37 +15,28 @@ from campaigns.services.targets import create_target, edit_target
 PROJECT_NAME = "Sample"
 TARGET_NAME = "demo"
 CAMPAIGN_NAME = "HTTP against HTTPS"
-REQUESTS = 100
-OVER_S = (5, 1)
+PRESET = PRESETS["https"]
 REPEATS = 3
 PAUSE_S = 0.5
 HOST = "127.0.0.1"
-SOAP_BODY = """<?xml version="1.0" encoding="UTF-8"?>
-<soapenv:Envelope xmlns:soapenv="http://schemas.xmlsoap.org/soap/envelope/"
-    xmlns:man="http://example.org/namespaces/node/manager">
-  <soapenv:Body>
-    <man:addRItoScope>
-      <man:scope>/testing/sample</man:scope>
-      <man:serviceName>EchoService</man:serviceName>
-      <man:serviceClass>Samples</man:serviceClass>
-    </man:addRItoScope>
-  </soapenv:Body>
-</soapenv:Envelope>
-"""
+# HTTP has no session to resume.
+MODES = {"http": ("new", "keep-alive"), "https": ("new", "resumed", "keep-alive")}
 
 
 def make_sample(by: Actor, http_port: int, https_port: int) -> Campaign:
-    """A draft of the sample campaign: two plans on two endpoints, three times."""
+    """A draft of the sample campaign: new, resumed and kept connections, three times each."""
     project = Project.objects.visible_to(by).filter(name=PROJECT_NAME).first()
     project = project or create_project(by=by, name=PROJECT_NAME)
     endpoints = _endpoints(by, project, {"http": http_port, "https": https_port})
-    versions = [_plan(by, project, over_s) for over_s in OVER_S]
+    version = _plan(by, project)
     return create_campaign(
         by=by,
         project=project,
         name=CAMPAIGN_NAME,
         cells=[
-            CampaignCell(version, endpoint, "new") for version in versions for endpoint in endpoints
+            CampaignCell(version, endpoint, mode)
+            for endpoint in endpoints
+            for mode in MODES[endpoint.scheme]
         ],
         repeats=REPEATS,
         order=Campaign.Order.BLOCKS,
@@ -88,25 +80,9 @@ def _live(target: Target) -> list[Endpoint]:
     return list(target.endpoints.filter(archived_at=None))
 
 
-def _plan(by: Actor, project: Project, over_s: int) -> PlanVersion:
-    name = f"{REQUESTS} over {over_s} s"
+def _plan(by: Actor, project: Project) -> PlanVersion:
+    name = PRESET.name
     plan = SavedPlan.objects.filter(project=project, name=name, archived_at=None).first()
     if plan is None:
-        return create_plan(by=by, project=project, name=name, spec=_spec(over_s))
-    return edit_plan(by=by, plan=plan, name=name, spec=_spec(over_s))
-
-
-def _spec(over_s: int) -> dict:
-    return {
-        "steps": [
-            {
-                "label": "addRItoScope",
-                "method": "POST",
-                "path": "/soap",
-                "headers": [["Content-Type", "text/xml; charset=utf-8"], ["SOAPAction", '""']],
-                "body": SOAP_BODY,
-            }
-        ],
-        "load": {"model": "over", "requests": REQUESTS, "over_s": over_s},
-        "connection_mode": "new",
-    }
+        return create_plan(by=by, project=project, name=name, spec=PRESET.spec)
+    return edit_plan(by=by, plan=plan, name=name, spec=PRESET.spec)

@@ -1,5 +1,6 @@
 """The context of the campaign page, for members and share link visitors."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -269,13 +270,23 @@ def plots_of(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
+def arm_labels(answer: Answer) -> dict[int, str]:
+    """A short label for each test; the long one where two of a plan would look the same."""
+    short = {test.test_id: f"{test.scheme.upper()} {test.connection_mode}" for test in answer.tests}
+    n_alike = Counter((test.plan_label, short[test.test_id]) for test in answer.tests)
+    if max(n_alike.values(), default=0) < 2:
+        return short
+    return {test.test_id: test.label for test in answer.tests}
+
+
 def plot_data(answer: Answer, repeats: int) -> dict[str, Any]:
+    arms = arm_labels(answer)
     return {
         "repeats": repeats,
         "plans": [
             [
                 {
-                    "label": f"{test.scheme.upper()} {test.connection_mode}",
+                    "label": arms[test.test_id],
                     "scheme": test.scheme,
                     "mode": test.connection_mode,
                     "curve": test.curve,
@@ -291,6 +302,7 @@ def plot_data(answer: Answer, repeats: int) -> dict[str, Any]:
 
 def run_rows(runs: list[Run], answer: Answer) -> list[dict[str, Any]]:
     """All runs in order; the figures are the same cells as in the tests' tables."""
+    arms = arm_labels(answer)
     cells: dict[int, dict[str, Any]] = {}
     for test in answer.tests:
         keys = [column.key for column in test.table.columns]
@@ -298,6 +310,10 @@ def run_rows(runs: list[Run], answer: Answer) -> list[dict[str, Any]]:
             if "run" in row.link:
                 cells[row.link["run"]] = dict(zip(keys, row.cells, strict=True))
     return [
-        {"run": run, "figures": [cells.get(run.pk, {}).get(key) for key in _RUN_FIGURES]}
+        {
+            "run": run,
+            "arm": arms.get(run.test_id, run.test.connection_mode),
+            "figures": [cells.get(run.pk, {}).get(key) for key in _RUN_FIGURES],
+        }
         for run in runs
     ]

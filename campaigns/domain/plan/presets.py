@@ -54,13 +54,14 @@ def _spec(steps: list[dict[str, Any]], connection_mode: str, **given: Any) -> di
     return Plan.from_json(spec).to_json()
 
 
-def _soap(key: str, question: str, requests: int, over_s: int) -> Preset:
+def _soap(key: str, question: str, requests: int, over_s: int, group: str = STUDIES) -> Preset:
     return Preset(
         key,
         question,
-        f"{requests} SOAP requests spread over {over_s} s, each on a new connection",
-        f"{requests} over {over_s} s",
+        f"{requests:,} SOAP requests spread over {over_s} s, each on a new connection",
+        f"{requests:,} over {over_s} s",
         _spec([_SOAP_STEP], "new", model="over", requests=requests, over_s=over_s),
+        group,
     )
 
 
@@ -188,6 +189,7 @@ _OF_STUDIES = (
     ),
 )
 _OF_EVERY_DAY = (
+    _soap("https", "What does HTTPS cost?", 1000, 5, GENERAL),
     Preset(
         "smoke",
         "Does it work at all?",

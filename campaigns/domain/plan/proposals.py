@@ -22,6 +22,7 @@ _GCUBE = Proposal(("http", "https"), repeats=3, source="the study of gCube measu
 _LOCAL = Proposal(("http",), repeats=5, source="the study of Uniserve made five runs over HTTP")
 
 PROPOSALS: dict[str, Proposal] = {
+    "https": Proposal(("http", "https"), repeats=5),
     "over-100": _GCUBE,
     "over-10": _GCUBE,
     "over-5": _GCUBE,

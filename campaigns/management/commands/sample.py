@@ -74,9 +74,10 @@ class Command(BaseCommand):
     def _print_answer(self, campaign: Campaign) -> None:
         answer = campaign_answer(campaign)
         tables = [each.table for each in (*answer.tests, *answer.overheads)]
-        self.stdout.write("\n" + text_of_tables(tables))
         self.stdout.write("\n" + plain_text(answer.sentence))
-        self.stdout.write(f"\nResults with charts: {_address(campaign)}")
+        self.stdout.write("\n".join(answer.grounds) + "\n")
+        self.stdout.write(text_of_tables(tables))
+        self.stdout.write(f"Results with charts: {_address(campaign)}")
 
 
 def _owner(name: str) -> Actor:

@@ -103,7 +103,7 @@ def test_httperf_waits_one_second_at_most():
 
 def test_there_is_one_for_every_day_too():
     keys = [preset.key for preset in PRESETS.values() if preset.group == GENERAL]
-    assert keys == ["smoke", "load", "stress", "sessions", "spike", "soak", "capacity"]
+    assert keys == ["https", "smoke", "load", "stress", "sessions", "spike", "soak", "capacity"]
 
 
 def test_its_sessions_are_the_example_of_httperf_s_manual():

@@ -1,0 +1,124 @@
+"""A server that hangs once hides the verdict; the page names the run, and a button settles it."""
+
+import re
+import threading
+import time
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.browser.rest import sign_in
+
+FAST_S, SLOW_S = 0.03, 0.06
+HANGS_S = 3.0
+REQUESTS, REPEATS, HUNG = 100, 4, 3
+MOST_CLICKS = 4
+PICTURES = Path(__file__).resolve().parents[2] / "var" / "browser"
+LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (1440, 390)]
+
+
+class Shop(ThreadingHTTPServer):
+    """Answers after `takes_s`; from its request number `hangs_at` on, nothing for 3 s, once."""
+
+    daemon_threads = True
+    request_queue_size = 512
+
+    def __init__(self, takes_s: float, hangs_at: int = 0):
+        super().__init__(("127.0.0.1", 0), Answer)
+        self.takes_s, self.hangs_at = takes_s, hangs_at
+        self.hangs_until = 0.0
+        self.count = 0
+        self.lock = threading.Lock()
+
+    def serve(self) -> None:
+        with self.lock:
+            self.count += 1
+            if self.count == self.hangs_at:
+                self.hangs_until = time.monotonic() + HANGS_S
+            rest_s = self.hangs_until - time.monotonic()
+        time.sleep(max(self.takes_s, rest_s))
+
+
+class Answer(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.server.serve()
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_):
+        """Not on the terminal."""
+
+
+@contextmanager
+def serving(shop: Shop):
+    threading.Thread(target=shop.serve_forever, daemon=True).start()
+    try:
+        yield shop.server_address[1]
+    finally:
+        shop.shutdown()
+        shop.server_close()
+
+
+@pytest.fixture
+def campaign(site):
+    """Two ports of one target, one of which hung in the third block."""
+    rest = sign_in(site, "A hung run")
+    hangs_at = REQUESTS * (HUNG - 1) + 10
+    with serving(Shop(FAST_S)) as fast, serving(Shop(SLOW_S, hangs_at)) as slow:
+        endpoints = rest.make_target(
+            "shop",
+            *({"scheme": "http", "host": "127.0.0.1", "port": port} for port in (fast, slow)),
+        )
+        load = {"model": "over", "requests": REQUESTS, "over_s": 2}
+        plan = rest.make_plan("Prices", total_s=10.0, **load)
+        number = rest.start("Hung", *((plan, each) for each in endpoints), repeats=REPEATS)
+        rest.wait_for_state(number, "done", 180)
+        tests = [each["id"] for each in rest.get(f"campaigns/{number}/")["tests"]]
+        yield rest, number, tests, slow
+
+
+def test_the_hung_run_is_named_and_the_repeated_block_settles_it(campaign, signed_in):
+    rest, number, (first, second), slow = campaign
+    page = signed_in
+    page.goto(f"/campaigns/{number}/")
+    page.get_by_label("Compare", exact=True).select_option(str(second))
+    page.get_by_label("with", exact=True).select_option(str(first))
+    page.get_by_role("button", name="Compare", exact=True).press("Enter")
+    page.wait_for_url(f"**/campaigns/{number}/?compare={second}&with={first}")
+    verdict = page.locator("[data-live=verdict]")
+    assert "is inconclusive" in verdict.inner_text()
+    step = page.locator(".next-step")
+    assert re.search(rf"Run {number}\.\d decides this: in block {HUNG} it took", step.inner_text())
+    look_at(page, "hung")
+    repeat_until_settled(page, rest, number)
+    assert page.url.endswith(f"?compare={second}&with={first}")
+    assert re.search(r"slower than shop :\d+: \+\d+", verdict.inner_text())
+    assert f"shop :{slow} is slower" in verdict.inner_text()
+    assert f"Without repeat {HUNG}" in verdict.inner_text()
+    look_at(page, "settled")
+
+
+def repeat_until_settled(page, rest, number: int) -> None:
+    """Once is enough, unless a crowded machine spoils the new block too."""
+    for _ in range(MOST_CLICKS):
+        page.get_by_role("button", name=f"Repeat block {HUNG}").press("Enter")
+        page.get_by_text("1 block added.").wait_for()
+        rest.wait_for_state(number, "done", 60)
+        page.get_by_role("button", name="Run again").wait_for(timeout=20_000)
+        if not page.locator(".next-step").count():
+            return
+
+
+def look_at(page, name: str) -> None:
+    """Light and dark, wide and narrow: nothing is wider than the page. Leaves pictures."""
+    for scheme, width in LOOKS:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 1000})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png", full_page=True)
