@@ -18,7 +18,7 @@ from campaigns.domain.shown.sweep_table import injector_words
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import DASH, counted, ms, percent, rate
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Endpoint
 from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of, worst_validity
 from campaigns.queries.overheads import MeasuredTest, Overhead, compare, overhead_answer, pairs_of
 from campaigns.queries.sweeps import arm_words, sweep_answers
@@ -93,15 +93,15 @@ def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[MeasuredTest]
         numbers[test.plan_version.plan_id].add(test.plan_version.number)
     targets = {test.endpoint.target_id for test in tests}
     counts = {test.injectors for test in tests}
-    origins = {test.endpoint_id for test in tests}
     places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
+    addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
     return [
         MeasuredTest(
             test,
             _arm_label(
                 test,
+                addresses[test.endpoint_id],
                 names_target=len(targets) > 1,
-                names_endpoint=len(origins) > len(places),
                 names_injectors=len(counts) > 1,
             ),
             _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
@@ -111,11 +111,19 @@ def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[MeasuredTest]
     ]
 
 
-def _arm_label(test, *, names_target: bool, names_endpoint: bool, names_injectors: bool) -> str:
+def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]:
+    """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443"."""
+    if len(endpoints) == n_told_apart:
+        return dict.fromkeys((each.pk for each in endpoints), "")
+    one_host = len({each.host for each in endpoints}) == 1
+    return {each.pk: f"{'' if one_host else each.host}:{each.port}" for each in endpoints}
+
+
+def _arm_label(test, address: str, *, names_target: bool, names_injectors: bool) -> str:
     parts = [
         arm_words(test),
         test.endpoint.target.name if names_target else "",
-        f"{test.endpoint.host}:{test.endpoint.port}" if names_endpoint else "",
+        address,
         injector_words(test.injectors) if names_injectors else "",
     ]
     return ", ".join(filter(None, parts))

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.rest import sign_in
-
 FAST_S, SLOW_S = 0.03, 0.06
 HANGS_S = 3.0
 REQUESTS, REPEATS, HUNG = 100, 4, 3
@@ -66,9 +64,9 @@ def serving(shop: Shop):
 
 
 @pytest.fixture
-def campaign(site):
+def campaign(new_project):
     """Two ports of one target, one of which hung in the third block."""
-    rest = sign_in(site, "A hung run")
+    rest = new_project()
     hangs_at = REQUESTS * (HUNG - 1) + 10
     with serving(Shop(FAST_S)) as fast, serving(Shop(SLOW_S, hangs_at)) as slow:
         endpoints = rest.make_target(
@@ -79,7 +77,10 @@ def campaign(site):
         plan = rest.make_plan("Prices", total_s=10.0, **load)
         number = rest.start("Hung", *((plan, each) for each in endpoints), repeats=REPEATS)
         rest.wait_for_state(number, "done", 180)
-        tests = [each["id"] for each in rest.get(f"campaigns/{number}/")["tests"]]
+        tests = rest.get(f"campaigns/{number}/")["tests"]
+        tests = [
+            each["id"] for port in (fast, slow) for each in tests if f":{port}" in each["origin"]
+        ]
         yield rest, number, tests, slow
 
 

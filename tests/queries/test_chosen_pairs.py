@@ -82,7 +82,7 @@ def test_the_table_names_both_and_has_their_columns(project, campaign, nginx):
     assert keys[:4] == ["baseline", "candidate", "difference", "ratio"]
     assert [column.title for column in overhead.table.columns[:2]] == ["nginx :8080", "nginx :8443"]
     assert overhead.title == "nginx :8443 against nginx :8080"
-    assert "127.0.0.1:8443 against HTTP new connection, 127.0.0.1:8080" in overhead.table.title
+    assert "HTTP new connection, :8443 against HTTP new connection, :8080" in overhead.table.title
 
 
 def test_two_targets_differ_by_choice_and_get_their_verdict(project, campaign, nginx):
