@@ -191,7 +191,7 @@ def _costs(case: Case, server: Server, names: list[str]) -> dict[str, float]:
 def run(command: list[str]) -> tuple[str, float]:
     """(what it printed, the CPU time of it and what it started in µs)."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # Exit status 3, an invalid run, is usual here: the injector is meant to be busy.
+    # Exit status 3, an unusable measurement, is usual here: the injector is meant to be busy.
     done = subprocess.run(command, capture_output=True, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if not done.stdout:

@@ -179,7 +179,7 @@ if not 0 < HEARTBEAT_S < DEAD_MAN_S < LEASE_S:
         f"BENCHSITE_HEARTBEAT_S={HEARTBEAT_S}, BENCHSITE_DEAD_MAN_S={DEAD_MAN_S}, "
         f"BENCHSITE_LEASE_S={LEASE_S}: write numbers that grow in this order."
     )
-# Limits that differ from campaigns.domain.validity.LIMITS: {code: (suspicious, invalid)}.
+# Limits that differ from campaigns.domain.judged.judgement.LIMITS: {code: (mild, severe)}.
 VALIDITY_LIMITS = {}
 
 # --- accounts ------------------------------------------------------------------------------------
@@ -283,6 +283,9 @@ SPECTACULAR_SETTINGS = {
         "CampaignState": "campaigns.api.choices.CAMPAIGN_STATES",
         "RunState": "campaigns.api.choices.RUN_STATES",
         "Outcome": "campaigns.api.choices.OUTCOMES",
+        "Trust": "campaigns.api.choices.TRUSTS",
+        "TargetState": "campaigns.api.choices.TARGET_STATES",
+        "Precision": "campaigns.api.choices.PRECISIONS",
         "Validity": "campaigns.api.choices.VALIDITIES",
         "ConnectionMode": "campaigns.api.choices.CONNECTION_MODES",
         "Role": "campaigns.api.choices.ROLES",

@@ -3,7 +3,14 @@
 from collections.abc import Iterable
 
 from campaigns.domain.judged.comparison import Word
-from campaigns.domain.lifecycle import Outcome, RunState, Validity
+from campaigns.domain.lifecycle import (
+    Outcome,
+    Precision,
+    RunState,
+    TargetState,
+    Trust,
+    Validity,
+)
 from campaigns.domain.plan.plan import ConnectionMode, HttpVersion
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
@@ -20,6 +27,9 @@ CAMPAIGN_STATES = _pairs(STATE_IS)
 RUN_STATES = _pairs(RunState)
 RUN_STOP_REASONS = _pairs(each for each in StopReason if each not in BY_ITSELF)
 OUTCOMES = _pairs(Outcome)
+TRUSTS = _pairs(Trust)
+TARGET_STATES = _pairs(TargetState)
+PRECISIONS = _pairs(Precision)
 VALIDITIES = _pairs(Validity)
 CONNECTION_MODES = _pairs(ConnectionMode)
 ROLES = _pairs(Role)

@@ -5,26 +5,28 @@ from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 
 from campaigns.api.access import VisibleViewSet, find
-from campaigns.api.choices import OUTCOMES, RUN_STATES, RUN_STOP_REASONS, VALIDITIES
+from campaigns.api.choices import (
+    OUTCOMES,
+    PRECISIONS,
+    RUN_STATES,
+    RUN_STOP_REASONS,
+    TARGET_STATES,
+    TRUSTS,
+    VALIDITIES,
+)
 from campaigns.api.fields import IdFilter
+from campaigns.api.judgement import TRUST_OF, JudgedRunSerializer
 from campaigns.models import Run, ShardSecond
 from campaigns.services.runs import stop_run
 
 
-class ReasonSerializer(serializers.Serializer):
-    code = serializers.CharField()
-    validity = serializers.ChoiceField(choices=VALIDITIES)
-    text = serializers.CharField()
-
-
-class RunSerializer(serializers.ModelSerializer):
+class RunSerializer(JudgedRunSerializer):
     project = serializers.IntegerField(source="campaign.project_id")
     plan = serializers.IntegerField(source="test.plan_version.plan_id")
     plan_name = serializers.CharField(source="test.plan_version.plan.name")
     plan_number = serializers.IntegerField(source="test.plan_version.number")
     origin = serializers.CharField(source="test.endpoint.origin")
     connection_mode = serializers.CharField(source="test.connection_mode")
-    validity_reasons = ReasonSerializer(many=True)
     stop_requested = serializers.ChoiceField(
         choices=RUN_STOP_REASONS, allow_null=True, help_text="What stopped it, or is stopping it."
     )
@@ -48,6 +50,7 @@ class RunSerializer(serializers.ModelSerializer):
             "state",
             "state_at",
             "outcome",
+            "judgement",
             "validity",
             "validity_reasons",
             "n_shards",
@@ -97,9 +100,19 @@ class RunFilterSet(django_filters.FilterSet):
     plan = IdFilter("test__plan_version__plan")
     state = django_filters.MultipleChoiceFilter(choices=RUN_STATES)
     outcome = django_filters.MultipleChoiceFilter(choices=OUTCOMES)
-    validity = django_filters.MultipleChoiceFilter(choices=VALIDITIES)
+    measurement = django_filters.MultipleChoiceFilter("trust", choices=TRUSTS)
+    target_state = django_filters.MultipleChoiceFilter(choices=TARGET_STATES)
+    precision = django_filters.MultipleChoiceFilter(choices=PRECISIONS)
+    validity = django_filters.MultipleChoiceFilter(
+        choices=VALIDITIES, method="by_validity", help_text="Deprecated: use measurement."
+    )
     since = django_filters.IsoDateTimeFilter("t0", lookup_expr="gte")
     until = django_filters.IsoDateTimeFilter("t0", lookup_expr="lt")
+
+    def by_validity(self, runs, name, validities):
+        return (
+            runs.filter(trust__in=[TRUST_OF[each] for each in validities]) if validities else runs
+        )
 
     class Meta:
         model = Run

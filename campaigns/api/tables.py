@@ -14,7 +14,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import find
-from campaigns.api.choices import VALIDITIES, WORDS
+from campaigns.api.choices import TARGET_STATES, TRUSTS, WORDS
+from campaigns.api.judgement import VALIDITY_OF, JudgementSerializer, ValidityField
 from campaigns.api.negotiation import AnyAccept
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport
 from campaigns.domain.shown.sentences import plain_text
@@ -63,7 +64,13 @@ class TestTableSerializer(serializers.Serializer):
     scheme = serializers.CharField()
     connection_mode = serializers.CharField()
     plan = serializers.CharField()
-    validity = serializers.ChoiceField(choices=VALIDITIES, allow_blank=True)
+    measurement = serializers.ChoiceField(
+        choices=TRUSTS, allow_blank=True, help_text="Doubtful if only some runs are not usable."
+    )
+    target_state = serializers.ChoiceField(
+        choices=TARGET_STATES, allow_blank=True, help_text="The worst in any of its runs."
+    )
+    validity = ValidityField(allow_blank=True)
     table = TableSerializer()
 
 
@@ -133,7 +140,8 @@ class RunTablesSerializer(serializers.Serializer):
     run = serializers.IntegerField()
     sentence = serializers.CharField()
     grounds = serializers.ListField(child=serializers.CharField())
-    validity = serializers.ChoiceField(choices=VALIDITIES, allow_blank=True)
+    judgement = JudgementSerializer(allow_null=True)
+    validity = ValidityField(allow_blank=True)
     tables = TableSerializer(many=True)
 
 
@@ -204,7 +212,9 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
                 "scheme": test.scheme,
                 "connection_mode": test.connection_mode,
                 "plan": test.plan_label,
-                "validity": test.validity,
+                "measurement": test.trust,
+                "target_state": test.target_state,
+                "validity": VALIDITY_OF.get(test.trust, ""),
                 "table": test.table.to_json(),
             }
             for test in answer.tests
@@ -220,6 +230,7 @@ def _run_json(run: Run, report: RunReport) -> dict[str, Any]:
         "run": run.pk,
         "sentence": plain_text(report.sentence),
         "grounds": report.grounds,
-        "validity": report.validity,
+        "judgement": report.judged and report.judged.to_json(),
+        "validity": report.judged.as_validity()["validity"] if report.judged else "",
         "tables": [table.to_json() for table in report.tables],
     }

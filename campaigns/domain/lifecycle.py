@@ -73,10 +73,6 @@ class Validity(StrEnum):
     SUSPICIOUS = "suspicious"
     INVALID = "invalid"
 
-    @classmethod
-    def of(cls, trust: Trust) -> "Validity":
-        return list(cls)[list(Trust).index(trust)]
-
 
 ACTIVE_STATES = frozenset(
     {RunState.PREPARING, RunState.ARMED, RunState.RUNNING, RunState.STOPPING, RunState.FINALIZING}

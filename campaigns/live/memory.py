@@ -67,7 +67,7 @@ def answer_of(campaign: Campaign, chosen: tuple[int, int] | None = None) -> Answ
 
 
 def gist_of(campaign: Campaign) -> Gist:
-    """The answer's sentence and validity alone, for lists."""
+    """The answer's sentence and states alone, for lists."""
     return _GISTS.get(_campaign_key(campaign), lambda: campaign_answer(campaign).gist)
 
 
@@ -98,4 +98,4 @@ def _run_key(run: Run) -> tuple:
     """The key of a finished run; late seconds change it by a new summary."""
     event = RunEvent.objects.filter(run=run).aggregate(newest=Max("pk"))
     summary = RunSummary.objects.filter(run=run).aggregate(newest=Max("pk"))
-    return run.pk, run.state, run.validity, event["newest"], summary["newest"]
+    return run.pk, run.state, run.trust, event["newest"], summary["newest"]

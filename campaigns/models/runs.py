@@ -9,12 +9,15 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     LIVE_SHARD_STATES,
     Outcome,
+    Precision,
     ShardState,
-    Validity,
+    TargetState,
+    Trust,
 )
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.measured.injector_end import InjectorEnd
@@ -41,9 +44,15 @@ class Run(models.Model):
     state = models.CharField(max_length=10, choices=_choices(State), default=State.QUEUED)
     state_at = models.DateTimeField(db_default=Now())
     outcome = models.CharField(max_length=10, choices=_choices(Outcome), null=True, blank=True)
-    validity = models.CharField(max_length=10, choices=_choices(Validity), null=True, blank=True)
-    # [{"code", "validity", "value", "limit", "second", "text"}, …], worst first.
-    validity_reasons = models.JSONField(default=list, blank=True)
+    # The answers of its judgement, to filter by; null until it is summarised. Of an unjudged target
+    # the state stays null.
+    trust = models.CharField(max_length=10, choices=_choices(Trust), null=True, blank=True)
+    target_state = models.CharField(
+        max_length=10, choices=_choices(TargetState), null=True, blank=True
+    )
+    precision = models.CharField(max_length=10, choices=_choices(Precision), null=True, blank=True)
+    # domain.judged.judgement.Judgement with its reasons; read `judged`.
+    judgement = models.JSONField(null=True, blank=True)
     snapshot = models.JSONField()  # domain.plan.frozen_run.FrozenRun; read `frozen`
     n_shards = models.PositiveIntegerField(default=1)
     t0 = models.DateTimeField(null=True, blank=True)  # when sending starts, warm-up included
@@ -95,6 +104,11 @@ class Run(models.Model):
     def frozen(self) -> FrozenRun:
         """Plan, endpoint and all else that determines what is sent, as of when it was queued."""
         return FrozenRun.from_json(self.snapshot)
+
+    @property
+    def judged(self) -> Judgement | None:
+        """Its judgement; None until it is summarised."""
+        return Judgement.from_json(self.judgement) if self.judgement else None
 
     @property
     def ends(self) -> list[InjectorEnd]:

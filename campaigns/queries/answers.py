@@ -6,7 +6,7 @@ Checks no permissions: callers pass rows found with visible_to.
 from collections.abc import Sequence
 
 from campaigns.domain.judged.comparison import holm
-from campaigns.domain.lifecycle import Validity
+from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
@@ -19,7 +19,13 @@ from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import DASH, counted, ms, percent, rate
 from campaigns.models import Campaign, Endpoint
-from campaigns.queries.measured import MeasuredRun, measured_runs, pooled_of, worst_validity
+from campaigns.queries.measured import (
+    MeasuredRun,
+    measured_runs,
+    pooled_of,
+    target_state_of,
+    trust_of,
+)
 from campaigns.queries.overheads import MeasuredTest, Overhead, compare, overhead_answer, pairs_of
 from campaigns.queries.sweeps import arm_words, sweep_answers
 
@@ -153,7 +159,8 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
         pooled=total,
         means_ms=_means_ms(campaign, arm),
         means_text=_means_text(campaign, arm, table),
-        validity=worst_validity(arm.runs),
+        trust=trust_of(arm.runs),
+        target_state=target_state_of(arm.runs),
         curve=curve(total.timing("response")),
     )
 
@@ -249,7 +256,7 @@ def _grounds(
     if overheads:
         grounds.append("primary metric: average, whose parts add up")
     grounds += _holm_ground(overheads)
-    return grounds + _validity_grounds(runs)
+    return grounds + _judgement_grounds(runs)
 
 
 def _interval_ground(overhead: Overhead) -> str:
@@ -290,20 +297,32 @@ def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
     return [f"{differing} of {len(tested)} comparisons differ after Holm's correction"]
 
 
-def _validity_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
-    """The numbers of suspicious and excluded runs, with a reason."""
+def _judgement_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
+    """How many runs are doubtful or left out and how the target was, each with a reason; notes."""
     grounds = []
-    suspicious = [
-        each for each in runs if each.is_usable and each.run.validity == Validity.SUSPICIOUS
-    ]
-    if suspicious:
-        text = suspicious[0].run.validity_reasons[0]["text"]
-        grounds.append(f"{_of_runs(suspicious, runs, 'are suspicious', 'is suspicious')}: {text}")
+    doubtful = [each for each in runs if each.is_usable and each.judged and each.judged.is_in_doubt]
+    if doubtful:
+        said = _of_runs(doubtful, runs, "are doubtful", "is doubtful")
+        grounds.append(f"{said}: {doubtful[0].judged.measurement.text}")
     left_out = [each for each in runs if each.run.is_done and not each.is_usable]
     if left_out:
         said = _of_runs(left_out, runs, "cannot be used", "cannot be used")
         grounds.append(f"{said}: {left_out[0].why_unusable}")
-    return grounds
+    return [*grounds, *_target_grounds(runs), *_notes(runs)]
+
+
+def _target_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
+    """The worst state of the target, unless a run that is left out for it was named."""
+    for state in (TargetState.FAILING, TargetState.OVERLOADED, TargetState.CHANGING):
+        found = [each for each in runs if each.run.target_state == state and each.is_usable]
+        if found:
+            where = f"in {len(found)} of {len(runs)} runs" if len(runs) > 1 else "in the only run"
+            return [f"target {state} {where}: {found[0].judged.target.text}"]
+    return []
+
+
+def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
+    return list(dict.fromkeys(n.text for each in runs if each.judged for n in each.judged.notes))
 
 
 def _of_runs(some: Sequence, runs: Sequence, many_are: str, one_is: str) -> str:

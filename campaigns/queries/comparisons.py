@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from campaigns.domain.lifecycle import Validity
+from campaigns.domain.lifecycle import Trust
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.shown.cells import Figure, count_cell, figure_cell
@@ -18,7 +18,7 @@ from campaigns.domain.shown.results import Comparison
 from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.units import DASH, decimals_for
 from campaigns.models import Run
-from campaigns.queries.measured import MeasuredRun, measured_runs, reason_text
+from campaigns.queries.measured import MeasuredRun, measured_runs
 
 __all__ = ["Comparison", "compare_runs"]
 
@@ -68,10 +68,10 @@ def _unlike_loads(baseline: MeasuredRun, candidate: MeasuredRun) -> str:
 
 def _warning(run: Run) -> str:
     """Why the run's figures may mislead; other reasons that make it unusable are in the note."""
-    if run.validity not in {Validity.INVALID, Validity.SUSPICIOUS}:
+    if run.trust in {None, Trust.TRUSTED}:
         return ""
-    doubt = "cannot be trusted" if run.validity == Validity.INVALID else "are doubtful"
-    return f"Run {run.label} is {run.validity}; its figures {doubt}. {reason_text(run)}"
+    doubt = "is not usable" if run.trust == Trust.NOT_USABLE else "is doubtful"
+    return f"The measurement of run {run.label} {doubt}. {run.judged.measurement.text}"
 
 
 def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
@@ -95,12 +95,12 @@ def _table(baseline: MeasuredRun, candidate: MeasuredRun) -> Table:
 
 
 def _beside_each_other(rows: tuple[Row, ...], *runs: Run) -> tuple[Row, ...]:
-    """The rows, without difference and ratio if a run is invalid."""
-    invalid = [run.label for run in runs if run.validity == Validity.INVALID]
-    if not invalid:
+    """The rows, without difference and ratio if a run is not usable."""
+    spoilt = [run.label for run in runs if run.trust == Trust.NOT_USABLE]
+    if not spoilt:
         return rows
-    are = "are" if len(invalid) > 1 else "is"
-    why = f"Run {' and '.join(invalid)} {are} invalid, so nothing is compared."
+    are = "are" if len(spoilt) > 1 else "is"
+    why = f"Run {' and '.join(spoilt)} {are} not usable, so nothing is compared."
     nothing = (Cell(None, DASH, why=why),) * 2
     return tuple(replace(row, cells=(*row.cells[:2], *nothing)) for row in rows)
 

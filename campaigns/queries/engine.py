@@ -57,7 +57,7 @@ def taken_slots() -> int:
 def room_for_runs() -> int:
     """How many more runs may be active; the limit is the live hosts' number of cores.
 
-    A run may have more injectors than cores (its validity shows the effect), but two runs on one
+    A run may have more injectors than cores (its judgement shows the effect), but two runs on one
     core would disturb each other. A host that does not report its cores counts with its slots.
     """
     hosts = live_hosts().values_list("slots", "facts")

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from campaigns.domain.lifecycle import RunState
+from campaigns.domain.lifecycle import RunState, TargetState, Trust
 from campaigns.domain.measured.figures import figures_of
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.target import counted_in
@@ -25,6 +25,9 @@ class HistoryFilter:
     plan: int | None = None
     campaign: int | None = None
     state: str = ""
+    measurement: str = ""
+    target_state: str = ""
+    precision: str = ""
     since: datetime | None = None
 
 
@@ -39,6 +42,12 @@ def history(actor: Actor, project: Project, by: HistoryFilter) -> QuerySet[Run]:
         found = found.filter(campaign=by.campaign)
     if by.state:
         found = found.filter(_state_is(by.state))
+    answers = {
+        "trust": by.measurement,
+        "target_state": by.target_state,
+        "precision": by.precision,
+    }
+    found = found.filter(**{column: word for column, word in answers.items() if word})
     if by.since:
         found = found.filter(state_at__gte=by.since)
     newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
@@ -49,23 +58,22 @@ def history(actor: Actor, project: Project, by: HistoryFilter) -> QuerySet[Run]:
     )
 
 
+# What the list can be filtered by: how far a run is, and the answers of its judgement.
 HISTORY_STATES = {
     "going": "Not finished",
-    "valid": "Valid",
-    "suspicious": "Suspicious",
-    "invalid": "Invalid",
     "complete": "Complete",
     "partial": "Partial",
     "stopped": "Stopped",
     "failed": "Failed",
 }
+MEASUREMENTS = {each: each.words.capitalize() for each in Trust}
+TARGET_STATES = {each: each.capitalize() for each in TargetState}
+PRECISIONS = {"none": "No figures", "coarse": "Too few requests for a p99", "fine": "Up to p99"}
 
 
 def _state_is(word: str):
     if word == "going":
         return ~Q(state=RunState.DONE)
-    if word in {"valid", "suspicious", "invalid"}:
-        return Q(validity=word)
     return Q(outcome=word)
 
 

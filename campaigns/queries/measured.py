@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
+from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.likeness import ArmRun
 from campaigns.domain.judged.thresholds import Verdict
-from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Total, total_of
@@ -18,11 +20,9 @@ from campaigns.queries.measurements import stored_measurement
 
 # Only the moments of the others are read: a mean needs no histogram, and decoding is slow.
 _DECODED = frozenset({"response", "lateness", *EXCHANGE_TIMINGS})
-_WORST_FIRST = (Validity.INVALID, Validity.SUSPICIOUS, Validity.VALID)
-_LEFT_OUT = "target_saturated"  # a correct measurement of overload, not of the response time
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeasuredRun:
     """A run with its measurement and figures; both None without a summary."""
 
@@ -51,6 +51,10 @@ class MeasuredRun:
         hosts = tuple(shard.host for shard in self.run.shards.all())
         return ArmRun(self.run.frozen, hosts, self.measurement)
 
+    @cached_property
+    def judged(self) -> Judgement | None:
+        return self.run.judged
+
     @property
     def is_usable(self) -> bool:
         """Whether a verdict may use it; `why_unusable` has the criteria."""
@@ -58,7 +62,7 @@ class MeasuredRun:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it ended as planned and has figures, valid or not."""
+        """Whether it ended as planned and has figures, trusted or not."""
         return self.run.outcome == Outcome.COMPLETE and bool(self.figures and self.figures.n)
 
     @property
@@ -70,18 +74,17 @@ class MeasuredRun:
             return ending_text(run.outcome, run.reason)
         if self.figures is None or not self.figures.n:
             return "No request succeeded, so there are no response times."
-        if run.validity == Validity.INVALID:
-            return f"Invalid: {reason_text(run)}"
-        if any(reason["code"] == _LEFT_OUT for reason in run.validity_reasons):
-            return reason_text(run, _LEFT_OUT)
-        return ""
+        judged = self.judged
+        if judged and not judged.is_usable:
+            return f"Not usable: {judged.measurement.text}"
+        return judged.target.text if judged and judged.is_saturated else ""
 
     def line(self, *, is_counted: bool) -> Line:
         """The run's row in a table of repeats; `is_counted`: it enters mean and pooled."""
         run = self.run
         note = self.why_unusable if self.figures else ""
-        if run.is_done and run.outcome == Outcome.COMPLETE and run.validity != Validity.VALID:
-            note = f"{run.validity.capitalize()}: {in_short(reason_text(run))}"
+        if run.outcome == Outcome.COMPLETE and self.judged:
+            note = judged_in_short(self.judged)
         return Line(
             label=f"Repeat {run.repeat}",
             figures=self.figures,
@@ -92,16 +95,21 @@ class MeasuredRun:
                 "run_label": run.label,
                 "state": run.state,
                 "outcome": run.outcome,
-                "validity": run.validity,
+                "trust": run.trust,
+                "target_state": run.target_state,
             },
             is_counted=is_counted,
         )
 
 
-def reason_text(run: Run, code: str | None = None) -> str:
-    """The sentence of the run's worst reason, or of the one with this code."""
-    texts = [each["text"] for each in run.validity_reasons if code in {None, each["code"]}]
-    return texts[0] if texts else "no reason was recorded."
+def judged_in_short(judged: Judgement) -> str:
+    """What was not as it should be, for a row; "" of a trusted run of a healthy target."""
+    if judged.is_in_doubt:
+        words = judged.measurement.state.words.capitalize()
+        return f"{words}: {in_short(judged.measurement.text)}"
+    if judged.target.state in {None, TargetState.HEALTHY}:
+        return ""
+    return f"Target {judged.target.state}: {in_short(judged.target.text)}"
 
 
 def in_short(sentence: str) -> str:
@@ -151,6 +159,15 @@ def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
     return total, figures_of(total, sum(each.figures.duration_s for each in counted))
 
 
-def worst_validity(runs: Iterable[MeasuredRun]) -> str:
-    found = {each.run.validity for each in runs}
-    return next((str(each) for each in _WORST_FIRST if each in found), "")
+def trust_of(runs: Iterable[MeasuredRun]) -> str:
+    """Of several runs: doubtful if only some are not usable; "" if none was judged."""
+    found = {each.run.trust for each in runs if each.run.trust}
+    if len(found) > 1:
+        return Trust.DOUBTFUL
+    return next(iter(found), "")
+
+
+def target_state_of(runs: Iterable[MeasuredRun]) -> str:
+    """The worst state of the target in any of the runs; "" if it was judged in none."""
+    found = {each.run.target_state for each in runs}
+    return next((str(each) for each in reversed(TargetState) if each in found), "")

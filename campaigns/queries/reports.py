@@ -5,7 +5,13 @@ from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.shown import report_tables as tables
 from campaigns.domain.shown.exchange_tables import closes_table, exchange_table
 from campaigns.domain.shown.progress import progress_of
-from campaigns.domain.shown.report_words import RunStatus, run_grounds, run_sentence, run_tiles
+from campaigns.domain.shown.report_words import (
+    RunStatus,
+    run_checks,
+    run_grounds,
+    run_sentence,
+    run_tiles,
+)
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.session_tables import session_tables
 from campaigns.domain.shown.threshold_tables import run_thresholds_table
@@ -35,8 +41,8 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         vitals=tables.vitals_table(seen.vitals),
         facts=run_facts(run, seen),
         curve=curve(total.timing("response")),
-        validity=str(run.validity or ""),
-        reasons=run.validity_reasons,
+        judged=state.judged,
+        checks=run_checks(state),
         thresholds=run_thresholds_table(seen.thresholds),
     )
 
@@ -45,9 +51,8 @@ def _state(run: Run, seen: Measurement) -> RunStatus:
     return RunStatus(
         state=run.state,
         outcome=str(run.outcome or ""),
-        validity=str(run.validity or ""),
+        judged=run.judged,
         why=run.reason,
-        reasons=tuple(each["text"] for each in run.validity_reasons),
         figures=seen.figures,
         plan=seen.plan,
     )

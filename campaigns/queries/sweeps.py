@@ -8,7 +8,7 @@ from campaigns.domain.shown.results import SweepAnswer
 from campaigns.domain.shown.sentences import MODES
 from campaigns.domain.shown.sweep_table import SweepLine, sweep_table
 from campaigns.models import Test
-from campaigns.queries.measured import pooled_of, worst_validity
+from campaigns.queries.measured import pooled_of, target_state_of, trust_of
 from campaigns.queries.overheads import MeasuredTest
 
 
@@ -31,7 +31,12 @@ def _answer(group: list[MeasuredTest]) -> SweepAnswer:
     first = group[0]
     title = f"{first.plan_label}: {arm_words(first.test)}, by number of injector processes"
     lines = [
-        SweepLine(arm.test.injectors, pooled_of(arm.runs)[1], worst_validity(arm.runs))
+        SweepLine(
+            arm.test.injectors,
+            pooled_of(arm.runs)[1],
+            trust_of(arm.runs),
+            target_state_of(arm.runs),
+        )
         for arm in group
     ]
     table = sweep_table(f"sweep-{first.test.pk}", title, lines)

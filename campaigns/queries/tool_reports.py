@@ -9,8 +9,6 @@ from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.models import Run
 from campaigns.queries.measurements import measurement_of
 
-_NOT_JUDGED = "not judged until the run has ended"
-
 
 def tool_report(run: Run, style: str = "") -> str | None:
     """The text; without `style`, in the best fitting one; None for an unknown style."""
@@ -31,8 +29,7 @@ def _head(run: Run) -> ReportHead:
         host=frozen.endpoint.host,
         port=frozen.endpoint.port,
         connection_mode=frozen.connection_mode,
-        validity=run.validity or _NOT_JUDGED,
-        reasons=run.validity_reasons,
+        judged=run.judged,
     )
 
 

@@ -41,9 +41,11 @@ def summarise_run(run: Run) -> RunSummary:
             **measurement.to_json(),
         )
     judgement = judge_run(run, measurement)
-    run.validity, run.validity_reasons = judgement.validity, judgement.validity_reasons
     Run.objects.filter(pk=run.pk).update(
-        validity=run.validity, validity_reasons=run.validity_reasons
+        trust=judgement.measurement.state,
+        target_state=judgement.target.state,
+        precision=judgement.precision.state,
+        judgement=judgement.to_json(),
     )
     return summary
 

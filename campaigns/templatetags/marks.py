@@ -25,7 +25,7 @@ register.filter("counted", counted)
 
 @register.simple_tag
 def glyph(name: str) -> str:
-    """The glyph of that name, or of that state, outcome, validity or level of a message."""
+    """The glyph of that name, or of that state, outcome, answer or level of a message."""
     return _drawn(glyph_of(name))
 
 
@@ -38,8 +38,12 @@ def _drawn(name: str) -> str:
 def badge(what: Any, word: Any = "") -> dict[str, Badge]:
     """The badge of a run, of a state (with another word, where one is given), or as it is."""
     if isinstance(what, Run):
-        return {"badge": run_badge(what.state, what.outcome or "", what.validity or "")}
+        return {"badge": run_badge(what.state, *_answers(what))}
     return {"badge": what if isinstance(what, Badge) else badge_of(what, str(word or ""))}
+
+
+def _answers(run: Run) -> tuple[str, ...]:
+    return tuple(each or "" for each in (run.outcome, run.trust, run.target_state))
 
 
 @register.simple_tag

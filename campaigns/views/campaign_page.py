@@ -13,7 +13,7 @@ from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.badges import Badge, campaign_badge
 from campaigns.domain.shown.next_steps import NextStep, next_steps
-from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
+from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAnswer
 from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
@@ -89,7 +89,7 @@ def campaign_context(campaign: Campaign, chosen: tuple[int, int] | None = None) 
     return {
         "campaign": campaign,
         "answer": answer,
-        "badge": badge_of(campaign, answer.validity),
+        "badge": badge_of(campaign, answer),
         "is_live": is_live,
         "progress": progress_of(campaign),
         "planned_s": _planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
@@ -126,9 +126,12 @@ def _injector_words(campaign: Campaign) -> str:
     return f"{', '.join(map(str, counts))} injector processes per run"
 
 
-def badge_of(campaign: Campaign, validity: str) -> Badge:
+def badge_of(campaign: Campaign, found: Answer | Gist | None) -> Badge:
     return campaign_badge(
-        campaign.state, validity, is_stopped=campaign.stop_requested_at is not None
+        campaign.state,
+        found.trust if found else "",
+        found.target_state if found else "",
+        is_stopped=campaign.stop_requested_at is not None,
     )
 
 

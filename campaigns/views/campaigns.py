@@ -66,7 +66,7 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     for campaign in page:
         gist = gist_of(campaign) if campaign.n_done else None
         campaign.sentence = gist.sentence if gist else []
-        campaign.badge = badge_of(campaign, gist.validity if gist else "")
+        campaign.badge = badge_of(campaign, gist)
         campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
     n_targets, n_plans = (
         rows.filter(archived_at=None).count() for rows in (found.targets, found.plans)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from campaigns.domain.shown.plan_words import plan_load_words
-from campaigns.domain.shown.results import RunReport
 from campaigns.domain.units import counted
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
@@ -27,7 +26,6 @@ def run_context(run: Run) -> dict[str, Any]:
     return {
         "run": run,
         "report": report,
-        "grounds": _grounds(report),
         "origin": str(run.frozen.endpoint),
         "n_steps": len(plan.labels),
         "load_words": plan_load_words(plan),
@@ -63,9 +61,3 @@ def _under_way(run: Run) -> str:
     elif planned.requests:
         parts.append(f"ends after {counted(planned.requests, run.frozen.plan.nouns)}")
     return " · ".join([*parts, "updated every second"])
-
-
-def _grounds(report: RunReport) -> list[str]:
-    """The grounds without the validity reasons, which the page lists below with glyphs."""
-    reasons = {reason["text"] for reason in report.reasons}
-    return [ground for ground in report.grounds if ground not in reasons]

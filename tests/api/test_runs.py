@@ -29,9 +29,8 @@ def test_a_list_leaves_the_copies_out(api, run):
 
 def test_it_filters(api, campaign, alice):
     first, second = make_test(campaign), make_test(campaign)
-    done = make_run(
-        first, state="done", outcome="stopped", validity="invalid", t0="2026-11-21T12:00:00Z"
-    )
+    answers = {"trust": "not_usable", "target_state": "failing", "precision": "coarse"}
+    done = make_run(first, state="done", outcome="stopped", t0="2026-11-21T12:00:00Z", **answers)
     queued = make_run(second)
     elsewhere = make_run(make_test(make_campaign(make_project(owner=alice))))
     expected = {
@@ -44,6 +43,10 @@ def test_it_filters(api, campaign, alice):
         "state=done": {done},
         "state=done&state=queued": {done, queued, elsewhere},
         "outcome=stopped": {done},
+        "measurement=not_usable": {done},
+        "measurement=trusted": set(),
+        "target_state=failing": {done},
+        "precision=coarse&precision=fine": {done},
         "validity=invalid": {done},
         "since=2026-11-21T12:00:00Z": {done},
         "until=2026-11-21T12:00:00Z": set(),

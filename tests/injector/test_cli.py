@@ -22,6 +22,24 @@ def run(*arguments, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=30, **options)
 
 
+# The command on a machine that is never starved: only what has no limit in time or CPU is judged.
+_UNSTARVED = """
+import sys
+from math import inf
+from campaigns.domain.judged import judgement, trust
+from campaigns.domain.judged.criteria import Limits
+timed = set(trust.LIMITS) - {"injector_exhausted", "no_seconds", "missing_seconds"}
+judgement.LIMITS.update(dict.fromkeys(timed, Limits(inf, inf)))
+from workers.injector import cli
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def run_unstarved(*arguments):
+    command = [sys.executable, "-c", _UNSTARVED, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30)
+
+
 def make_load(*arguments):
     return make_load_of(cli.make_parser().parse_args(["http://127.0.0.1/", *arguments]))
 
@@ -168,8 +186,7 @@ def test_a_report_in_the_style_of(report, words):
 def test_a_report_of_nothing_but_failures(report):
     with scripted(always(b"garbage\r\n")) as server:
         done = run(f"http://127.0.0.1:{server.port}/", "--requests", 3, "--report", report)
-    assert done.returncode == 0, done.stderr
-    assert "No request succeeded" in done.stdout
+    assert "no request succeeded" in done.stdout
     assert "nan" not in done.stdout.lower()
 
 
@@ -219,7 +236,7 @@ def test_errors_of_this_machine_are_no_usable_measurement():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 3
-    assert "invalid" in done.stdout
+    assert "Measurement: not usable" in done.stdout
 
 
 @pytest.mark.alone
@@ -239,6 +256,38 @@ def test_ctrl_c_ends_it_with_what_was_measured(processes):
     assert json.loads(output)["counters"]["ok"] == server.n_requests
 
 
+def _reply(status):
+    return always(f"HTTP/1.1 {status} X\r\nContent-Length: 0\r\n\r\n".encode())
+
+
+@pytest.mark.parametrize(
+    ("script", "cause"),
+    [
+        (_reply(503), "status 503"),
+        (_reply(404), "status 404"),
+        (always(b"garbage\r\n"), "not an HTTP reply"),
+        (lambda sock, server: time.sleep(1), "no first byte within the limit"),
+    ],
+)
+def test_a_failing_target_is_a_result_of_a_trusted_measurement(script, cause):
+    with scripted(script) as server:
+        url = f"http://127.0.0.1:{server.port}/"
+        done = run_unstarved(url, "--requests", 3, "--timeout", 0.3)
+    assert done.returncode == 0, done.stderr
+    assert "Measurement: trusted" in done.stdout
+    assert f"Target: failing\n  No request succeeded ({cause})" in done.stdout
+    assert "Note: The target runs on the injector host" in done.stdout
+
+
+def test_a_refusing_target_is_a_result_too():
+    done = run_unstarved("http://127.0.0.1:9/", "--requests", 3, "--json")
+    judged = json.loads(done.stdout)["judgement"]
+    assert done.returncode == 0
+    assert (judged["measurement"]["state"], judged["target"]["state"]) == ("trusted", "failing")
+    assert "(connection refused)" in judged["target"]["reasons"][0]["text"]
+    assert judged["precision"]["state"] == "none"
+
+
 @pytest.mark.alone
 @pytest.mark.parametrize(
     ("rule", "status", "words"),
@@ -247,7 +296,7 @@ def test_ctrl_c_ends_it_with_what_was_measured(processes):
 def test_a_broken_threshold_is_exit_status_1(rule, status, words):
     with scripted(always(OK_REPLY)) as server:
         url = f"http://127.0.0.1:{server.port}/"
-        done = run(url, "--rate", 300, "--duration", 0.5, "--threshold", rule)
+        done = run_unstarved(url, "--rate", 300, "--duration", 0.5, "--threshold", rule)
     assert done.returncode == status, done.stdout
     assert words in done.stdout
 

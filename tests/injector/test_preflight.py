@@ -111,7 +111,7 @@ def test_the_warnings_are_in_the_end_line_and_in_front_of_the_verdict(machine_of
     assert text in capsys.readouterr().err
     assert result.to_json()["warnings"] == [text]
     report = result.report("plain", order)
-    assert report.index(text) < report.index("Validity:")
+    assert report.index(text) < report.index("Measurement:")
 
 
 def test_sessions_need_the_ports_of_all_their_connections():

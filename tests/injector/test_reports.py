@@ -225,7 +225,9 @@ def test_a_percentile_with_too_few_beyond_it_is_a_dash():
 def test_every_report_says_what_was_asked_and_reached_and_whether_to_believe_it(style):
     text = report(style, second(0, [10_000] * 100))
     assert "closed loop, 2 connections planned, 1.0 in flight on average, " in text
-    assert re.search(r"^Validity: (valid|suspicious|invalid)$", text, re.MULTILINE)
+    assert re.search(r"^Measurement: (trusted|doubtful|not usable)$", text, re.MULTILINE)
+    assert re.search(r"^Target: (healthy|not judged)$", text, re.MULTILINE)
+    assert re.search(r"^Precision: 100 requests: p90 ± .* %, no p99\.$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("style", REPORTS)

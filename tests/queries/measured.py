@@ -2,6 +2,8 @@
 
 from django.utils import timezone
 
+from campaigns.domain.judged.criteria import Observed
+from campaigns.domain.judged.judgement import judge
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.models import Campaign, Run, Test
@@ -54,6 +56,17 @@ def measure(
         facts["sending_us"] = round(sending_s * 1e6)
     end_shards(run, last_second=seconds - 1, end=facts)
     return end(run, outcome)
+
+
+def spoil(run: Run, **values: float) -> None:
+    """Judge the run again, by these observed values alone."""
+    observed = {code: Observed(value) for code, value in values.items()}
+    judgement = judge(observed, Timing.of([10_000] * 2000))
+    Run.objects.filter(pk=run.pk).update(
+        trust=judgement.measurement.state,
+        target_state=judgement.target.state,
+        judgement=judgement.to_json(),
+    )
 
 
 def end_shards(run: Run, **fields) -> None:

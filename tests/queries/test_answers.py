@@ -1,9 +1,8 @@
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.models import Run
 from campaigns.queries.answers import campaign_answer
 from tests.factories import (
     make_campaign,
@@ -13,7 +12,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.queries.measured import https_campaign, measure, run_in_blocks
+from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
 from tests.values import plan_spec
 
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
@@ -69,7 +68,8 @@ def test_each_test_has_run_rows_a_mean_row_and_a_pooled_row(finished):
 
 def test_a_test_answer_carries_what_charts_need(finished):
     answer = campaign_answer(finished[0]).tests[1]
-    assert (answer.scheme, answer.connection_mode, answer.validity) == ("https", "new", "valid")
+    assert (answer.scheme, answer.connection_mode) == ("https", "new")
+    assert (answer.trust, answer.target_state) == ("trusted", "healthy")
     assert answer.label == "HTTPS new connection"
     assert answer.means_ms == pytest.approx([29.1, 29.0, 29.3], rel=1e-3)
     assert answer.curve[0]["q"] == 0.1
@@ -123,22 +123,21 @@ def test_a_campaign_that_ended_with_two_repeats_is_inconclusive(project):
     assert "3 finished repeats" in answer.overheads[0].word_reason
 
 
-def test_an_invalid_run_is_shown_with_its_reason_and_enters_nothing(finished):
+def test_a_run_that_is_not_usable_is_shown_with_its_reason_and_enters_nothing(finished):
     campaign, _, runs = finished
-    reason = {"code": "cpu", "validity": "invalid", "text": "The injector was busy."}
-    Run.objects.filter(pk=runs[0].pk).update(validity=Validity.INVALID, validity_reasons=[reason])
+    spoil(runs[0], cpu=0.9)
     answer = campaign_answer(campaign)
     table = answer.tests[0].table
     assert values(table, "Repeat 1")["mean"] == 18.9
-    assert table.rows[0].note == "Invalid: the injector was busy"
+    assert table.rows[0].note == "Not usable: the injector was busy"
     assert table.rows[3].label == "Mean of 2 runs"
     assert values(table, "Pooled")["n"] == 4000
     assert answer.overheads[0].word == "inconclusive"
-    assert "The injector was busy." in answer.overheads[0].word_reason
+    assert "The injector was busy" in answer.overheads[0].word_reason
     assert answer.tests[0].means_ms[0] is None
 
 
-def test_without_a_single_valid_run_the_figures_are_shown_as_doubtful_and_get_no_word(project):
+def test_without_a_single_usable_run_the_figures_are_shown_as_doubtful_and_get_no_word(project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP, HTTPS], lateness_us=15_000)
     answer = campaign_answer(done(campaign))
@@ -149,7 +148,7 @@ def test_without_a_single_valid_run_the_figures_are_shown_as_doubtful_and_get_no
     (overhead,) = answer.overheads
     assert values(overhead.table, "average")["increase"] == 54.1
     assert overhead.word == "inconclusive"
-    assert overhead.word_reason.startswith("6 finished runs cannot be used. Invalid: The injector")
+    assert overhead.word_reason.startswith("6 finished runs cannot be used. Not usable: The ")
     assert "is inconclusive: +54" in plain_text(answer.sentence)
     assert not answer.has_word
 
@@ -182,20 +181,20 @@ def test_blocks_stay_paired_where_a_run_of_another_is_missing(project):
     assert answer.grounds[0] == "95\u202f% intervals over 3 of 4 blocks, paired"
 
 
-def test_suspicious_runs_keep_the_word_and_the_grounds_say_why(project):
+def test_doubtful_runs_keep_the_word_and_the_grounds_say_why(project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP, HTTPS], vitals={"cpu_share": 0.7})
     answer = campaign_answer(done(campaign))
     assert answer.overheads[0].word == "slower"
-    assert answer.tests[0].validity == "suspicious"
-    assert answer.grounds[-1].startswith("6 of 6 runs are suspicious: The injector was busy")
+    assert answer.trust == "doubtful"
+    assert answer.grounds[-1].startswith("6 of 6 runs are doubtful: The injector was busy")
 
 
 def test_the_only_run_is_not_1_of_1_runs(project):
     campaign = make_campaign(project, repeats=1)
     measure(make_run(make_test(campaign)), 10_000, vitals={"cpu_share": 0.7})
     answer = campaign_answer(done(campaign))
-    assert answer.grounds[-1].startswith("the only run is suspicious: The injector was busy")
+    assert answer.grounds[-1].startswith("the only run is doubtful: The injector was busy")
 
 
 def test_many_errors_forbid_a_word_about_times(project):

@@ -1,11 +1,11 @@
 import pytest
 
-from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run
 from campaigns.queries.comparisons import compare_runs
 from tests.factories import make_campaign, make_plan, make_run, make_test
-from tests.queries.measured import https_campaign, measure, run_in_blocks
+from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
 from tests.values import plan_spec
 
 
@@ -102,14 +102,14 @@ def test_a_failed_run_is_named_in_the_note(project):
 
 
 @pytest.mark.parametrize("is_baseline", [True, False])
-def test_an_invalid_run_is_no_baseline_and_is_compared_with_none(project, is_baseline):
+def test_a_run_that_is_not_usable_is_no_baseline_and_is_compared_with_none(project, is_baseline):
     first, second = two_runs(project)
     spoilt = first if is_baseline else second
-    Run.objects.filter(pk=spoilt.pk).update(validity=Validity.INVALID)
+    spoil(spoilt, cpu=0.9)
     found = compare_runs(*Run.objects.filter(pk__in=[first.pk, second.pk]).order_by("pk"))
     average = next(each for each in found.table.rows if each.label == "average, ms").cells
     assert [cell.text for cell in average] == ["10.0", "15.0", "–", "–"]
-    assert average[-1].why == f"Run {spoilt.label} is invalid, so nothing is compared."
+    assert average[-1].why == f"Run {spoilt.label} is not usable, so nothing is compared."
 
 
 def test_it_warns_of_runs_that_cannot_be_believed(project):
@@ -118,8 +118,12 @@ def test_it_warns_of_runs_that_cannot_be_believed(project):
     busy = measure(make_run(run.test, 3), 10_000, vitals={"cpu_share": 0.7})
     compared = compare_runs(spoilt, busy)
     first, second = compared.warnings
-    assert first.startswith(f"Run {spoilt.label} is invalid; its figures cannot be trusted. ")
-    assert second.startswith(f"Run {busy.label} is suspicious; its figures are doubtful. ")
+    assert first.startswith(
+        f"The measurement of run {spoilt.label} is not usable. The injector sent late"
+    )
+    assert second.startswith(
+        f"The measurement of run {busy.label} is doubtful. The injector was busy"
+    )
     assert compare_runs(run, run).warnings == []
 
 

@@ -58,10 +58,32 @@ def test_a_percentile_that_the_run_is_too_short_for_is_a_dash_with_the_reason(pr
     assert tile(report, "p95")["value"].startswith("~")
 
 
-def test_an_invalid_run_says_so_and_why(project):
+def test_a_run_that_is_not_usable_says_so_and_why(project):
     run = measure(new_run(project), 20_000, lateness_us=15_000)
-    assert "The numbers are invalid: The injector sent late" in said(run)
-    assert run_report(run).validity == "invalid"
+    assert "The measurement is not usable: The injector sent late" in said(run)
+    (check,) = run_report(run).checks
+    assert check == ("info", "While the injector is in doubt, nothing is said about the target.")
+
+
+def test_a_failing_target_comes_first_and_is_no_fault_of_the_measurement(project):
+    counters, errors = {"failed": 50}, {"status_unexpected": 50}
+    run = measure(new_run(project), 20_000, counters=counters, errors=errors)
+    words = said(run)
+    assert words.startswith("The target was failing: 20.0\u202f% of the requests failed (")
+    assert "measurement" not in words
+
+
+def test_a_trusted_run_of_a_healthy_target_needs_no_remark(project):
+    report = run_report(measure(new_run(project), 20_000))
+    assert report.checks == []
+    assert report.grounds[0].startswith("2,000 requests: p99 ± ")
+
+
+def test_a_target_on_the_same_machine_is_a_note(project):
+    report = run_report(measure(new_run(project), 20_000, peer="127.0.0.1:80"))
+    assert [(glyph, text[:30]) for glyph, text in report.checks] == [
+        ("info", "The target runs on the injecto")
+    ]
 
 
 def test_a_stopped_run_begins_with_how_it_ended(project):

@@ -1,6 +1,6 @@
 import pytest
 
-from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.lifecycle import Outcome, Precision, Trust
 from campaigns.domain.measured.snapshot import Total
 from campaigns.models import InjectorHost, Run
 from campaigns.services.summaries import summarise_run
@@ -19,8 +19,9 @@ VITALS = {"cpu_share": 0.2, "lateness_p99_us": 100, "hub_lag_max_us": 900}
 
 def codes(run: Run) -> list[str]:
     """Of its reasons, without the fact of its precision."""
+    run.refresh_from_db()
     facts = {"no_requests", "too_few_requests", "enough_requests"}
-    return [reason["code"] for reason in run.validity_reasons if reason["code"] not in facts]
+    return [reason.code for reason in run.judged.reasons if reason.code not in facts]
 
 
 def test_it_merges_all_seconds_and_keeps_the_warm_up_out_of_the_total(run):
@@ -77,14 +78,14 @@ def test_a_late_second_makes_a_new_revision(run):
     assert Total.from_json(second.total).count("ok") == 2
 
 
-def test_it_writes_nothing_to_the_run_but_its_validity(run):
+def test_it_writes_nothing_to_the_run_but_its_judgement(run):
     store_second(run, make_second(0, [1000]))
     stale = Run.objects.get(pk=run.pk)
     Run.objects.filter(pk=run.pk).update(reason="written meanwhile")
     summarise_run(stale)
     run.refresh_from_db()
     assert run.reason == "written meanwhile"
-    assert run.validity == Validity.VALID
+    assert (run.trust, run.precision) == (Trust.TRUSTED, Precision.COARSE)
 
 
 def test_a_run_without_a_single_second_is_not_usable_and_says_so(run):
@@ -95,12 +96,12 @@ def test_a_run_without_a_single_second_is_not_usable_and_says_so(run):
 
 def test_a_quiet_run_of_enough_requests_is_valid(run):
     measure(run, 10_000)
-    assert (run.validity, codes(run)) == (Validity.VALID, [])
+    assert (run.trust, run.target_state, codes(run)) == ("trusted", "healthy", [])
 
 
 def test_a_target_on_the_injectors_own_machine_is_only_noted(run):
     measure(run, 10_000, peer="127.0.0.1:8081")
-    assert run.validity == Validity.VALID
+    assert run.trust == Trust.TRUSTED
     assert codes(run) == ["co_located"]
 
 
@@ -129,15 +130,15 @@ def test_an_address_that_an_injector_host_announced_is_its_own(run):
 
 def test_a_late_injector_makes_the_run_invalid(run):
     measure(run, 100_000, lateness_us=30_000)
-    assert run.validity == Validity.INVALID
+    assert run.trust == Trust.NOT_USABLE
     assert codes(run) == ["lateness_p99", "not_judged"]
-    assert "Its own delay is part of the response times" in run.validity_reasons[0]["text"]
+    assert "Its own delay is part of the response times" in run.judged.measurement.text
 
 
 def test_a_busy_injector_is_named_with_its_worst_second(run):
     measure(run, 10_000, vitals={**VITALS, "cpu_share": 0.9})
     assert codes(run) == ["cpu", "cpu_5s", "not_judged"]
-    assert run.validity_reasons[0]["second"] == 0
+    assert run.judged.measurement.reasons[0].second == 0
 
 
 @pytest.mark.parametrize(
@@ -152,8 +153,9 @@ def test_errors_of_the_target_and_of_the_injector_are_told_apart(project, errors
     counters = {"failed": sum(errors.values())}
     store_second(run, make_second(0, [1000] * 1000, counters=counters, errors=errors))
     summarise_run(run)
-    reason = run.validity_reasons[0]
-    assert (reason["code"], reason["value"]) == (code, pytest.approx(value))
+    run.refresh_from_db()
+    reason = run.judged.reasons[0]
+    assert (reason.code, reason.value) == (code, pytest.approx(value))
 
 
 def test_a_shard_that_ended_earlier_as_planned_is_not_missed(project):
@@ -231,7 +233,7 @@ def test_injectors_whose_starts_cannot_be_compared_are_doubted(project, errors_u
 def test_the_limits_are_a_setting(run, settings):
     settings.VALIDITY_LIMITS = {"throttled": (0.0, 0.1)}
     measure(run, 10_000, vitals={"throttled_share": 0.15})
-    assert run.validity == Validity.INVALID
+    assert run.trust == Trust.NOT_USABLE
 
 
 class TestTheDuration:

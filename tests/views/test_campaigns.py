@@ -114,8 +114,8 @@ def test_a_list_says_of_each_whether_it_may_be_believed(as_editor, project):
     make_campaign(project, "later")
     page = as_editor.get(reverse("campaign-list", args=[project.pk])).context["page"]
     assert {each.name: (each.badge.state, each.badge.word) for each in page} == {
-        "fine": ("suspicious", "Complete, suspicious"),
-        "stopped": ("suspicious", "Stopped, suspicious"),
+        "fine": ("complete", "Complete"),
+        "stopped": ("stopped", "Stopped"),
         "later": ("draft", "Draft"),
     }
 

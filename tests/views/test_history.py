@@ -53,7 +53,10 @@ def test_filters_narrow_by_target_plan_campaign_state_and_time(listed, runs):
     assert listed(campaign=finished.campaign_id) == {finished.pk}
     assert listed(state="going") == {waiting.pk}
     assert listed(state="complete") == {finished.pk}
-    assert listed(state=finished.validity) == {finished.pk}
+    assert listed(measurement=finished.trust) == {finished.pk}
+    assert listed(target_state=finished.target_state) == {finished.pk}
+    assert listed(precision=finished.precision) == {finished.pk}
+    assert listed(measurement="not_usable") == set()
     assert listed(since="1") == {finished.pk, waiting.pk}
 
 

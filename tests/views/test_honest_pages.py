@@ -6,7 +6,7 @@ import gevent
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.lifecycle import Outcome, Validity
+from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
@@ -67,7 +67,7 @@ def test_a_frozen_server_shows_on_the_page_in_response_times_and_not_in_the_usua
     assert f">{tile['value']}<" in page_of(client, bob, run).replace("&nbsp;", " ")
 
 
-def test_a_blocked_hub_makes_the_page_say_that_the_numbers_are_invalid_and_whose_fault_it_is(
+def test_a_blocked_hub_makes_the_page_say_that_the_run_is_not_usable_and_whose_fault_it_is(
     client, bob, project
 ):
     load = {"model": "open", "rate_per_s": 100, "duration_s": 4}
@@ -75,17 +75,17 @@ def test_a_blocked_hub_makes_the_page_say_that_the_numbers_are_invalid_and_whose
         gevent.spawn_later(1.5, time.sleep, 0.5)
         result = measure(server.port, load=load)
     run = as_run(project, result, load)
-    assert run.validity == Validity.INVALID
-    codes = {reason["code"] for reason in run.validity_reasons}
+    assert run.trust == Trust.NOT_USABLE
+    codes = {reason.code for reason in run.judged.reasons}
     assert {"hub_lag", "lateness_p99"} <= codes
     assert not codes & {"errors", "target_saturated", "slot_wait", "dropped"}
     page = page_of(client, bob, run)
-    assert "The numbers are invalid" in page
+    assert "The measurement is not usable" in page
     assert "event loop stalled for" in page
     assert "target did not keep up" not in page
 
 
-def test_a_campaign_with_an_invalid_run_has_no_word(project):
+def test_a_campaign_with_unusable_runs_has_no_word(project):
     campaign, tests = https_campaign(project)
     load = {"model": "over", "requests": 100, "over_s": 1}
     with scripted(Arrivals(service_s=0.002)) as server:
@@ -97,7 +97,7 @@ def test_a_campaign_with_an_invalid_run_has_no_word(project):
             for _, second in result.rows:
                 store_second(run, second)
             end_shards(run, last_second=result.seconds[-1].second, end=result.ends[0].to_json())
-            assert end(run, Outcome.COMPLETE).validity == Validity.INVALID
+            assert end(run, Outcome.COMPLETE).trust == Trust.NOT_USABLE
     (overhead,) = campaign_answer(campaign).overheads
     assert overhead.word in {"", "inconclusive"}
     assert "cannot be used" in overhead.word_reason

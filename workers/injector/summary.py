@@ -87,8 +87,7 @@ class LocalRun:
             host=order["endpoint"]["host"],
             port=order["endpoint"]["port"],
             connection_mode=order["connection_mode"],
-            validity=self.judgement.validity,
-            reasons=self.judgement.validity_reasons,
+            judged=self.judgement,
         )
         return REPORTS[style](self.measurement, head)
 
@@ -103,8 +102,8 @@ class LocalRun:
         attempts = sum(end.totals.get(name, 0) for end in self.ends for name in _ENDED)
         metrics = _metrics(seen.figures)
         return {
-            "validity": self.judgement.validity,
-            "reasons": self.judgement.validity_reasons,
+            "judgement": self.judgement.to_json(),
+            **self.judgement.as_validity(),
             "warnings": warnings_of(self.ends),
             "thresholds": [each.to_json() for each in seen.thresholds],
             "outcome": "complete" if seen.is_whole else "stopped",

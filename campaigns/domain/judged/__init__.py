@@ -1,1 +1,1 @@
-"""Judgements on measurements: validity, thresholds, steady state, repeats, comparison."""
+"""Judgements on measurements: judgement, thresholds, steady state, repeats, comparison."""

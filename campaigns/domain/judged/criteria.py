@@ -103,6 +103,7 @@ def reason_for(
         whose=f"{who[0].lower()}{who[1:]}'s",
         whose_=f"{who}'s",
         measure=seen.measure,
+        rest=percent(1 - seen.value) if 0 <= seen.value <= 1 else "",
     )
     if seen.second is not None:
         text = f"{text} {_place(code, seen.second)}"

@@ -70,9 +70,8 @@ class Judgement:
         return any(each.code in target_state.OVERLOADS for each in self.target.reasons)
 
     @property
-    def validity(self) -> Validity:
-        """Deprecated synonym of `measurement.state`."""
-        return Validity.of(self.measurement.state)
+    def is_in_doubt(self) -> bool:
+        return self.measurement.state != Trust.TRUSTED
 
     @property
     def reasons(self) -> tuple[JudgementReason, ...]:
@@ -80,21 +79,23 @@ class Judgement:
         beside = (*self.target.reasons, *self.precision.reasons, *self.notes)
         return (*self.measurement.reasons, *beside)
 
-    @property
-    def validity_reasons(self) -> list[dict[str, Any]]:
-        """The reasons as pages and API still show them."""
-        synonyms = dict(zip(Trust, Validity, strict=True))
-        return [
-            {**each.to_json(), "validity": synonyms.get(each.state, Validity.VALID)}
-            for each in self.reasons
-        ]
-
     def to_json(self) -> dict[str, Any]:
         return {
             "measurement": self.measurement.to_json(),
             "target": self.target.to_json(),
             "precision": self.precision.to_json(),
             "notes": [each.to_json() for each in self.notes],
+        }
+
+    def as_validity(self) -> dict[str, Any]:
+        """Deprecated synonym of `measurement`, {"validity", "reasons"}, until the next release."""
+        synonyms = dict(zip(Trust, Validity, strict=True))
+        return {
+            "validity": synonyms[self.measurement.state],
+            "reasons": [
+                {**each.to_json(), "validity": synonyms[each.state]}
+                for each in self.measurement.reasons
+            ],
         }
 
     @classmethod
@@ -148,16 +149,19 @@ def judge(
 def _target(
     observed: Mapping[str, Observed], limits: Mapping[str, Limits], *, is_in_doubt: bool
 ) -> Finding:
-    if is_in_doubt:
-        return _not_judged("While the injector is in doubt, nothing is said about the target.")
     if "no_requests" in observed:
         return _not_judged("No request ended, so nothing is known about the target.")
     reasons = tuple(target_state.reasons_of_target(observed, limits))
+    if is_in_doubt:
+        content = (each for each in reasons if each.code in target_state.CONTENT)
+        return _not_judged(
+            "While the injector is in doubt, nothing is said about the target.", *content
+        )
     return Finding(TargetState(reasons[0].state) if reasons else TargetState.HEALTHY, reasons)
 
 
-def _not_judged(text: str) -> Finding:
-    return Finding(None, (JudgementReason(TARGET_NOT_JUDGED, "", text),))
+def _not_judged(text: str, *reasons: JudgementReason) -> Finding:
+    return Finding(None, (JudgementReason(TARGET_NOT_JUDGED, "", text), *reasons))
 
 
 def _notes(

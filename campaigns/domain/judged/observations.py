@@ -7,7 +7,7 @@ from typing import Any
 from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.steady import steadiness
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.outcomes import CLIENT_KINDS
+from campaigns.domain.measured.outcomes import CLIENT_KINDS, WORDS, Kind
 from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
@@ -42,6 +42,7 @@ _EVEN_MODELS = {Model.CLOSED, Model.SEQUENTIAL, Model.OPEN, Model.OVER}
 _FEW_SAMPLED = 20
 # In-flight requests of a target that keeps up vary by their square root.
 _NOISE, _RISEN = 5.0, 1.5
+_NOT_THE_TARGETS = CLIENT_KINDS | {Kind.ABORTED_BY_STOP}
 # With fewer segments, a single retransmission would be a misleadingly large share.
 _FEW_SEGMENTS = 1000
 
@@ -78,7 +79,7 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         "resent": _resent(total),
         "starts_apart": _starts_apart(seen),
         "in_doubt": _share_of_attempts(total, min(total.count("in_doubt"), _attempts(total))),
-        "errors": _target_errors(seen),
+        **_target_errors(seen),
         "only_redirects": Observed(float(_only_redirects(total))),
         "body_changed": _body_changed(seen.series),
         "co_located": Observed(float(is_co_located)),
@@ -88,13 +89,11 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
 
 
 def _nothing(seen: Measurement) -> dict[str, Observed]:
-    """What a run without any response time lacks, the first of it."""
+    """What a run without any request lacks."""
     total = seen.total
     if not seen.series:
         return {"no_seconds": Observed(1), "no_requests": Observed(1)}
-    if not _attempts(total):
-        return {"no_requests": Observed(1)}
-    return {} if total.timing("response").n else {"no_success": Observed(1)}
+    return {} if _attempts(total) else {"no_requests": Observed(1)}
 
 
 def _attempts(total: Total) -> int:
@@ -295,12 +294,31 @@ def _resent(total: Total) -> Observed | None:
     return Observed(total.count("segments_resent") / max(sent, _FEW_SEGMENTS)) if sent else None
 
 
-def _target_errors(seen: Measurement) -> Observed | None:
+def _target_errors(seen: Measurement) -> dict[str, Observed]:
+    """Failures that are neither the injector's nor of a stop; without any success, `no_success`."""
     total = seen.total
-    failed = total.count("failed") - sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)
+    failed = total.count("failed") - sum(total.errors.get(kind, 0) for kind in _NOT_THE_TARGETS)
+    if failed <= 0:
+        return {}
     worst = max(seen.series, key=lambda point: point["failed"], default=None)
     second = worst["second"] if worst and worst["failed"] else None
-    return _share_of_attempts(total, max(0, failed), second)
+    if not total.timing("response").n:
+        return {"no_success": Observed(1, measure=_cause(seen))}
+    return {"errors": Observed(failed / _attempts(total), second, measure=_cause(seen))}
+
+
+def _cause(seen: Measurement) -> str:
+    """The most frequent failure: "connection refused", or the status."""
+    kinds = {kind: n for kind, n in seen.total.errors.items() if kind not in _NOT_THE_TARGETS}
+    kind = max(kinds, key=kinds.get, default=None)
+    unexpected = {
+        status: n
+        for status, n in seen.total.statuses.items()
+        if not seen.plan.status_is_expected(int(status))
+    }
+    if kind == Kind.STATUS_UNEXPECTED and unexpected:
+        return f"status {max(unexpected, key=unexpected.get)}"
+    return WORDS.get(kind, "see the errors")
 
 
 def _only_redirects(total: Total) -> bool:

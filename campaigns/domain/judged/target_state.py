@@ -41,11 +41,12 @@ STATES: dict[str, TargetState] = {
     "warming_up": TargetState.CHANGING,
     "body_changed": TargetState.CHANGING,
 }
+# What was in the replies: told even of a starved injector, which cannot be the cause.
+CONTENT = frozenset({"only_redirects", "body_changed"})
 
 _SENTENCES: dict[str, str] = {
-    "no_success": "No request succeeded, so there are no response times. See the errors.",
-    "errors": "{value} of the requests failed at the target (limit {limit}). Response times only "
-    "include those that succeeded.",
+    "no_success": "No request succeeded ({measure}), so there are no response times.",
+    "errors": "{value} of the requests failed ({measure}). Response times are of the other {rest}.",
     "only_redirects": "Every reply was a redirect. This measures the redirect, not the page.",
     SATURATED: "The target did not keep up: {value} of the requests found all connections busy. "
     "The injector was on time, so this measures overload, not response times.",

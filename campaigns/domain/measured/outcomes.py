@@ -36,7 +36,7 @@ class Kind(StrEnum):
     ABORTED_BY_STOP = "aborted_by_stop"
 
 
-# Faults of the injector's machine, never of the target: such a run is invalid.
+# Faults of the injector's machine, never of the target: such a measurement is not usable.
 CLIENT_KINDS = frozenset(
     {Kind.CLIENT_FD_EXHAUSTED, Kind.CLIENT_FILE_TABLE, Kind.CLIENT_PORTS, Kind.CLIENT_OTHER}
 )

@@ -1,9 +1,8 @@
-"""Parts of every report: planned and achieved load, the rules, and validity."""
+"""Parts of every report: planned and achieved load, the rules, and the judgement."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.measured.injector_end import warnings_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing
@@ -16,15 +15,14 @@ _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
 
 @dataclass(frozen=True, slots=True)
 class ReportHead:
-    """A report's data besides the measurement: its target and its validity.
+    """A report's data besides the measurement: its target and its judgement.
 
-    `validity` is the run's, or a text in its place, with its `reasons`."""
+    `judged` is None while the run is not over."""
 
     host: str
     port: int
     connection_mode: str
-    validity: str
-    reasons: Sequence[Mapping[str, Any]] = ()
+    judged: Judgement | None
 
 
 def per_s(count: float, duration_s: float) -> str:
@@ -110,8 +108,22 @@ def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
     """The rules and the verdict, at the end of every report."""
     warnings = warnings_of(result.ends)
     lines = ["", *warm_up_lines(result), *warnings, *_threshold_lines(result)]
-    reasons = [f"  {reason['text']}" for reason in head.reasons]
-    return [*lines, f"Validity: {head.validity}", *reasons]
+    return [*lines, *_judgement_lines(head.judged)]
+
+
+def _judgement_lines(judged: Judgement | None) -> list[str]:
+    """The three answers, each with its reasons below it, then the notes."""
+    if judged is None:
+        return ["Measurement: not judged until the run has ended"]
+    state = judged.target.state
+    return [
+        f"Measurement: {judged.measurement.state.words}",
+        *(f"  {each.text}" for each in judged.measurement.reasons),
+        f"Target: {'not judged' if state is None else state}",
+        *(f"  {each.text}" for each in judged.target.reasons),
+        f"Precision: {judged.precision.text}",
+        *(f"Note: {each.text}" for each in judged.notes),
+    ]
 
 
 def _threshold_lines(result: Measurement) -> list[str]:

@@ -1,4 +1,4 @@
-"""Badges and glyphs: the shape and word for each state, outcome or validity.
+"""Badges and glyphs: the shape and word for each state, outcome or answer of a judgement.
 
 The shapes differ, so that they are distinguishable without colour. `ink` names the CSS class that
 colours a stroke: "good" is .g-good in components.css.
@@ -47,14 +47,18 @@ GLYPHS: dict[str, tuple[Stroke, ...]] = {
     "dash": (_path("M2 6h8", "line"),),
 }
 
-# What has a glyph of another name: states, outcomes, validities and the levels of messages.
+# What has a glyph of another name: states, outcomes, answers and the levels of messages.
 _GLYPH_OF = {
-    "valid": "good",
+    "trusted": "good",
+    "healthy": "good",
     "passed": "good",
     "success": "good",
-    "suspicious": "warn",
+    "doubtful": "warn",
+    "changing": "warn",
+    "overloaded": "warn",
     "warning": "warn",
-    "invalid": "bad",
+    "not_usable": "bad",
+    "failing": "bad",
     "failed": "bad",
     "error": "bad",
     "preparing": "armed",
@@ -89,17 +93,22 @@ def badge_of(state: str, word: str = "") -> Badge:
     return Badge(state, text[:1].upper() + text[1:])
 
 
-def run_badge(state: str, outcome: str, validity: str) -> Badge:
-    """The state until a run is done; then its validity, or how it ended."""
-    if state != "done":
-        return badge_of(state)
-    shown = validity or outcome if outcome == "complete" else outcome
-    return badge_of(shown, f"{outcome}, {validity}" if validity else outcome)
+def run_badge(state: str, outcome: str, trust: str, target_state: str) -> Badge:
+    """The state until a run is done; then how it ended, and what was not as it should be."""
+    return _ended(outcome, trust, target_state) if state == "done" else badge_of(state)
 
 
-def campaign_badge(state: str, validity: str, *, is_stopped: bool) -> Badge:
-    """The state until a campaign is done; then the worst validity of its tests."""
-    if state != "done":
-        return badge_of(state)
-    ending = "stopped" if is_stopped else "complete"
-    return badge_of(validity or ending, f"{ending}, {validity}" if validity else ending)
+def campaign_badge(state: str, trust: str, target_state: str, *, is_stopped: bool) -> Badge:
+    """The state until a campaign is done; then as a run's, of the worst of its tests."""
+    outcome = "stopped" if is_stopped else "complete"
+    return _ended(outcome, trust, target_state) if state == "done" else badge_of(state)
+
+
+def _ended(outcome: str, trust: str, target_state: str) -> Badge:
+    answer, words = "", ""
+    if trust not in {"", "trusted"}:
+        answer, words = trust, trust.replace("_", " ")
+    elif target_state not in {"", "healthy"}:
+        answer, words = target_state, f"target {target_state}"
+    shown = answer or outcome if outcome == "complete" else outcome
+    return badge_of(shown, f"{outcome}, {words}" if words else outcome)

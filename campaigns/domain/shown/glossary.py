@@ -119,7 +119,7 @@ TERMS = (
     Term(
         "outcome",
         "How a run ended: complete, partial, stopped, killed, failed or expired. "
-        "Whether its figures can be trusted is its validity.",
+        "Whether its figures can be trusted is another question: see trust.",
     ),
     Term(
         "own delay",
@@ -151,6 +151,11 @@ TERMS = (
         "The smallest difference that matters to you. Smaller ones are "
         "called no practical difference.",
         ("no practical difference",),
+    ),
+    Term(
+        "precision",
+        "What the number of a run's response times supports, such as 300 requests: p95 ± 4 %, no "
+        "p99. It makes no mean doubtful.",
     ),
     Term("project", "A team's space: its members, targets, plans and results."),
     Term(
@@ -189,16 +194,17 @@ TERMS = (
     ),
     Term("step", "One request of a plan: method, path, headers and body.", ("steps",)),
     Term(
-        "suspicious",
-        "Something disturbed the measurement or there are too few requests, so the "
-        "figures need care. The run's page lists the reasons.",
-    ),
-    Term(
         "sweep",
         "A campaign that runs each test with several numbers of injectors, to show what "
         "more load brings.",
     ),
     Term("target", "The system under test, with its endpoints.", ("targets",)),
+    Term(
+        "target state",
+        "How the target was during a run: healthy, changing (its times or replies changed), "
+        "overloaded or failing. A result, claimed only while the measurement is trusted.",
+        ("overloaded",),
+    ),
     Term("test", "One plan on one arm.", ("tests",)),
     Term(
         "threshold",
@@ -206,10 +212,10 @@ TERMS = (
         ("thresholds",),
     ),
     Term(
-        "validity",
-        "Whether a run's figures can be trusted: valid, suspicious or invalid. It "
-        "judges the measurement, not the target.",
-        ("valid", "invalid"),
+        "trust",
+        "Whether a run's measurement can be trusted: trusted, doubtful or not usable. It "
+        "judges the injectors, never the target. Only runs that are not usable are left out.",
+        ("trusted", "doubtful", "not usable"),
     ),
     Term(
         "verdict",

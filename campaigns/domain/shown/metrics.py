@@ -27,7 +27,7 @@ class Metric:
         )
 
 
-_TEXT = {"word", "words", "validity", "result", "kept"}
+_TEXT = {"word", "words", "measurement", "target_state", "result", "kept"}
 _RESPONSE = "response time: from intended start to last byte, ok requests only"
 
 
@@ -99,7 +99,19 @@ _ALL = (
     ),
     Metric("speed_up", "speed-up", "", "Ok requests/s divided by those with the fewest processes."),
     Metric("completed", "completed", "", "Ok + failed requests; dropped ones were never sent."),
-    Metric("validity", "validity", "", "Worst validity of the runs: valid, suspicious or invalid."),
+    Metric(
+        "measurement",
+        "measurement",
+        "",
+        "Can it be trusted? trusted, doubtful or not usable. Doubtful if only some runs are not "
+        "usable.",
+    ),
+    Metric(
+        "target_state",
+        "target",
+        "",
+        "Its worst state in any of the runs: healthy, changing, overloaded or failing.",
+    ),
     Metric("begins", "begins", "s", "Seconds after the start of the measurement."),
     Metric("error_share", "errors", "%", "Errors / (ok + errors)."),
     Metric("n", "n", "", "Successful requests; only these have a response time."),

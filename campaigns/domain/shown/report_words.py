@@ -1,9 +1,11 @@
-"""One run in words and tiles: ending, measurement, validity."""
+"""One run in words and tiles: ending, figures, judgement."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain import units
+from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.load import mean_rate_per_s
@@ -13,13 +15,12 @@ from campaigns.domain.shown.results import Sentence
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """How a run with these figures and this plan ended; `why` and `reasons` are sentences."""
+    """How a run with these figures and this plan ended, and its judgement, None until then."""
 
     state: str
     outcome: str
-    validity: str
+    judged: Judgement | None
     why: str
-    reasons: tuple[str, ...]
     figures: Figures
     plan: Plan
 
@@ -49,20 +50,30 @@ def errors_text(errors: int, attempts: int, noun: str) -> str:
 
 
 def run_sentence(run: RunStatus) -> Sentence:
-    """How it ended if not as planned, then rate, average and errors."""
-    sentence = _ending(run)
+    """How it ended if not as planned, and what the target was if not healthy; then average, rate
+    and errors, and whether the measurement can be used."""
+    sentence = [*_ending(run), *_target_words(run)]
     if not run.figures.attempts:
         if run.is_done:
             return [*sentence, ("Nothing was measured.", False)]
         return [(_WAITING.get(run.state, "The first second has not arrived yet."), False)]
     sentence += _measured_words(run)
-    if run.is_done and run.validity == "invalid" and run.reasons:
-        sentence += [
-            (" ", False),
-            ("The numbers are invalid", True),
-            (f": {run.reasons[0]}", False),
-        ]
-    return sentence
+    return [*sentence, *_doubt_words(run)]
+
+
+def _target_words(run: RunStatus) -> Sentence:
+    target = run.judged and run.judged.target
+    if not target or target.state in {None, TargetState.HEALTHY}:
+        return []
+    return [(f"The target was {target.state}", True), (f": {target.text} ", False)]
+
+
+def _doubt_words(run: RunStatus) -> Sentence:
+    if not run.judged or not run.judged.is_in_doubt:
+        return []
+    measurement = run.judged.measurement
+    said = f"The measurement is {measurement.state.words}"
+    return [(" ", False), (said, True), (f": {measurement.text}", False)]
 
 
 def _ending(run: RunStatus) -> Sentence:
@@ -102,11 +113,21 @@ def _errors(figures: Figures, noun: str) -> str:
 
 
 def run_grounds(run: RunStatus) -> list[str]:
-    grounds = list(run.reasons)
-    if run.is_done and run.validity == "valid":
-        grounds.append("valid: the injectors were well within their limits")
-    grounds.append("one run describes only itself; faster or slower takes three repeats")
-    return grounds
+    precision = [run.judged.precision.text.removesuffix(".")] if run.judged else []
+    return [*precision, "one run describes only itself; faster or slower takes three repeats"]
+
+
+def run_checks(run: RunStatus) -> list[tuple[str, str]]:
+    """(glyph, text) of every further reason and note: the sentence has the first of each."""
+    if run.judged is None:
+        return []
+    told = {text for text, _ in run_sentence(run)}
+    reasons = (*run.judged.measurement.reasons, *run.judged.target.reasons, *run.judged.notes)
+    return [
+        (each.state or "info", each.text)
+        for each in reasons
+        if not any(each.text in text for text in told)
+    ]
 
 
 def run_tiles(run: RunStatus) -> list[dict[str, Any]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.judged.advice import Advice
-from campaigns.domain.lifecycle import Validity
+from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.shown.progress import Progress
 from campaigns.domain.shown.tables import Table
@@ -36,7 +37,8 @@ class TestAnswer:
     pooled: Total
     means_ms: list[float | None]
     means_text: list[str]
-    validity: str
+    trust: str
+    target_state: str
     curve: list[dict[str, Any]]
 
 
@@ -111,7 +113,8 @@ class Gist:
     """The part of an answer that lists show: small, so that many can be cached."""
 
     sentence: Sentence
-    validity: str
+    trust: str
+    target_state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +136,18 @@ class Answer:
     sweeps: tuple[SweepAnswer, ...] = ()
 
     @property
-    def validity(self) -> str:
-        """The worst validity of its tests; "" if none was judged yet."""
-        found = {test.validity for test in self.tests}
-        return next((str(each) for each in reversed(Validity) if each in found), "")
+    def trust(self) -> str:
+        """The worst of its tests; "" if none was judged yet."""
+        return _worst({test.trust for test in self.tests}, Trust)
+
+    @property
+    def target_state(self) -> str:
+        """The worst of its tests; "" if it was judged in none."""
+        return _worst({test.target_state for test in self.tests}, TargetState)
 
     @property
     def gist(self) -> "Gist":
-        return Gist(self.sentence, self.validity)
+        return Gist(self.sentence, self.trust, self.target_state)
 
     @property
     def tables(self) -> list[Table]:
@@ -152,12 +159,16 @@ class Answer:
         return [*sweeps, *tests, *self.exchanges, *thresholds, *overheads]
 
 
+def _worst(found: set[str], states: type[Trust] | type[TargetState]) -> str:
+    return next((str(each) for each in reversed(states) if each in found), "")
+
+
 @dataclass(frozen=True, slots=True)
 class RunReport:
     """One run. `tiles`: [{"key", "title", "value", "unit", "lines": [text, …]}].
 
-    `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `reasons` are
-    the run's validity reasons.
+    `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `judged` is None
+    until the run has ended; `checks`: [(glyph, text)] of what the sentence does not say.
     """
 
     sentence: Sentence
@@ -169,8 +180,8 @@ class RunReport:
     vitals: Table
     facts: list[tuple[str, list[list[str]]]]
     curve: list[dict[str, Any]]
-    validity: str
-    reasons: list[dict[str, Any]]
+    judged: Judgement | None
+    checks: list[tuple[str, str]]
     thresholds: Table
     exchange: Table
     closes: Table

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.latency_table import figures_by_key
@@ -11,9 +12,16 @@ from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.units import counted
 
 _FIGURES = ("duration", "interval", "mean", "min", "p50", "p95", "max", "rate", "speed_up")
-_COLUMNS = ("n", *_FIGURES, "errors", "validity")
-_TONES = {"valid": "good", "suspicious": "warn", "invalid": "bad"}
+_COLUMNS = ("n", *_FIGURES, "errors", "measurement", "target_state")
+_TONES = {
+    Trust.DOUBTFUL: "warn",
+    Trust.NOT_USABLE: "bad",
+    TargetState.CHANGING: "warn",
+    TargetState.OVERLOADED: "warn",
+    TargetState.FAILING: "bad",
+}
 _NO_RUN = "No usable runs yet."
+_NOT_JUDGED = "Nothing is said about the target: no measurement can be trusted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +30,8 @@ class SweepLine:
 
     injectors: int
     figures: Figures | None
-    validity: str
+    trust: str
+    target_state: str
 
 
 def injector_words(injectors: int) -> str:
@@ -44,7 +53,7 @@ def sweep_table(key: str, title: str, lines: Sequence[SweepLine]) -> Table:
         ),
         label_title="injector processes",
         note="Each row pools its usable runs. Injector processes on one host share its cores: "
-        "check the validity before you take a ceiling for the target's.",
+        "check the measurement before you take a ceiling for the target's.",
     )
 
 
@@ -55,7 +64,10 @@ def _rows(lines: Sequence[SweepLine], columns: Sequence[Sequence[Cell]]):
             count_cell(figures and figures.n, _NO_RUN),
             *(column[index] for column in columns),
             count_cell(figures and figures.errors, _NO_RUN),
-            text_cell(line.validity, _NO_RUN, _TONES.get(line.validity, "")),
+            *(
+                text_cell(state.replace("_", " "), why, _TONES.get(state, ""))
+                for state, why in ((line.trust, _NO_RUN), (line.target_state, _NOT_JUDGED))
+            ),
         )
 
 

@@ -60,5 +60,5 @@ def test_the_sweep_has_a_row_for_each_number_of_injectors(measure):
         rate, between_ms = number(row["ok requests/s"]), number(row["between ends"])
         assert between_ms == pytest.approx(1000 / rate, rel=0.02)
         assert row["errors"] == "0"
-        assert row["validity"] in {"valid", "suspicious", "invalid"}
+        assert row["measurement"] in {"trusted", "doubtful", "not usable"}
     assert found.page.locator(".sweep-dot").count() >= 6

@@ -117,7 +117,7 @@ def test_each_fault_of_the_target_is_a_result_of_a_trusted_measurement(code):
 
 
 def test_however_bad_the_target_is_the_measurement_is_trusted():
-    found = judged(n=0, no_success=1, errors=1.0, resent=0.9, dropped=0.9, slot_wait=1.0)
+    found = judged(n=0, no_success=1, resent=0.9, dropped=0.9, slot_wait=1.0)
     assert (found.measurement.state, found.target.state) == (TRUSTED, FAILING)
 
 
@@ -139,6 +139,11 @@ def test_unsent_requests_are_the_injectors_while_it_is_in_doubt(code):
     assert set(codes(found.measurement)) == {"cpu", code}
     assert found.target.state is None
     assert "nothing is said about the target" in found.target.text
+
+
+def test_what_was_in_the_replies_is_told_even_of_a_starved_injector():
+    found = judged(cpu=0.7, only_redirects=1.0, errors=0.5)
+    assert (found.target.state, codes(found.target)) == (None, ["not_judged", "only_redirects"])
 
 
 def test_dropped_requests_beyond_the_second_limit_saturate_the_target():
@@ -249,8 +254,9 @@ def test_a_judgement_comes_back_from_json_as_it_was():
 
 
 def test_validity_is_a_synonym_of_trust():
-    found = [judged(cpu=share).validity for share in (0.1, 0.7, 0.9)]
-    assert found == [Validity.VALID, Validity.SUSPICIOUS, Validity.INVALID]
+    found = [judged(cpu=share, errors=0.5).as_validity() for share in (0.1, 0.7, 0.9)]
+    assert [each["validity"] for each in found] == list(Validity)
+    assert [[r["code"] for r in each["reasons"]] for each in found] == [[], ["cpu"], ["cpu"]]
 
 
 def test_settings_may_move_a_limit_but_not_invent_one():

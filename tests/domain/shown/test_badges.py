@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.lifecycle import Outcome, RunState
+from campaigns.domain.lifecycle import Outcome, RunState, TargetState, Trust
 from campaigns.domain.shown.badges import (
     GLYPHS,
     badge_of,
@@ -12,8 +12,8 @@ from campaigns.domain.shown.badges import (
 )
 
 
-@pytest.mark.parametrize("state", [*RunState, *Outcome, "valid", "suspicious", "invalid", "passed"])
-def test_no_state_an_outcome_or_a_validity_is_without_a_glyph(state):
+@pytest.mark.parametrize("state", [*RunState, *Outcome, *Trust, *TargetState, "passed"])
+def test_no_state_an_outcome_or_an_answer_is_without_a_glyph(state):
     assert glyph_of(state) != "dash"
 
 
@@ -36,39 +36,43 @@ def test_nothing_is_a_dash_with_a_word():
 
 
 def test_a_badge_may_have_another_word_than_its_state():
-    badge = badge_of("valid", "answers")
+    badge = badge_of("passed", "answers")
     assert (badge.glyph, badge.word) == ("good", "Answers")
 
 
 @pytest.mark.parametrize(
-    ("state", "outcome", "validity", "glyph", "word"),
+    ("state", "outcome", "trust", "target_state", "glyph", "word"),
     [
-        ("queued", "", "", "queued", "Queued"),
-        ("done", "complete", "suspicious", "warn", "Complete, suspicious"),
-        ("done", "complete", "", "done", "Complete"),
-        ("done", "partial", "valid", "partial", "Partial, valid"),
-        ("done", "stopped", "invalid", "stopped", "Stopped, invalid"),
-        ("done", "failed", "", "bad", "Failed"),
+        ("queued", "", "", "", "queued", "Queued"),
+        ("done", "complete", "trusted", "healthy", "done", "Complete"),
+        ("done", "complete", "trusted", "failing", "bad", "Complete, target failing"),
+        ("done", "complete", "doubtful", "", "warn", "Complete, doubtful"),
+        ("done", "complete", "not_usable", "", "bad", "Complete, not usable"),
+        ("done", "complete", "", "", "done", "Complete"),
+        ("done", "partial", "trusted", "healthy", "partial", "Partial"),
+        ("done", "stopped", "not_usable", "", "stopped", "Stopped, not usable"),
+        ("done", "failed", "", "", "bad", "Failed"),
     ],
 )
-def test_a_run_shows_its_state_then_its_validity_or_how_it_ended(
-    state, outcome, validity, glyph, word
+def test_a_run_shows_its_state_then_how_it_ended_and_only_what_was_not_well(
+    state, outcome, trust, target_state, glyph, word
 ):
-    badge = run_badge(state, outcome, validity)
+    badge = run_badge(state, outcome, trust, target_state)
     assert (badge.glyph, badge.word) == (glyph, word)
 
 
 @pytest.mark.parametrize(
-    ("state", "validity", "is_stopped", "glyph", "word"),
+    ("state", "trust", "target_state", "is_stopped", "glyph", "word"),
     [
-        ("draft", "", False, "draft", "Draft"),
-        ("running", "suspicious", False, "running", "Running"),
-        ("done", "valid", False, "good", "Complete, valid"),
-        ("done", "", True, "stopped", "Stopped"),
+        ("draft", "", "", False, "draft", "Draft"),
+        ("running", "doubtful", "", False, "running", "Running"),
+        ("done", "trusted", "healthy", False, "done", "Complete"),
+        ("done", "trusted", "overloaded", False, "warn", "Complete, target overloaded"),
+        ("done", "", "", True, "stopped", "Stopped"),
     ],
 )
-def test_a_campaign_shows_its_state_then_its_worst_validity(
-    state, validity, is_stopped, glyph, word
+def test_a_campaign_shows_its_state_then_the_worst_of_its_tests(
+    state, trust, target_state, is_stopped, glyph, word
 ):
-    badge = campaign_badge(state, validity, is_stopped=is_stopped)
+    badge = campaign_badge(state, trust, target_state, is_stopped=is_stopped)
     assert (badge.glyph, badge.word) == (glyph, word)

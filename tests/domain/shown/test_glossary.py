@@ -22,7 +22,9 @@ ASKED_FOR = (
     "R99-2",
     "What arrives",
     "carried",
-    "validity",
+    "trust",
+    "target state",
+    "precision",
     "outcome",
 )
 

@@ -57,11 +57,11 @@ def test_a_hundred_requests_have_a_weak_p95_and_a_dash_for_p99():
 
 
 def test_a_run_that_cannot_be_used_is_shown_but_not_averaged():
-    table = two_runs(is_counted=False, note="Invalid: the injector was busy.")
+    table = two_runs(is_counted=False, note="Not usable: the injector was busy.")
     assert cells(table, "Repeat 2")["mean"].value == 20.3
     assert cells(table, "Mean of 1 run")["mean"].value == 10.2
     assert "1 run is shown but not part of mean and pooled" in table.note
-    assert table.rows[1].note == "Invalid: the injector was busy."
+    assert table.rows[1].note == "Not usable: the injector was busy."
 
 
 def test_a_run_without_figures_has_dashes_that_say_why():
