@@ -25,21 +25,21 @@ class JudgementReasonSerializer(serializers.Serializer):
     second = serializers.IntegerField(allow_null=True, help_text="The worst one.")
 
 
-class TrustSerializer(serializers.Serializer):
+class MeasurementAnswerSerializer(serializers.Serializer):
     """Did the injectors measure what they claim? Only not_usable excludes a run from verdicts."""
 
     state = serializers.ChoiceField(choices=TRUSTS)
     reasons = JudgementReasonSerializer(many=True)
 
 
-class TargetStateSerializer(serializers.Serializer):
+class TargetAnswerSerializer(serializers.Serializer):
     """How the target was; null while the measurement is in doubt, or without any request."""
 
     state = serializers.ChoiceField(choices=TARGET_STATES, allow_null=True)
     reasons = JudgementReasonSerializer(many=True)
 
 
-class PrecisionSerializer(serializers.Serializer):
+class PrecisionAnswerSerializer(serializers.Serializer):
     """What the number of response times supports: no figures, no p99, or a p99."""
 
     state = serializers.ChoiceField(choices=PRECISIONS)
@@ -49,9 +49,9 @@ class PrecisionSerializer(serializers.Serializer):
 class JudgementSerializer(serializers.Serializer):
     """Three answers, each with its reasons, worst first; notes decide nothing."""
 
-    measurement = TrustSerializer()
-    target = TargetStateSerializer()
-    precision = PrecisionSerializer()
+    measurement = MeasurementAnswerSerializer()
+    target = TargetAnswerSerializer()
+    precision = PrecisionAnswerSerializer()
     notes = JudgementReasonSerializer(many=True)
 
 

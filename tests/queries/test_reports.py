@@ -69,7 +69,7 @@ def test_a_failing_target_comes_first_and_is_no_fault_of_the_measurement(project
     counters, errors = {"failed": 50}, {"status_unexpected": 50}
     run = measure(new_run(project), 20_000, counters=counters, errors=errors)
     words = said(run)
-    assert words.startswith("The target was failing: 20.0\u202f% of the requests failed (")
+    assert words.startswith("The target was failing: 20.0 % of the requests failed (")
     assert "measurement" not in words
 
 
