@@ -33,7 +33,7 @@ def finalise_runs() -> int:
 
 def _finalise(run: Run) -> bool:
     outcome, reason = _outcome(run)
-    run.outcome = outcome  # validity depends on the outcome
+    run.outcome = outcome  # the judgement depends on the outcome
     error = _summarise(run)
     if error is None:
         return _end(run, outcome, reason)

@@ -187,7 +187,7 @@ def test_every_shard_that_did_not_end_owes_the_rest(project):
     assert "missing_seconds" in codes(run)
 
 
-def test_only_redirects_are_suspicious(run):
+def test_only_redirects_are_told(run):
     second = make_second(0, [1000] * 1000)
     second.statuses = {"302": 1000}
     store_second(run, second)

@@ -49,7 +49,7 @@ def test_a_visitor_without_an_account_gets_no_links():
     assert "<a " not in draw()
 
 
-@pytest.mark.parametrize(("state", "shape"), [("suspicious", "warn"), ("done", "done")])
+@pytest.mark.parametrize(("state", "shape"), [("doubtful", "warn"), ("done", "done")])
 def test_a_badge_has_a_shape_and_a_word(state, shape):
     html = Template("{% badge state %}").render(Context({"state": state}))
     assert f"glyph-{shape}" in html
