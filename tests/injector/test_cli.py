@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -25,6 +26,7 @@ def run(*arguments, **options):
 # The command on a machine that is never starved: only what has no limit in time or CPU is judged.
 _UNSTARVED = """
 import sys
+import time
 from math import inf
 from campaigns.domain.judged import judgement, trust
 from campaigns.domain.judged.criteria import Limits
