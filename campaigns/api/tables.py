@@ -37,6 +37,9 @@ class RowSerializer(serializers.Serializer):
 
     label = serializers.CharField()
     kind = serializers.CharField(allow_blank=True, help_text="Such as run, mean, pooled.")
+    note = serializers.CharField(
+        allow_blank=True, help_text="Such as why a run does not count, or a row has no interval."
+    )
     run = serializers.IntegerField(required=False)
     values = serializers.DictField(
         child=serializers.JSONField(help_text="A number, a text or null.")

@@ -47,7 +47,8 @@ def increase_of_share(value: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class OverheadRow:
-    """One metric of both arms, µs. `why` says why a figure or the interval is missing."""
+    """One metric of both arms, µs. `why` says why a figure or the interval is missing, `note` that
+    there can be no interval although both have enough runs."""
 
     metric: str
     baseline_us: float | None
@@ -55,6 +56,7 @@ class OverheadRow:
     interval: RatioInterval | None = None
     weak: bool = False
     why: str = ""
+    note: str = ""
 
     @property
     def _is_whole(self) -> bool:
@@ -185,7 +187,7 @@ def _without_interval(row: OverheadRow, named: str, jump: tuple[float, float]) -
         f"No interval: {named} lies at a jump from {low} to {with_unit(high, 'ms')}, and a run's "
         "is now on one side, now on the other."
     )
-    return replace(row, interval=None, why=f"{row.why} {why}".strip())
+    return replace(row, interval=None, why=f"{row.why} {why}".strip(), note=why)
 
 
 def jumps_us(totals: Sequence[Total]) -> dict[int, tuple[float, float]]:

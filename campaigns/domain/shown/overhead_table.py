@@ -89,6 +89,7 @@ def overhead_table(
                 METRICS[row.metric].title,
                 tuple(column[index] for column in columns),
                 row.metric,
+                row.note,
             )
             for index, row in enumerate(rows)
         ),

@@ -51,7 +51,7 @@ class Table:
     note: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """{"key", "title", "columns": [{key, title, unit}], "rows": [{label, kind, values, …}]}."""
+        """{"key", "title", "columns": [{key, title, unit}], "rows": [{label, kind, note, …}]}."""
         return {
             "key": self.key,
             "title": self.title,
@@ -63,6 +63,7 @@ class Table:
                 {
                     "label": row.label,
                     "kind": row.kind,
+                    "note": row.note,
                     **row.link,
                     "values": {
                         column.key: cell.value

@@ -18,6 +18,7 @@ from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.snapshot import PARTS, Timing, Total
 from campaigns.domain.shown.overhead_table import overhead_table
 from campaigns.domain.units import rounded
+from campaigns.exports.text import text_of_tables
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "gcube_overhead.json").read_text())
 CELLS = [(metric, column) for metric in ("mean", "min", "max", "p90") for column in (0, 1)]
@@ -104,6 +105,14 @@ def test_a_percentile_at_a_jump_has_no_interval_but_the_reason():
         "now on the other."
     )
     assert rows["p95"].interval
+    table = overhead_table("k", "T", list(rows.values()), None, "")
+    row = next(row for row in table.rows if row.kind == "p99")
+    cells = dict(zip([column.key for column in table.columns], row.cells, strict=True))
+    assert (cells["low"].text, cells["low"].why) == ("–", rows["p99"].why)
+    assert row.note == rows["p99"].note
+    assert rows["p99"].note in text_of_tables([table])
+    notes = {each["kind"]: each["note"] for each in table.to_json()["rows"]}
+    assert (notes["p95"], notes["p99"]) == ("", rows["p99"].note)
 
 
 def test_without_a_usable_run_every_row_says_so():
