@@ -1,21 +1,17 @@
-"""The form of a new campaign, and the list's filters. Error messages say what to enter."""
+"""The form of a new campaign. Error messages say what to enter."""
 
 import secrets
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from django import forms
-from django.utils import timezone
 
 from campaigns.domain.plan.injectors import share_fault
-from campaigns.models import Campaign, Project
-from campaigns.queries.campaigns import STATE_IS, CampaignFilter, Grid
+from campaigns.models import Campaign
+from campaigns.queries.campaigns import Grid
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.services.campaign_cells import MAX_RUNS, CampaignCell
 from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
-
-SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 
 
 def new_seed() -> int:
@@ -166,42 +162,3 @@ class CampaignForm(forms.Form):
             "cells": [CampaignCell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked],
             "practical_threshold": values["practical_threshold"] / 100,
         }
-
-
-class CampaignFilterForm(forms.Form):
-    """The list's filters; an invalid value is ignored."""
-
-    name = forms.CharField(
-        required=False,
-        widget=forms.TextInput(
-            attrs={"placeholder": "Name, target or plan", "data-search": "", "type": "search"}
-        ),
-    )
-    state = forms.ChoiceField(
-        required=False, choices=[("", "State: any"), *((s, s.capitalize()) for s in STATE_IS)]
-    )
-    target = forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
-    since = forms.ChoiceField(
-        required=False,
-        choices=[("", "Since: any time"), *((d, f"Last {w}") for d, w in SINCE_DAYS.items())],
-    )
-
-    def __init__(self, *args, project: Project, **kwargs):
-        super().__init__(*args, **kwargs)
-        targets = project.targets.order_by("name").values_list("pk", "name")
-        self.fields["target"].choices = [("", "Target: any"), *targets]
-
-    def chosen(self) -> CampaignFilter:
-        self.is_valid()
-        values = self.cleaned_data
-        return CampaignFilter(
-            name=values.get("name", ""),
-            state=values.get("state", ""),
-            target=values.get("target"),
-            since=since_days(values.get("since", "")),
-        )
-
-
-def since_days(days: str):
-    """The time `days` days ago; None for no limit."""
-    return timezone.now() - timedelta(days=int(days)) if days in SINCE_DAYS else None

@@ -20,7 +20,8 @@ from campaigns.domain.shown.first_steps import first_step, nothing_to_tick, ques
 from campaigns.domain.units import counted
 from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
-from campaigns.forms.campaigns import CampaignFilterForm, CampaignForm, new_seed
+from campaigns.forms.campaigns import CampaignForm, new_seed
+from campaigns.forms.filters import CampaignFilterForm
 from campaigns.live.memory import answer_of, gist_of
 from campaigns.models import Campaign, Project
 from campaigns.permissions import Action, require

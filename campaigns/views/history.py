@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from campaigns.forms.history import HistoryFilterForm
+from campaigns.forms.filters import HistoryFilterForm
 from campaigns.models import Project
 from campaigns.queries.history import history, history_page
 from campaigns.views.access import actor_of, find

@@ -1,0 +1,74 @@
+"""The filters of lists: campaigns, and the history of runs. An invalid value is ignored."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from django import forms
+from django.utils import timezone
+
+from campaigns.models import Project
+from campaigns.queries.campaigns import STATE_IS, CampaignFilter
+from campaigns.queries.history import (
+    HISTORY_STATES,
+    MEASUREMENTS,
+    PRECISIONS,
+    TARGET_STATES,
+    HistoryFilter,
+)
+
+_SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
+
+
+def _of_project() -> forms.Field:
+    """A choice among the project's rows; `FilterForm` knows the project."""
+    return forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
+
+
+def _one_of(label: str, words: Mapping[str, str]) -> forms.ChoiceField:
+    return forms.ChoiceField(required=False, choices=[("", f"{label}: any"), *words.items()])
+
+
+class FilterForm(forms.Form):
+    """`chosen_as` is the dataclass with a field for each filter."""
+
+    chosen_as: type
+    target = _of_project()
+    since = forms.ChoiceField(
+        required=False,
+        choices=[("", "Since: any time"), *((d, f"Last {w}") for d, w in _SINCE_DAYS.items())],
+    )
+
+    def __init__(self, *args, project: Project, **kwargs):
+        super().__init__(*args, **kwargs)
+        for name, rows in (("target", project.targets), ("plan", project.plans)):
+            if name in self.fields:
+                pairs = rows.order_by("name").values_list("pk", "name")
+                self.fields[name].choices = [("", f"{name.capitalize()}: any"), *pairs]
+
+    def chosen(self) -> CampaignFilter | HistoryFilter:
+        self.is_valid()
+        values = {name: value for name, value in self.cleaned_data.items() if value}
+        if days := values.get("since"):
+            values["since"] = timezone.now() - timedelta(days=int(days))
+        return self.chosen_as(**values)
+
+
+class CampaignFilterForm(FilterForm):
+    chosen_as = CampaignFilter
+    name = forms.CharField(
+        required=False,
+        widget=forms.TextInput(
+            attrs={"placeholder": "Name, target or plan", "data-search": "", "type": "search"}
+        ),
+    )
+    state = _one_of("State", {state: state.capitalize() for state in STATE_IS})
+
+
+class HistoryFilterForm(FilterForm):
+    chosen_as = HistoryFilter
+    plan = _of_project()
+    campaign = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    state = _one_of("State", HISTORY_STATES)
+    measurement = _one_of("Measurement", MEASUREMENTS)
+    target_state = _one_of("Target state", TARGET_STATES)
+    precision = _one_of("Precision", PRECISIONS)
