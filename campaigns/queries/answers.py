@@ -26,7 +26,14 @@ from campaigns.queries.measured import (
     target_state_of,
     trust_of,
 )
-from campaigns.queries.overheads import MeasuredTest, Overhead, compare, overhead_answer, pairs_of
+from campaigns.queries.overheads import (
+    MeasuredTest,
+    Overhead,
+    compare,
+    overhead_answer,
+    pairs_of,
+    set_aside_of,
+)
 from campaigns.queries.sweeps import arm_words, sweep_answers
 
 __all__ = ["Answer", "OverheadAnswer", "SplitAnswer", "TestAnswer", "campaign_answer"]
@@ -255,6 +262,7 @@ def _grounds(
     grounds.append(errors_text(errors, attempts, counted_in(arm.scheme for arm in arms)))
     if overheads:
         grounds.append("primary metric: average, whose parts add up")
+    grounds += _set_aside_ground(overheads, runs)
     grounds += _holm_ground(overheads)
     return grounds + _judgement_grounds(runs)
 
@@ -287,6 +295,16 @@ def _named(labels: Sequence[str]) -> str:
     shown = [*labels[:3], f"{len(labels) - 3} more"] if len(labels) > 3 else list(labels)
     *most, last = shown
     return f"runs {', '.join(most)} and {last}" if most else f"run {last}"
+
+
+def _set_aside_ground(overheads: Sequence[Overhead], runs: Sequence[MeasuredRun]) -> list[str]:
+    """Such as "run 12.7 is set aside, too far off the others"."""
+    pks = {each.run_id for overhead in overheads for each in set_aside_of(overhead)}
+    labels = [each.run.label for each in runs if each.run.pk in pks]
+    if not labels:
+        return []
+    is_or_are = "is" if len(labels) == 1 else "are"
+    return [f"{_named(labels)} {is_or_are} set aside, too far off the others"]
 
 
 def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:

@@ -343,7 +343,7 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
         is_chosen=pair.is_chosen,
         n_usable=pair.n_usable,
         decided_by=_flagged(pair, found.decided_by),
-        set_aside=_set_aside(overhead),
+        set_aside=set_aside_of(overhead),
         advice=found.advice,
     )
 
@@ -354,7 +354,8 @@ def _table_title(pair: ArmPair) -> str:
     return f"{candidate.plan_label}: {candidate.label} against {plan}{baseline.label}"
 
 
-def _set_aside(overhead: Overhead) -> tuple[FlaggedRun, ...]:
+def set_aside_of(overhead: Overhead) -> tuple[FlaggedRun, ...]:
+    """The runs that are too far off to count."""
     odd = overhead.mean.interval.set_aside if overhead.mean.interval else ()
     return tuple(_flagged(overhead.pair, each) for each in odd)
 

@@ -184,3 +184,4 @@ def test_a_run_that_is_set_aside_is_named(project):
     assert overhead.word == "slower"
     assert [each.run_id for each in overhead.set_aside] == [runs[5].pk]
     assert "Without repeat 3: its HTTPS run took" in plain_text(answer.sentence)
+    assert f"run {runs[5].label} is set aside, too far off the others" in answer.grounds
