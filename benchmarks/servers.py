@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from workers.echo.certificate import ensure_certificate
@@ -53,12 +54,15 @@ def pin(core: int) -> None:
 
 
 @contextlib.contextmanager
-def serving(core: int) -> Iterator[Server]:
-    """A server on that core for the length of a `with` block."""
+def serving(core: int | None = None, ports: tuple[int, ...] = ()) -> Iterator[Server]:
+    """A server for the length of a `with` block, on that core and these ports for HTTP and HTTPS;
+    without, on any core and free ports.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        ports = free_ports(2)
+        ports = ports or tuple(free_ports(2))
         name, command = _command(Path(folder), *ports)
-        process = subprocess.Popen(command, preexec_fn=lambda: pin(core), stdout=subprocess.DEVNULL)
+        pinned = None if core is None else partial(pin, core)
+        process = subprocess.Popen(command, preexec_fn=pinned, stdout=subprocess.DEVNULL)
         try:
             for port in ports:
                 wait_for(port)

@@ -10,6 +10,7 @@ from campaigns.views import (
     health,
     history,
     injector_hosts,
+    measure,
     plan_preview,
     plans,
     probes,
@@ -48,6 +49,13 @@ project_urls = [
         projects.membership_remove,
         name="membership-remove",
     ),
+]
+
+measure_urls = [
+    path("measure/", measure.measure, name="measure"),
+    path("projects/<int:project>/measure/", measure.project_measure, name="project-measure"),
+    path("targets/<int:target>/measure/", measure.target_measure, name="target-measure"),
+    path("probes/<int:probe>/accept/", measure.certificate_accept, name="probe-accept"),
 ]
 
 target_urls = [
@@ -121,6 +129,7 @@ urlpatterns = [
     *campaign_urls,
     *run_urls,
     *share_urls,
+    *measure_urls,
     *target_urls,
     *plan_urls,
     *injector_urls,

@@ -121,7 +121,7 @@ def _shoot(
 
 
 def _first_project(page) -> str:
-    page.goto("/")
+    page.goto("/?all=1")
     href = page.locator("main table a[href*='/projects/']").first.get_attribute("href")
     return re.match(r"/projects/\d+/", href).group()
 

@@ -53,6 +53,10 @@ def _target(world: World) -> dict[str, Any]:
     }
 
 
+def _typed(world: World) -> dict[str, Any]:
+    return {"what": "http://127.0.0.1:8081/"}
+
+
 def _plan(world: World) -> dict[str, Any]:
     return {"name": "another", "spec": world.rows["version"].spec}
 
@@ -90,6 +94,10 @@ PAGES: dict[str, dict[str, Rule]] = {
     "glossary": {"GET": OPEN_TO_ALL},
     "project-list": {"GET": ACCOUNT},
     "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda world: {"name": "mine"})},
+    "measure": {"GET": ACCOUNT, "POST": Rule("account", _typed)},
+    "project-measure": {"GET": EDIT, "POST": Rule("edit", _typed)},
+    "target-measure": {"GET": VIEW, "POST": EDIT},
+    "probe-accept": {"POST": EDIT},
     "project-members": {"GET": VIEW, "POST": Rule("manage", _member)},
     "membership-role": {"POST": Rule("manage", lambda world: {"role": "editor"})},
     "membership-remove": {"POST": MANAGE},

@@ -48,6 +48,21 @@ def _credentials(run: Run) -> dict[str, str]:
     return {"auth": decrypt(stored.ciphertext)} if stored else {}
 
 
+def secret_of_plan(plan: int | None) -> dict[str, str]:
+    """A plan's secret in the form of an order's `secrets`; {} if it has none."""
+    stored = PlanSecret.objects.filter(plan=plan).first() if plan else None
+    return {"auth": decrypt(stored.ciphertext)} if stored else {}
+
+
+def share_secret(*, by: Actor, source: int, plan: SavedPlan) -> None:
+    """Give a plan the stored secret of another plan of its project."""
+    require(by, Action.EDIT, plan.project)
+    stored = PlanSecret.objects.filter(plan=source, plan__project=plan.project_id).first()
+    if stored is not None:
+        values = {"ciphertext": stored.ciphertext, "changed_by": by.user}
+        PlanSecret.objects.update_or_create(plan=plan, defaults=values)
+
+
 def require_secret(version: PlanVersion) -> None:
     """Raises Refused if the plan sends credentials but has no stored secret."""
     sends_credentials = version.value().auth.kind != AuthKind.NONE

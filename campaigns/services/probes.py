@@ -8,18 +8,22 @@ from django.utils import timezone
 
 from campaigns import queue
 from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
-from campaigns.models import Endpoint, Probe
+from campaigns.models import Endpoint, PlanVersion, Probe
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.probes import GIVEN_UP_AFTER
 from campaigns.services.certificates import chain_facts
 from campaigns.services.client_keys import secret_of
+from campaigns.services.plan_secrets import secret_of_plan
 
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.
 TIMEOUTS = {"connect_s": 5, "tls_s": 5, "total_s": 15}
+_STEP = ("label", "method", "path", "headers", "body", "extract")
 MAX_SNIPPET = 4000
 MAX_HEADERS = 200
 MAX_MESSAGE = 20_000
@@ -32,20 +36,40 @@ _UNHEARD = (
 )
 
 
-def request_probe(*, by: Actor, endpoint: Endpoint, request: dict[str, Any]) -> Probe:
+def request_probe(
+    *,
+    by: Actor,
+    endpoint: Endpoint,
+    request: dict[str, Any],
+    credentials_of: PlanVersion | None = None,
+    is_guess: bool = False,
+) -> Probe:
     """Enqueue one attempt. Raises InvalidPlan if the request is invalid.
 
     `request` is a plan step; on a WebSocket endpoint, an exchange's path, headers and subprotocols,
-    and a message or None.
+    and a message or None. `credentials_of`: send those of this plan of the project. `is_guess`:
+    nobody named this endpoint; it is removed again if nothing answers there.
     """
     require(by, Action.RUN, endpoint.target.project)
     if endpoint.archived_at or endpoint.target.archived_at:
         raise Refused(f"{endpoint} is archived. Requests can no longer be sent to it.")
     is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
     cleaned = _clean_opening(request) if is_websocket else _clean_step(request)
+    if credentials_of is not None:
+        cleaned |= _credentials(endpoint, credentials_of)
+    if is_guess:
+        cleaned["is_guess"] = True
     probe = Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
     queue.enqueue(queue.PROBE, [probe.pk])
     return probe
+
+
+def _credentials(endpoint: Endpoint, version: PlanVersion) -> dict[str, Any]:
+    """What the probe keeps of the plan's credentials: never the secret."""
+    if version.plan.project_id != endpoint.target.project_id:
+        raise Refused("A request can only use a plan of its own project.")
+    auth = version.value().to_json()["auth"]
+    return {} if auth["kind"] == AuthKind.NONE else {"auth": auth, "plan": version.plan_id}
 
 
 def order_of(probe: Probe) -> dict[str, Any]:
@@ -55,7 +79,7 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "probe": True,
         **_what_is_tried(probe),
         "endpoint": probe.endpoint.frozen().to_json(),
-        "secrets": secret_of(probe.endpoint),
+        "secrets": {**secret_of(probe.endpoint), **secret_of_plan(probe.request.get("plan"))},
         "connection_mode": "new",
         "timeouts": TIMEOUTS,
         "policy": {"allow": list(settings.ALLOWED_NETWORKS)},
@@ -64,7 +88,8 @@ def order_of(probe: Probe) -> dict[str, Any]:
 
 def _what_is_tried(probe: Probe) -> dict[str, Any]:
     if probe.endpoint.scheme not in WEBSOCKET_SCHEMES:
-        return {"step": probe.request}
+        step = {name: probe.request[name] for name in _STEP if name in probe.request}
+        return {"step": step, "auth": probe.request.get("auth", {})}
     request = probe.request
     names = ("path", "headers", "subprotocols")
     return {"exchange": {name: request[name] for name in names}, "message": request["message"]}
@@ -105,7 +130,21 @@ def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
     n_kept = Probe.objects.filter(pk=probe_id, finished_at=None).update(
         finished_at=timezone.now(), result=_kept(result)
     )
+    if n_kept and not _has_answered(result):
+        _forget_guess(probe_id)
     return bool(n_kept)
+
+
+def _has_answered(result: dict[str, Any]) -> bool:
+    """Whether HTTP came back, or a certificate that nobody vouches for."""
+    return bool(result.get("status")) or result.get("error") == Kind.TLS_VERIFY
+
+
+def _forget_guess(probe_id: int) -> None:
+    """Remove an endpoint that nobody named, unless somebody has used it meanwhile."""
+    guessed = Endpoint.objects.filter(probes=probe_id, probes__request__is_guess=True)
+    used = Probe.objects.exclude(pk=probe_id).exclude(request__has_key="is_guess")
+    guessed.filter(tests=None).exclude(probes__in=used).delete()
 
 
 def _clean_step(request: dict[str, Any]) -> dict[str, Any]:

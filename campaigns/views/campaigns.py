@@ -16,7 +16,7 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.proposals import Proposal, proposal_for
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
-from campaigns.domain.shown.first_steps import first_step, nothing_to_tick, question_hint
+from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
 from campaigns.domain.units import counted
 from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
@@ -44,6 +44,7 @@ from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_page import badge_of, campaign_context, progress_of
+from campaigns.views.measure import field_page
 
 PAGE_SIZE = 25
 # Query parameters of a new campaign besides the shown target.
@@ -60,6 +61,8 @@ _QUESTION_DEFAULTS = {
 def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
+    if not found.campaigns.exists():
+        return field_page(request, found)
     form = CampaignFilterForm(request.GET, project=found)
     page = Paginator(list_campaigns(actor, found, form.chosen()), PAGE_SIZE).get_page(
         request.GET.get("page")
@@ -69,9 +72,6 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         campaign.sentence = gist.sentence if gist else []
         campaign.badge = badge_of(campaign, gist)
         campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
-    n_targets, n_plans = (
-        rows.filter(archived_at=None).count() for rows in (found.targets, found.plans)
-    )
     running = list(going_on(actor, found))
     for campaign in running:
         campaign.current = current_run_of(campaign)
@@ -83,9 +83,6 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         "running": running,
         "may": rights_in(found, actor),
         "is_filtered": any(request.GET.get(name) for name in form.fields),
-        "n_targets": n_targets,
-        "n_plans": n_plans,
-        "first_step": first_step(n_targets, n_plans),
     }
     return render(request, "campaigns/list.html", context)
 

@@ -9,16 +9,23 @@ from django.views.decorators.http import require_POST
 from campaigns.domain.errors import Refused
 from campaigns.forms.projects import MemberForm, ProjectForm, RoleForm
 from campaigns.models import Membership, Project
-from campaigns.permissions import Action, require
+from campaigns.permissions import Action, Role, require
 from campaigns.queries import projects as queries
 from campaigns.services import projects as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.measure import field_page
 
 
 @login_required
 def project_list(request):
-    projects = queries.projects_of(actor_of(request))
-    return render(request, "projects/list.html", {"projects": projects, "form": ProjectForm()})
+    """Home: the only project opens by itself; without one the first use creates it."""
+    projects = list(queries.projects_of(actor_of(request)))
+    if not projects:
+        return field_page(request, None)
+    if len(projects) == 1 and "all" not in request.GET:
+        return redirect("campaign-list", project=projects[0].pk)
+    editable = [each for each in projects if each.role in {Role.OWNER, Role.EDITOR}]
+    return render(request, "projects/list.html", {"projects": projects, "editable": editable})
 
 
 @login_required

@@ -71,8 +71,8 @@ def text_of(response) -> str:
 
 def test_an_empty_project_offers_the_one_next_step(as_editor, project):
     page = text_of(as_editor.get(reverse("campaign-list", args=[project.pk])))
-    assert "No results yet" in page
-    assert reverse("target-new", args=[project.pk]) in page
+    assert "What do you want to measure?" in page
+    assert reverse("project-measure", args=[project.pk]) in page
 
 
 def test_with_target_and_plan_the_next_step_is_a_campaign(as_editor, project, target, version):

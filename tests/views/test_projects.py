@@ -23,8 +23,9 @@ def test_who_is_not_signed_in_is_asked_to_sign_in(client, project):
 def test_a_new_person_gets_the_next_step_in_place(client, charlie):
     client.force_login(charlie)
     page = client.get("/").content.decode()
-    assert "not a member of any project yet" in page
-    assert f'action="{reverse("project-new")}"' in page
+    assert "What do you want to measure?" in page
+    assert "your first try creates one" in page
+    assert f'action="{reverse("measure")}"' in page
 
 
 def test_a_project_is_made_and_owned(client, charlie):
@@ -43,7 +44,7 @@ def test_a_project_needs_a_name(client, charlie):
 def test_a_name_with_markup_is_shown_as_text(client, alice):
     make_project("<script>alert(1)</script>", owner=alice)
     client.force_login(alice)
-    page = client.get("/").content.decode()
+    page = client.get("/", follow=True).content.decode()
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
 

@@ -1,4 +1,4 @@
-"""What a project without campaigns needs, and what the form of its first one says."""
+"""What the form of a new campaign says, also where there is nothing to tick yet."""
 
 from campaigns.domain.shown.results import Sentence
 
@@ -7,20 +7,6 @@ _HINTS = {
     "counterbalanced blocks. You can change everything below.",
     "works": "One run on one endpoint: figures, but no comparison.",
 }
-
-
-def first_step(n_targets: int, n_plans: int) -> Sentence:
-    """What a project without campaigns needs next."""
-    if not n_targets:
-        start = "Add a service that you are allowed to test. benchsite sends "
-        what, end = "one request", " and shows where the time goes."
-    elif not n_plans:
-        start, what = "You have a target. Next, create ", "a plan"
-        end = ": how hard, and for how long."
-    else:
-        start, what = "You have targets and plans. ", "A campaign"
-        end = " measures them, with repeats until the numbers can be trusted."
-    return [(f"No results yet. {start}", False), (what, True), (end, False)]
 
 
 def nothing_to_tick(*, has_arms: bool, has_plans: bool) -> Sentence:

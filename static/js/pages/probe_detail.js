@@ -8,8 +8,8 @@ const GIVE_UP_MS = 150_000;
 const began = Date.now();
 
 function lookLater() {
-  const isFinished = $("[data-live=probe]").attr("data-finished") === "yes";
-  if (!isFinished && Date.now() - began < GIVE_UP_MS) setTimeout(look, EVERY_MS);
+  const isWaiting = $("[data-live=probe]").attr("data-finished") === "no";
+  if (isWaiting && Date.now() - began < GIVE_UP_MS) setTimeout(look, EVERY_MS);
 }
 
 // The site may be away for a moment: the next look will tell.

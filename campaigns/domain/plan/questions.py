@@ -1,0 +1,104 @@
+"""The three questions that one click answers about a target, and the campaign behind each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`load` and `modes` make the plan and its arms; `takes` and `effort` say what it costs.
+
+    `compares_schemes`: it needs HTTP and HTTPS. `best_only`: one endpoint is enough, HTTPS if there
+    is one. `warning`: asked once more before the start.
+    """
+
+    key: str
+    title: str
+    words: str
+    plan_name: str
+    load: Mapping[str, Any]
+    modes: tuple[ConnectionMode, ...]
+    repeats: int
+    warm_up_s: int = 0
+    pause_s: float = 0
+    compares_schemes: bool = False
+    best_only: bool = False
+    warning: str = ""
+
+    def spec(self, step: Mapping[str, Any], auth: Mapping[str, str]) -> dict[str, Any]:
+        """The plan that sends this request. Raises InvalidPlan."""
+        plan = {
+            "steps": [dict(step)],
+            "load": dict(self.load),
+            "connection_mode": str(self.modes[0]),
+            "warm_up_s": self.warm_up_s,
+            "auth": dict(auth),
+        }
+        return Plan.from_json(plan).to_json()
+
+    def arms(self, schemes: Sequence[str]) -> list[tuple[str, ConnectionMode]]:
+        """(scheme, mode) of each test on the endpoints that answer; [] if it cannot be asked."""
+        if not schemes or (self.compares_schemes and len(set(schemes)) < 2):
+            return []
+        chosen = ["https" if "https" in schemes else "http"] if self.best_only else sorted(schemes)
+        return [
+            (scheme, mode)
+            for scheme in chosen
+            for mode in self.modes
+            if scheme == "https" or mode != ConnectionMode.RESUMED
+        ]
+
+
+_NEW, _RESUMED, _KEPT = ConnectionMode.NEW, ConnectionMode.RESUMED, ConnectionMode.KEEP_ALIVE
+
+QUESTIONS: dict[str, Question] = {
+    question.key: question
+    for question in (
+        Question(
+            "works",
+            "Does it work?",
+            "20 requests one after another over each endpoint. Says what failed, if anything did.",
+            "Does it work",
+            {"model": "sequential", "requests": 20},
+            (_KEPT,),
+            repeats=1,
+        ),
+        Question(
+            "https",
+            "What does HTTPS cost?",
+            "HTTP and HTTPS on new, resumed and kept connections, in turn, so that both meet the "
+            "same conditions.",
+            "HTTPS cost",
+            {"model": "open", "rate_per_s": 50, "requests": 600},
+            (_NEW, _RESUMED, _KEPT),
+            repeats=5,
+            warm_up_s=1,
+            pause_s=1,
+            compares_schemes=True,
+        ),
+        Question(
+            "limit",
+            "How much can it take?",
+            "64 connections, each sending as soon as it has its reply, for a minute. Says how many "
+            "requests a second come back.",
+            "Most it can take",
+            {"model": "closed", "connections": 64, "duration_s": 60},
+            (_KEPT,),
+            repeats=1,
+            warm_up_s=5,
+            best_only=True,
+            warning="This drives the service to its limit for a minute; others who use it will "
+            "notice. Start?",
+        ),
+    )
+}
+
+
+def recommended(schemes: Sequence[str]) -> str:
+    """The key of the question to ask first; "" if nothing answers."""
+    if not schemes:
+        return ""
+    return "https" if len(set(schemes)) > 1 else "works"

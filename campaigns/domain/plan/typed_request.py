@@ -1,0 +1,195 @@
+"""What somebody types to say what to measure: an address, or a curl command (curl.py)."""
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+from urllib.parse import quote, unquote
+
+from campaigns.domain.errors import BenchsiteError
+from campaigns.domain.plan.session import AuthKind
+from campaigns.domain.plan.target import host_fault
+
+MAX_TYPED = 100_000
+DEFAULT_PORTS = {"http": 80, "https": 443}
+# 80 and 443, 8080 and 8443, 8081 and 8444: an HTTPS port is usually so far above its HTTP port.
+_TWIN_DISTANCE = DEFAULT_PORTS["https"] - DEFAULT_PORTS["http"]
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>.*))?")
+# Left as they are; anything else becomes %XX.
+_PATH_SIGNS = "/?#[]@!$&'()*+,;=:%-._~|{}^`\"<>\\"
+
+
+class NotUnderstood(BenchsiteError):
+    """What was typed cannot be measured; the text says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypedRequest:
+    """One request to one origin. `secret`: the password of `user`, or a bearer token; None if none
+    was typed. `is_insecure`: any certificate is accepted.
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str = "/"
+    method: str = "GET"
+    headers: tuple[tuple[str, str], ...] = ()
+    body: str = ""
+    auth_kind: AuthKind = AuthKind.NONE
+    user: str = ""
+    secret: str | None = field(default=None, repr=False)
+    is_insecure: bool = False
+
+    @property
+    def step(self) -> dict[str, Any]:
+        """The request as a plan's step."""
+        headers = [list(pair) for pair in self.headers]
+        return {"method": self.method, "path": self.path, "headers": headers, "body": self.body}
+
+    @property
+    def auth(self) -> dict[str, str]:
+        """The credentials as a plan's, without their secret."""
+        return {"kind": str(self.auth_kind), "user": self.user}
+
+    @property
+    def address(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}{self.path}"
+
+    @property
+    def text(self) -> str:
+        """The same to type again: the address, or a curl command without the secret."""
+        words = []
+        if self.method != ("POST" if self.body else "GET"):
+            words += ["-X", self.method]
+        for name, value in self.headers:
+            words += ["-H", f"{name}: {value}" if value else f"{name};"]
+        if self.body:
+            words += ["--data-raw", self.body]
+        if self.auth_kind == AuthKind.BASIC:
+            words += ["-u", self.user]
+        if self.auth_kind == AuthKind.BEARER:
+            words += ["-H", "Authorization: Bearer"]
+        if self.is_insecure:
+            words.append("-k")
+        return shlex.join(["curl", *words, self.address]) if words else self.address
+
+    @classmethod
+    def of(
+        cls,
+        origin: tuple[str, str, int],
+        step: Mapping[str, Any],
+        auth: Mapping[str, str],
+        *,
+        is_insecure: bool,
+    ) -> Self:
+        """From what a probe keeps of a request."""
+        scheme, host, port = origin
+        return cls(
+            scheme=scheme,
+            host=host,
+            port=port,
+            path=step["path"],
+            method=step["method"],
+            headers=tuple((name, value) for name, value in step["headers"]),
+            body=step["body"],
+            auth_kind=AuthKind(auth.get("kind", AuthKind.NONE)),
+            user=auth.get("user", ""),
+            is_insecure=is_insecure,
+        )
+
+
+def twin_of(scheme: str, port: int) -> tuple[str, int] | None:
+    """Where the same service is looked for over the other scheme; None if there is no such port."""
+    other = "http" if scheme == "https" else "https"
+    twin = port - _TWIN_DISTANCE if scheme == "https" else port + _TWIN_DISTANCE
+    return (other, twin) if 0 < twin <= 65535 else None
+
+
+def read_address(text: str) -> TypedRequest:
+    """The GET request of an address: https://shop.example:8443/prices?limit=20, or shop.example.
+
+    Without a scheme it is http, or https on the ports 443 and 8443. Raises NotUnderstood.
+    """
+    text = text.strip()
+    if not text:
+        raise NotUnderstood("Enter an address, such as https://shop.example/, or a curl command.")
+    if len(text) > MAX_TYPED:
+        raise NotUnderstood(f"This has {len(text):,} characters; at most {MAX_TYPED:,}.")
+    if any(ch.isspace() or ch < " " or ch == "\x7f" for ch in text):
+        raise NotUnderstood(
+            "An address has no spaces or line breaks. Write spaces as %20, or paste a curl command."
+        )
+    scheme, rest = _split_scheme(text)
+    authority, path = _split_path(rest)
+    userinfo, _, place = authority.rpartition("@")
+    host, port = _place(place)
+    scheme = scheme or ("https" if port in {443, 8443} else "http")
+    address = TypedRequest(scheme, host, port or DEFAULT_PORTS[scheme], path)
+    return _with_userinfo(address, userinfo) if "@" in authority else address
+
+
+def _split_scheme(text: str) -> tuple[str, str]:
+    match = _SCHEME.match(text)
+    if match is None:
+        return "", text.removeprefix("//")
+    scheme = match[1].lower()
+    if scheme in {"ws", "wss"}:
+        raise NotUnderstood(
+            "This field takes http and https. For WebSockets, add a target with a ws or wss "
+            "endpoint, and a WebSocket plan."
+        )
+    if scheme not in DEFAULT_PORTS:
+        raise NotUnderstood(f"{scheme} cannot be measured; use http or https.")
+    return scheme, text[match.end() :]
+
+
+def _split_path(rest: str) -> tuple[str, str]:
+    rest = rest.partition("#")[0]
+    end = min((at for sign in "/?\\" if (at := rest.find(sign)) >= 0), default=len(rest))
+    path = quote(rest[end:], safe=_PATH_SIGNS)
+    return rest[:end], path if path.startswith("/") else f"/{path}"
+
+
+def _place(text: str) -> tuple[str, int | None]:
+    match = _AUTHORITY.fullmatch(text)
+    if match is None:
+        raise NotUnderstood(f"{text} is not a host and a port, as in shop.example:8443.")
+    host, port = _host(match["host"].strip("[]").lower()), match["port"]
+    if not port:
+        return host, None
+    if not (port.isascii() and port.isdigit() and len(port) < 7 and 0 < int(port) <= 65535):
+        raise NotUnderstood(f"{port} is not a port. Use a number from 1 to 65535.")
+    return host, int(port)
+
+
+def _host(host: str) -> str:
+    if not host.isascii():
+        try:
+            host = host.encode("idna").decode("ascii")
+        except UnicodeError:
+            raise NotUnderstood(f"{host} is not a host name.") from None
+    if "%" in host:
+        raise NotUnderstood(f"{host}: leave out the zone; such addresses are never measured.")
+    if fault := host_fault(host):
+        raise NotUnderstood(fault)
+    return host
+
+
+def _with_userinfo(address: TypedRequest, userinfo: str) -> TypedRequest:
+    user, colon, password = userinfo.partition(":")
+    return with_basic(address, unquote(user), unquote(password) if colon else None)
+
+
+def with_basic(request: TypedRequest, user: str, secret: str | None) -> TypedRequest:
+    if not user:
+        raise NotUnderstood("The user name is missing, as in -u ann:secret.")
+    return replace(request, auth_kind=AuthKind.BASIC, user=user, secret=secret or None)
+
+
+def with_bearer(request: TypedRequest, token: str) -> TypedRequest:
+    return replace(request, auth_kind=AuthKind.BEARER, user="", secret=token or None)

@@ -1,0 +1,132 @@
+"""From what somebody types to a target that was tried: endpoints of both schemes, one request each.
+
+The request goes out as a probe does: a worker's injector vets the address before it connects.
+"""
+
+from collections.abc import Iterator
+from itertools import count
+
+from django.db import transaction
+
+from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.domain.plan.questions import QUESTIONS
+from campaigns.domain.plan.session import AuthKind
+from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, twin_of
+from campaigns.models import Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
+from campaigns.permissions import Action, Actor, require
+from campaigns.queries.tried import step_of
+from campaigns.services.plan_secrets import keep_secret
+from campaigns.services.probes import request_probe
+from campaigns.services.projects import create_project
+from campaigns.services.questions import plan_for
+from campaigns.services.targets import create_target
+
+FIRST_PROJECT = "Measurements"
+
+
+@transaction.atomic
+def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> Probe:
+    """The probe of the endpoint that was typed; its twin is tried beside it.
+
+    Without a project a first one is created. A target that has the endpoint is used again. Raises
+    Forbidden, and NotUnderstood with what to change.
+    """
+    project = project or create_project(by=by, name=FIRST_PROJECT)
+    require(by, Action.EDIT, project)
+    try:
+        version = _credentials(by, project, request)
+        typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
+        probe = request_probe(by=by, endpoint=typed, request=request.step, credentials_of=version)
+        for endpoint, is_guess in _others(typed):
+            request_probe(
+                by=by,
+                endpoint=endpoint,
+                request=request.step,
+                credentials_of=version,
+                is_guess=is_guess,
+            )
+    except InvalidPlan as invalid:
+        raise NotUnderstood(" ".join(dict.fromkeys(invalid.errors.values()))) from None
+    return probe
+
+
+def try_again(*, by: Actor, probe: Probe) -> Probe:
+    """The same request to the same endpoint, such as after its certificate was accepted."""
+    version = PlanVersion.objects.filter(plan=probe.request.get("plan")).last()
+    return request_probe(
+        by=by, endpoint=probe.endpoint, request=step_of(probe), credentials_of=version
+    )
+
+
+def _credentials(by: Actor, project: Project, request: TypedRequest) -> PlanVersion | None:
+    """The plan that keeps the secret, which is stored nowhere else; None without credentials."""
+    if request.auth_kind == AuthKind.NONE:
+        return None
+    question = QUESTIONS["works"]
+    version = plan_for(by, project, question, request.step, request.auth, request.host)
+    if request.secret:
+        keep_secret(by=by, plan=version.plan, secret=request.secret)
+    elif not PlanSecret.objects.filter(plan=version.plan).exists():
+        raise NotUnderstood("The password or token is missing, as in -u ann:secret.")
+    return version
+
+
+def _endpoint_of(project: Project, request: TypedRequest) -> Endpoint | None:
+    return Endpoint.objects.filter(
+        target__project=project,
+        target__archived_at=None,
+        archived_at=None,
+        scheme=request.scheme,
+        host=request.host,
+        port=request.port,
+    ).first()
+
+
+def _new_endpoint(by: Actor, project: Project, request: TypedRequest) -> Endpoint:
+    names = set(Target.objects.filter(project=project).values_list("name", flat=True))
+    description = {
+        "scheme": request.scheme,
+        "host": request.host,
+        "port": request.port,
+        "verify_tls": not request.is_insecure,
+    }
+    target = create_target(
+        by=by,
+        project=project,
+        name=next(name for name in _names_for(request) if name not in names),
+        environment=[],
+        endpoints=[description],
+    )
+    return target.endpoints.get()
+
+
+def _names_for(request: TypedRequest) -> Iterator[str]:
+    host = request.host[:80]
+    yield host
+    yield f"{host}:{request.port}"
+    yield from (f"{host} ({number})" for number in count(2))
+
+
+def _others(typed: Endpoint) -> list[tuple[Endpoint, bool]]:
+    """The target's endpoints of the other scheme on the same host; without one, a guess."""
+    twin = twin_of(typed.scheme, typed.port)
+    other = "http" if typed.scheme == "https" else "https"
+    known = typed.target.endpoints.filter(scheme=other, host=typed.host, archived_at=None)
+    if known.exists() or twin is None:
+        return [(endpoint, False) for endpoint in known]
+    scheme, port = twin
+    values = {"scheme": scheme, "host": typed.host, "port": port, "verify_tls": typed.verify_tls}
+    return [(typed.target.endpoints.create(**values), True)]
+
+
+@transaction.atomic
+def accept_certificate(*, by: Actor, probe: Probe, fingerprint: str) -> None:
+    """Accept the certificate that this probe was shown, for its endpoint and no other."""
+    require(by, Action.EDIT, probe.endpoint.target.project)
+    shown = ((probe.result or {}).get("certificates") or [{}])[0].get("sha256")
+    if not shown or fingerprint != shown:
+        raise Refused("The server has shown another certificate meanwhile. Look at it again.")
+    endpoint = Endpoint.objects.select_for_update().get(pk=probe.endpoint_id)
+    endpoint.tls = {**endpoint.tls, "fingerprint": shown}
+    endpoint.verify_tls = True
+    endpoint.save(update_fields=["tls", "verify_tls"])

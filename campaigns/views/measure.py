@@ -1,0 +1,194 @@
+"""From a typed address to a started campaign: the field, what came back, three questions."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.measured.snapshot import PARTS
+from campaigns.domain.plan.curl import read_typed
+from campaigns.domain.plan.estimates import estimate_campaign
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
+from campaigns.domain.plan.typed_request import NotUnderstood
+from campaigns.domain.units import counted, duration
+from campaigns.forms.targets import DEMO
+from campaigns.live.memory import gist_of
+from campaigns.models import Probe, Project, Target
+from campaigns.permissions import Action, require
+from campaigns.queries.home import installation, sample_of
+from campaigns.queries.tried import Tried, tried_of
+from campaigns.services import questions, typed_targets
+from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.waterfall import draw_stacked
+
+_HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
+DEMO_ADDRESS = "{}://{}:{}/".format(*_HTTPS_DEMO)
+
+
+@login_required
+def measure(request: HttpRequest) -> HttpResponse:
+    """What is typed where there is no project yet, or several: `project` is posted with it."""
+    if request.method != "POST":
+        return redirect("project-list")
+    number = request.POST.get("project", "")
+    project = find(Project, actor_of(request), pk=number) if number.isdecimal() else None
+    return _try_typed(request, project)
+
+
+@login_required
+def project_measure(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    if request.method == "POST":
+        return _try_typed(request, found)
+    require(actor, Action.EDIT, found)
+    return field_page(request, found)
+
+
+def _try_typed(request: HttpRequest, project: Project | None) -> HttpResponse:
+    """To the page of the try; back to the field, with all that was typed, if it says nothing."""
+    actor, text = actor_of(request), request.POST.get("what", "")
+    if project is not None:
+        require(actor, Action.EDIT, project)
+    try:
+        probe = typed_targets.try_typed(by=actor, project=project, request=read_typed(text))
+    except (NotUnderstood, Refused) as fault:
+        return field_page(request, project, text=text, fault=str(fault), status=422)
+    return redirect(_address_of(probe))
+
+
+def _address_of(probe: Probe) -> str:
+    address = reverse("target-measure", args=[probe.endpoint.target_id])
+    return f"{address}?probe={probe.pk}"
+
+
+def field_page(
+    request: HttpRequest,
+    project: Project | None,
+    *,
+    text: str = "",
+    fault: str = "",
+    projects: Any = (),
+    status: int = 200,
+) -> HttpResponse:
+    """The page before anything was tried. `projects`: to choose from, where there are several."""
+    context = {**_page(request, project), "text": text, "fault": fault, "projects": projects}
+    response = render(request, "measure/page.html", context, status=status)
+    if text:
+        # It may contain a password.
+        response["Cache-Control"] = "no-store"
+    return response
+
+
+def _page(request: HttpRequest, project: Project | None) -> dict[str, Any]:
+    actor = actor_of(request)
+    sample = sample_of(actor)
+    return {
+        "project": project,
+        "may": rights_in(project, actor) if project else {"edit": True},
+        "sample": sample,
+        "sample_gist": gist_of(sample) if sample else None,
+        "installation": installation(),
+        "demo_address": DEMO_ADDRESS,
+    }
+
+
+@login_required
+@answers_refusals("target-measure")
+def target_measure(request: HttpRequest, target: int) -> HttpResponse:
+    """What came back and the three questions; a POST starts the one that it names."""
+    actor = actor_of(request)
+    found = find(Target.objects.select_related("project"), actor, pk=target)
+    number = request.POST.get("probe") or request.GET.get("probe", "")
+    tried = tried_of(found, int(number) if number.isdecimal() else 0, timezone.now())
+    if request.method == "POST":
+        require(actor, Action.EDIT, found.project)
+        return _start(request, tried)
+    context = {
+        **_page(request, found.project),
+        "target": found,
+        "tried": tried,
+        "text": tried.text if tried else _address_to_try(found),
+        "questions": _offers(tried) if tried and tried.is_finished else [],
+        "recommended": recommended(tried.schemes) if tried else "",
+        **_drawn(tried),
+    }
+    return render(request, "measure/page.html", context)
+
+
+def _drawn(tried: Tried | None) -> dict[str, Any]:
+    """The endpoints with their bars, the axis, and the names of the parts in them."""
+    if tried is None:
+        return {}
+    drawn = draw_stacked([each.report for each in tried.endpoints])
+    used = {part.name for row in drawn.rows for part in row}
+    return {
+        "rows": list(zip(tried.endpoints, drawn.rows, strict=True)),
+        "ticks": drawn.ticks,
+        "part_names": [name for name in PARTS if name in used],
+    }
+
+
+def _address_to_try(target: Target) -> str:
+    web = target.endpoints.filter(archived_at=None, scheme__in=("http", "https"))
+    endpoint = web.order_by("-scheme").first()
+    return f"{endpoint.origin}/" if endpoint else ""
+
+
+def _start(request: HttpRequest, tried: Tried | None) -> HttpResponse:
+    question = QUESTIONS.get(request.POST.get("question", ""))
+    if question is None or tried is None:
+        raise Refused("Choose one of the questions, after one request was tried.")
+    campaign = questions.start_question(
+        by=actor_of(request),
+        question=question,
+        step=tried.step,
+        probes=[each.probe for each in tried.right],
+    )
+    return redirect("campaign-detail", campaign=campaign.pk)
+
+
+def _offers(tried: Tried) -> list[dict[str, Any]]:
+    """The questions that can be asked, each with what it takes."""
+    return [
+        {"question": question, "takes": _takes(question, tried)}
+        for question in QUESTIONS.values()
+        if question.arms(tried.schemes)
+    ]
+
+
+def _takes(question: Question, tried: Tried) -> tuple[str, str]:
+    """(how long, how many requests) in words."""
+    plan = Plan.from_json(question.spec(tried.step, tried.typed.request.get("auth", {})))
+    arms = question.arms(tried.schemes)
+    estimate = estimate_campaign(
+        [(plan, mode, 1) for _, mode in arms], repeats=question.repeats, pause_s=question.pause_s
+    )
+    lasts = "a few seconds" if estimate.duration_s is None else duration(estimate.duration_s)
+    if estimate.requests is None:
+        return lasts, "as many requests as it answers"
+    return lasts, counted(estimate.requests, "requests")
+
+
+@login_required
+@require_POST
+def certificate_accept(request: HttpRequest, probe: int) -> HttpResponse:
+    actor = actor_of(request)
+    rows = Probe.objects.select_related("endpoint__target__project")
+    found = find(rows, actor, pk=probe)
+    try:
+        typed_targets.accept_certificate(
+            by=actor, probe=found, fingerprint=request.POST.get("fingerprint", "")
+        )
+        found.endpoint.refresh_from_db()
+        return redirect(_address_of(typed_targets.try_again(by=actor, probe=found)))
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect(_address_of(found))

@@ -1,0 +1,12 @@
+// The page of "What do you want to measure?": Enter tries, a tick accepts, answers arrive.
+
+import $ from "../../lib/jquery.module.min.js";
+import "./probe_detail.js";
+
+$("[data-measure] textarea").on("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.originalEvent.isComposing) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+});
+
+$(document).on("change", "[data-tick] :checkbox", ({ target }) => target.form.requestSubmit());

@@ -1,0 +1,225 @@
+"""The pages from a typed address to a started campaign."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns import queue
+from campaigns.models import Campaign, Probe, Project
+from tests.factories import make_campaign, make_endpoint, make_project, make_target
+
+pytestmark = pytest.mark.django_db
+ADDRESS = "https://127.0.0.1:8444/prices"
+OK = {
+    "status": 200,
+    "reason": "OK",
+    "body_bytes": 2148,
+    "parts_us": {"connect": 300, "tls": 900, "send": 20, "wait": 4000, "receive": 10},
+    "response_us": 5230,
+    "headers": [["Server", "x"]],
+    "snippet": "hello",
+    "certificates": [],
+}
+CERTIFICATE = {
+    "subject": "shop.lan",
+    "issuer": "shop.lan",
+    "self_signed": True,
+    "names": [],
+    "not_before": "2026-01-01T00:00:00+00:00",
+    "not_after": "2036-01-01T00:00:00+00:00",
+    "key": "ECDSA secp256r1",
+    "signature": "x",
+    "sha256": "ab" * 32,
+}
+REFUSED_CERTIFICATE = {
+    "error": "tls_verify", "detail": "self-signed", "parts_us": {}, "certificates": [CERTIFICATE],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    monkeypatch.setattr(queue, "send", lambda name, args: True)
+
+
+@pytest.fixture
+def try_(as_editor, project):
+    """Types a text; the answers of HTTPS and of HTTP are stored; gives the page's address."""
+
+    def type_and_answer(text=ADDRESS, https=OK, http=OK) -> str:
+        answer = as_editor.post(reverse("project-measure", args=[project.pk]), {"what": text})
+        assert answer.status_code == 302, answer.content
+        for probe in Probe.objects.filter(finished_at=None):
+            result = https if probe.endpoint.scheme == "https" else http
+            if result is None:
+                probe.endpoint.delete()
+            else:
+                Probe.objects.filter(pk=probe.pk).update(result=result, finished_at=timezone.now())
+        return answer.url
+
+    return type_and_answer
+
+
+def text_of(client, address: str) -> str:
+    return " ".join(client.get(address).content.decode().split())
+
+
+def test_a_project_without_campaigns_asks_what_to_measure(as_editor, project):
+    page = text_of(as_editor, reverse("campaign-list", args=[project.pk]))
+    assert "What do you want to measure?" in page
+    assert 'name="what"' in page
+
+
+def test_the_list_takes_its_place_and_keeps_the_field(as_editor, project):
+    make_campaign(project, "first")
+    page = text_of(as_editor, reverse("campaign-list", args=[project.pk]))
+    assert "first" in page
+    assert 'name="what"' in page
+
+
+def test_a_viewer_gets_no_field(client, project, vera):
+    client.force_login(vera)
+    page = text_of(client, reverse("campaign-list", args=[project.pk]))
+    assert 'name="what"' not in page
+    assert "An editor or owner" in page
+
+
+def test_the_only_project_opens_by_itself(as_editor, project):
+    answer = as_editor.get("/")
+    assert answer.url == reverse("campaign-list", args=[project.pk])
+
+
+def test_several_projects_are_a_choice(as_editor, project, bob):
+    other = make_project("Second", owner=bob)
+    page = text_of(as_editor, "/")
+    assert f'<option value="{other.pk}">Second</option>' in page
+    as_editor.post(reverse("measure"), {"what": ADDRESS, "project": other.pk})
+    assert other.targets.count() == 1
+
+
+def test_without_a_project_the_first_try_creates_one(client, charlie):
+    client.force_login(charlie)
+    assert 'name="what"' in text_of(client, "/")
+    client.post(reverse("measure"), {"what": ADDRESS})
+    assert Project.objects.get().targets.get().endpoints.count() == 2
+
+
+def test_a_strangers_project_does_not_exist_here(client, project, charlie):
+    client.force_login(charlie)
+    answer = client.post(reverse("measure"), {"what": ADDRESS, "project": project.pk})
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "Enter an address"),
+        ("ftp://shop.lan/", "ftp cannot be measured"),
+        ("curl --frobnicate 'a b' http://shop.lan/", "--frobnicate"),
+        ("curl -H 'Host: x' http://shop.lan/", "Host is set by the injector"),
+        ("<script>alert(1)</script>", "http"),
+    ],
+)
+def test_an_error_keeps_what_was_typed(as_editor, project, text, words):
+    answer = as_editor.post(reverse("project-measure", args=[project.pk]), {"what": text})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert words in page
+    assert answer.context["text"] == text
+    assert "<script>alert" not in page
+    assert not project.targets.exists()
+
+
+def test_a_waiting_try_says_so(as_editor, project):
+    address = as_editor.post(reverse("project-measure", args=[project.pk]), {"what": ADDRESS}).url
+    page = text_of(as_editor, address)
+    assert "Waiting for the reply" in page
+    assert 'data-finished="no"' in page
+
+
+def test_both_answers_are_shown_and_https_against_http_comes_first(as_editor, try_):
+    page = text_of(as_editor, try_())
+    assert "<b>200 OK over HTTPS</b> and over HTTP, with the same 2,148 bytes." in page
+    assert page.count("part-wait") >= 2
+    assert 'button-primary" name="question" value="https"' in page
+    assert "15,000 requests" in page
+
+
+def test_without_http_only_what_can_be_asked_is_offered(as_editor, try_):
+    page = text_of(as_editor, try_(http=None))
+    assert "Nothing answers over HTTP on port 8081" in page
+    assert 'value="https"' not in page
+    assert 'button-primary" name="question" value="works"' in page
+
+
+def test_a_reply_that_is_not_2xx_is_named_and_open(as_editor, try_):
+    missing = {**OK, "status": 404, "reason": "Not Found", "snippet": "no such <page>"}
+    page = text_of(as_editor, try_(https=missing, http=missing))
+    assert "<b>404 Not Found over HTTPS.</b>" in page
+    assert "glyph-bad" in page
+    assert "open> <summary>The reply&#x27;s first 2 kB" in page or "first 2 kB" in page
+    assert "no such &lt;page&gt;" in page
+    assert "What do you want to know?" not in page
+
+
+def test_a_self_signed_certificate_is_shown_and_accepted_there(as_editor, try_):
+    address = try_(https=REFUSED_CERTIFICATE)
+    page = text_of(as_editor, address)
+    assert "Self-signed certificate" in page
+    assert "ab" * 32 in page
+    assert 'value="https"' not in page
+    probe = Probe.objects.get(endpoint__scheme="https")
+    answer = as_editor.post(reverse("probe-accept", args=[probe.pk]), {"fingerprint": "ab" * 32})
+    again = Probe.objects.latest("pk")
+    assert answer.url.endswith(f"?probe={again.pk}")
+    Probe.objects.filter(pk=again.pk).update(
+        result={**OK, "certificates": [CERTIFICATE]}, finished_at=timezone.now()
+    )
+    page = text_of(as_editor, answer.url)
+    assert "and accepted, for this endpoint only" in page
+    assert 'value="https"' in page
+
+
+def test_a_question_starts_and_opens_its_campaign(as_editor, try_):
+    address = try_()
+    probe = Probe.objects.get(endpoint__scheme="https")
+    answer = as_editor.post(address.partition("?")[0], {"question": "works", "probe": probe.pk})
+    campaign = Campaign.objects.get()
+    assert answer.url == reverse("campaign-detail", args=[campaign.pk])
+    assert campaign.started_at
+    assert campaign.tests.count() == 2
+
+
+def test_a_question_without_an_answer_is_refused_on_the_page(as_editor, try_):
+    address = try_(https={"error": "connect_refused"}, http={"error": "connect_refused"})
+    answer = as_editor.post(address.partition("?")[0], {"question": "works"}, follow=True)
+    assert "Nothing answers yet" in answer.content.decode()
+    assert not Campaign.objects.exists()
+
+
+def test_a_password_is_never_shown_again(as_editor, try_, project):
+    address = try_("curl -u ann:s3cret https://127.0.0.1:8444/")
+    pages = [address, reverse("target-detail", args=[project.targets.get().pk])]
+    pages += [reverse("probe-detail", args=[probe.pk]) for probe in Probe.objects.all()]
+    pages += [reverse("plan-detail", args=[plan.pk]) for plan in project.plans.all()]
+    for page in pages:
+        assert "s3cret" not in text_of(as_editor, page)
+    assert "curl -u ann https://127.0.0.1:8444/" in text_of(as_editor, address)
+
+
+def test_the_target_page_leads_to_the_questions(as_editor, project):
+    target = make_target(project, "shop")
+    make_endpoint(target, "https", host="127.0.0.1")
+    address = reverse("target-measure", args=[target.pk])
+    assert f'href="{address}"' in text_of(as_editor, reverse("target-detail", args=[target.pk]))
+    assert "https://127.0.0.1:8444/" in text_of(as_editor, address)
+
+
+def test_a_viewer_sees_what_came_back_and_can_start_nothing(as_editor, try_, client, vera):
+    address = try_(https=REFUSED_CERTIFICATE)
+    client.force_login(vera)
+    page = text_of(client, address)
+    assert "200 OK" in page
+    assert 'name="question"' not in page
+    assert 'name="fingerprint"' not in page
+    answer = client.post(address.partition("?")[0], {"question": "works"})
+    assert answer.status_code == 403
