@@ -125,16 +125,13 @@ class Tried:
         else:
             said.append((", ", False))
             said.append((f"{first.body_bytes:,} bytes.", False))
-            said += [(f" {_over(each)}.", False) for each in self.wrong]
+            said += [words for each in self.wrong for words in _beside(each)]
         return [*said, *self._certificate_words()]
 
     def _failure(self) -> list[tuple[str, bool]]:
         refused = [each for each in self.endpoints if each.is_refused_certificate]
         if refused:
-            words = "Its certificate is not vouched for by anybody"
-            if refused[0].certificate and refused[0].certificate.get("self_signed"):
-                words = "Its certificate is self-signed"
-            return [("It speaks HTTPS. ", False), (f"{words}.", True)]
+            return [("It speaks HTTPS.", False), *_beside(refused[0])]
         worst = self.wrong[-1] if self.wrong else None
         return [(f"{_over(worst)}.", True)] if worst else []
 
@@ -151,6 +148,15 @@ class Tried:
                 (" and accepted, for this endpoint only.", False),
             ]
         return []
+
+
+def _beside(tried: TriedEndpoint) -> list[tuple[str, bool]]:
+    """What an endpoint that did not answer rightly is said to have done."""
+    if not tried.is_refused_certificate:
+        return [(f" {_over(tried)}.", False)]
+    is_own = tried.certificate is not None and tried.certificate.get("self_signed")
+    why = "certificate is self-signed" if is_own else "certificate could not be verified"
+    return [(" Its ", False), (why, True), (": accept it below, or mend it.", False)]
 
 
 def _over(tried: TriedEndpoint) -> str:

@@ -172,7 +172,7 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
         [(plan, mode, 1) for _, mode in arms], repeats=question.repeats, pause_s=question.pause_s
     )
     lasts = "a few seconds" if estimate.duration_s is None else duration(estimate.duration_s)
-    if estimate.requests is None:
+    if not estimate.requests:
         return lasts, "as many requests as it answers"
     return lasts, counted(estimate.requests, "requests")
 
