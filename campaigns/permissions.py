@@ -78,6 +78,9 @@ class Actor:
         return self.user is not None and self.user.is_active
 
 
+NOBODY = Actor()
+
+
 def visible(actor: Actor, project_path: str) -> Q:
     """The filter for a member's rows; `project_path` is the lookup from a row to its project."""
     if not actor.is_member:

@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun
+from campaigns.domain.plan.machines import written_addresses
 from campaigns.models import (
     Campaign,
     Endpoint,
@@ -82,6 +83,7 @@ def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
         campaign=test.campaign,
         test=test,
         target=test.endpoint.target,
+        machines=written_addresses(test.endpoint.host),
         position=fields.pop("position", test.campaign.runs.count() + 1),
         repeat=repeat,
         n_shards=n_shards,

@@ -11,6 +11,7 @@ from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.engine import count_by_state
 from campaigns.services import dispatch, endings, probes
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.names import NamesThread
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,7 @@ class Dispatcher:
         self._is_leader = False
         self._tidied_at = 0.0
         self._doorbells = DoorbellThread(ended, is_active=lambda: self._is_leader)
+        self._names = NamesThread(ended, is_active=lambda: self._is_leader)
 
     @property
     def is_active(self) -> bool:
@@ -39,10 +41,12 @@ class Dispatcher:
     def run(self) -> None:
         use_own_connection()
         self._doorbells.start()
+        self._names.start()
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
         self._doorbells.ring()
         self._doorbells.join(RING_EVERY_S)
+        self._names.join(RING_EVERY_S)
         drop_connection()
         logger.info("The dispatcher has ended")
 

@@ -6,6 +6,7 @@ States change only by compare-and-set in services; a trigger (migration 0002) re
 from functools import cached_property
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
@@ -54,6 +55,8 @@ class Run(models.Model):
     # domain.judged.judgement.Judgement with its reasons; read `judged`.
     judgement = models.JSONField(null=True, blank=True)
     snapshot = models.JSONField()  # domain.plan.frozen_run.FrozenRun; read `frozen`
+    # domain.plan.machines: no two active runs share one. None: its host name is not looked up yet.
+    machines = ArrayField(models.CharField(max_length=64), null=True, blank=True)
     n_shards = models.PositiveIntegerField(default=1)
     t0 = models.DateTimeField(null=True, blank=True)  # when sending starts, warm-up included
     ended_at = models.DateTimeField(null=True, blank=True)

@@ -7,8 +7,10 @@ from django.conf import settings
 
 from campaigns.domain.lifecycle import ACTIVE_STATES
 from campaigns.domain.plan.addresses import is_address, parse_networks, vet
+from campaigns.domain.plan.machines import machines_of, written_addresses
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Run
+from campaigns.queries.engine import own_addresses
 from campaigns.queries.injector_hosts import hosts
 
 
@@ -73,6 +75,14 @@ def _free_words(free: int, slots: int) -> str:
 
 def _busy_targets(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
     targets = {endpoint.target_id for endpoint in endpoints}
-    active = Run.objects.filter(target__in=targets, state__in=ACTIVE_STATES)
-    for run in active.select_related("target"):
+    machines = machines_of(
+        (address for each in endpoints for address in written_addresses(each.host) or ()),
+        own_addresses(),
+    )
+    active = Run.objects.filter(state__in=ACTIVE_STATES)
+    for run in active.filter(target__in=targets).select_related("target"):
         yield Check("info", f"{run.target.name} is being measured; the first run waits for it")
+    held = active.exclude(target__in=targets).filter(machines__overlap=machines)
+    busy = {machine for run in held.only("machines") for machine in run.machines}
+    for machine in sorted(busy & set(machines)):
+        yield Check("info", f"{machine} is being measured; the first run waits for it")

@@ -1,7 +1,7 @@
 """Reads for the engine and its pages: free slots, live hosts, waiting and stuck runs.
 
-Checks no permissions: the callers are the dispatcher, operations, and pages that found their
-campaigns with `visible_to`.
+Checks no permissions, except where a sentence names another campaign: the callers are the
+dispatcher, operations, and pages that found their campaigns with `visible_to`.
 """
 
 from dataclasses import dataclass
@@ -25,11 +25,13 @@ from django.db.models.functions import Coalesce, Greatest
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.load import stored_load
+from campaigns.domain.plan.machines import machines_of, written_addresses
 from campaigns.domain.plan.plan import Timeouts
 from campaigns.domain.plan.session import stored_session
 from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.models import Campaign, InjectorHost, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
+from campaigns.permissions import NOBODY, Actor
 
 # A host that announced itself within this time is alive; it does so every 5 s.
 ALIVE_S = 15
@@ -63,6 +65,28 @@ def room_for_runs() -> int:
     hosts = live_hosts().values_list("slots", "facts")
     most = sum(min(slots, facts.get("usable_cores") or slots) for slots, facts in hosts)
     return max(0, most - Run.objects.filter(state__in=ACTIVE_STATES).count())
+
+
+def own_addresses() -> set[str]:
+    """The addresses of the live injector hosts, as far as they reported them."""
+    facts = live_hosts().values_list("facts", flat=True)
+    return {address for each in facts for address in str(each.get("addresses") or "").split()}
+
+
+def rivals_of(run: Run):
+    """The active runs that use the same target, or a machine that this run needs."""
+    same = Q(target=run.target_id) | Q(machines__overlap=run.machines or [])
+    return Run.objects.filter(same, state__in=ACTIVE_STATES)
+
+
+def names_to_look_up() -> list[tuple[int, str, int]]:
+    """(run, host, port) of each campaign's next run whose host is a name."""
+    rows = head_runs().values_list("pk", "test__endpoint__host", "test__endpoint__port", "machines")
+    return [
+        (pk, host, port)
+        for pk, host, port, machines in rows
+        if machines is None or written_addresses(host) is None
+    ]
 
 
 def free_slots() -> int:
@@ -159,18 +183,19 @@ def stuck_runs() -> list[Stuck]:
     return [Stuck(pk, state) for pk, state in stuck]
 
 
-def waiting_reason(campaign: Campaign) -> str:
+def waiting_reason(campaign: Campaign, actor: Actor = NOBODY) -> str:
     """Why a started campaign's next run has not begun, in a sentence; "" if none waits."""
     head = head_runs().filter(campaign=campaign).first()
-    return reason_to_wait(head) if head else ""
+    return reason_to_wait(head, actor) if head else ""
 
 
 def _is_due():
     return Q(due_at__lte=ClockTimestamp())
 
 
-def reason_to_wait(head: Run) -> str:
-    """Why a row of `head_runs` cannot begin now, in a sentence; "" if it can."""
+def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
+    """Why a row of `head_runs` cannot begin now, in a sentence; "" if it can. Names only those runs
+    that the actor may see."""
     if not head_runs().filter(pk=head.pk).filter(_is_due()).exists():
         return f"Pausing {head.campaign.pause_s:g} s between two runs."
     slots = total_slots()
@@ -184,14 +209,27 @@ def reason_to_wait(head: Run) -> str:
             f"Each run needs {head.n_shards} injector slots at once, but there are only {slots}. "
             "Start another injector host, or create the campaign with fewer processes per run."
         )
-    busy = Run.objects.filter(target=head.target_id, state__in=ACTIVE_STATES).first()
-    if busy:
-        return f"Run {busy.label} is measuring this target. Only one run at a time uses a target."
+    if head.machines is None:
+        return f"Looking up the addresses of {head.frozen.endpoint.host}."
+    if rival := _rival_words(head, actor):
+        return rival
     if free_slots() < head.n_shards:
         return f"All injector slots are in use ({taken_slots()} of {slots})."
     if not room_for_runs():
         return "There are already as many active runs as cores; more would disturb each other."
     return ""
+
+
+def _rival_words(head: Run, actor: Actor) -> str:
+    head.machines = machines_of(head.machines, own_addresses())
+    rival = rivals_of(head).select_related("campaign").order_by("pk").first()
+    if rival is None:
+        return ""
+    shared = sorted(set(head.machines) & set(rival.machines or ()))
+    place = shared[0] if shared else rival.frozen.target
+    if not Run.objects.visible_to(actor).filter(pk=rival.pk).exists():
+        return f"Waits for another campaign's run on {place}."
+    return f"Waits for run {rival.position} of \u201c{rival.campaign.name}\u201d on {place}."
 
 
 def count_by_state() -> dict[str, int]:

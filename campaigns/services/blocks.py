@@ -8,6 +8,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.plan.blocks import Turn, order_of_runs
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.plan.injectors import plan_for
+from campaigns.domain.plan.machines import written_addresses
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
@@ -81,6 +82,7 @@ def _queued(campaign: Campaign, test: Test, turn: Turn) -> Run:
         campaign=campaign,
         test=test,
         target=test.endpoint.target,
+        machines=written_addresses(test.endpoint.host),
         position=turn.position,
         repeat=turn.repeat,
         n_shards=test.injectors,

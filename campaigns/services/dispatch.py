@@ -19,9 +19,10 @@ from django.db.models import Exists, F, OuterRef
 from django.db.models.functions import Now
 
 from campaigns import queue
-from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, Outcome
+from campaigns.domain.lifecycle import LIVE_SHARD_STATES, MAX_AGE_S, Outcome
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.plan.machines import machines_of
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard
@@ -38,7 +39,8 @@ LOST_SENDING = "The injector host stopped answering while it was sending."
 
 # --- admission -----------------------------------------------------------------------------------
 def admit_runs() -> int:
-    """Admit runs that have slots for every shard, a free target and their pause behind them.
+    """Admit runs that have slots for every shard, a free target on free machines, and their pause
+    behind them.
 
     Campaigns take turns: the one whose last run ended longest ago comes first. A run that fits the
     live hosts but not the free slots blocks those behind it; otherwise it would starve.
@@ -49,9 +51,12 @@ def admit_runs() -> int:
     with transaction.atomic():
         _lock_admission()
         free, slots = engine.free_slots(), engine.total_slots()
-        room = engine.room_for_runs()
+        room, own = engine.room_for_runs(), engine.own_addresses()
         for run in _due_heads():
-            if run.n_shards > slots or _target_is_busy(run):
+            if run.n_shards > slots or run.machines is None:
+                continue
+            run.machines = machines_of(run.machines, own)
+            if engine.rivals_of(run).exists():
                 continue
             if run.n_shards > free or not room:
                 break
@@ -76,17 +81,20 @@ def _due_heads():
     )
 
 
-def _target_is_busy(run: Run) -> bool:
-    return Run.objects.filter(target=run.target_id, state__in=ACTIVE_STATES).exists()
-
-
 def _admit(run: Run) -> bool:
     try:
         with transaction.atomic():
-            return _move(run, State.QUEUED, State.PREPARING)
+            return _move(run, State.QUEUED, State.PREPARING, machines=run.machines)
     except IntegrityError:
         # The unique index on the target: another run on it was admitted meanwhile.
         return False
+
+
+def note_machines(*, run_id: int, addresses: list[str]) -> bool:
+    """Store what a waiting run's host name stands for now. Without an address, it holds no machine:
+    its injectors will say that the name is unknown."""
+    waiting = Run.objects.filter(pk=run_id, state=State.QUEUED)
+    return bool(waiting.update(machines=machines_of(addresses)))
 
 
 def expire_runs() -> int:

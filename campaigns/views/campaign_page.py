@@ -19,6 +19,7 @@ from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, Run
+from campaigns.permissions import Actor
 from campaigns.queries.campaigns import current_run_of, runs_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.runs import chart_plan
@@ -77,7 +78,9 @@ def _planned_s(campaign: Campaign, repeats: int) -> float | None:
     return None if estimate.runs_of_unknown_duration else estimate.duration_s
 
 
-def campaign_context(campaign: Campaign, chosen: tuple[int, int] | None = None) -> dict[str, Any]:
+def campaign_context(
+    campaign: Campaign, actor: Actor, chosen: tuple[int, int] | None = None
+) -> dict[str, Any]:
     """The page's context without the project's navigation and the user's rights.
 
     `chosen`: the tests that are compared, candidate and baseline; by default HTTPS against HTTP.
@@ -93,7 +96,7 @@ def campaign_context(campaign: Campaign, chosen: tuple[int, int] | None = None) 
         "is_live": is_live,
         "progress": progress_of(campaign),
         "planned_s": _planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
-        "waiting": waiting_reason(campaign) if is_live and not current else "",
+        "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "current": current,
         "current_plan": chart_plan(current) if current else None,
         # The stream sends the active run's points, all of them to a new viewer.

@@ -218,7 +218,7 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Campaign.objects.select_related("project", "created_by"), actor, pk=campaign)
     context = {
-        **campaign_context(found, _chosen(request, found)),
+        **campaign_context(found, actor, _chosen(request, found)),
         "stream_url": reverse("campaign-stream", args=[found.pk]),
         "project": found.project,
         "may": rights_in(found.project, actor),

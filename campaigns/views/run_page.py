@@ -8,13 +8,14 @@ from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import point_columns_of, report_of
 from campaigns.models import Run
+from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.measurements import points_of
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
 from campaigns.views.sparks import sparks_of
 
 
-def run_context(run: Run) -> dict[str, Any]:
+def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     """The page's context without the project's navigation and the user's rights."""
     # Read the cursor first: later changes may be sent twice, but are never missed.
     event = FEED.run(run.pk).event
@@ -38,16 +39,16 @@ def run_context(run: Run) -> dict[str, Any]:
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": drawing,
         "happened": happenings(run, points),
-        "under_way": "" if run.is_done else _under_way(run),
+        "under_way": "" if run.is_done else _under_way(run, actor),
         "cursor": Cursor(event),
     }
 
 
-def _under_way(run: Run) -> str:
+def _under_way(run: Run, actor: Actor) -> str:
     """What an active run does now, for the line with its progress bar."""
     match run.state:
         case "queued":
-            return waiting_reason(run.campaign) or "Waiting for earlier runs."
+            return waiting_reason(run.campaign, actor) or "Waiting for earlier runs."
         case "preparing":
             return "Injector processes are starting, then resolve and check the address."
         case "armed":

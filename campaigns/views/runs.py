@@ -26,7 +26,7 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     actor = actor_of(request)
     found = find_run(actor, run)
     context = {
-        **run_context(found),
+        **run_context(found, actor),
         "stream_url": reverse("run-stream", args=[found.pk]),
         "tool_reports": _tool_reports(found),
         "project": found.campaign.project,

@@ -85,9 +85,9 @@ def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
     return redirect("share-list", project=found.project_id)
 
 
-def _campaign_of(request: HttpRequest, campaign: Campaign) -> dict[str, Any]:
+def _campaign_of(request: HttpRequest, campaign: Campaign, visitor: Actor) -> dict[str, Any]:
     try:
-        return campaign_context(campaign, chosen_tests(campaign, request.GET))
+        return campaign_context(campaign, visitor, chosen_tests(campaign, request.GET))
     except InvalidFields:
         raise Http404 from None
 
@@ -101,9 +101,10 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
     visitor = Actor(share=share)
     if share.campaign_id:
         template = "shares/campaign.html"
-        context = _campaign_of(request, find(Campaign, visitor, pk=share.campaign_id))
+        context = _campaign_of(request, find(Campaign, visitor, pk=share.campaign_id), visitor)
     else:
-        template, context = "shares/run.html", run_context(find_run(visitor, share.run_id))
+        template = "shares/run.html"
+        context = run_context(find_run(visitor, share.run_id), visitor)
     stream_url = reverse("share-stream", args=[token])
     context = {**context, "shared": True, "may": {}, "stream_url": stream_url, "link": share}
     response = render(request, template, context)

@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Campaign, PlanVersion
-from campaigns.permissions import Actor
+from campaigns.permissions import NOBODY, Actor
 from campaigns.queries.engine import waiting_reason
 from campaigns.services import dispatch
 from campaigns.services.campaigns import (
@@ -176,7 +176,7 @@ def test_a_run_keeps_what_it_was_started_with_whatever_is_edited_later(project, 
     settings.ALLOWED_NETWORKS = ["0.0.0.0/0"]
     run.refresh_from_db()
     assert run.snapshot == before
-    assert before["endpoint"]["host"] == "127.0.0.1"
+    assert before["endpoint"]["host"] != endpoint.host
     assert before["plan_number"] == 1
     assert before["policy"] == {"allow": ["10.1.0.0/16"]}
     assert set(before) == {
@@ -303,8 +303,21 @@ class TestWaiting:
         first = started(project, endpoint=endpoint)
         second = started(project, endpoint=endpoint)
         dispatch.admit_runs()
-        assert f"Run {first.pk}.1 is measuring this target" in waiting_reason(second)
+        assert waiting_reason(second, owner_of(project)) == (
+            "Waits for run 1 of \u201cstudy\u201d on 127.0.0.1."
+        )
         assert waiting_reason(first) == ""
+
+    def test_it_names_no_campaign_that_the_reader_may_not_see(self, project, charlie):
+        host(slots=4)
+        endpoint = make_endpoint(make_target(project))
+        started(project, endpoint=endpoint)
+        second = started(project, endpoint=endpoint)
+        dispatch.admit_runs()
+        for stranger in (Actor(user=charlie), NOBODY):
+            assert waiting_reason(second, stranger) == (
+                "Waits for another campaign's run on 127.0.0.1."
+            )
 
     def test_it_says_that_all_are_busy(self, project):
         host(slots=1)

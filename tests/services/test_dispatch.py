@@ -94,6 +94,53 @@ class TestAdmission:
         started(project), started(project)
         assert dispatch.admit_runs() == 2
 
+    @pytest.mark.parametrize(
+        ("first", "second_"),
+        [
+            ("10.0.0.5", "10.0.0.5"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("127.0.0.1", "127.0.0.2"),
+            ("127.0.0.1", "::1"),
+            ("localhost", "127.0.0.1"),
+            ("::ffff:10.0.0.5", "10.0.0.5"),
+            ("fd00::5", "fd00:0:0::5"),
+        ],
+    )
+    def test_two_targets_on_one_machine_are_measured_one_after_the_other(
+        self, project, first, second_
+    ):
+        host(slots=9)
+        campaigns = [campaign_on(project, each) for each in (first, second_)]
+        assert dispatch.admit_runs() == 1
+        assert [states(campaign) for campaign in campaigns] == [["preparing"], ["queued"]]
+        withdraw(Run.objects.get(state="preparing"))
+        assert dispatch.admit_runs() == 1
+        assert [states(campaign) for campaign in campaigns] == [["done"], ["preparing"]]
+
+    def test_the_injector_hosts_own_address_is_the_loopback_of_its_targets(self, project):
+        announce_host(name="host 1", slots=9, facts={"addresses": "127.0.0.1 192.168.7.2"})
+        campaign_on(project, "127.0.0.1"), campaign_on(project, "192.168.7.2")
+        assert dispatch.admit_runs() == 1
+
+    def test_a_name_holds_each_of_its_addresses(self, project):
+        host(slots=9)
+        named = campaign_on(project, "shop.example")
+        assert dispatch.admit_runs() == 0
+        assert waiting_reason(named) == "Looking up the addresses of shop.example."
+        run = named.runs.get()
+        assert dispatch.note_machines(run_id=run.pk, addresses=["10.0.0.5", "fd00::5"])
+        assert dispatch.admit_runs() == 1
+        campaign_on(project, "10.0.0.5"), campaign_on(project, "fd00::5")
+        campaign_on(project, "10.0.0.6")
+        assert dispatch.admit_runs() == 1
+        assert not dispatch.note_machines(run_id=run.pk, addresses=[])
+
+    def test_a_name_without_an_address_is_left_to_the_injector_to_refuse(self, project):
+        host(slots=9)
+        run = campaign_on(project, "nowhere.invalid").runs.get()
+        dispatch.note_machines(run_id=run.pk, addresses=[])
+        assert dispatch.admit_runs() == 1
+
     def test_the_pause_counts_from_the_end_of_the_run_before(self, project):
         host(slots=1)
         campaign = started(project, n_tests=2, pause_s=60)
@@ -157,6 +204,14 @@ class TestAdmission:
         assert sum(at_once(*[dispatch.admit_runs] * 10)) == 1
         assert Run.objects.filter(state="preparing").count() == 1
 
+    @pytest.mark.django_db(transaction=True)
+    def test_ten_dispatchers_at_once_admit_one_run_for_a_machine(self, project):
+        host(slots=20)
+        for _ in range(5):
+            campaign_on(project, "10.0.0.5")
+        assert sum(at_once(*[dispatch.admit_runs] * 10)) == 1
+        assert Run.objects.filter(state="preparing").count() == 1
+
     def test_a_run_of_a_stopped_campaign_is_not_admitted(self, project, as_alice):
         host(slots=1)
         campaign = started(project, n_tests=2)
@@ -175,6 +230,11 @@ class TestAdmission:
             "Could not start within an hour. No injector host is online."
         )
         assert not stuck_runs()
+
+
+def campaign_on(project, address: str) -> Campaign:
+    """A started campaign on a target of its own at this address."""
+    return started(project, endpoint=make_endpoint(make_target(project), host=address))
 
 
 def finish(run, ended_ago_s: float) -> None:

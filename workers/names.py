@@ -1,0 +1,64 @@
+"""Looks up the host names of the runs that come next: no two runs measure one machine at once.
+
+This is a thread of its own because a name server that hangs must not stop the dispatcher's ticks.
+"""
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+from campaigns.queries.engine import names_to_look_up
+from campaigns.services import dispatch
+from workers.database import UNREACHABLE, drop_connection, use_own_connection
+
+logger = logging.getLogger(__name__)
+
+EVERY_S = 0.5
+# A name may move to another machine while its run waits.
+AGAIN_AFTER_S = 30.0
+
+
+class NamesThread(threading.Thread):
+    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
+        super().__init__(name="names", daemon=True)
+        self._ended = ended
+        self._is_active = is_active
+        self._looked_up_at: dict[int, float] = {}
+
+    def run(self) -> None:
+        use_own_connection()
+        while not self._ended.wait(EVERY_S):
+            if self._is_active():
+                self._look_up_safely()
+        drop_connection()
+
+    def _look_up_safely(self) -> None:
+        try:
+            self.look_up()
+        except UNREACHABLE:
+            drop_connection()
+        except Exception:  # without this thread no run on a name would begin
+            logger.exception("Host names were not looked up")
+
+    def look_up(self) -> None:
+        """Ask for each name that is new, or was asked for a while ago."""
+        waiting = names_to_look_up()
+        now = time.monotonic()
+        known = {run for run, at in self._looked_up_at.items() if now - at < AGAIN_AFTER_S}
+        for run, host, port in waiting:
+            if run not in known:
+                dispatch.note_machines(run_id=run, addresses=addresses_of(host, port))
+                self._looked_up_at[run] = time.monotonic()
+        still = {run for run, _, _ in waiting}
+        self._looked_up_at = {run: at for run, at in self._looked_up_at.items() if run in still}
+
+
+def addresses_of(host: str, port: int) -> list[str]:
+    """All addresses of a host, IPv4 and IPv6; [] if the name server knows none."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return sorted({str(each[4][0]) for each in found})
