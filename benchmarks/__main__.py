@@ -1,14 +1,17 @@
-"""The whole table, with one command: cost, punctuality, memory, accuracy, words; or parts."""
+"""The whole table, with one command: cost, punctuality, memory, accuracy, words, judgement;
+or parts.
+"""
 
 import argparse
 import os
 import sys
 
-from benchmarks import accuracy, injector_cost, live, open_loop, tls, websocket, words
+from benchmarks import accuracy, injector_cost, judgement, live, open_loop, tls, websocket, words
 from benchmarks.awake import awake
 from benchmarks.figures import show
 from benchmarks.selection import (
     ACCURACY,
+    JUDGEMENT,
     LIVE,
     NAMES,
     ON_TIME,
@@ -37,6 +40,9 @@ def main() -> int:
             show("Accuracy, with cores that are kept from sleeping", accuracy.measure())
     if selection.wants(WORDS):
         show(words.TITLE, words.measure())
+    if selection.wants(JUDGEMENT):
+        for title, lines in judgement.measure_all(selection.trials):
+            show(f"{judgement.TITLE}. {title}", lines)
     print(f"\nload average {_load()} after the last")
     return 0
 
@@ -45,10 +51,13 @@ def _read_selection() -> Selection:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parts = f"{', '.join(NAMES)} (everything)"
     parser.add_argument("names", nargs="*", metavar="PART", help=parts)
-    names = parser.parse_args().names
+    trials = "runs in each cell of the judgement (%(default)s)"
+    parser.add_argument("--trials", type=int, default=judgement.TRIALS, metavar="N", help=trials)
+    options = parser.parse_args()
+    names = options.names
     if unknown := [name for name in names if name not in NAMES]:
         parser.error(f"there is no {unknown[0]}; choose from {', '.join(NAMES)}")
-    return Selection(frozenset(names))
+    return Selection(frozenset(names), max(1, options.trials))
 
 
 def _measure_pinned(selection: Selection, server: Server) -> None:

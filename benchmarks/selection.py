@@ -3,18 +3,21 @@
 from dataclasses import dataclass
 
 from benchmarks.injector_cost import CASES, slug
+from benchmarks.judgement import TRIALS
 
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
-LIVE, WORDS = "live", "words"  # of the site and of its judgement, not of the injector
+# Of the site and of its judgement; they start what they need themselves.
+LIVE, WORDS, JUDGEMENT = "live", "words", "judgement"
 CASE_NAMES = tuple(slug(case) for case in CASES)
-NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, LIVE, WORDS, *CASE_NAMES)
+NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, LIVE, WORDS, JUDGEMENT, *CASE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Of `NAMES`; without any, everything."""
+    """Of `NAMES`; without any, everything. `trials`: runs in each cell of the judgement."""
 
     names: frozenset[str]
+    trials: int = TRIALS
 
     def wants(self, name: str) -> bool:
         if not self.names or name in self.names:
@@ -23,7 +26,7 @@ class Selection:
 
     @property
     def wants_the_injector(self) -> bool:
-        return not self.names or bool(self.names - {LIVE, WORDS})
+        return not self.names or bool(self.names - {LIVE, WORDS, JUDGEMENT})
 
     @property
     def wants_some_cost(self) -> bool:
