@@ -1,9 +1,10 @@
 """Reads for the campaign pages: the grid of a new campaign, the list, a campaign's runs."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 
 from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
@@ -13,7 +14,17 @@ from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.shown.plan_words import plan_load_words
-from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, SavedPlan, Target, Test
+from campaigns.models import (
+    Campaign,
+    Endpoint,
+    PlanVersion,
+    Probe,
+    Project,
+    Run,
+    SavedPlan,
+    Target,
+    Test,
+)
 from campaigns.permissions import Actor
 
 _MODES = {
@@ -54,11 +65,21 @@ class GridPlan:
 
 @dataclass(frozen=True)
 class Grid:
-    """Plans × arms of a project; each ticked cell is one test."""
+    """Plans × arms of a project; each ticked cell is one test. `answering` and `silent`: the
+    endpoints whose latest single request was answered, and those where it failed.
+    """
 
     plans: tuple[GridPlan, ...]
     targets: tuple[tuple[Target, tuple[tuple[Endpoint, int], ...], int], ...]
     arms: tuple[Arm, ...]
+    answering: frozenset[int] = frozenset()
+    silent: frozenset[int] = frozenset()
+
+    @property
+    def proposable(self) -> list[Arm]:
+        """The arms that a form may tick by itself, those that have answered first."""
+        arms = [arm for arm in self.arms if arm.endpoint.pk not in self.silent]
+        return sorted(arms, key=lambda arm: arm.endpoint.pk not in self.answering)
 
     @cached_property
     def cells(self) -> dict[str, tuple[GridPlan, Arm]]:
@@ -81,11 +102,26 @@ def grid_of(project: Project) -> Grid:
         )
         if target.live_endpoints
     ]
+    probes = Probe.objects.filter(endpoint__target__in=targets, finished_at__isnull=False)
+    latest = probes.order_by("endpoint_id", "-pk").distinct("endpoint_id")
+    failed = {
+        probe.endpoint_id: bool((probe.result or {}).get("error", True))
+        for probe in latest.only("endpoint", "result")
+    }
     return Grid(
         plans=tuple(_grid_plans(project)),
         targets=tuple(_column_group(target) for target in targets),
         arms=tuple(arm for target in targets for arm in _arms_of(target)),
+        answering=frozenset(pk for pk, has_failed in failed.items() if not has_failed),
+        silent=frozenset(pk for pk, has_failed in failed.items() if has_failed),
     )
+
+
+def of_target(grid: Grid, target: int) -> Grid:
+    """Only the arms of this target; the whole grid if it has none of them."""
+    arms = tuple(arm for arm in grid.arms if arm.endpoint.target_id == target)
+    targets = tuple(each for each in grid.targets if each[0].pk == target)
+    return replace(grid, targets=targets, arms=arms) if arms else grid
 
 
 MOST_SHOWN = 3000  # cells; tens of thousands of ticks take a browser seconds
@@ -100,7 +136,7 @@ def shown_of(grid: Grid, ticked: Collection[str], target: int = 0) -> Grid:
     targets = tuple(each for each in grid.targets if each[0].pk in wanted) or grid.targets[:1]
     shown = {each[0].pk for each in targets}
     arms = tuple(arm for arm in grid.arms if arm.endpoint.target_id in shown)
-    return Grid(grid.plans, targets, arms)
+    return replace(grid, targets=targets, arms=arms)
 
 
 def _grid_plans(project: Project):
@@ -129,14 +165,18 @@ def _arms_of(target: Target):
 def ticks_for(question: str, grid: Grid) -> list[str]:
     """The cells that answer a question: "https" all arms of a pair, HTTP's rather than WebSocket's;
     "works" the first arm."""
-    if not grid.plans or not grid.arms:
-        return []
+    arms = grid.proposable
     if question == "works":
-        return list(grid.cells)[:1]
-    for plan in sorted(grid.plans, key=lambda each: each.plan.exchange is not None):
-        for target, _, _ in grid.targets:
-            arms = [arm for arm in grid.arms if arm.endpoint.target_id == target.pk]
-            fitting = [arm for arm in arms if plan.fits(arm)]
+        cells = (plan.cell_key(arm) for arm in arms for plan in grid.plans if plan.fits(arm))
+        return list(islice(cells, 1))
+    if question != "https":
+        return []
+    for target in dict.fromkeys(arm.endpoint.target_id for arm in arms):
+        pair = [arm for arm in grid.arms if arm in arms and arm.endpoint.target_id == target]
+        for plan in grid.plans:
+            fitting = [
+                arm for arm in pair if plan.fits(arm) and arm.endpoint.scheme in ("http", "https")
+            ]
             if len({arm.endpoint.scheme for arm in fitting}) == len(TLS_TWINS):
                 return [plan.cell_key(arm) for arm in fitting]
     return []
@@ -149,7 +189,7 @@ def ticks_for_plan(grid: Grid, plan: int, schemes: Sequence[str] = ()) -> list[s
     if row is None:
         return []
     mode = row.plan.connection_mode
-    arms = [arm for arm in grid.arms if arm.mode == mode and row.fits(arm)]
+    arms = [arm for arm in grid.proposable if arm.mode == mode and row.fits(arm)]
     if not schemes:
         return [row.cell_key(arm) for arm in arms[:1]]
     of_targets: dict[int, list[Arm]] = {}

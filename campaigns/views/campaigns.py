@@ -31,6 +31,7 @@ from campaigns.queries.campaigns import (
     going_on,
     grid_of,
     list_campaigns,
+    of_target,
     order_preview,
     shown_of,
     ticks_for,
@@ -94,7 +95,7 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     require(actor, Action.EDIT, found)
     grid, target = grid_of(found), _whole(request.GET.get("target", ""))
     # If a target is requested, the initial ticks are on it.
-    initial = _initial(request, found, shown_of(grid, (), target) if target else grid)
+    initial = _initial(request, found, of_target(grid, target))
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     if request.method == "POST" and form.is_valid():
         campaign = _create(request, form, found)
@@ -105,6 +106,7 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     context = {
         **_form_context(form, found),
         "shown": shown,
+        "target": target,
         "asked": [(name, request.GET[name]) for name in _ASKED if name in request.GET],
         "proposal": _proposal_of(request),
         "question_hint": question_hint(request.GET.get("question", "")),

@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.plan.presets import PRESETS
-from campaigns.models import Campaign, Run
+from campaigns.models import Campaign, Probe, Run
 from campaigns.permissions import Role
 from campaigns.services.hosts import announce_host
 from tests.factories import (
@@ -502,3 +502,44 @@ def test_a_target_with_a_tick_stays_in_sight(as_editor, project, target, version
     page = as_editor.post(asked, fields(ticked, repeats="none"))
     assert page.status_code == 422
     assert shown_targets(page) == ["checkout-api", "service 0"]
+
+
+def answered(endpoint, error: str | None = None) -> None:
+    """A single request to the endpoint has ended, with this error or a reply."""
+    result = {"error": error} if error else {"status": 200, "error": None}
+    Probe.objects.create(
+        endpoint=endpoint, request={"method": "GET"}, finished_at=timezone.now(), result=result
+    )
+
+
+def ticked_endpoints(page) -> set[str]:
+    return {str(page.context["grid"].cells[key][1].endpoint) for key in page.context["ticked"]}
+
+
+@pytest.mark.parametrize("question", ["works", "https"])
+def test_a_target_that_did_not_answer_is_not_proposed(as_editor, project, version, question):
+    dead, alive = make_target(project, "a dead one"), make_target(project, "an alive one")
+    for target in (dead, alive):
+        for scheme in ("http", "https"):
+            endpoint = make_endpoint(target, scheme, host=f"10.0.0.{target.pk % 200}")
+            answered(endpoint, "connect_refused" if target == dead else None)
+    page = as_editor.get(new_url(project), {"question": question})
+    assert ticked_endpoints(page)
+    assert all(f"10.0.0.{alive.pk % 200}" in origin for origin in ticked_endpoints(page))
+
+
+def test_the_form_keeps_the_target_that_one_came_from(as_editor, project, target, version):
+    other = make_target(project, "zebra")
+    make_endpoint(other, "http", host="10.0.0.9")
+    page = as_editor.get(new_url(project), {"question": "works", "target": other.pk})
+    assert ticked_endpoints(page) == {"http://10.0.0.9:8081"}
+    assert f'<option value="{other.pk}" selected>' in page.content.decode()
+    assert f"?question=https&amp;target={other.pk}" in page.content.decode()
+
+
+def test_no_websocket_is_ticked_for_what_https_costs(as_editor, project, version):
+    target = make_target(project, "chat")
+    for scheme in ("ws", "wss", "https"):
+        make_endpoint(target, scheme, port=9000)
+    page = as_editor.get(new_url(project), {"question": "https", "target": target.pk})
+    assert ticked_endpoints(page) == set()

@@ -35,6 +35,18 @@ function moveTick(event) {
   row.children().eq(cell.index() + step[1]).find("input").trigger("focus");
 }
 
+// Hides the columns of other targets; one with ticks stays in sight, because it will be measured.
+function showTarget() {
+  const chosen = $("[data-target-filter]").val();
+  const ticked = grid.find("tbody input:checked").closest("td").get().map((cell) => cell.dataset.target);
+  grid.find("[data-target]").each((_, cell) => {
+    const { target } = cell.dataset;
+    $(cell).prop("hidden", Boolean(chosen) && target !== chosen && !ticked.includes(target));
+  });
+}
+
+$("[data-target-filter]").on("change", showTarget);
+showTarget();
 grid
   .on("change", "[data-column]", ({ target }) => column(target).prop("checked", target.checked))
   .on("change", showTotals)
