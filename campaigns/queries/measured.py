@@ -116,7 +116,7 @@ def in_short(sentence: str) -> str:
     """Its first statement, for a table row: "only 100 requests were measured"."""
     first = re.split(r"[:,;.] ", sentence + " ", maxsplit=1)[0].rstrip(".")
     if first.count("(") > first.count(")"):
-        first = sentence.split(": ", 1)[0].rstrip(".")
+        first = re.split(r"[:.] ", sentence + " ", maxsplit=1)[0].rstrip(".")
     return first[0].lower() + first[1:]
 
 

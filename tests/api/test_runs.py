@@ -56,6 +56,22 @@ def test_it_filters(api, campaign, alice):
         assert {row["id"] for row in rows} == {run.pk for run in runs}, query
 
 
+def test_a_judged_run_has_three_answers_and_the_old_word_as_a_synonym(api, run):
+    assert api.get(f"{RUNS}{run.pk}/").json()["judgement"] is None
+    measure(run, 10_000, vitals={"cpu_share": 0.7}, peer="127.0.0.1:80")
+    found = api.get(f"{RUNS}{run.pk}/").json()
+    judged = found["judgement"]
+    assert [judged[name]["state"] for name in ("measurement", "target", "precision")] == [
+        "doubtful",
+        None,
+        "fine",
+    ]
+    assert judged["measurement"]["reasons"][0]["code"] == "cpu"
+    assert [note["code"] for note in judged["notes"]] == ["co_located"]
+    assert found["validity"] == "suspicious"
+    assert [reason["code"] for reason in found["validity_reasons"]] == ["cpu"]
+
+
 def test_it_stops_a_queued_run_at_once(api, run):
     stopped = api.post(f"{RUNS}{run.pk}/stop/").json()
     assert (stopped["state"], stopped["outcome"]) == ("done", "stopped")
