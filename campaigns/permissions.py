@@ -28,12 +28,13 @@ class Action(StrEnum):
     STOP = "stop"
     SHARE = "share"
     MANAGE = "manage"  # members and roles
+    ADMINISTER = "administer"  # rename, archive and delete the project
 
 
 _ALLOWED: dict[Role, frozenset[Action]] = {
     Role.VIEWER: frozenset({Action.VIEW}),
     Role.OPERATOR: frozenset({Action.VIEW, Action.RUN, Action.STOP}),
-    Role.EDITOR: frozenset(set(Action) - {Action.MANAGE}),
+    Role.EDITOR: frozenset(set(Action) - {Action.MANAGE, Action.ADMINISTER}),
     Role.OWNER: frozenset(Action),
 }
 
@@ -49,7 +50,7 @@ class Scope(StrEnum):
 _SCOPE_ALLOWS: dict[Scope, frozenset[Action]] = {
     Scope.READ: frozenset({Action.VIEW}),
     Scope.RUN: frozenset({Action.VIEW, Action.RUN, Action.STOP}),
-    Scope.WRITE: frozenset({Action.VIEW, Action.RUN, Action.STOP, Action.EDIT}),
+    Scope.WRITE: frozenset({Action.VIEW, Action.RUN, Action.STOP, Action.EDIT, Action.ADMINISTER}),
 }
 
 
@@ -118,6 +119,7 @@ _NEEDS = {
     Action.STOP: "Only an operator, editor or owner may stop this.",
     Action.SHARE: "Only an editor or owner may share this.",
     Action.MANAGE: "Only an owner may change members.",
+    Action.ADMINISTER: "Only an owner may rename, archive or delete a project.",
     Action.VIEW: "You are not a member of this project.",
 }
 

@@ -10,6 +10,7 @@ from campaigns.views import (
     health,
     history,
     injector_hosts,
+    items,
     measure,
     plan_preview,
     plans,
@@ -21,6 +22,18 @@ from campaigns.views import (
     targets,
     tokens,
 )
+
+TARGET, PLAN = {"noun": "target"}, {"noun": "plan"}
+
+
+def _item_urls(noun: str, list_path: str) -> list:
+    """What campaigns, plans, targets and projects have in common."""
+    named = {"noun": noun}
+    return [
+        path(f"{noun}s/<int:{noun}>/rename/", items.item_rename, named, name=f"{noun}-rename"),
+        path(f"{list_path}bulk/", items.item_bulk, named, name=f"{noun}-bulk"),
+    ]
+
 
 health_urls = [
     path("healthz", health.healthz, name="healthz"),
@@ -38,6 +51,7 @@ account_urls = [
 project_urls = [
     path("", projects.project_list, name="project-list"),
     path("projects/new/", projects.project_new, name="project-new"),
+    *_item_urls("project", "projects/"),
     path("projects/<int:project>/members/", projects.project_members, name="project-members"),
     path(
         "memberships/<int:membership>/role/",
@@ -63,7 +77,8 @@ target_urls = [
     path("projects/<int:project>/targets/new/", targets.target_new, name="target-new"),
     path("targets/<int:target>/", targets.target_detail, name="target-detail"),
     path("targets/<int:target>/edit/", targets.target_edit, name="target-edit"),
-    path("targets/<int:target>/archive/", targets.target_archive, name="target-archive"),
+    *_item_urls("target", "projects/<int:project>/targets/"),
+    path("targets/<int:target>/archive/", items.item_archive, TARGET, name="target-archive"),
     path("endpoints/<int:endpoint>/probe/", probes.probe_new, name="probe-new"),
     path("probes/<int:probe>/", probes.probe_detail, name="probe-detail"),
 ]
@@ -74,7 +89,8 @@ plan_urls = [
     path("projects/<int:project>/plans/preview/", plan_preview.plan_preview, name="plan-preview"),
     path("plans/<int:plan>/", plans.plan_detail, name="plan-detail"),
     path("plans/<int:plan>/edit/", plans.plan_edit, name="plan-edit"),
-    path("plans/<int:plan>/archive/", plans.plan_archive, name="plan-archive"),
+    *_item_urls("plan", "projects/<int:project>/plans/"),
+    path("plans/<int:plan>/archive/", items.item_archive, PLAN, name="plan-archive"),
 ]
 
 glossary_urls = [
@@ -94,6 +110,7 @@ campaign_urls = [
         name="campaign-estimate",
     ),
     path("campaigns/<int:campaign>/", campaigns.campaign_detail, name="campaign-detail"),
+    *_item_urls("campaign", "projects/<int:project>/campaigns/"),
     path("campaigns/<int:campaign>/start/", campaigns.campaign_start, name="campaign-start"),
     path("campaigns/<int:campaign>/stop/", campaigns.campaign_stop, name="campaign-stop"),
     path("campaigns/<int:campaign>/repeat/", campaigns.campaign_repeat, name="campaign-repeat"),

@@ -28,6 +28,7 @@ MAY: dict[str, set[str]] = {
     "edit": {"bob", "alice", "alice's write token"},
     "share": {"bob", "alice"},
     "manage": {"alice"},
+    "administer": {"alice", "alice's write token"},
     "own": {"alice"},  # what belongs to alice herself; to others it does not exist
 }
 
@@ -82,6 +83,18 @@ MORE_BLOCKS = Rule("run", lambda world: {"after": 1, "blocks": 1})
 STOP_CAMPAIGN = Rule("stop", rows=(("campaign", "waiting"),))
 STOP_RUN = Rule("stop", rows=(("run", "queued"),))
 
+
+def _ticked(noun: str) -> Rule:
+    """Archive the one that is ticked in a list."""
+    right = "administer" if noun == "project" else "edit"
+    return Rule(right, lambda world: {"pk": world.rows[noun].pk, "do": "archive"})
+
+
+DELETE_DRAFT = Rule("edit", rows=(("campaign", "draft"),))
+TAG = Rule("edit", lambda world: {"tags": ["nightly"]})
+TAG_PROJECT = Rule("administer", TAG.body)
+ADMINISTER = Rule("administer")
+
 PAGES: dict[str, dict[str, Rule]] = {
     "login": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
     "logout": {"POST": OPEN_TO_ALL},
@@ -98,6 +111,8 @@ PAGES: dict[str, dict[str, Rule]] = {
     "project-measure": {"GET": EDIT, "POST": Rule("edit", _typed)},
     "target-measure": {"GET": VIEW, "POST": EDIT},
     "probe-accept": {"POST": EDIT},
+    "project-rename": {"GET": ADMINISTER, "POST": ADMINISTER},
+    "project-bulk": {"POST": _ticked("project")},
     "project-members": {"GET": VIEW, "POST": Rule("manage", _member)},
     "membership-role": {"POST": Rule("manage", lambda world: {"role": "editor"})},
     "membership-remove": {"POST": MANAGE},
@@ -105,6 +120,8 @@ PAGES: dict[str, dict[str, Rule]] = {
     "target-new": {"GET": EDIT, "POST": EDIT},
     "target-detail": {"GET": VIEW},
     "target-edit": {"GET": EDIT, "POST": EDIT},
+    "target-rename": {"GET": EDIT, "POST": EDIT},
+    "target-bulk": {"POST": _ticked("target")},
     "target-archive": {"POST": EDIT},
     "probe-new": {"POST": RUN},
     "probe-detail": {"GET": VIEW},
@@ -112,12 +129,16 @@ PAGES: dict[str, dict[str, Rule]] = {
     "plan-new": {"GET": EDIT, "POST": EDIT},
     "plan-detail": {"GET": VIEW},
     "plan-edit": {"GET": EDIT, "POST": EDIT},
+    "plan-rename": {"GET": EDIT, "POST": EDIT},
+    "plan-bulk": {"POST": _ticked("plan")},
     "plan-archive": {"POST": EDIT},
     "plan-preview": {"POST": EDIT},
     "campaign-list": {"GET": VIEW},
     "campaign-new": {"GET": EDIT, "POST": EDIT},
     "campaign-estimate": {"POST": EDIT},
     "campaign-detail": {"GET": VIEW},
+    "campaign-rename": {"GET": EDIT, "POST": EDIT},
+    "campaign-bulk": {"POST": _ticked("campaign")},
     "campaign-start": {"POST": START},
     "campaign-stop": {"POST": STOP_CAMPAIGN},
     "campaign-repeat": {"POST": EDIT},
@@ -143,17 +164,17 @@ PAGES: dict[str, dict[str, Rule]] = {
 
 API: dict[str, dict[str, Rule]] = {
     "api-project-list": {"GET": ACCOUNT},
-    "api-project": {"GET": VIEW},
+    "api-project": {"GET": VIEW, "PATCH": TAG_PROJECT, "DELETE": ADMINISTER},
     "api-target-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_target))},
-    "api-target": {"GET": VIEW, "PUT": Rule("edit", _target)},
+    "api-target": {"GET": VIEW, "PUT": Rule("edit", _target), "PATCH": TAG, "DELETE": EDIT},
     "api-target-archive": {"POST": Rule("edit")},
     "api-plan-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_plan))},
-    "api-plan": {"GET": VIEW, "PUT": Rule("edit", _plan)},
+    "api-plan": {"GET": VIEW, "PUT": Rule("edit", _plan), "PATCH": TAG, "DELETE": EDIT},
     "api-plan-archive": {"POST": EDIT},
     "api-version-list": {"GET": VIEW},
     "api-version": {"GET": VIEW},
     "api-campaign-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_campaign))},
-    "api-campaign": {"GET": VIEW},
+    "api-campaign": {"GET": VIEW, "PATCH": TAG, "DELETE": DELETE_DRAFT},
     "api-campaign-start": {"POST": START},
     "api-campaign-stop": {"POST": STOP_CAMPAIGN},
     "api-campaign-repeat": {"POST": EDIT},

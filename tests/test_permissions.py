@@ -11,12 +11,12 @@ ROLES = {
     Role.VIEWER: "view",
     Role.OPERATOR: "view run stop",
     Role.EDITOR: "view run stop edit share",
-    Role.OWNER: "view run stop edit share manage",
+    Role.OWNER: "view run stop edit share manage administer",
 }
 SCOPES = {
     Scope.READ: "view",
     Scope.RUN: "view run stop",
-    Scope.WRITE: "view run stop edit",
+    Scope.WRITE: "view run stop edit administer",
 }
 
 pytestmark = pytest.mark.django_db

@@ -4,10 +4,11 @@ import django_filters
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 
-from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.access import find
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.choices import CAMPAIGN_STATES
-from campaigns.api.fields import LARGEST_ID, IdField, IdFilter, StrictSerializer, validated
+from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
+from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, ordering_of
 from campaigns.models import Campaign, Project, Test
 from campaigns.queries.campaigns import STATE_IS, with_counts
 from campaigns.services.blocks import MAX_REPEATS, add_blocks
@@ -75,6 +76,7 @@ class CampaignSerializer(serializers.ModelSerializer):
             "n_runs",
             "n_done",
             "tests",
+            *ITEM_FIELDS,
         )
         read_only_fields = fields
 
@@ -113,9 +115,9 @@ class MoreBlocks(StrictSerializer):
     blocks = serializers.IntegerField(default=1, min_value=1, max_value=MAX_REPEATS)
 
 
-class CampaignFilterSet(django_filters.FilterSet):
-    project = IdFilter()
+class CampaignFilterSet(OfProject):
     state = django_filters.ChoiceFilter(choices=CAMPAIGN_STATES, method="in_state")
+    ordering = ordering_of(Campaign)
 
     class Meta:
         model = Campaign
@@ -125,7 +127,7 @@ class CampaignFilterSet(django_filters.FilterSet):
         return queryset.filter(STATE_IS[value])
 
 
-class CampaignViewSet(VisibleViewSet):
+class CampaignViewSet(ItemViewSet):
     model = Campaign
     serializer_class = CampaignSerializer
     filterset_class = CampaignFilterSet

@@ -1,14 +1,16 @@
 """Plans and their versions: read, create, edit (which creates a version), archive."""
 
-import django_filters
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 
 from campaigns.api.access import VisibleViewSet, find
-from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
+from campaigns.api.fields import IdField, StrictSerializer, validated
+from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, ordering_of
 from campaigns.api.specs import SpecSerializer
 from campaigns.models import PlanVersion, Project, SavedPlan
-from campaigns.services.plans import archive_plan, create_plan, edit_plan
+from campaigns.queries.plans import with_latest
+from campaigns.services.items import archive_items
+from campaigns.services.plans import create_plan, edit_plan
 
 
 @extend_schema_field(SpecSerializer)
@@ -39,7 +41,7 @@ class PlanSerializer(serializers.ModelSerializer):
         model = SavedPlan
         fields = (
             *("id", "project", "name", "latest", "versions"),
-            *("has_secret", "archived_at", "created_at"),
+            *("has_secret", "created_at", *ITEM_FIELDS),
         )
         read_only_fields = fields
 
@@ -70,22 +72,21 @@ class NewPlan(PlanInput):
     project = IdField()
 
 
-class PlanFilterSet(django_filters.FilterSet):
-    project = IdFilter()
-    archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
+class PlanFilterSet(OfProject):
+    ordering = ordering_of(SavedPlan)
 
     class Meta:
         model = SavedPlan
         fields = ()
 
 
-class PlanViewSet(VisibleViewSet):
+class PlanViewSet(ItemViewSet):
     model = SavedPlan
     serializer_class = PlanSerializer
     filterset_class = PlanFilterSet
 
     def get_queryset(self):
-        plans = super().get_queryset().select_related("secret")
+        plans = with_latest(super().get_queryset()).select_related("secret")
         return plans.prefetch_related("versions__created_by")
 
     @extend_schema(request=NewPlan, responses={201: PlanSerializer})
@@ -106,7 +107,7 @@ class PlanViewSet(VisibleViewSet):
     def archive(self, request, pk):
         """Removes the plan from lists and forms. Its results are kept."""
         plan = self.get_object()
-        archive_plan(by=self.actor, plan=plan)
+        archive_items(by=self.actor, items=[plan])
         return self.answer(plan.pk)
 
 

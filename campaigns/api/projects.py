@@ -1,11 +1,11 @@
 """The actor's projects, and the actor's role in each."""
 
-from django.db.models import F
 from rest_framework import serializers
 
-from campaigns.api.access import VisibleViewSet
 from campaigns.api.choices import ROLES
+from campaigns.api.items import ITEM_FIELDS, ItemFilterSet, ItemViewSet, ordering_of
 from campaigns.models import Project
+from campaigns.queries.projects import with_counts
 
 
 class ProjectSerializer(serializers.ModelSerializer):
@@ -13,14 +13,22 @@ class ProjectSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Project
-        fields = ("id", "name", "role", "created_at")
+        fields = ("id", "name", "role", "created_at", *ITEM_FIELDS)
         read_only_fields = fields
 
 
-class ProjectViewSet(VisibleViewSet):
+class ProjectFilterSet(ItemFilterSet):
+    ordering = ordering_of(Project)
+
+    class Meta:
+        model = Project
+        fields = ()
+
+
+class ProjectViewSet(ItemViewSet):
     model = Project
     serializer_class = ProjectSerializer
+    filterset_class = ProjectFilterSet
 
     def get_queryset(self):
-        # Uses the join of visible_to, so this is the actor's own membership.
-        return super().get_queryset().annotate(role=F("memberships__role"))
+        return with_counts(super().get_queryset(), self.actor)

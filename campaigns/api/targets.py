@@ -1,15 +1,17 @@
 """Targets with their endpoints: read, create, edit, archive."""
 
-import django_filters
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 
-from campaigns.api.access import VisibleViewSet, find
-from campaigns.api.fields import IdField, IdFilter, StrictSerializer, validated
+from campaigns.api.access import find
+from campaigns.api.fields import IdField, StrictSerializer, validated
+from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, ordering_of
 from campaigns.api.tls import TlsSerializer
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.models import Endpoint, Project, Target
-from campaigns.services.targets import archive_target, create_target, edit_target
+from campaigns.queries.targets import with_counts
+from campaigns.services.items import archive_items
+from campaigns.services.targets import create_target, edit_target
 
 
 class EndpointSerializer(serializers.ModelSerializer):
@@ -50,7 +52,7 @@ class TargetSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Target
-        fields = ("id", "project", "name", "environment", "endpoints", "archived_at", "created_at")
+        fields = ("id", "project", "name", "environment", "endpoints", "created_at", *ITEM_FIELDS)
         read_only_fields = fields
 
 
@@ -78,22 +80,21 @@ class NewTarget(TargetInput):
     project = IdField()
 
 
-class TargetFilterSet(django_filters.FilterSet):
-    project = IdFilter()
-    archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
+class TargetFilterSet(OfProject):
+    ordering = ordering_of(Target)
 
     class Meta:
         model = Target
         fields = ()
 
 
-class TargetViewSet(VisibleViewSet):
+class TargetViewSet(ItemViewSet):
     model = Target
     serializer_class = TargetSerializer
     filterset_class = TargetFilterSet
 
     def get_queryset(self):
-        return super().get_queryset().prefetch_related("endpoints")
+        return with_counts(super().get_queryset()).prefetch_related("endpoints")
 
     @extend_schema(request=NewTarget, responses={201: TargetSerializer})
     def create(self, request):
@@ -113,5 +114,5 @@ class TargetViewSet(VisibleViewSet):
     def archive(self, request, pk):
         """Removes the target from lists and forms. Its results are kept."""
         target = self.get_object()
-        archive_target(by=self.actor, target=target)
+        archive_items(by=self.actor, items=[target])
         return self.answer(target.pk)

@@ -15,7 +15,8 @@ from campaigns.api.targets import TargetViewSet
 LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}
 READ = {"get": "retrieve"}
-READ_AND_EDIT = {"get": "retrieve", "put": "update"}
+ITEM = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
+ITEM_AND_EDIT = {**ITEM, "put": "update"}
 
 
 def _post(view, action: str):
@@ -24,12 +25,12 @@ def _post(view, action: str):
 
 urlpatterns = [
     path("projects/", ProjectViewSet.as_view(LIST), name="api-project-list"),
-    path("projects/<int:pk>/", ProjectViewSet.as_view(READ), name="api-project"),
+    path("projects/<int:pk>/", ProjectViewSet.as_view(ITEM), name="api-project"),
     path("targets/", TargetViewSet.as_view(LIST_AND_CREATE), name="api-target-list"),
-    path("targets/<int:pk>/", TargetViewSet.as_view(READ_AND_EDIT), name="api-target"),
+    path("targets/<int:pk>/", TargetViewSet.as_view(ITEM_AND_EDIT), name="api-target"),
     path("targets/<int:pk>/archive/", _post(TargetViewSet, "archive"), name="api-target-archive"),
     path("plans/", PlanViewSet.as_view(LIST_AND_CREATE), name="api-plan-list"),
-    path("plans/<int:pk>/", PlanViewSet.as_view(READ_AND_EDIT), name="api-plan"),
+    path("plans/<int:pk>/", PlanViewSet.as_view(ITEM_AND_EDIT), name="api-plan"),
     path("plans/<int:pk>/archive/", _post(PlanViewSet, "archive"), name="api-plan-archive"),
     path("plans/<int:plan>/versions/", PlanVersionViewSet.as_view(LIST), name="api-version-list"),
     path(
@@ -38,7 +39,7 @@ urlpatterns = [
         name="api-version",
     ),
     path("campaigns/", CampaignViewSet.as_view(LIST_AND_CREATE), name="api-campaign-list"),
-    path("campaigns/<int:pk>/", CampaignViewSet.as_view(READ), name="api-campaign"),
+    path("campaigns/<int:pk>/", CampaignViewSet.as_view(ITEM), name="api-campaign"),
     path("campaigns/<int:pk>/start/", _post(CampaignViewSet, "start"), name="api-campaign-start"),
     path("campaigns/<int:pk>/stop/", _post(CampaignViewSet, "stop"), name="api-campaign-stop"),
     path(

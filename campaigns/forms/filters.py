@@ -6,6 +6,7 @@ from datetime import timedelta
 from django import forms
 from django.utils import timezone
 
+from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
 from campaigns.queries.campaigns import STATE_IS, CampaignFilter
 from campaigns.queries.history import (
@@ -29,9 +30,11 @@ def _one_of(label: str, words: Mapping[str, str]) -> forms.ChoiceField:
 
 
 class FilterForm(forms.Form):
-    """`chosen_as` is the dataclass with a field for each filter."""
+    """`chosen_as` is the dataclass with a field for each filter. `has_archived`: whether archived
+    targets and plans are choices too."""
 
     chosen_as: type
+    has_archived = True
     target = _of_project()
     since = forms.ChoiceField(
         required=False,
@@ -42,8 +45,11 @@ class FilterForm(forms.Form):
         super().__init__(*args, **kwargs)
         for name, rows in (("target", project.targets), ("plan", project.plans)):
             if name in self.fields:
+                rows = rows.all() if self.has_archived else rows.filter(archived_at=None)
                 pairs = rows.order_by("name").values_list("pk", "name")
                 self.fields[name].choices = [("", f"{name.capitalize()}: any"), *pairs]
+        for name, field in self.fields.items():
+            field.widget.attrs.setdefault("aria-label", name.replace("_", " ").capitalize())
 
     def chosen(self) -> CampaignFilter | HistoryFilter:
         self.is_valid()
@@ -53,14 +59,11 @@ class FilterForm(forms.Form):
         return self.chosen_as(**values)
 
 
-class CampaignFilterForm(FilterForm):
+class CampaignFilterForm(FilterForm, ItemFilterForm):
     chosen_as = CampaignFilter
-    name = forms.CharField(
-        required=False,
-        widget=forms.TextInput(
-            attrs={"placeholder": "Name, target or plan", "data-search": "", "type": "search"}
-        ),
-    )
+    has_archived = False
+    finds = "Name, tag, target or plan"
+    field_order = ("name", "state", "target", "since")
     state = _one_of("State", {state: state.capitalize() for state in STATE_IS})
 
 

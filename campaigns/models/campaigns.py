@@ -4,13 +4,14 @@ from django.conf import settings
 from django.db import models
 
 from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.models.items import Item
 from campaigns.models.plans import PlanVersion
 from campaigns.models.projects import Project
 from campaigns.models.targets import Endpoint
 from campaigns.models.visibility import SharedQuerySet
 
 
-class Campaign(models.Model):
+class Campaign(Item):
     project_path = "project"
 
     class Order(models.TextChoices):
@@ -40,6 +41,7 @@ class Campaign(models.Model):
 
     class Meta:
         ordering = ["-pk"]
+        indexes = [models.Index(fields=["project", "-id"], name="campaign_newest_first")]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(repeats__gte=1, repeats__lte=50), name="campaign_repeats_range"
@@ -56,6 +58,10 @@ class Campaign(models.Model):
     @staticmethod
     def shared(link) -> models.Q:
         return models.Q(pk=link.campaign_id) if link.campaign_id else models.Q(pk__in=[])
+
+    @property
+    def is_under_way(self) -> bool:
+        return self.started_at is not None and self.finished_at is None
 
     @property
     def state(self) -> str:

@@ -4,18 +4,18 @@ from django.conf import settings
 from django.db import models
 
 from campaigns.domain.plan.plan import Plan
+from campaigns.models.items import Item
 from campaigns.models.projects import Project
 from campaigns.models.visibility import ProjectQuerySet
 
 
-class SavedPlan(models.Model):
+class SavedPlan(Item):
     """A project's named plan; its content is in its versions."""
 
     project_path = "project"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="plans")
     name = models.CharField(max_length=100)
-    archived_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = ProjectQuerySet.as_manager()

@@ -3,12 +3,14 @@
 from django.conf import settings
 from django.db import models
 
+from campaigns.models.items import Item
 from campaigns.models.visibility import ProjectQuerySet
-from campaigns.permissions import Role
+from campaigns.permissions import Action, Role
 
 
-class Project(models.Model):
+class Project(Item):
     project_path = ""
+    administered_by = Action.ADMINISTER
 
     name = models.CharField(max_length=100)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -20,6 +22,10 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def home(self) -> "Project":
+        return self
 
 
 class Membership(models.Model):

@@ -4,18 +4,18 @@ from django.db import models
 
 from campaigns.domain.plan.target import SCHEMES, Origin
 from campaigns.domain.plan.tls_options import TlsOptions
+from campaigns.models.items import Item
 from campaigns.models.projects import Project
 from campaigns.models.visibility import ProjectQuerySet
 
 
-class Target(models.Model):
+class Target(Item):
     project_path = "project"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="targets")
     name = models.CharField(max_length=100)
     # Free-form facts about the machine for a study's tables: [["CPU", "4 × Xeon 2.2 GHz"], …].
     environment = models.JSONField(default=list, blank=True)
-    archived_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = ProjectQuerySet.as_manager()

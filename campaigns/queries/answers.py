@@ -18,7 +18,7 @@ from campaigns.domain.shown.sweep_table import injector_words
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import DASH, counted, ms, percent, rate
-from campaigns.models import Campaign, Endpoint
+from campaigns.models import Campaign, Endpoint, Run, Test
 from campaigns.queries.measured import (
     MeasuredRun,
     measured_runs,
@@ -47,8 +47,36 @@ def campaign_answer(campaign: Campaign, chosen: tuple[int, int] | None = None) -
 
     `chosen`: the ids of two tests, candidate and baseline, that are compared instead.
     """
-    runs = measured_runs(campaign.runs.prefetch_related("shards").order_by("position"))
-    arms = _arms(campaign, runs)
+    return campaign_answers([campaign], chosen)[campaign.pk]
+
+
+def campaign_answers(
+    campaigns: Sequence[Campaign], chosen: tuple[int, int] | None = None
+) -> dict[int, Answer]:
+    """The answers by campaign, in four queries for all of them."""
+    rows = Run.objects.filter(campaign__in=campaigns).prefetch_related("shards")
+    runs = measured_runs(rows.order_by("campaign", "position"))
+    related = ("plan_version__plan", "endpoint__target")
+    tests = Test.objects.filter(campaign__in=campaigns).select_related(*related)
+    tests = list(tests.order_by("campaign", "position"))
+    return {
+        each.pk: _answer(
+            each,
+            [test for test in tests if test.campaign_id == each.pk],
+            [run for run in runs if run.run.campaign_id == each.pk],
+            chosen,
+        )
+        for each in campaigns
+    }
+
+
+def _answer(
+    campaign: Campaign,
+    tests: list[Test],
+    runs: list[MeasuredRun],
+    chosen: tuple[int, int] | None,
+) -> Answer:
+    arms = _arms(tests, runs)
     overheads = [compare(campaign, pair) for pair in pairs_of(arms, chosen)]
     is_final = campaign.finished_at is not None
     return Answer(
@@ -97,9 +125,7 @@ def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
     )
 
 
-def _arms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
-    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target")
-    tests = list(tests.order_by("position"))
+def _arms(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
     by_test = {test.pk: [each for each in runs if each.run.test_id == test.pk] for test in tests}
     numbers = {test.plan_version.plan_id: set() for test in tests}
     for test in tests:

@@ -6,10 +6,11 @@ from datetime import datetime
 from functools import cached_property
 from itertools import islice
 
-from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
+from campaigns.domain.plan.again import next_name
 from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
@@ -26,6 +27,7 @@ from campaigns.models import (
     Test,
 )
 from campaigns.permissions import Actor
+from campaigns.queries.items import ItemFilter, count_of, narrowed
 
 _MODES = {
     "http": (ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE),
@@ -201,15 +203,50 @@ def ticks_for_plan(grid: Grid, plan: int, schemes: Sequence[str] = ()) -> list[s
     return [row.cell_key(one_each[scheme]) for scheme in schemes if scheme in one_each]
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A campaign to be run again: what the form starts with, and what differs from then."""
+
+    campaign: Campaign
+    name: str
+    ticks: tuple[str, ...]
+    injectors: tuple[int, ...]
+    differences: tuple[str, ...]  # sentences: newer versions, cells that are gone
+
+
+def again_of(campaign: Campaign, grid: Grid) -> Again:
+    """The campaign's tests in a new grid, with the plans' latest versions."""
+    related = ("plan_version__plan", "endpoint__target")
+    tests = list(campaign.tests.select_related(*related).order_by("position"))
+    latest = {row.version.plan_id: row.version for row in grid.plans}
+    ticks, differences = [], []
+    for test in tests:
+        version = latest.get(test.plan_version.plan_id)
+        key = f"{version.pk}.{test.endpoint_id}.{test.connection_mode}" if version else ""
+        if key not in grid.cells:
+            differences.append(f"{test} is left out: its plan or endpoint is archived.")
+            continue
+        ticks.append(key)
+        if version.pk != test.plan_version_id:
+            differences.append(f"{test.plan_version} has become version {version.number}.")
+    names = set(campaign.project.campaigns.values_list("name", flat=True))
+    return Again(
+        campaign,
+        next_name(campaign.name, names),
+        tuple(dict.fromkeys(ticks)),
+        tuple(sorted({test.injectors for test in tests})),
+        tuple(dict.fromkeys(differences)),
+    )
+
+
 def _n_schemes(arms: Sequence[Arm]) -> int:
     return len({arm.endpoint.scheme for arm in arms})
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignFilter:
+class CampaignFilter(ItemFilter):
     """The list's filters; empty means any."""
 
-    name: str = ""
     state: str = ""
     target: int | None = None
     since: datetime | None = None
@@ -224,13 +261,8 @@ STATE_IS = {
 
 
 def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QuerySet[Campaign]:
-    """The project's campaigns, newest first, each with its counts, tests, targets and plans."""
+    """The project's campaigns, each with its counts, tests, targets and plans."""
     found = Campaign.objects.visible_to(actor).filter(project=project)
-    if by.name:
-        found = found.filter(
-            Q(name__icontains=by.name)
-            | Exists(_tests_named(by.name).filter(campaign=OuterRef("pk")))
-        )
     if by.state:
         found = found.filter(STATE_IS[by.state])
     if by.target:
@@ -238,21 +270,16 @@ def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QueryS
         found = found.filter(Exists(tests))
     if by.since:
         found = found.filter(created_at__gte=by.since)
-    return with_counts(found)
-
-
-def _tests_named(text: str) -> QuerySet[Test]:
-    return Test.objects.filter(
-        Q(endpoint__target__name__icontains=text) | Q(plan_version__plan__name__icontains=text)
-    )
+    return narrowed(with_counts(found), by)
 
 
 def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
     tests = Test.objects.select_related("endpoint__target", "plan_version__plan")
     return (
         campaigns.annotate(
-            n_runs=Count("runs"),
-            n_done=Count("runs", filter=Q(runs__state=RunState.DONE)),
+            n_tests=count_of(Test.objects.filter(campaign=OuterRef("pk"))),
+            n_runs=count_of(Run.objects.filter(campaign=OuterRef("pk"))),
+            n_done=count_of(Run.objects.filter(campaign=OuterRef("pk"), state=RunState.DONE)),
         )
         .select_related("created_by")
         .prefetch_related(Prefetch("tests", queryset=tests))

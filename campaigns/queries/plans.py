@@ -1,23 +1,32 @@
 """Reads of plans and the changes between their versions."""
 
-from django.db.models import Max, OuterRef, Subquery
+from collections.abc import Iterable
+
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from campaigns.domain.shown.plan_changes import changes_between
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Actor
+from campaigns.queries.items import ItemFilter, narrowed
 
 
-def plans_of(project: Project, actor: Actor) -> list[SavedPlan]:
-    """The project's plans by name, each with its latest version as `newest`."""
+def list_plans(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[SavedPlan]:
+    """The project's plans that the filters leave."""
+    return narrowed(with_latest(SavedPlan.objects.visible_to(actor).filter(project=project)), by)
+
+
+def with_latest(plans: QuerySet[SavedPlan]) -> QuerySet[SavedPlan]:
+    """Each with its latest version's id and when that was made."""
     latest = PlanVersion.objects.filter(plan=OuterRef("pk")).order_by("-number")
-    plans = list(
-        SavedPlan.objects.visible_to(actor)
-        .filter(project=project, archived_at=None)
-        .annotate(
-            newest_id=Subquery(latest.values("pk")[:1]), changed_at=Max("versions__created_at")
-        )
-        .order_by("name", "pk")
+    return plans.annotate(
+        newest_id=Subquery(latest.values("pk")[:1]),
+        changed_at=Subquery(latest.values("created_at")[:1]),
     )
+
+
+def with_newest(plans: Iterable[SavedPlan]) -> list[SavedPlan]:
+    """The plans of `list_plans`, each with its latest version as `newest`."""
+    plans = list(plans)
     versions = PlanVersion.objects.in_bulk([plan.newest_id for plan in plans])
     for plan in plans:
         plan.newest = versions[plan.newest_id]

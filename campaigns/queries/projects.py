@@ -1,9 +1,10 @@
 """Reads of projects and members."""
 
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 
-from campaigns.models import Campaign, Membership, Project
+from campaigns.models import Campaign, Membership, Project, Target
 from campaigns.permissions import Actor, Role
+from campaigns.queries.items import ItemFilter, count_of, narrowed
 
 # What each role may do, in one line; tests compare it with permissions.py.
 ROLES: dict[str, str] = {
@@ -14,20 +15,22 @@ ROLES: dict[str, str] = {
 }
 
 
-def projects_of(actor: Actor):
-    """The actor's projects with counts, the actor's role and the date of the latest campaign."""
-    role = Membership.objects.filter(project=OuterRef("pk"), user=actor.user).values("role")[:1]
-    latest = Campaign.objects.filter(project=OuterRef("pk")).order_by("-pk").values("created_at")
-    return (
-        Project.objects.filter(pk__in=Project.objects.visible_to(actor).values("pk"))
-        .annotate(
-            n_targets=Count("targets", filter=Q(targets__archived_at=None), distinct=True),
-            n_campaigns=Count("campaigns", distinct=True),
-            n_members=Count("memberships", distinct=True),
-            role=Subquery(role),
-            latest_campaign_at=Subquery(latest[:1]),
-        )
-        .order_by("name", "pk")
+def list_projects(actor: Actor, by: ItemFilter) -> QuerySet[Project]:
+    """The actor's projects that the filters leave."""
+    return narrowed(with_counts(Project.objects.visible_to(actor), actor), by)
+
+
+def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
+    """Each with counts, the actor's role in it and the date of its latest campaign."""
+    mine = OuterRef("pk")
+    role = Membership.objects.filter(project=mine, user=actor.user.pk).values("role")[:1]
+    latest = Campaign.objects.filter(project=mine).order_by("-pk").values("created_at")
+    return projects.annotate(
+        n_targets=count_of(Target.objects.filter(project=mine, archived_at=None)),
+        n_campaigns=count_of(Campaign.objects.filter(project=mine, archived_at=None)),
+        n_members=count_of(Membership.objects.filter(project=mine)),
+        role=Subquery(role),
+        latest_campaign_at=Subquery(latest[:1]),
     )
 
 

@@ -1,18 +1,23 @@
 """Reads of targets and endpoints."""
 
-from django.db.models import Count, Prefetch, Q
+from django.db.models import OuterRef, Prefetch, QuerySet
 
-from campaigns.models import Endpoint, Probe, Project, Target
+from campaigns.models import Endpoint, Probe, Project, Run, Target
 from campaigns.permissions import Actor
+from campaigns.queries.items import ItemFilter, count_of, narrowed
 
 
-def targets_of(project: Project, actor: Actor):
-    """The project's targets with their endpoints and the number of their finished runs."""
-    return (
-        Target.objects.visible_to(actor)
-        .filter(project=project, archived_at=None)
-        .annotate(n_runs=Count("runs", filter=Q(runs__state="done"), distinct=True))
-        .prefetch_related(Prefetch("endpoints", endpoints_in_use(), to_attr="used_endpoints"))
+def list_targets(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[Target]:
+    """The project's targets that the filters leave, with their endpoints in use."""
+    found = with_counts(Target.objects.visible_to(actor).filter(project=project))
+    used = Prefetch("endpoints", endpoints_in_use(), to_attr="used_endpoints")
+    return narrowed(found.prefetch_related(used), by)
+
+
+def with_counts(targets: QuerySet[Target]) -> QuerySet[Target]:
+    """Each with the number of its finished runs."""
+    return targets.annotate(
+        n_runs=count_of(Run.objects.filter(target=OuterRef("pk"), state="done"))
     )
 
 

@@ -1,9 +1,8 @@
-"""Create, edit (which creates a version) and archive plans."""
+"""Create and edit plans; an edit creates a version."""
 
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.plan import Plan
@@ -43,12 +42,6 @@ def edit_plan(
         if latest.value().to_json() == clean:
             return latest
         return plan.versions.create(number=latest.number + 1, spec=clean, created_by=by.user)
-
-
-def archive_plan(*, by: Actor, plan: SavedPlan) -> None:
-    """Remove the plan from lists and forms; its results stay."""
-    require(by, Action.EDIT, plan.project)
-    SavedPlan.objects.filter(pk=plan.pk, archived_at=None).update(archived_at=timezone.now())
 
 
 def _checked(name: str, spec: dict[str, Any]) -> dict[str, Any]:

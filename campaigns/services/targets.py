@@ -1,4 +1,4 @@
-"""Create, edit and archive targets. Endpoints are identified by their origin."""
+"""Create and edit targets. Endpoints are identified by their origin."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,6 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from campaigns.domain.errors import InvalidTarget, Refused
-from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.target import Description, Origin, check_target
 from campaigns.models import Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
@@ -43,14 +42,6 @@ def edit_target(
     if target.archived_at:
         raise Refused(f"{target.name} is archived and can no longer be edited.")
     return _save(target, check_target(name, environment, endpoints))
-
-
-def archive_target(*, by: Actor, target: Target) -> None:
-    """Remove the target from lists and forms; its results stay."""
-    require(by, Action.EDIT, target.project)
-    if target.runs.exclude(state=RunState.DONE).exists():
-        raise Refused(f"{target.name} has runs that have not ended. Stop its campaigns first.")
-    Target.objects.filter(pk=target.pk, archived_at=None).update(archived_at=timezone.now())
 
 
 def _save(target: Target, description: Description) -> Target:

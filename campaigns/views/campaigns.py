@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -21,16 +20,16 @@ from campaigns.domain.units import counted
 from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignForm, new_seed
-from campaigns.forms.filters import CampaignFilterForm
-from campaigns.live.memory import answer_of, gist_of
+from campaigns.live.memory import answer_of, gists_of
 from campaigns.models import Campaign, Project
 from campaigns.permissions import Action, require
 from campaigns.queries.campaigns import (
+    Again,
     Grid,
+    again_of,
     current_run_of,
     going_on,
     grid_of,
-    list_campaigns,
     of_target,
     order_preview,
     shown_of,
@@ -45,11 +44,11 @@ from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_page import badge_of, campaign_context, progress_of
+from campaigns.views.items import list_context
 from campaigns.views.measure import field_page
 
-PAGE_SIZE = 25
 # Query parameters of a new campaign besides the shown target.
-_ASKED = ("question", "plan", "preset")
+_ASKED = ("question", "plan", "preset", "again")
 _COMPARED = ("compare", "with")
 _QUESTION_DEFAULTS = {
     "https": {"name": "HTTPS overhead", "repeats": 5},
@@ -64,12 +63,10 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     found = find(Project, actor, pk=project)
     if not found.campaigns.exists():
         return field_page(request, found)
-    form = CampaignFilterForm(request.GET, project=found)
-    page = Paginator(list_campaigns(actor, found, form.chosen()), PAGE_SIZE).get_page(
-        request.GET.get("page")
-    )
-    for campaign in page:
-        gist = gist_of(campaign) if campaign.n_done else None
+    context = list_context(request, "campaign", found)
+    gists = gists_of([campaign for campaign in context["page"] if campaign.n_done])
+    for campaign in context["page"]:
+        gist = gists.get(campaign.pk)
         campaign.sentence = gist.sentence if gist else []
         campaign.badge = badge_of(campaign, gist)
         campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
@@ -77,13 +74,9 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     for campaign in running:
         campaign.current = current_run_of(campaign)
         campaign.progress = progress_of(campaign)
-    context = {
-        "project": found,
-        "page": page,
-        "form": form,
+    context |= {
         "running": running,
         "may": rights_in(found, actor),
-        "is_filtered": any(request.GET.get(name) for name in form.fields),
     }
     return render(request, "campaigns/list.html", context)
 
@@ -94,8 +87,12 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     found = find(Project, actor, pk=project)
     require(actor, Action.EDIT, found)
     grid, target = grid_of(found), _whole(request.GET.get("target", ""))
+    again = _again(request, found, grid)
     # If a target is requested, the initial ticks are on it.
-    initial = _initial(request, found, of_target(grid, target))
+    if again:
+        initial = _initial_again(again)
+    else:
+        initial = _initial(request, found, of_target(grid, target))
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     if request.method == "POST" and form.is_valid():
         campaign = _create(request, form, found)
@@ -111,8 +108,31 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         "proposal": _proposal_of(request),
         "question_hint": question_hint(request.GET.get("question", "")),
         "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
+        "again": again,
     }
     return render(request, "campaigns/new.html", context, status=status)
+
+
+def _again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
+    """The campaign of this project that the URL asks to run again."""
+    if "again" not in request.GET:
+        return None
+    campaigns = Campaign.objects.filter(project=project)
+    return again_of(find(campaigns, actor_of(request), pk=_whole(request.GET["again"])), grid)
+
+
+def _initial_again(again: Again) -> dict[str, Any]:
+    campaign = again.campaign
+    return {
+        "seed": new_seed(),
+        "name": again.name,
+        "cells": again.ticks,
+        "repeats": campaign.repeats,
+        "order": campaign.order,
+        "pause_s": campaign.pause_s,
+        "injectors": ", ".join(map(str, again.injectors)),
+        "practical_threshold": round(campaign.practical_threshold * 100, 6),
+    }
 
 
 def _proposal_of(request: HttpRequest) -> Proposal | None:

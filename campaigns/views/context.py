@@ -37,4 +37,4 @@ def _projects_of(request) -> list[Project]:
     user = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
         return []
-    return list(Project.objects.visible_to(Actor(user=user)))
+    return list(Project.objects.visible_to(Actor(user=user)).filter(archived_at=None))

@@ -8,7 +8,6 @@ from django.http import Http404
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.other_tools.equivalents import equivalents
@@ -24,6 +23,7 @@ from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
 from campaigns.services import plans as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.items import list_context
 from campaigns.views.plan_preview import picture_of, preview_of_form
 
 
@@ -31,9 +31,9 @@ from campaigns.views.plan_preview import picture_of, preview_of_form
 def plan_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    context = {
-        "project": found,
-        "plans": queries.plans_of(found, actor),
+    context = list_context(request, "plan", found)
+    context |= {
+        "plans": queries.with_newest(context["page"]),
         "presets": PRESETS.values(),
         "may": rights_in(found, actor),
     }
@@ -117,17 +117,6 @@ def plan_detail(request, plan: int):
         "may": rights_in(found.project, actor),
     }
     return render(request, "plans/detail.html", context)
-
-
-@login_required
-@require_POST
-@answers_refusals("plan-detail")
-def plan_archive(request, plan: int):
-    actor = actor_of(request)
-    found = find(SavedPlan, actor, pk=plan)
-    services.archive_plan(by=actor, plan=found)
-    messages.success(request, f"{found.name} is archived. Its results are kept.")
-    return redirect("plan-list", project=found.project_id)
 
 
 def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:

@@ -11,21 +11,24 @@ from campaigns.forms.projects import MemberForm, ProjectForm, RoleForm
 from campaigns.models import Membership, Project
 from campaigns.permissions import Action, Role, require
 from campaigns.queries import projects as queries
+from campaigns.queries.items import ItemFilter
 from campaigns.services import projects as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.items import list_context
 from campaigns.views.measure import field_page
 
 
 @login_required
 def project_list(request):
     """Home: the only project opens by itself; without one the first use creates it."""
-    projects = list(queries.projects_of(actor_of(request)))
-    if not projects:
+    context = list_context(request, "project")
+    if not context["n_all"]:
         return field_page(request, None)
-    if len(projects) == 1 and "all" not in request.GET:
-        return redirect("campaign-list", project=projects[0].pk)
-    editable = [each for each in projects if each.role in {Role.OWNER, Role.EDITOR}]
-    return render(request, "projects/list.html", {"projects": projects, "editable": editable})
+    if context["n_used"] == 1 and not request.GET:
+        return redirect("campaign-list", project=context["page"][0].pk)
+    mine = queries.list_projects(actor_of(request), ItemFilter())
+    context["editable"] = mine.filter(role__in=(Role.OWNER, Role.EDITOR))
+    return render(request, "projects/list.html", context)
 
 
 @login_required

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpRequest, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
@@ -102,7 +103,10 @@ def talk(
     yield "retry: 1000\n\n"
     while clock() - begun < LIFETIME_S:
         heard = feed.bell.count
-        now, messages = _read(cursor, seen_state, look, feed)
+        try:
+            now, messages = _read(cursor, seen_state, look, feed)
+        except ObjectDoesNotExist:
+            return  # deleted meanwhile; the browser reconnects and gets a 404
         for message in messages:
             cursor = message.cursor
             yield message.encode()

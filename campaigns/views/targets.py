@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidTarget
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
@@ -15,17 +14,14 @@ from campaigns.permissions import Action, require
 from campaigns.queries import targets as queries
 from campaigns.services import targets as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.items import list_context
 
 
 @login_required
 def target_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    context = {
-        "project": found,
-        "targets": queries.targets_of(found, actor),
-        "may": rights_in(found, actor),
-    }
+    context = {**list_context(request, "target", found), "may": rights_in(found, actor)}
     return render(request, "targets/list.html", context)
 
 
@@ -62,17 +58,6 @@ def target_edit(request, target: int):
 @login_required
 def target_detail(request, target: int):
     return detail_page(request, find(Target, actor_of(request), pk=target), ProbeForm())
-
-
-@login_required
-@require_POST
-@answers_refusals("target-detail")
-def target_archive(request, target: int):
-    actor = actor_of(request)
-    found = find(Target, actor, pk=target)
-    services.archive_target(by=actor, target=found)
-    messages.success(request, f"{found.name} is archived. Its results are kept.")
-    return redirect("target-list", project=found.project_id)
 
 
 def detail_page(request, target: Target, form: ProbeForm, status: int = 200):

@@ -5,12 +5,17 @@ import pytest
 from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.shown.plan_changes import changes_between, field_name
 from campaigns.domain.shown.plan_words import load_words
-from campaigns.queries.plans import plans_of, versions_of
+from campaigns.queries.items import ItemFilter
+from campaigns.queries.plans import list_plans, versions_of, with_newest
 from campaigns.services.plans import edit_plan
 from tests.factories import make_plan
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
+
+
+def listed(project, actor):
+    return with_newest(list_plans(actor, project, ItemFilter()))
 
 
 def test_the_list_has_the_latest_version_of_each(project, as_alice):
@@ -19,7 +24,7 @@ def test_the_list_has_the_latest_version_of_each(project, as_alice):
     edit_plan(
         by=as_alice, plan=first.plan, name="A", spec=plan_spec(model="sequential", requests=5)
     )
-    assert [(plan.name, plan.newest.number) for plan in plans_of(project, as_alice)] == [
+    assert [(plan.name, plan.newest.number) for plan in listed(project, as_alice)] == [
         ("A", 2),
         ("B", 1),
     ]
@@ -31,12 +36,12 @@ def test_the_list_needs_the_same_queries_for_one_plan_and_for_many(
     for _ in range(5):
         make_plan(project)
     with django_assert_num_queries(2):
-        assert len(plans_of(project, as_alice)) == 5
+        assert len(listed(project, as_alice)) == 5
 
 
 def test_a_stranger_s_list_is_empty(project, as_charlie):
     make_plan(project)
-    assert plans_of(project, as_charlie) == []
+    assert listed(project, as_charlie) == []
 
 
 def test_a_version_says_what_it_changed(project, as_alice):

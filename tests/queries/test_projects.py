@@ -8,6 +8,7 @@ from django.utils import timezone
 from campaigns.models import InjectorHost
 from campaigns.permissions import Role
 from campaigns.queries import injector_hosts, projects, targets
+from campaigns.queries.items import ItemFilter
 from tests.factories import make_campaign, make_endpoint, make_membership, make_project, make_target
 
 pytestmark = pytest.mark.django_db
@@ -21,27 +22,27 @@ def test_projects_are_counted_without_multiplying(project, as_alice):
     for _ in range(2):
         make_target(project)
         make_campaign(project)
-    (found,) = projects.projects_of(as_alice)
+    (found,) = projects.list_projects(as_alice, ItemFilter())
     assert (found.n_targets, found.n_campaigns, found.n_members) == (2, 2, 3)
     assert found.role == Role.OWNER
 
 
 def test_the_projects_of_a_stranger_are_none(project, as_charlie):
-    assert not projects.projects_of(as_charlie).exists()
+    assert not projects.list_projects(as_charlie, ItemFilter()).exists()
 
 
 def test_many_projects_need_one_query(as_alice, alice, django_assert_num_queries):
     for _ in range(4):
         make_membership(make_project(), alice, Role.VIEWER)
     with django_assert_num_queries(1):
-        assert len(projects.projects_of(as_alice)) == 4
+        assert len(projects.list_projects(as_alice, ItemFilter())) == 4
 
 
 def test_many_targets_need_two_queries(project, as_alice, django_assert_num_queries):
     for _ in range(4):
         make_endpoint(make_target(project))
     with django_assert_num_queries(2):
-        for target in targets.targets_of(project, as_alice):
+        for target in targets.list_targets(as_alice, project, ItemFilter()):
             assert len(target.used_endpoints) == 1
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from campaigns.domain.errors import Forbidden, InvalidFields, InvalidPlan, Refused
-from campaigns.services.plans import archive_plan, create_plan, edit_plan
+from campaigns.services.items import archive_items
+from campaigns.services.plans import create_plan, edit_plan
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -64,12 +65,12 @@ def test_a_viewer_may_not_make_edit_or_archive(project, as_bob, as_vera):
     with pytest.raises(Forbidden):
         edit_plan(by=as_vera, plan=plan, name="x", spec=plan_spec())
     with pytest.raises(Forbidden):
-        archive_plan(by=as_vera, plan=plan)
+        archive_items(by=as_vera, items=[plan])
 
 
 def test_an_archived_plan_takes_no_versions(project, as_bob):
     plan = make(as_bob, project).plan
-    archive_plan(by=as_bob, plan=plan)
+    archive_items(by=as_bob, items=[plan])
     plan.refresh_from_db()
     with pytest.raises(Refused, match="archived"):
         edit_plan(by=as_bob, plan=plan, name="Load", spec=plan_spec())

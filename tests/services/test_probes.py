@@ -6,6 +6,7 @@ from campaigns import queue
 from campaigns.domain.errors import Forbidden, InvalidPlan, Refused
 from campaigns.models import Probe
 from campaigns.models.dbtime import db_now
+from campaigns.services.items import archive_items
 from campaigns.services.probes import (
     claim_probe,
     expire_probes,
@@ -14,7 +15,6 @@ from campaigns.services.probes import (
     request_probe,
     ring_waiting_probes,
 )
-from campaigns.services.targets import archive_target
 from tests.factories import make_endpoint, make_target
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_a_viewer_may_not_send(endpoint, as_vera):
 
 
 def test_nothing_is_sent_to_an_archived_target(endpoint, as_bob):
-    archive_target(by=as_bob, target=endpoint.target)
+    archive_items(by=as_bob, items=[endpoint.target])
     endpoint.target.refresh_from_db()
     with pytest.raises(Refused, match="archived"):
         request_probe(by=as_bob, endpoint=endpoint, request=STEP)

@@ -4,7 +4,8 @@ import pytest
 
 from campaigns.domain.errors import Forbidden, InvalidTarget, Refused
 from campaigns.models import Endpoint, Target
-from campaigns.services.targets import archive_target, create_target, edit_target
+from campaigns.services.items import archive_items
+from campaigns.services.targets import create_target, edit_target
 from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
 
 pytestmark = pytest.mark.django_db
@@ -37,7 +38,7 @@ def test_a_name_is_used_once_in_a_project_until_it_is_archived(project, as_bob):
     with pytest.raises(InvalidTarget) as refusal:
         make(as_bob, project)
     assert "already" in refusal.value.errors["name"]
-    archive_target(by=as_bob, target=target)
+    archive_items(by=as_bob, items=[target])
     assert make(as_bob, project).pk != target.pk
 
 
@@ -90,19 +91,19 @@ def test_a_viewer_changes_nothing(project, as_vera, as_bob):
     with pytest.raises(Forbidden):
         edit_target(by=as_vera, target=target, name="x", environment=[], endpoints=[HTTP])
     with pytest.raises(Forbidden):
-        archive_target(by=as_vera, target=target)
+        archive_items(by=as_vera, items=[target])
 
 
 def test_a_target_with_a_run_that_is_not_done_is_not_archived(project, as_bob):
     target = make_target(project)
     make_run(make_test(make_campaign(project), endpoint=make_endpoint(target)))
     with pytest.raises(Refused, match="have not ended"):
-        archive_target(by=as_bob, target=target)
+        archive_items(by=as_bob, items=[target])
 
 
 def test_an_archived_target_keeps_its_description(project, as_bob):
     target = make(as_bob, project)
-    archive_target(by=as_bob, target=target)
+    archive_items(by=as_bob, items=[target])
     target.refresh_from_db()
     with pytest.raises(Refused, match="archived"):
         edit_target(by=as_bob, target=target, name="x", environment=[], endpoints=[HTTP])

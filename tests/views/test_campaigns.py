@@ -341,6 +341,42 @@ def test_run_again_makes_a_new_draft(as_editor, project, target, version):
     assert (repeated.state, repeated.tests.count()) == ("draft", 2)
 
 
+def test_run_again_opens_the_form_filled_in(as_editor, project, target, version):
+    ticked = cells(version, target, ("http", "new"), ("https", "keep-alive"))
+    as_editor.post(new_url(project), fields(ticked, draft="1", repeats=7, injectors="1, 2"))
+    campaign = Campaign.objects.get()
+    form = as_editor.get(new_url(project), {"again": campaign.pk}).context["form"]
+    known = form.known()
+    assert known["name"] == "HTTPS overhead (2)"
+    assert (known["cells"], known["repeats"], known["pause_s"]) == (ticked, 7, 1)
+    assert (known["injectors"], known["practical_threshold"]) == ((1, 2), 5)
+    assert Campaign.objects.count() == 1
+
+
+def test_run_again_says_what_has_changed_and_can_repeat_exactly(
+    as_editor, project, target, version
+):
+    old = make_campaign(project, "Nightly")
+    make_test(old, version, endpoint=target.endpoints.get(scheme="http"))
+    make_test(old, make_plan(project, "Gone"), endpoint=target.endpoints.get(scheme="http"))
+    newer = version.plan.versions.create(number=2, spec=plan_spec())
+    version.plan.project.plans.filter(name="Gone").update(archived_at=timezone.now())
+    response = as_editor.get(new_url(project), {"again": old.pk})
+    page = text_of(response)
+    assert "Prices v1 has become version 2." in page
+    assert "Gone v1 on" in page
+    assert reverse("campaign-repeat", args=[old.pk]) in page
+    assert response.context["form"].known()["cells"] == [
+        f"{newer.pk}.{target.endpoints.get(scheme='http').pk}.new"
+    ]
+
+
+def test_another_projects_campaign_cannot_be_run_again(as_editor, project, target, version):
+    foreign = make_campaign(make_project())
+    for number in (foreign.pk, "x", ""):
+        assert as_editor.get(new_url(project), {"again": number}).status_code == 404
+
+
 @pytest.mark.parametrize("name", ["campaign-start", "campaign-stop", "campaign-repeat"])
 def test_actions_need_a_post(as_editor, project, name):
     campaign = make_campaign(project)

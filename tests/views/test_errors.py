@@ -7,7 +7,7 @@ from django.db import OperationalError
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
-from campaigns.views import health, projects
+from campaigns.views import health, items
 from campaigns.views.errors import database_away
 
 
@@ -17,7 +17,7 @@ def breaks(monkeypatch):
         def fail(*args, **kwargs):
             raise error
 
-        monkeypatch.setattr(projects.queries, "projects_of", fail)
+        monkeypatch.setattr(items, "list_projects", fail)
 
     return breaking
 

@@ -1,6 +1,7 @@
-// Lists of campaigns and runs: filters apply at once, running campaigns move, two ticks compare.
+// Lists: filters apply at once, running campaigns move, ticked rows change, two runs compare.
 
 import $ from "../../lib/jquery.module.min.js";
+import { hasTicks, watchTicks } from "../lib/ticks.js";
 import { refreshPage } from "../live/regions.js";
 
 const REFRESH_MS = 5000;
@@ -13,8 +14,10 @@ $("[data-submits-on-change]")
   .on("change", (event) => event.currentTarget.requestSubmit());
 
 if ($("[data-moving]").length) {
-  setInterval(() => document.hidden || refreshPage().catch(() => {}), REFRESH_MS);
+  setInterval(() => document.hidden || hasTicks() || refreshPage().catch(() => {}), REFRESH_MS);
 }
+
+watchTicks();
 
 function tellCompare() {
   const boxes = $("#compare input[name=run]");

@@ -1,0 +1,28 @@
+"""Tags of campaigns, plans, targets and projects: short words to find them by."""
+
+from collections.abc import Iterable
+
+from campaigns.domain.errors import InvalidFields
+
+MOST_TAGS = 20
+LONGEST_TAG = 30
+
+
+def tags_in(text: str) -> list[str]:
+    """The tags in what somebody typed: "nightly, release". Raises InvalidFields for "tags"."""
+    return clean_tags(text.split(","))
+
+
+def clean_tags(tags: Iterable[str]) -> list[str]:
+    """Lower case, each once, sorted; empty ones are dropped. Raises InvalidFields for "tags"."""
+    clean = sorted({" ".join(tag.lower().split()) for tag in tags} - {""})
+    if len(clean) > MOST_TAGS:
+        raise InvalidFields({"tags": f"Use at most {MOST_TAGS} tags."})
+    for tag in clean:
+        if len(tag) > LONGEST_TAG:
+            raise InvalidFields(
+                {"tags": f"The tag {tag} is too long: use at most {LONGEST_TAG} characters."}
+            )
+        if "," in tag or not tag.isprintable():
+            raise InvalidFields({"tags": "Tags cannot contain commas or control characters."})
+    return clean

@@ -1,0 +1,74 @@
+"""What lists and their items share: the filters of a list, an item's name and tags."""
+
+from typing import Any
+
+from django import forms
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.models.items import Item
+from campaigns.queries.items import ItemFilter
+
+
+class ItemFilterForm(forms.Form):
+    """A list's filters, all in its address; an invalid value is ignored."""
+
+    finds = "Name or tag"  # what the search looks into
+    chosen_as = ItemFilter
+
+    name = forms.CharField(required=False)
+    tag = forms.CharField(required=False, widget=forms.HiddenInput)
+    archived = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    sort = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["name"].widget = forms.TextInput(
+            attrs={
+                "placeholder": self.finds,
+                "aria-label": self.finds,
+                "data-search": "",
+                "type": "search",
+            }
+        )
+
+    def chosen(self) -> ItemFilter:
+        self.is_valid()
+        values = self.cleaned_data
+        return self.chosen_as(**{name: values[name] for name in self.fields if values.get(name)})
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether anything but the order and the archive is chosen."""
+        return any(self.data.get(name) for name in self.fields if name not in {"sort", "archived"})
+
+
+class TargetFilterForm(ItemFilterForm):
+    finds = "Name, tag or address"
+
+
+class ItemForm(forms.Form):
+    """An item's name and tags; the service says what is wrong with them."""
+
+    name = forms.CharField(
+        strip=False,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
+    )
+    tags = forms.CharField(
+        required=False,
+        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
+        help_text="Separate tags with commas, such as nightly, release.",
+    )
+
+    @classmethod
+    def of(cls, item: Item) -> "ItemForm":
+        return cls(initial={"name": item.name, "tags": ", ".join(item.tags)})
+
+    def values(self) -> dict[str, Any]:
+        """The arguments of services.items.describe_item, which checks them."""
+        self.is_valid()
+        return {"name": self.cleaned_data["name"], "tags": self.cleaned_data["tags"].split(",")}
+
+    def take_errors(self, invalid: InvalidFields) -> None:
+        for name, sentence in invalid.errors.items():
+            self.add_error(name, sentence)

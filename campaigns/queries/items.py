@@ -1,0 +1,235 @@
+"""What lists of campaigns, plans, targets and projects have in common: search, filters, sorting,
+tags, and what is lost with an item that is deleted."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import (
+    Count,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+    Value,
+)
+from django.db.models.functions import Coalesce, Lower
+from django.utils import timezone
+
+from campaigns.domain.units import counted
+from campaigns.models import (
+    Campaign,
+    Endpoint,
+    Membership,
+    PlanVersion,
+    Probe,
+    Project,
+    Run,
+    SavedPlan,
+    ShardSecond,
+    ShareLink,
+    Target,
+    Test,
+)
+from campaigns.models.items import Item
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilter:
+    """The filters of all lists; empty means any. `sort` is a key of SORTS, "-" before it turns it
+    round."""
+
+    name: str = ""  # searched for in names, tags, and what belongs to the item
+    tag: str = ""
+    archived: bool = False
+    sort: str = ""
+
+
+# What a list can be sorted by; a key is a column of its page and of the API.
+SORTS: dict[type[Item], dict[str, object]] = {
+    Campaign: {
+        "id": F("pk"),
+        "name": Lower("name"),
+        "tests": F("n_tests"),
+        "runs": F("n_runs"),
+        "started": F("started_at"),
+        "duration": F("finished_at") - F("started_at"),
+        "by": Lower("created_by__username"),
+    },
+    SavedPlan: {"name": Lower("name"), "changed": F("changed_at")},
+    Target: {"name": Lower("name"), "runs": F("n_runs"), "created": F("created_at")},
+    Project: {
+        "name": Lower("name"),
+        "members": F("n_members"),
+        "targets": F("n_targets"),
+        "campaigns": F("n_campaigns"),
+        "latest": F("latest_campaign_at"),
+    },
+}
+USUAL_SORT = {Campaign: "-id", SavedPlan: "name", Target: "name", Project: "name"}
+
+
+def narrowed(rows: QuerySet, by: ItemFilter) -> QuerySet:
+    """The rows that the filters leave, sorted."""
+    rows = rows.filter(archived_at__isnull=not by.archived)
+    if by.tag:
+        rows = rows.filter(tags__contains=[by.tag])
+    if by.name:
+        rows = rows.filter(matching(rows.model, by.name))
+    return ordered(rows, by.sort)
+
+
+def ordered(rows: QuerySet, sort: str) -> QuerySet:
+    """Sorted by a key of SORTS, the usual one where there is no such key."""
+    known = SORTS[rows.model]
+    sort = sort if sort.removeprefix("-") in known else USUAL_SORT[rows.model]
+    key = known[sort.removeprefix("-")]
+    falls = sort.startswith("-")
+    by = key.desc(nulls_last=True) if falls else key.asc(nulls_last=True)
+    return rows.order_by(by, "-pk" if falls else "pk")
+
+
+def matching(kind: type[Item], text: str) -> Q:
+    """Items whose name, tags or parts contain the text; "#12" is an item's number."""
+    tags = Func(F("tags"), Value(", "), function="array_to_string", output_field=TextField())
+    found = Q(name__icontains=text) | Q(pk__in=_tagged(kind, tags, text))
+    number = text.removeprefix("#")
+    if number.isdecimal() and len(number) < 10:
+        found |= Q(pk=int(number))
+    if kind is Campaign:
+        tests = Test.objects.filter(
+            Q(endpoint__target__name__icontains=text) | Q(plan_version__plan__name__icontains=text)
+        )
+        found |= Exists(tests.filter(campaign=OuterRef("pk")))
+    if kind is Target:
+        endpoints = Endpoint.objects.filter(host__icontains=text, archived_at=None)
+        found |= Exists(endpoints.filter(target=OuterRef("pk")))
+    return found
+
+
+def _tagged(kind: type[Item], tags: Func, text: str) -> QuerySet:
+    return kind.objects.annotate(tag_text=tags).filter(tag_text__icontains=text).values("pk")
+
+
+def count_of(rows: QuerySet) -> Coalesce:
+    """How many rows, for each row of an outer query. Unlike a join it costs only the rows of the
+    page that is shown."""
+    counted = rows.order_by().annotate(one=Value(1)).values("one").annotate(n=Count("pk"))
+    return Coalesce(Subquery(counted.values("n")), 0)
+
+
+def tag_counts(rows: QuerySet) -> list[tuple[str, int]]:
+    """The tags of the rows with how many have each, the most frequent first."""
+    counts = Counter(tag for tags in rows.order_by().values_list("tags", flat=True) for tag in tags)
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What deleting items means: `lost` are counts in words, `warnings` what others would miss,
+    `refusals` why some cannot be deleted."""
+
+    lost: list[str]
+    warnings: list[str]
+    refusals: list[str]
+
+
+def deletion_of(items: Sequence[Item]) -> Deletion:
+    """What would be lost with these items, all of one kind."""
+    kind = type(items[0])
+    pks = [item.pk for item in items]
+    counts = _COUNTS[kind](pks)
+    shared = _live_links(kind, pks)
+    return Deletion(
+        lost=[counted(n, words) for words, n in counts if n],
+        warnings=[f"{counted(shared, 'share links')} to these results would stop working."]
+        if shared
+        else [],
+        refusals=[refusal for item in items if (refusal := refusal_to_delete(item))],
+    )
+
+
+def refusal_to_delete(item: Item) -> str:
+    """Why the item cannot be deleted now and what to do, in a sentence; "" if it can."""
+    if isinstance(item, Campaign):
+        return _is_running(item) if item.is_under_way else ""
+    if isinstance(item, Project):
+        return project_is_busy(item)
+    n_campaigns = _campaigns_with(item).count()
+    if not n_campaigns:
+        return ""
+    return (
+        f"{item.name} is used by {counted(n_campaigns, 'campaigns')}. Archive it: their results "
+        "keep what they need. To delete it, delete these campaigns first."
+    )
+
+
+def project_is_busy(project: Project) -> str:
+    """A sentence about the project's campaign that is under way; "" if there is none."""
+    going = project.campaigns.filter(started_at__isnull=False, finished_at=None).first()
+    return _is_running(going) if going else ""
+
+
+def _is_running(campaign: Campaign) -> str:
+    return f"{campaign.name} is running. Stop it first."
+
+
+def _campaigns_with(item: Item) -> QuerySet[Campaign]:
+    tests = Test.objects.filter(campaign=OuterRef("pk"))
+    if isinstance(item, Target):
+        return Campaign.objects.filter(Exists(tests.filter(endpoint__target=item.pk)))
+    return Campaign.objects.filter(Exists(tests.filter(plan_version__plan=item.pk)))
+
+
+_Counts = list[tuple[str, int]]
+
+
+def _of_campaigns(pks: Sequence[int]) -> _Counts:
+    return _of_results(Run.objects.filter(campaign__in=pks))
+
+
+def _of_results(runs: QuerySet[Run]) -> _Counts:
+    return [
+        ("runs", runs.count()),
+        ("measured seconds", ShardSecond.objects.filter(run__in=runs.values("pk")).count()),
+    ]
+
+
+def _of_plans(pks: Sequence[int]) -> _Counts:
+    return [("versions", PlanVersion.objects.filter(plan__in=pks).count())]
+
+
+def _of_targets(pks: Sequence[int]) -> _Counts:
+    return [
+        ("endpoints", Endpoint.objects.filter(target__in=pks).count()),
+        ("single requests", Probe.objects.filter(endpoint__target__in=pks).count()),
+    ]
+
+
+def _of_projects(pks: Sequence[int]) -> _Counts:
+    return [
+        ("campaigns", Campaign.objects.filter(project__in=pks).count()),
+        *_of_results(Run.objects.filter(campaign__project__in=pks)),
+        ("targets", Target.objects.filter(project__in=pks).count()),
+        ("plans", SavedPlan.objects.filter(project__in=pks).count()),
+        ("memberships", Membership.objects.filter(project__in=pks).count()),
+    ]
+
+
+_COUNTS = {
+    Campaign: _of_campaigns,
+    SavedPlan: _of_plans,
+    Target: _of_targets,
+    Project: _of_projects,
+}
+
+
+def _live_links(kind: type[Item], pks: Sequence[int]) -> int:
+    links = ShareLink.objects.filter(revoked_at=None, expires_at__gt=timezone.now())
+    if kind is Campaign:
+        return links.filter(Q(campaign__in=pks) | Q(run__campaign__in=pks)).count()
+    return links.filter(project__in=pks).count() if kind is Project else 0

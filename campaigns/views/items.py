@@ -1,0 +1,264 @@
+"""What lists of campaigns, plans, targets and projects share: rename, tag, archive, delete."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.tags import tags_in
+from campaigns.domain.units import counted
+from campaigns.forms.filters import CampaignFilterForm
+from campaigns.forms.items import ItemFilterForm, ItemForm, TargetFilterForm
+from campaigns.models import Campaign, Project, SavedPlan, Target
+from campaigns.models.items import Item
+from campaigns.permissions import Actor, require
+from campaigns.queries.campaigns import list_campaigns
+from campaigns.queries.items import USUAL_SORT, deletion_of, refusal_to_delete, tag_counts
+from campaigns.queries.plans import list_plans
+from campaigns.queries.projects import list_projects
+from campaigns.queries.targets import list_targets
+from campaigns.services import items as services
+from campaigns.views.access import actor_of, answers_refusals, find
+
+PAGE_SIZES = (25, 50, 100)
+_LARGEST_ID = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class ItemKind:
+    """A kind of items: its words and its list."""
+
+    model: type[Item]
+    noun: str
+    form: Callable[[QueryDict, Project | None], ItemFilterForm]
+    rows: Callable[[Actor, Project | None, Any], QuerySet]
+
+    @property
+    def nouns(self) -> str:
+        return f"{self.noun}s"
+
+    def list_url(self, project: Project | None) -> str:
+        return reverse(f"{self.noun}-list", args=[project.pk] if project else [])
+
+    def bulk_url(self, project: Project | None) -> str:
+        return reverse(f"{self.noun}-bulk", args=[project.pk] if project else [])
+
+    def page_url(self, item: Item) -> str:
+        name = "project-members" if self.noun == "project" else f"{self.noun}-detail"
+        return reverse(name, args=[item.pk])
+
+
+KINDS = {
+    kind.noun: kind
+    for kind in (
+        ItemKind(
+            Campaign,
+            "campaign",
+            lambda data, project: CampaignFilterForm(data, project=project),
+            list_campaigns,
+        ),
+        ItemKind(SavedPlan, "plan", lambda data, project: ItemFilterForm(data), list_plans),
+        ItemKind(Target, "target", lambda data, project: TargetFilterForm(data), list_targets),
+        ItemKind(
+            Project,
+            "project",
+            lambda data, project: ItemFilterForm(data),
+            lambda actor, project, by: list_projects(actor, by),
+        ),
+    )
+}
+
+
+def list_context(request: HttpRequest, noun: str, project: Project | None = None) -> dict[str, Any]:
+    """What every list shows: its page of rows, filters, tags, and how many are archived."""
+    kind, actor = KINDS[noun], actor_of(request)
+    form = kind.form(request.GET, project)
+    by = form.chosen()
+    everything = kind.model.objects.visible_to(actor)
+    everything = everything.filter(project=project) if project else everything
+    shelf = everything.filter(archived_at__isnull=not by.archived)
+    n_all, n_archived = everything.count(), everything.exclude(archived_at=None).count()
+    return {
+        "project": project,
+        "form": form,
+        "page": _page(request, kind.rows(actor, project, by)),
+        "kind": kind,
+        "by": by,
+        "sort": by.sort or USUAL_SORT[kind.model],
+        "tags": tag_counts(shelf),
+        "n_used": n_all - n_archived,
+        "n_archived": n_archived,
+        "n_all": n_all,
+        "is_filtered": form.is_filtered,
+        "bulk_url": kind.bulk_url(project),
+        "page_sizes": PAGE_SIZES,
+    }
+
+
+def _page(request: HttpRequest, rows: QuerySet) -> Page:
+    asked = request.GET.get("rows", "")
+    size = int(asked) if asked in map(str, PAGE_SIZES) else PAGE_SIZES[0]
+    return Paginator(rows, size).get_page(request.GET.get("page"))
+
+
+@login_required
+def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
+    """The form of an item's name and tags."""
+    kind, actor = KINDS[noun], actor_of(request)
+    item = find(kind.model, actor, pk=ids[noun])
+    require(actor, item.administered_by, item.home)
+    form = ItemForm(request.POST) if request.method == "POST" else ItemForm.of(item)
+    if request.method == "POST":
+        try:
+            services.describe_item(by=actor, item=item, **form.values())
+        except InvalidFields as invalid:
+            form.take_errors(invalid)
+        else:
+            messages.success(request, f"{item.name} saved.")
+            return redirect(kind.page_url(item))
+    context = {
+        "project": item.home,
+        "kind": kind,
+        "item": find(kind.model, actor, pk=item.pk),
+        "form": form,
+        "page_url": kind.page_url(item),
+        "tags": tag_counts(_siblings(actor, kind, item)),
+    }
+    return render(request, "items/rename.html", context, status=422 if form.errors else 200)
+
+
+def _siblings(actor: Actor, kind: ItemKind, item: Item) -> QuerySet:
+    rows = kind.model.objects.visible_to(actor)
+    return rows if isinstance(item, Project) else rows.filter(project=item.home)
+
+
+def _list_with_filters(request: HttpRequest, noun: str, project: int | None = None) -> str:
+    found = find(Project, actor_of(request), pk=project) if project else None
+    query = request.GET.urlencode()
+    return KINDS[noun].list_url(found) + (f"?{query}" if query else "")
+
+
+@login_required
+@require_POST
+@answers_refusals(_list_with_filters)
+def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> HttpResponse:
+    """Do one thing to all ticked items. Deleting first shows what would be lost."""
+    kind, actor = KINDS[noun], actor_of(request)
+    found = find(Project, actor, pk=project) if project else None
+    if found:
+        require(actor, kind.model.administered_by, found)
+    items = _chosen(request, kind, actor, found)
+    for home in {item.home for item in items}:
+        require(actor, kind.model.administered_by, home)
+    if not items:
+        raise Refused(f"Tick at least one {kind.noun} first.")
+    what = request.POST.get("do", "")
+    if what == "delete" and "confirmed" not in request.POST:
+        return _ask_before_deleting(request, kind, found, items)
+    if what not in _ACTIONS:
+        raise Refused("Choose what to do with the ticked rows.")
+    said = _ACTIONS[what](request, actor, items)
+    messages.success(request, f"{counted(len(items), kind.nouns)} {said}.")
+    return redirect(_list_with_filters(request, noun, project))
+
+
+def _chosen(
+    request: HttpRequest, kind: ItemKind, actor: Actor, project: Project | None
+) -> Sequence[Item]:
+    """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one."""
+    if request.POST.get("all"):
+        return list(kind.rows(actor, project, kind.form(request.GET, project).chosen()))
+    pks = {int(pk) for pk in request.POST.getlist("pk") if pk.isdecimal()}
+    rows = kind.model.objects.visible_to(actor)
+    rows = rows.filter(project=project) if project else rows
+    items = list(rows.filter(pk__in=[pk for pk in pks if pk <= _LARGEST_ID]))
+    if len(items) < len(pks):
+        raise Http404
+    return items
+
+
+def _ask_before_deleting(
+    request: HttpRequest, kind: ItemKind, project: Project | None, items: Sequence[Item]
+) -> HttpResponse:
+    free = [item for item in items if not refusal_to_delete(item)]
+    context = {
+        "project": project,
+        "kind": kind,
+        "items": items,
+        "free": free,
+        "title": f"Delete {free[0].name if len(free) == 1 else counted(len(free), kind.nouns)}?",
+        "deletion": deletion_of(items),
+        "lost": deletion_of(free).lost if free else [],
+        "bulk_url": f"{kind.bulk_url(project)}?{request.GET.urlencode()}",
+        "list_url": _list_with_filters(request, kind.noun, project and project.pk),
+    }
+    return render(request, "items/delete.html", context)
+
+
+def _archive(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
+    services.archive_items(by=actor, items=items)
+    return "archived"
+
+
+def _restore(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
+    services.restore_items(by=actor, items=items)
+    return "restored"
+
+
+def _delete(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
+    services.delete_items(by=actor, items=items)
+    return "deleted"
+
+
+def _tag(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
+    tags = _tags_of(request)
+    services.tag_items(by=actor, items=items, add=tags)
+    return f"tagged {', '.join(tags)}"
+
+
+def _untag(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
+    tags = _tags_of(request)
+    services.tag_items(by=actor, items=items, remove=tags)
+    return f"no longer tagged {', '.join(tags)}"
+
+
+def _tags_of(request: HttpRequest) -> list[str]:
+    try:
+        tags = tags_in(request.POST.get("tag", ""))
+    except InvalidFields as invalid:
+        raise Refused(" ".join(invalid.errors.values())) from None
+    if not tags:
+        raise Refused("Enter the tag first.")
+    return tags
+
+
+_ACTIONS = {
+    "archive": _archive,
+    "restore": _restore,
+    "delete": _delete,
+    "tag": _tag,
+    "untag": _untag,
+}
+
+
+@login_required
+@require_POST
+def item_archive(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
+    kind, actor = KINDS[noun], actor_of(request)
+    item = find(kind.model, actor, pk=ids[noun])
+    try:
+        services.archive_items(by=actor, items=[item])
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect(kind.page_url(item))
+    messages.success(request, f"{item.name} is archived. Its results are kept.")
+    return redirect(kind.list_url(item.home))

@@ -1,0 +1,90 @@
+"""Rename, tag, archive, delete and find over REST, the same for four kinds."""
+
+import pytest
+
+from campaigns.services.items import archive_items
+from tests.api.conftest import token_client
+from tests.factories import make_campaign, make_plan, make_project, make_target, make_test
+from tests.services.engine import started
+
+KINDS = ["campaigns", "plans", "targets", "projects"]
+
+
+def make(kind: str, project, name: str, **fields):
+    if kind == "projects":
+        item = make_project(name, owner=project.memberships.get(role="owner").user)
+    elif kind == "plans":
+        item = make_plan(project, name).plan
+    else:
+        item = {"campaigns": make_campaign, "targets": make_target}[kind](project, name)
+    type(item).objects.filter(pk=item.pk).update(**fields)
+    return item
+
+
+def names(api, address: str) -> list[str]:
+    answer = api.get(f"/api/v1/{address}")
+    assert answer.status_code == 200, answer.json()
+    return [each["name"] for each in answer.json()["results"] if each["name"] != "Payments"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_patch_renames_tags_and_archives(api, project, kind):
+    item = make(kind, project, "before")
+    address = f"/api/v1/{kind}/{item.pk}/"
+    change = {"name": "after", "tags": ["Soak", "nightly"], "archived": True}
+    answer = api.patch(address, change, format="json")
+    assert answer.status_code == 200
+    after = answer.json()
+    assert (after["name"], after["tags"]) == ("after", ["nightly", "soak"])
+    assert after["archived_at"]
+    assert api.patch(address, {"archived": False}, format="json").json()["archived_at"] is None
+    assert api.get(address).json()["tags"] == ["nightly", "soak"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_patch_refuses_what_it_does_not_know(api, project, kind):
+    address = f"/api/v1/{kind}/{make(kind, project, 'a').pk}/"
+    assert "colour" in api.patch(address, {"colour": 1}, format="json").json()["error"]["fields"]
+    wrong = api.patch(address, {"name": " "}, format="json")
+    assert wrong.status_code == 400
+    assert "name" in wrong.json()["error"]["fields"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_delete_deletes(api, project, kind):
+    address = f"/api/v1/{kind}/{make(kind, project, 'a').pk}/"
+    assert api.delete(address).status_code == 204
+    assert api.get(address).status_code == 404
+
+
+def test_delete_says_why_not(api, project):
+    campaign = started(project)
+    refused = api.delete(f"/api/v1/campaigns/{campaign.pk}/")
+    assert refused.status_code == 409
+    assert refused.json()["error"]["message"] == "study is running. Stop it first."
+    plan = make_test(make_campaign(project)).plan_version.plan
+    used = api.delete(f"/api/v1/plans/{plan.pk}/")
+    assert "is used by 1 campaign" in used.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_are_searched_filtered_and_sorted(api, project, kind, as_alice):
+    make(kind, project, "b", tags=["soak"])
+    make(kind, project, "a")
+    archive_items(by=as_alice, items=[make(kind, project, "old")])
+    assert names(api, f"{kind}/?ordering=name&archived=false") == ["a", "b"]
+    assert names(api, f"{kind}/?ordering=-name&archived=false") == ["b", "a"]
+    assert names(api, f"{kind}/?archived=true") == ["old"]
+    assert names(api, f"{kind}/?tag=soak") == ["b"]
+    assert names(api, f"{kind}/?search=SOA") == ["b"]
+    wrong = api.get(f"/api/v1/{kind}/?ordering=colour")
+    assert wrong.status_code == 400
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_token_changes_nothing(project, alice, kind):
+    item = make(kind, project, "a")
+    client = token_client(alice, "run")
+    address = f"/api/v1/{kind}/{item.pk}/"
+    assert client.patch(address, {"name": "b"}, format="json").status_code == 403
+    assert client.delete(address).status_code == 403

@@ -1,0 +1,175 @@
+"""Keeping order among 500 campaigns: search, rename, tag, archive and delete, also by keyboard."""
+
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PHONE = {"width": 390, "height": 844}
+MANY = 500
+# 500 finished campaigns of a new project of the administrator's; one has a share link.
+MAKE = f"""
+import json
+from django.contrib.auth.models import User
+from django.utils import timezone
+from campaigns.permissions import Actor
+from campaigns.services.shares import create_share
+from tests.factories import (
+    make_campaign, make_endpoint, make_plan, make_project, make_run, make_target, make_test
+)
+from tests.queries.measured import measure
+owner = User.objects.get(username="%s")
+project = make_project("Much measured", owner=owner)
+endpoint = make_endpoint(make_target(project, "shop"))
+version = make_plan(project, "prices")
+now = timezone.now()
+for number in range({MANY}):
+    campaign = make_campaign(
+        project, f"{{'soak' if number %% 5 == 0 else 'nightly'}} {{number:03}}", repeats=1,
+        started_at=now, finished_at=now, created_by=owner,
+    )
+    run = make_run(make_test(campaign, version, endpoint=endpoint))
+    if number %% 5 == 0 or number >= {MANY} - 30:
+        measure(run, 10_000 + 10 * number, n=200, seconds=1)
+    else:
+        type(run).objects.filter(pk=run.pk).update(state="done", outcome="failed", ended_at=now)
+create_share(by=Actor(user=owner), project=project, campaign=campaign, days=1)
+print(json.dumps({{"project": project.pk, "last": campaign.pk}}))
+"""
+
+
+def made(site) -> dict[str, int]:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "shell", "-v", "0", "-c", MAKE % site.username],
+        cwd=ROOT,
+        env=site.env,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def list_of(kept: dict[str, int]) -> str:
+    return f"/projects/{kept['project']}/campaigns/"
+
+
+@pytest.fixture(scope="module")
+def campaigns(site) -> str:
+    """The list of campaigns that no test changes."""
+    return list_of(made(site))
+
+
+def count_shown(page) -> str:
+    return page.locator(".filters .push").inner_text().split(",")[0]
+
+
+def test_500_campaigns_are_searched_tagged_archived_and_deleted(signed_in, site):
+    page, kept = signed_in, made(site)
+    campaigns = list_of(kept)
+    page.goto(campaigns)
+    assert count_shown(page) == f"{MANY} campaigns"
+
+    # Rename and tag one, on its own page.
+    page.goto(f"/campaigns/{kept['last']}/")
+    page.get_by_text("More", exact=True).click()
+    page.get_by_role("link", name="Rename or tag").click()
+    page.get_by_label("Name").fill("Release 4.21")
+    page.get_by_label("Tags").fill("Release, checked")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("heading", name="Release 4.21").wait_for()
+
+    # Find it by its tag.
+    page.goto(campaigns)
+    page.keyboard.press("/")
+    page.keyboard.type("checked")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("name=checked"))
+    assert count_shown(page) == "1 campaign"
+    page.get_by_role("link", name="Release 4.21").wait_for()
+
+    # Tag three by keyboard: Space ticks, Enter in the field adds the tag.
+    page.goto(f"{campaigns}?name=nightly")
+    for box in page.locator("input[name=pk]").all()[:3]:
+        box.focus()
+        page.keyboard.press("Space")
+    assert page.locator("[data-bulk-words]").inner_text() == "3 selected"
+    page.get_by_label("Tag", exact=True).fill("soon gone")
+    page.keyboard.press("Enter")
+    page.get_by_text("3 campaigns tagged soon gone.").wait_for()
+    page.get_by_label("Tags").get_by_role("link", name="soon gone").click()
+    page.wait_for_url(re.compile("tag=soon"))
+    assert page.locator("input[name=pk]").count() == 3
+
+    # Archive all of a search, far more than a page.
+    page.goto(f"{campaigns}?name=soak")
+    assert count_shown(page) == f"{MANY // 5} campaigns"
+    page.get_by_label(f"All {MANY // 5}").check()
+    page.get_by_role("button", name="Archive", exact=True).click()
+    page.get_by_text(f"{MANY // 5} campaigns archived.").wait_for()
+    page.goto(campaigns)
+    assert count_shown(page) == f"{MANY - MANY // 5} campaigns"
+    page.get_by_role("link", name=re.compile("^Archived")).click()
+    assert count_shown(page) == f"{MANY // 5} campaigns"
+
+    # Delete: first what is lost, then it is gone.
+    page.goto(f"{campaigns}?tag=soon+gone")
+    page.get_by_label("Tick all campaigns of this page").check()
+    page.get_by_role("button", name="Delete …").click()
+    assert "3 runs" in page.locator(".losses").inner_text()
+    page.get_by_role("button", name="Delete 3 campaigns").click()
+    page.get_by_text("3 campaigns deleted.").wait_for()
+
+    page.goto(f"/campaigns/{kept['last']}/")
+    page.get_by_text("More", exact=True).click()
+    page.get_by_role("button", name="Delete …").click()
+    page.get_by_text("1 share link to these results would stop working.").wait_for()
+    page.get_by_role("button", name="Delete 1 campaign").click()
+    page.get_by_text("1 campaign deleted.").wait_for()
+    assert count_shown(page) == f"{MANY - MANY // 5 - 4} campaigns"
+
+
+def test_a_list_of_hundreds_is_there_at_once(signed_in, campaigns):
+    signed_in.goto(campaigns)  # what only the first request computes
+    began = time.monotonic()
+    signed_in.goto(f"{campaigns}?sort=name")
+    assert time.monotonic() - began < 3
+
+
+def test_a_column_sorts_and_the_address_keeps_it(signed_in, campaigns):
+    signed_in.goto(campaigns)
+    head = signed_in.get_by_role("columnheader", name="Campaign", exact=True)
+    head.get_by_role("link").press("Enter")
+    signed_in.wait_for_url(re.compile("sort=name"))
+    assert head.get_attribute("aria-sort") == "ascending"
+    names = signed_in.locator("tbody th a[href^='/campaigns/']").all_inner_texts()
+    assert names == sorted(names)
+    head.get_by_role("link").press("Enter")
+    signed_in.wait_for_url(re.compile("sort=-name"))
+
+
+def test_a_phone_shows_the_answer_without_scrolling_sideways(signed_in, campaigns):
+    signed_in.set_viewport_size(PHONE)
+    signed_in.goto(campaigns)
+    box = signed_in.locator("td.answer").first.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE["width"]
+    frame = signed_in.locator(".table-frame")
+    assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")
+
+
+def test_run_again_opens_the_form_and_changes_nothing_yet(signed_in, campaigns):
+    signed_in.goto(f"{campaigns}?name=nightly")
+    before = count_shown(signed_in)
+    signed_in.locator("tbody th a[href^='/campaigns/']").first.click()
+    name = signed_in.locator("h1").inner_text()
+    signed_in.get_by_role("button", name="Run again").click()
+    assert signed_in.locator("#id_name").input_value() == f"{name} (2)"
+    assert signed_in.locator("input[name=cells]:checked").count() == 1
+    signed_in.goto(f"{campaigns}?name=nightly")
+    assert count_shown(signed_in) == before

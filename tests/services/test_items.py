@@ -1,0 +1,229 @@
+"""Rename, tag, archive, restore and delete: one way for campaigns, plans, targets and projects."""
+
+import pytest
+from django.apps import apps
+from django.utils import timezone
+
+from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.models import Campaign, Probe, Project, Run, SavedPlan, Target, Test
+from campaigns.services.campaigns import start_campaign
+from campaigns.services.items import (
+    archive_items,
+    delete_items,
+    describe_item,
+    restore_items,
+    tag_items,
+)
+from campaigns.services.plan_secrets import keep_secret
+from campaigns.services.shares import create_share
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_project,
+    make_run,
+    make_target,
+    make_test,
+    make_user,
+)
+from tests.queries.measured import measure
+from tests.services.engine import started
+
+pytestmark = pytest.mark.django_db
+KINDS = ["campaign", "plan", "target", "project"]
+OURS = list(apps.get_app_config("campaigns").get_models())
+
+
+@pytest.fixture
+def items(project):
+    """One of each kind, in no use."""
+    return {
+        "campaign": make_campaign(project, "nightly run"),
+        "plan": make_plan(project, "prices").plan,
+        "target": make_target(project, "shop"),
+        "project": project,
+    }
+
+
+def rows() -> dict[str, int]:
+    return {model.__name__: model.objects.count() for model in OURS if model.objects.exists()}
+
+
+def finished(project, by, name: str = "done") -> Campaign:
+    """A campaign with a measured run and two share links."""
+    now = timezone.now()
+    campaign = make_campaign(project, name, started_at=now, finished_at=now)
+    run = make_run(make_test(campaign), t0=now)
+    measure(run, 10_000, n=200)
+    create_share(by=by, project=project, campaign=campaign, days=1)
+    create_share(by=by, project=project, run=run, days=1)
+    return campaign
+
+
+class TestDescribing:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_each_kind_gets_a_name_and_tags(self, items, kind, as_alice):
+        item = items[kind]
+        describe_item(by=as_alice, item=item, name=" Checkout ", tags=["Soak", "nightly", "soak "])
+        item.refresh_from_db()
+        assert (item.name, item.tags) == ("Checkout", ["nightly", "soak"])
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_what_is_left_out_stays(self, items, kind, as_alice):
+        item, before = items[kind], items[kind].name
+        describe_item(by=as_alice, item=item, tags=["soak"])
+        describe_item(by=as_alice, item=item, name="other")
+        item.refresh_from_db()
+        assert (before != item.name, item.tags) == (True, ["soak"])
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("name", ["", "   ", "x" * 151])
+    def test_a_name_must_be_one(self, items, kind, name, as_alice):
+        with pytest.raises(InvalidFields, match="name"):
+            describe_item(by=as_alice, item=items[kind], name=name)
+
+    @pytest.mark.parametrize("tags", [["x" * 31], ["a,b"], [str(n) for n in range(21)], ["a\x07"]])
+    def test_tags_are_short_words(self, items, tags, as_alice):
+        with pytest.raises(InvalidFields, match="tags"):
+            describe_item(by=as_alice, item=items["campaign"], tags=tags)
+
+    @pytest.mark.parametrize(("kind", "make"), [("plan", make_plan), ("target", make_target)])
+    def test_a_name_that_is_taken_is_refused(self, project, items, kind, make, as_alice):
+        make(project, "taken")
+        with pytest.raises(InvalidFields, match=f"Another {kind} has this name"):
+            describe_item(by=as_alice, item=items[kind], name="taken")
+
+    def test_tags_are_added_to_and_taken_from_many(self, project, as_bob):
+        many = [make_campaign(project, tags=["old"]) for _ in range(3)]
+        tag_items(by=as_bob, items=many, add=["new"], remove=["old"])
+        assert list(Campaign.objects.values_list("tags", flat=True)) == [["new"]] * 3
+
+    def test_a_campaign_may_be_renamed_while_it_runs(self, project, as_bob):
+        campaign = started(project)
+        describe_item(by=as_bob, item=campaign, name="longer name")
+        assert Campaign.objects.get().name == "longer name"
+
+
+class TestArchiving:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_each_kind_is_archived_and_restored(self, items, kind, as_alice):
+        item = items[kind]
+        archive_items(by=as_alice, items=[item])
+        item.refresh_from_db()
+        assert item.archived_at is not None
+        restore_items(by=as_alice, items=[item])
+        item.refresh_from_db()
+        assert item.archived_at is None
+
+    def test_what_runs_is_not_archived(self, project, as_alice):
+        campaign = started(project)
+        with pytest.raises(Refused, match="study is running"):
+            archive_items(by=as_alice, items=[make_campaign(project), campaign])
+        with pytest.raises(Refused, match="study is running"):
+            archive_items(by=as_alice, items=[project])
+        assert not Campaign.objects.exclude(archived_at=None).exists()
+
+    def test_an_archived_draft_is_not_started(self, project, as_bob):
+        campaign = make_campaign(project)
+        archive_items(by=as_bob, items=[campaign])
+        campaign.refresh_from_db()
+        with pytest.raises(Refused, match="Restore it first"):
+            start_campaign(by=as_bob, campaign=campaign)
+
+    @pytest.mark.parametrize(("kind", "make"), [("plan", make_plan), ("target", make_target)])
+    def test_a_name_taken_meanwhile_is_not_restored(self, project, items, kind, make, as_alice):
+        archive_items(by=as_alice, items=[items[kind]])
+        make(project, items[kind].name)
+        with pytest.raises(Refused, match="Rename one of them first"):
+            restore_items(by=as_alice, items=[items[kind]])
+
+
+class TestDeleting:
+    def test_a_campaign_goes_with_all_that_belongs_to_it_and_nothing_else(self, project, as_bob):
+        make_run(make_test(make_campaign(project, "stays")))
+        before = rows()
+        campaign = finished(project, as_bob)
+        test = campaign.tests.get()
+        measured = rows()
+        assert {"RunSummary", "RunEvent", "ShareLink"} <= measured.keys()
+        assert measured["Run"] == before["Run"] + 1
+        delete_items(by=as_bob, items=[campaign])
+        # Plan and target of its test are kept: they do not belong to it.
+        SavedPlan.objects.filter(pk=test.plan_version.plan_id).delete()
+        Target.objects.filter(pk=test.endpoint.target_id).delete()
+        assert rows() == before
+
+    def test_a_project_goes_with_everything_and_no_other_project(self, project, as_alice):
+        other = make_project("other", owner=make_user("dora"))
+        make_run(make_test(make_campaign(other)))
+        before = {**rows(), "Project": 1, "Membership": 1}
+        campaign = finished(project, as_alice)
+        version = campaign.tests.get().plan_version
+        keep_secret(by=as_alice, plan=version.plan, secret="correct horse")
+        endpoint = campaign.tests.get().endpoint
+        Probe.objects.create(endpoint=endpoint, request={})
+        delete_items(by=as_alice, items=[project])
+        assert rows() == before
+
+    @pytest.mark.parametrize("kind", ["plan", "target"])
+    def test_an_unused_plan_or_target_goes(self, items, kind, as_bob):
+        if kind == "target":
+            Probe.objects.create(endpoint=make_endpoint(items[kind]), request={})
+        delete_items(by=as_bob, items=[items[kind]])
+        assert not type(items[kind]).objects.exists()
+        assert not Probe.objects.exists()
+
+    @pytest.mark.parametrize("kind", ["plan", "target"])
+    def test_what_results_need_is_archived_instead(self, project, kind, as_bob):
+        test = Test.objects.get(campaign=finished(project, as_bob))
+        item = test.plan_version.plan if kind == "plan" else test.endpoint.target
+        with pytest.raises(Refused, match="is used by 1 campaign"):
+            delete_items(by=as_bob, items=[item])
+        archive_items(by=as_bob, items=[item])
+        assert Run.objects.get().frozen.plan_name == test.plan_version.plan.name
+
+    def test_what_runs_is_not_deleted_and_neither_are_the_others(self, project, as_alice):
+        running, draft = started(project), make_campaign(project)
+        for items in ([draft, running], [project]):
+            with pytest.raises(Refused, match="study is running"):
+                delete_items(by=as_alice, items=items)
+        assert Campaign.objects.count() == 2
+
+    def test_a_campaign_started_meanwhile_is_not_deleted(self, project, as_bob):
+        draft = make_campaign(project, "draft")
+        stale = Campaign.objects.get(pk=draft.pk)
+        Campaign.objects.filter(pk=draft.pk).update(started_at=timezone.now())
+        with pytest.raises(Refused, match="Stop it first"):
+            delete_items(by=as_bob, items=[stale])
+
+    def test_hundreds_go_at_once(self, project, as_bob):
+        many = [make_campaign(project) for _ in range(120)]
+        delete_items(by=as_bob, items=many)
+        assert not Campaign.objects.exists()
+
+
+class TestRights:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_a_viewer_and_a_stranger_may_nothing(self, items, kind, as_vera, as_charlie):
+        item = items[kind]
+        for actor in (as_vera, as_charlie):
+            for act in (archive_items, restore_items, delete_items, tag_items):
+                with pytest.raises(Forbidden):
+                    act(by=actor, items=[item])
+            with pytest.raises(Forbidden):
+                describe_item(by=actor, item=item, name="mine")
+
+    def test_only_an_owner_administers_a_project(self, project, as_bob):
+        with pytest.raises(Forbidden, match="Only an owner"):
+            delete_items(by=as_bob, items=[project])
+
+    def test_one_foreign_item_stops_all(self, project, as_bob):
+        foreign = make_campaign(make_project(owner=make_user("dora")))
+        with pytest.raises(Forbidden):
+            delete_items(by=as_bob, items=[make_campaign(project), foreign])
+        assert Campaign.objects.count() == 2
+
+    def test_there_are_four_kinds(self):
+        assert {Campaign, SavedPlan, Target, Project} == {
+            model for model in OURS if hasattr(model, "administered_by")
+        }

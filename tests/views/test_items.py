@@ -1,0 +1,245 @@
+"""The lists of campaigns, plans, targets and projects, and what they do with ticked rows."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.models import Campaign, Project, SavedPlan, Target
+from campaigns.services.items import archive_items
+from campaigns.services.shares import create_share
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_project,
+    make_run,
+    make_target,
+    make_test,
+)
+from tests.queries.measured import measure
+from tests.services.engine import started
+
+pytestmark = pytest.mark.django_db
+KINDS = ["campaign", "plan", "target", "project"]
+MODELS = {"campaign": Campaign, "plan": SavedPlan, "target": Target, "project": Project}
+
+
+@pytest.fixture
+def as_owner(client, alice):
+    client.force_login(alice)
+    return client
+
+
+def make(kind: str, project, name: str):
+    if kind == "project":
+        return make_project(name, owner=project.memberships.get(role="owner").user)
+    made = {"campaign": make_campaign, "plan": make_plan, "target": make_target}[kind]
+    item = made(project, name)
+    return item.plan if kind == "plan" else item
+
+
+def list_url(kind: str, project) -> str:
+    return reverse(f"{kind}-list", args=[] if kind == "project" else [project.pk])
+
+
+def bulk_url(kind: str, project) -> str:
+    return reverse(f"{kind}-bulk", args=[] if kind == "project" else [project.pk])
+
+
+def listed(client, kind: str, project, **query) -> list[str]:
+    page = client.get(list_url(kind, project), query).context["page"]
+    return [item.name for item in page if item != project]
+
+
+def text_of(response) -> str:
+    return " ".join(response.content.decode().split())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestEveryList:
+    def test_it_is_searched_by_name_and_tag(self, as_owner, project, kind):
+        make(kind, project, "Checkout")
+        tagged = make(kind, project, "Prices")
+        MODELS[kind].objects.filter(pk=tagged.pk).update(tags=["nightly"])
+        assert listed(as_owner, kind, project, name="check") == ["Checkout"]
+        assert listed(as_owner, kind, project, name="NIGHT") == ["Prices"]
+        assert listed(as_owner, kind, project, tag="nightly") == ["Prices"]
+        assert listed(as_owner, kind, project, name=f"#{tagged.pk}")[0] == "Prices"
+        assert listed(as_owner, kind, project, name="nothing like it") == []
+
+    def test_it_is_sorted_by_its_columns(self, as_owner, project, kind):
+        for name in ("b", "a", "C"):
+            make(kind, project, name)
+        assert listed(as_owner, kind, project, sort="name") == ["a", "b", "C"]
+        assert listed(as_owner, kind, project, sort="-name") == ["C", "b", "a"]
+        assert set(listed(as_owner, kind, project, sort="nonsense")) == {"a", "b", "C"}
+        page = text_of(as_owner.get(list_url(kind, project), {"sort": "-name"}))
+        assert 'aria-sort="descending"' in page
+
+    def test_what_is_archived_is_shown_on_request_only(self, as_owner, project, kind, as_alice):
+        archive_items(by=as_alice, items=[make(kind, project, "old")])
+        make(kind, project, "new")
+        assert listed(as_owner, kind, project) == ["new"]
+        assert listed(as_owner, kind, project, archived="1") == ["old"]
+
+    def test_ticked_rows_are_tagged_archived_and_restored(self, as_owner, project, kind):
+        pks = [make(kind, project, name).pk for name in ("a", "b", "c")][:2]
+
+        def do(what, **more):
+            as_owner.post(bulk_url(kind, project), {"pk": pks, "do": what, **more})
+            return MODELS[kind].objects.filter(pk__in=pks)
+
+        assert {tuple(item.tags) for item in do("tag", tag="soak, new")} == {("new", "soak")}
+        assert {tuple(item.tags) for item in do("untag", tag="new")} == {("soak",)}
+        assert all(item.archived_at for item in do("archive"))
+        assert listed(as_owner, kind, project) == ["c"]
+        assert not any(item.archived_at for item in do("restore"))
+
+    def test_deleting_asks_first_and_then_deletes(self, as_owner, project, kind):
+        item = make(kind, project, "gone")
+        ticked = {"pk": item.pk, "do": "delete"}
+        asked = text_of(as_owner.post(bulk_url(kind, project), ticked))
+        assert "Delete gone?" in asked
+        assert MODELS[kind].objects.filter(pk=item.pk).exists()
+        as_owner.post(bulk_url(kind, project), {**ticked, "confirmed": "1"})
+        assert not MODELS[kind].objects.filter(pk=item.pk).exists()
+
+    def test_it_is_renamed_on_a_page_of_its_own(self, as_owner, project, kind):
+        item = make(kind, project, "before")
+        url = reverse(f"{kind}-rename", args=[item.pk])
+        assert "before" in text_of(as_owner.get(url))
+        assert as_owner.post(url, {"name": "after", "tags": "Soak, nightly"}).status_code == 302
+        item.refresh_from_db()
+        assert (item.name, item.tags) == ("after", ["nightly", "soak"])
+        wrong = as_owner.post(url, {"name": "", "tags": "x" * 31})
+        assert wrong.status_code == 422
+        assert "Give the" in text_of(wrong)
+
+    def test_somebody_elses_row_is_not_found(self, client, project, kind, charlie):
+        item = make(kind, project, "hidden")
+        client.force_login(charlie)
+        ticked = {"pk": item.pk, "do": "archive"}
+        assert client.post(bulk_url(kind, project), ticked).status_code == 404
+
+    def test_without_a_tick_it_says_so(self, as_owner, project, kind):
+        make(kind, project, "a")
+        said = as_owner.post(bulk_url(kind, project), {"do": "archive"}, follow=True)
+        assert f"Tick at least one {kind} first." in text_of(said)
+
+    def test_its_queries_do_not_grow_with_its_rows(self, as_owner, project, kind):
+        def queries() -> int:
+            with CaptureQueriesContext(connection) as caught:
+                assert as_owner.get(list_url(kind, project), {"rows": "100"}).status_code == 200
+            return len(caught)
+
+        def fill(count: int, start: int = 0) -> None:
+            for number in range(start, count):
+                made = make(kind, project, f"{kind} {number}")
+                if kind == "campaign":
+                    run_of(made)
+
+        fill(1)
+        queries()  # the first request of a session looks up more
+        one = queries()
+        fill(200, 1)
+        assert queries() <= one + 4  # the answers that are not in memory yet
+        assert queries() == one
+
+
+def run_of(campaign):
+    now = timezone.now()
+    Campaign.objects.filter(pk=campaign.pk).update(started_at=now, finished_at=now)
+    measure(make_run(make_test(campaign)), 10_000, n=50, seconds=1)
+
+
+def test_all_that_match_are_changed_at_once(as_owner, project):
+    for number in range(40):
+        make_campaign(project, f"{'soak' if number % 2 else 'smoke'} {number}")
+    url = bulk_url("campaign", project) + "?name=soak"
+    as_owner.post(url, {"all": "1", "do": "archive"})
+    assert Campaign.objects.exclude(archived_at=None).count() == 20
+    assert not Campaign.objects.filter(name__contains="smoke").exclude(archived_at=None).exists()
+
+
+def test_the_list_is_as_before_after_a_change(as_owner, project):
+    pk = make_campaign(project, "a").pk
+    url = bulk_url("campaign", project) + "?sort=name&tag=soak"
+    moved = as_owner.post(url, {"pk": pk, "do": "archive"})
+    assert moved["Location"] == list_url("campaign", project) + "?sort=name&tag=soak"
+
+
+def test_a_campaigns_deletion_names_what_is_lost(as_owner, project, as_alice):
+    campaign = make_campaign(project, "nightly")
+    run_of(campaign)
+    create_share(by=as_alice, project=project, campaign=campaign, days=1)
+    ticked = {"pk": campaign.pk, "do": "delete"}
+    page = text_of(as_owner.post(bulk_url("campaign", project), ticked))
+    assert "1 run<" in page
+    assert "measured second" in page
+    assert "1 share link to these results would stop working." in page
+
+
+def test_what_runs_is_left_out_of_a_deletion_and_the_page_says_why(as_owner, project):
+    running, draft = started(project), make_campaign(project, "draft")
+    ticked = {"pk": [running.pk, draft.pk], "do": "delete"}
+    response = as_owner.post(bulk_url("campaign", project), ticked)
+    assert "study is running. Stop it first." in text_of(response)
+    assert response.context["free"] == [draft]
+
+
+@pytest.mark.parametrize("kind", ["plan", "target"])
+def test_what_results_need_is_offered_no_deletion(as_owner, project, kind):
+    test = make_test(make_campaign(project))
+    item = test.plan_version.plan if kind == "plan" else test.endpoint.target
+    page = text_of(as_owner.post(bulk_url(kind, project), {"pk": item.pk, "do": "delete"}))
+    assert "is used by 1 campaign. Archive it" in page
+    assert 'name="confirmed"' not in page
+
+
+def test_a_plans_old_runs_still_show_after_it_is_archived_and_renamed(as_owner, project, as_alice):
+    campaign = make_campaign(project, "done")
+    run_of(campaign)
+    plan = campaign.tests.get().plan_version.plan
+    archive_items(by=as_alice, items=[plan])
+    for url in (
+        reverse("campaign-detail", args=[campaign.pk]),
+        reverse("run-detail", args=[campaign.runs.get().pk]),
+        reverse("plan-detail", args=[plan.pk]),
+    ):
+        assert as_owner.get(url).status_code == 200
+
+
+def test_archived_things_are_no_choices(as_owner, project, as_alice):
+    make_campaign(project)
+    target = make_target(project, "old shop")
+    make_endpoint(target)
+    plan = make_plan(project, "old plan").plan
+    other = make_project("old project", owner=as_alice.user)
+    archive_items(by=as_alice, items=[target])
+    archive_items(by=as_alice, items=[plan])
+    archive_items(by=as_alice, items=[other])
+    form = text_of(as_owner.get(reverse("campaign-new", args=[project.pk])))
+    filters = text_of(as_owner.get(list_url("campaign", project)))
+    assert "old plan" not in form
+    assert "old shop" not in form
+    assert "old shop" not in filters
+    assert "old project" not in filters
+
+
+def test_a_renamed_plan_is_renamed_in_the_answer(as_owner, project):
+    campaign = make_campaign(project, "done")
+    run_of(campaign)
+    url = reverse("campaign-detail", args=[campaign.pk])
+    as_owner.get(url)
+    SavedPlan.objects.update(name="A new name")
+    assert "A new name" in text_of(as_owner.get(url))
+
+
+def test_a_viewer_is_shown_nothing_to_tick(client, project, vera):
+    make_campaign(project, "a")
+    client.force_login(vera)
+    page = text_of(client.get(list_url("campaign", project)))
+    assert 'name="pk"' not in page
+    assert 'id="bulk"' not in page
