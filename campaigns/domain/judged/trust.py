@@ -15,8 +15,8 @@ from campaigns.domain.measured.snapshot import Timing
 LIMITS: dict[str, Limits] = {
     "no_seconds": Limits(None, 0),
     "lost_shards": Limits(None, 0),
-    "own_time_us": Limits(200, 10_000),
-    "own_time_p99_us": Limits(500, 10_000),
+    "own_time_us": Limits(300, 10_000),
+    "own_time_p99_us": Limits(1_000, 10_000),
     "own_time_share": Limits(0.05, 0.25),
     "lateness_p99_us": Limits(1_000, 10_000),
     "lateness_p99_share": Limits(0.10, 0.25),
