@@ -26,9 +26,7 @@ IN_BROWSERS = ("-n", str(os.cpu_count() or 1), *BY_FILE)
 ALONE = ("-n", "0")
 # The folders of the tests marked pure.
 PURE_FOLDERS = ("tests/domain", "tests/exports", "tests/injector", "tests/benchmarks")
-# pytest's exit statuses
-TESTS_FAILED = 1
-NO_TESTS_CHOSEN = 5
+TESTS_FAILED = 1  # pytest's exit status
 
 
 def test(arguments: list[str]) -> int:
@@ -93,8 +91,7 @@ def _pytest_twice(supervisor: Supervisor, env: dict[str, str], *arguments: str) 
 
 def _pytest(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
     command = (sys.executable, "-m", "pytest", "-q", *arguments)
-    status = supervisor.run_to_end(Program("pytest", command, env), log=None)
-    return 0 if status == NO_TESTS_CHOSEN else status
+    return supervisor.run_to_end(Program("pytest", command, env), log=None)
 
 
 def _node_tests(supervisor: Supervisor, env: dict[str, str]) -> int:
