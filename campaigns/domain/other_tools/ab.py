@@ -14,6 +14,7 @@ from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,
+    clock_lines,
     closing_lines,
     is_closed,
     load_lines,
@@ -35,6 +36,7 @@ def ab(result: Measurement, head: ReportHead) -> str:
         *_server_lines(result, head),
         "",
         *load_lines(result),
+        *clock_lines(result),
         f"Concurrency Level:      {_concurrency(result) or DASH}",
         f"Time taken for tests:   {duration_s:.3f} seconds",
         f"Complete requests:      {done}",
@@ -151,7 +153,7 @@ def _time_lines(total: Total) -> list[str]:
         ("Waiting", total.timing("wait")),
         ("Total", service),
     ]
-    lines = ["Connection Times (ms)", f"{'':<14}{heads}"]
+    lines = ["Connection Times (ms), from the actual start", f"{'':<14}{heads}"]
     lines += [_row(title, timing) for title, timing in rows if timing.n]
     return [*lines, "", *_percentile_lines(service)] if service.n else lines
 
@@ -165,7 +167,7 @@ def _row(title: str, timing: Timing) -> str:
 
 def _percentile_lines(service: Timing) -> list[str]:
     return [
-        "Percentage of the requests served within a certain time (ms)",
+        "Percentage of the requests served within a certain time (ms), from the actual start",
         *(f"{q:>5}% {ms(service.percentile_us(q * 1000)):>9}" for q in _RANKS),
         f"  100% {ms(service.max_us):>9} (longest request)",
     ]

@@ -16,6 +16,7 @@ from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,
+    clock_lines,
     closing_lines,
     load_lines,
     merged,
@@ -42,7 +43,8 @@ def httperf(result: Measurement, head: ReportHead) -> str:
         *_session_group(result),
     ]
     lines = ["\n".join([*group, ""]) for group in groups]
-    return "\n".join([*lines, *load_lines(result), *closing_lines(result, head)[1:]])
+    clocks = ["Connection times above are from the actual start.", *clock_lines(result)]
+    return "\n".join([*lines, *load_lines(result), *clocks, *closing_lines(result, head)[1:]])
 
 
 def _sent(total: Total) -> int:
@@ -80,7 +82,7 @@ def _connections(result: Measurement, head: ReportHead) -> list[str]:
         f"Connection rate: {per_s(opened, duration_s)} conn/s ({_per(duration_s, opened)} ms/conn"
         f"{at_once}), {mean} requests in flight on average",
         _lifetimes(result, head),
-        f"Connection time [ms]: connect {ms(_connect_us(total), 1)} "
+        f"Connection time [ms]: connect {ms(_connect_us(total))} "
         f"(TCP {ms(total.timing('connect').mean_us)} + TLS {ms(total.timing('tls').mean_us)})",
         f"Connection length [replies/conn]: {length}",
     ]
@@ -93,9 +95,9 @@ def _lifetimes(result: Measurement, head: ReportHead) -> str:
         return "Connection time [ms]: not measured, connections are reused for many requests"
     lives = merged(total.timing("service"), total.timing("failed"))
     return (
-        f"Connection time [ms]: min {ms(lives.min_us, 1)} avg {ms(lives.mean_us, 1)} "
-        f"max {ms(lives.max_us, 1)} median {ms(lives.percentile_us(50_000), 1)} "
-        f"stddev {ms(lives.sd_us, 1)} (failed ones included)"
+        f"Connection time [ms]: min {ms(lives.min_us)} avg {ms(lives.mean_us)} "
+        f"max {ms(lives.max_us)} median {ms(lives.percentile_us(50_000))} "
+        f"stddev {ms(lives.sd_us)} (failed ones included)"
     )
 
 
@@ -131,7 +133,7 @@ def _replies(result: Measurement) -> list[str]:
     receive = total.timing("receive").mean_us
     return [
         _reply_rate(result),
-        f"Reply time [ms]: response {ms(_response_us(total), 1)} transfer {ms(receive, 1)}",
+        f"Reply time [ms]: response {ms(_response_us(total))} transfer {ms(receive)}",
         _reply_size(total),
         "Reply status: " + " ".join(f"{n + 1}xx={count}" for n, count in enumerate(classes)),
     ]

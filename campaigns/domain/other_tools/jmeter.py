@@ -9,6 +9,7 @@ from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,
+    clock_lines,
     closing_lines,
     load_lines,
     ms,
@@ -31,8 +32,9 @@ def jmeter(result: Measurement, head: ReportHead) -> str:
     ]
     lines = [
         *load_lines(result),
+        *clock_lines(result),
         "",
-        "Times in ms, from the actual start to the last byte, of ok requests.",
+        "Times below in ms, from the actual start to the last byte, of ok requests.",
         f"{'Label':<{_LABEL_WIDTH}}" + "".join(f"{head:>{_WIDTH}}" for head in _HEADS),
         *steps,
         _row("TOTAL", result.total, result.duration_s),
@@ -56,11 +58,11 @@ def _row(label: str, total: Total, duration_s: float) -> str:
 def _times(elapsed: Timing) -> list[str]:
     ranks = (50_000, 90_000, 95_000, 99_000)
     return [
-        ms(elapsed.mean_us, 2),
-        *(quantile(elapsed, rank, 2) for rank in ranks),
-        ms(elapsed.min_us, 2),
-        ms(elapsed.max_us, 2),
-        ms(elapsed.sd_us, 2),
+        ms(elapsed.mean_us),
+        *(quantile(elapsed, rank) for rank in ranks),
+        ms(elapsed.min_us),
+        ms(elapsed.max_us),
+        ms(elapsed.sd_us),
     ]
 
 

@@ -8,6 +8,7 @@ from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,
     closing_lines,
+    intended_start,
     load_lines,
     merged,
     ms,
@@ -35,6 +36,8 @@ def plain(result: Measurement, head: ReportHead) -> str:
         *_message_lines(total, duration_s),
         *_session_lines(total, duration_s),
         *load_lines(result),
+        f"Clocks: response counts from {intended_start(result.plan)},"
+        " service from the actual start.",
         "",
         f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
         *(_row(name, timing) for name, timing in _timings(total) if timing.n),

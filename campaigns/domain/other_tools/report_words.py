@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.measured.injector_end import warnings_of
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Timing
-from campaigns.domain.percentiles import Shown, shown
+from campaigns.domain.measured.snapshot import Timing, Total
+from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
 from campaigns.domain.plan.load import Load, Model, mean_rate_per_s
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.units import DASH, counted
 
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
@@ -29,21 +30,50 @@ def per_s(count: float, duration_s: float) -> str:
     return f"{count / duration_s:,.1f}" if duration_s else DASH
 
 
-def ms(us: float | None, decimals: int = 3) -> str:
-    return DASH if us is None else f"{us / 1000:.{decimals}f}"
+def ms(us: float | None) -> str:
+    """To the microsecond: with the tools' own one or two decimals a fast connect would read 0.0."""
+    return DASH if us is None else f"{us / 1000:.3f}"
 
 
-def quantile(timing: Timing, per_100k: int, decimals: int = 3) -> str:
+def quantile(timing: Timing, per_100k: int) -> str:
     """A percentile; a dash if too few values lie beyond it, ~ if few do."""
     verdict = shown(timing.n, per_100k)
     if verdict is Shown.NO:
         return DASH
     mark = "~" if verdict is Shown.WEAK else ""
-    return mark + ms(timing.percentile_us(per_100k), decimals)
+    return mark + ms(timing.percentile_us(per_100k))
 
 
 def is_closed(result: Measurement) -> bool:
     return result.plan.load.model in _CLOSED
+
+
+def clock_lines(result: Measurement) -> list[str]:
+    """Both clocks, in every report: a tool's own figures know only the actual start."""
+    since = intended_start(result.plan)
+    return [
+        "Times of ok requests [ms]:",
+        _clock_line("response time", "response", result.total, since),
+        _clock_line("service time", "service", result.total, "the actual start"),
+    ]
+
+
+def intended_start(plan: Plan) -> str:
+    """Only the first request of an arrival has a planned time."""
+    if plan.calls_per_arrival == 1:
+        return "the intended start"
+    return f"the intended start (later requests of a {plan.load.arrival_unit}: when they are sent)"
+
+
+def _clock_line(title: str, name: str, total: Total, since: str) -> str:
+    timing = total.timing(name)
+    figures = (
+        ("mean", ms(timing.mean_us)),
+        *((f"p{q // 1000}", quantile(timing, q)) for q in (P50, P95, P99)),
+        ("max", ms(timing.max_us)),
+    )
+    text = "  ".join(f"{head} {figure}" for head, figure in figures)
+    return f"  {title + ':':<15}{text}  from {since}"
 
 
 def load_lines(result: Measurement) -> list[str]:
@@ -68,13 +98,10 @@ def _asked_and_reached(result: Measurement) -> list[str]:
         return [
             f"Load: window, {load.low:,} to {load.high:,} being opened per injector process planned"
             f", {_in_flight(result)}, {sent} connections/s started.",
-            "Times count from the actual start: a slow target gets fewer connections.",
+            "A slow target gets fewer connections.",
         ]
     words = f"Load: {load.model}, {_asked_rate(load)} planned, {sent} {_sent_words(result)}, "
-    since = "Times count from the intended start"
-    if result.plan.calls_per_arrival > 1:
-        since += f"; of a {load.arrival_unit}'s later requests, from when they are sent"
-    return [f"{words}{_in_flight(result)}. {since}."]
+    return [f"{words}{_in_flight(result)}."]
 
 
 def _sent_words(result: Measurement) -> str:

@@ -9,6 +9,7 @@ from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,
+    clock_lines,
     closing_lines,
     load_lines,
     ms,
@@ -38,7 +39,9 @@ def wsperf(result: Measurement, head: ReportHead) -> str:
         *_counts(result),
         "",
         *load_lines(result),
+        *clock_lines(result),
         *_marks(result),
+        "whole: from the actual start to the end of the connection.",
         f"{'ms, of successes':>{_NAME}}" + "".join(f"{title:>{_WIDTH}}" for title, _ in shown),
         *(_row(name, [text(timing) for _, timing in shown]) for name, text in _figures()),
     ]
@@ -82,18 +85,18 @@ def _marks(result: Measurement) -> list[str]:
 def _figures():
     """(name, how a timing says it), in wsperf's order."""
     return [
-        ("Min", lambda timing: ms(timing.min_us, 2)),
-        ("SD", lambda timing: ms(timing.sd_us, 2)),
-        ("Avg", lambda timing: ms(timing.mean_us, 2)),
-        ("Median", lambda timing: quantile(timing, 50_000, 2)),
+        ("Min", lambda timing: ms(timing.min_us)),
+        ("SD", lambda timing: ms(timing.sd_us)),
+        ("Avg", lambda timing: ms(timing.mean_us)),
+        ("Median", lambda timing: quantile(timing, 50_000)),
         *((name, _at(rank)) for name, rank in _QUANTILES.items()),
-        ("Max", lambda timing: ms(timing.max_us, 2)),
+        ("Max", lambda timing: ms(timing.max_us)),
     ]
 
 
 def _at(rank: int):
     def text(timing: Timing) -> str:
-        return quantile(timing, rank, 2)
+        return quantile(timing, rank)
 
     return text
 

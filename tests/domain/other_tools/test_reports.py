@@ -35,11 +35,11 @@ HUNDRED = [1000 * n for n in range(1, 101)]
 def test_jmeter_has_the_columns_of_the_aggregate_report():
     text = report("jmeter", measurement(total(HUNDRED, failed=25)))
     samples, average, median, p90, p95, p99, low, high, sd, errors, rate = cells(text, "TOTAL")[:11]
-    assert (samples, average, low, high) == ("125", "50.50", "1.00", "100.00")
+    assert (samples, average, low, high) == ("125", "50.500", "1.000", "100.000")
     assert float(median) == pytest.approx(50, rel=1e-3)
     assert float(p90) == pytest.approx(90, rel=1e-3)
-    assert (p95, p99) == ("~95.01", "–"), "p99 of 100 samples is the largest but one"
-    assert (sd, errors, rate) == ("29.01", "20.00", "12.50"), "the deviation of a sample: n - 1"
+    assert (p95, p99) == ("~95.007", "–"), "p99 of 100 samples is the largest but one"
+    assert (sd, errors, rate) == ("29.011", "20.00", "12.50"), "the deviation of a sample: n - 1"
 
 
 def test_jmeter_has_a_row_for_each_of_several_steps():
@@ -65,7 +65,7 @@ def test_wsperf_has_the_rows_of_its_table():
     assert cells(text, "Handshakes/sec:") == ["2000"]
     assert cells(text, "Fail %:") == ["0.00"]
     assert cells(text, "ms, of successes") == ["opening", "whole"]
-    assert cells(text, "Min:") == ["0.50", "2.00"]
+    assert cells(text, "Min:") == ["0.500", "2.000"]
     rows = ["SD", "Avg", "Median", "q90", "q95", "q99", "q99.9", "q99.99", "Max"]
     assert all(len(cells(text, f"{row}:")) == 2 for row in rows)
     assert "Load: window, 250 to 500 being opened per injector process planned" in text
@@ -76,7 +76,7 @@ def test_wsperf_prints_no_maximum_in_place_of_a_percentile():
     """wsperf prints the largest of 5,000 as q99.99."""
     text = report("wsperf", handshakes(5_000))
     assert cells(text, "q99.99:") == ["–", "–"]
-    assert cells(text, "q99.9:") == ["~0.50", "~6.99"]
+    assert cells(text, "q99.9:") == ["~0.500", "~6.994"]
 
 
 @pytest.mark.parametrize(
@@ -101,3 +101,49 @@ def test_wsperf_reached_a_mark_1_time():
 
 def test_a_websocket_s_first_style_is_wsperf_s():
     assert styles_for(handshakes(100).plan)[0] == "wsperf"
+
+
+def late_by(lateness_us):
+    """A hundred requests, each sent so late after its intended start."""
+    whole = total(HUNDRED, response=Timing.of([each + lateness_us for each in HUNDRED]))
+    return measurement(whole)
+
+
+@pytest.mark.parametrize("style", ["ab", "httperf", "jmeter", "wsperf"])
+def test_a_report_has_both_clocks_and_names_each(style):
+    text = report(style, late_by(108_000))
+    response, service = (
+        next(line for line in text.splitlines() if line.strip().startswith(f"{clock} time:"))
+        for clock in ("response", "service")
+    )
+    assert "mean 158.500" in response
+    assert response.endswith("from the intended start")
+    assert "mean 50.500" in service
+    assert service.endswith("from the actual start")
+
+
+def test_our_own_report_names_the_clock_of_its_rows():
+    text = report("plain", late_by(108_000))
+    assert "Clocks: response counts from the intended start, service from the actual start." in text
+    assert cells(text, "response ")[:2] != cells(text, "service ")[:2]
+
+
+@pytest.mark.parametrize(
+    ("style", "sentence"),
+    [
+        ("ab", "Connection Times (ms), from the actual start"),
+        ("ab", "served within a certain time (ms), from the actual start"),
+        ("httperf", "Connection times above are from the actual start."),
+        ("jmeter", "Times below in ms, from the actual start"),
+        ("wsperf", "whole: from the actual start"),
+    ],
+)
+def test_a_tool_s_own_figures_say_that_they_count_from_the_actual_start(style, sentence):
+    assert sentence in report(style, late_by(108_000))
+
+
+def test_later_requests_of_a_session_have_no_intended_start():
+    load = {"model": "open", "rate_per_s": 5, "duration_s": 2, "arrival_unit": "session"}
+    spec = {"load": load, "session": {"calls_per_session": 3}}
+    text = report("ab", measurement(total(HUNDRED), spec))
+    assert "the intended start (later requests of a session: when they are sent)" in text
