@@ -28,6 +28,20 @@ def decimals_for(values: Iterable[float | None], digits: int = 3, most: int = MA
     return min(max(0, digits - 1 - floor(log10(typical))), most)
 
 
+def column_decimals(values: Iterable[float | None]) -> int:
+    """Decimals of a column: those of its typical value; of its smallest one, where 0 would show."""
+    sizes = [abs(value) for value in values if value and isfinite(value)]
+    typical = decimals_for(sizes)
+    if sizes and not rounded(min(sizes), typical):
+        return decimals_for([min(sizes)])
+    return typical
+
+
+def decimals_for_parts(values: Iterable[float | None]) -> int:
+    """Decimals of values that add up: three significant digits even of the smallest one."""
+    return max((decimals_for([value]) for value in values if value), default=decimals_for([]))
+
+
 def number(value: float | Decimal | None, decimals: int = 0, *, signed: bool = False) -> str:
     """Thousands commas, a true minus sign, plus if `signed`; a dash for None."""
     if value is None:

@@ -23,7 +23,6 @@ from campaigns.domain.shown.overhead_table import (
     forest,
     overhead_table,
     split_answer,
-    time_decimals,
 )
 from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
 from campaigns.domain.shown.sentences import MODES
@@ -333,8 +332,7 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
             [
                 (arm.label, arm.scheme, part_means_us([each.total for each in arm.counted]))
                 for arm in pair
-            ],
-            time_decimals(overhead.rows),
+            ]
         ),
         word=str(word or ""),
         word_reason=found.text,

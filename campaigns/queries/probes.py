@@ -8,7 +8,7 @@ from typing import Any
 from campaigns.domain.measured.snapshot import PARTS
 from campaigns.domain.shown.exchange_tables import close_words
 from campaigns.domain.shown.remedies import remedy, words_of
-from campaigns.domain.units import decimals_for, number
+from campaigns.domain.units import decimals_for_parts, number
 from campaigns.models import Probe
 
 PICKED_UP_WITHIN = timedelta(seconds=10)
@@ -154,6 +154,4 @@ def _total_ms(result: dict[str, Any]) -> str:
 
 
 def _decimals(parts_us: dict[str, int | None]) -> int:
-    """One more than the largest phase needs for three digits, for the small ones' sake."""
-    largest = max((value or 0 for value in parts_us.values()), default=0)
-    return decimals_for([largest / 1000], digits=4)
+    return decimals_for_parts(value / 1000 for value in parts_us.values() if value)

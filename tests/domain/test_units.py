@@ -57,6 +57,12 @@ def test_a_column_has_the_decimals_of_its_typical_value():
     assert cells[3].why == "why"
 
 
+def test_a_column_shows_no_small_value_as_0_and_stays_aligned():
+    cells = column_cells([Figure(151.0), Figure(250.4), Figure(0.034), Figure(0)])
+    assert [cell.text for cell in cells] == ["151.000", "250.400", "0.034", "0.000"]
+    assert cells[2].value == 0.034, "JSON has the text's digits"
+
+
 def test_a_cell_s_value_has_the_digits_of_its_text():
     cells = column_cells([Figure(-1234.567), Figure(2.345)], decimals=1, signed=True)
     assert [(cell.value, cell.text) for cell in cells] == [(-1234.6, "−1,234.6"), (2.3, "+2.3")]
@@ -88,7 +94,7 @@ def test_the_rows_of_a_split_and_their_difference_add_up(http, https):
         (scheme, scheme, {part: arm.get(part, 0.0) for part in both})
         for scheme, arm in (("http", http), ("https", https))
     ]
-    split = split_answer(arms, 1)
+    split = split_answer(arms)
     for row in (*split.rows, split.difference):
         assert sum(row["parts"].values()) == pytest.approx(row["total_ms"], abs=1e-9)
 
@@ -99,16 +105,25 @@ def test_a_part_that_only_one_of_them_has_is_all_difference():
             ("HTTP", "http", {"tls": None, "wait": 13_870.0, "send": None}),
             ("HTTPS", "https", {"tls": 9_590.0, "wait": 14_460.0, "send": None}),
         ],
-        1,
     )
     assert split.rows[0]["parts"] == {"tls": None, "wait": 13.87, "send": None}
     assert split.difference["parts"] == {"tls": 9.59, "wait": 0.59, "send": None}
     assert split.difference["total_ms"] == 10.18
 
 
+def test_a_small_part_keeps_three_digits_beside_a_large_one():
+    arms = [
+        (scheme, scheme, {"connect": 34.0, "wait": wait_us})
+        for scheme, wait_us in (("http", 151_000.0), ("https", 250_000.0))
+    ]
+    split = split_answer(arms)
+    assert [row["parts"]["connect"] for row in split.rows] == [0.034, 0.034]
+    assert split.decimals == 3
+
+
 def test_there_is_no_split_before_both_were_measured():
     nothing = {"tls": None, "wait": None}
-    assert split_answer([("a", "http", nothing), ("b", "https", {"tls": 1.0})], 1) is None
+    assert split_answer([("a", "http", nothing), ("b", "https", {"tls": 1.0})]) is None
 
 
 @pytest.mark.parametrize(

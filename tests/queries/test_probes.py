@@ -17,7 +17,7 @@ def test_the_parts_follow_each_other_with_equal_decimals():
     parts = report(status=200, parts_us=PARTS, response_us=23_690).parts
     assert [part.name for part in parts] == ["connect", "tls", "send", "wait", "receive"]
     assert parts[1].start_us == 1000
-    assert [part.duration_ms for part in parts] == ["1.00", "8.00", "0.09", "14.00", "0.60"]
+    assert [part.duration_ms for part in parts] == ["1.000", "8.000", "0.090", "14.000", "0.600"]
 
 
 def test_a_reply_reads_as_its_status_and_phrase():

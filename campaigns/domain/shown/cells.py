@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.shown.tables import Cell
-from campaigns.domain.units import DASH, decimals_for, number
+from campaigns.domain.units import DASH, column_decimals, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
 def column_cells(
     figures: Sequence[Figure], *, decimals: int | None = None, signed: bool = False
 ) -> list[Cell]:
-    """The column with equal decimals: three significant digits for its typical value."""
+    """The column with equal decimals: three significant digits for its typical value,
+    more where a small one would read 0."""
     if decimals is None:
-        decimals = decimals_for([figure.value for figure in figures])
+        decimals = column_decimals([figure.value for figure in figures])
     return [figure_cell(figure, decimals, signed=signed) for figure in figures]

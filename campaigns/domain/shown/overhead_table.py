@@ -13,7 +13,7 @@ from campaigns.domain.shown.cells import Figure, column_cells, empty, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import SplitAnswer
 from campaigns.domain.shown.tables import Column, Row, Table
-from campaigns.domain.units import MAX_DECIMALS, decimals_for, rounded_to_sum
+from campaigns.domain.units import decimals_for, decimals_for_parts, rounded_to_sum
 
 HTTP_NAMES = ("HTTP", "HTTPS")
 _TWINS = (HTTP_NAMES, ("WS", "WSS"))
@@ -140,7 +140,7 @@ def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any
 
 
 def split_answer(
-    arms: Sequence[tuple[str, str, dict[str, float | None]]], decimals: int
+    arms: Sequence[tuple[str, str, dict[str, float | None]]],
 ) -> SplitAnswer | None:
     """The split of HTTP and HTTPS, each (label, scheme, {part: mean µs or None}), in this order.
 
@@ -149,7 +149,9 @@ def split_answer(
     """
     if any(all(value is None for value in parts.values()) for _, _, parts in arms):
         return None
-    decimals = min(decimals + 1, MAX_DECIMALS)
+    decimals = decimals_for_parts(
+        value / 1000 for _, _, parts in arms for value in parts.values() if value
+    )
     rows = [_split_row(label, scheme, parts, decimals) for label, scheme, parts in arms]
     baseline, candidate = rows
     difference = {

@@ -13,7 +13,7 @@ from campaigns.domain.shown.exchange_tables import percentile_figure
 from campaigns.domain.shown.latency_table import Line, plain_table
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.tables import Column, Row, Table
-from campaigns.domain.units import MAX_DECIMALS, decimals_for
+from campaigns.domain.units import decimals_for_parts
 
 _SHOWN_PARTS = ("lateness", *PARTS, "response", "service")
 _VITALS = (
@@ -62,9 +62,7 @@ def parts_table(total: Total) -> Table:
         *([percentile_figure(timing, q) for _, timing in present] for q in (P50, P95)),
         [Figure(timing.max_us / 1000) for _, timing in present],
     ]
-    # Parts are small beside the whole: one decimal more than the response time needs.
-    whole_ms = (total.timing("response").mean_us or 0.0) / 1000
-    decimals = min(decimals_for([whole_ms]) + 1, MAX_DECIMALS)
+    decimals = decimals_for_parts(each.value for column in figures for each in column)
     columns = [column_cells(column, decimals=decimals) for column in figures]
     columns.append([count_cell(timing.n) for _, timing in present])
     return Table(
