@@ -185,6 +185,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-run": {"GET": VIEW},
     "api-run-stop": {"POST": STOP_RUN},
     "api-run-seconds": {"GET": VIEW},
+    "api-run-failures": {"GET": VIEW},
     "api-run-tables": {"GET": VIEW},
     "api-run-csv": {"GET": VIEW},
     "api-run-report-text": {"GET": VIEW},

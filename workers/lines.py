@@ -66,6 +66,8 @@ def _shape_fault(second: dict[str, Any]) -> str | None:
         return "timings is not an object"
     if "vitals" not in second or not isinstance(second["vitals"], dict | None):
         return "vitals is neither an object nor null"
+    if not _are_examples(second.get("examples", [])):
+        return "examples is not a list of examples"
     return None
 
 
@@ -101,6 +103,21 @@ def _is_handshake(value: Any) -> bool:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_examples(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_example, value))
+
+
+def _is_example(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.get("kind") in _KINDS
+        and _is_whole(value.get("status"))
+        and _is_whole(value.get("at_us"))
+        and all(_is_text(value.get(name)) for name in ("request", "reply", "detail"))
+        and (value.get("body_bytes") is None or _is_whole(value["body_bytes"]))
+    )
 
 
 def _is_counted(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from campaigns.api.campaigns import CampaignViewSet
+from campaigns.api.failures import RunFailures
 from campaigns.api.metrics import MetricList
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
 from campaigns.api.projects import ProjectViewSet
@@ -54,6 +55,7 @@ urlpatterns = [
     path("runs/<int:pk>/", RunViewSet.as_view(READ), name="api-run"),
     path("runs/<int:pk>/stop/", _post(RunViewSet, "stop"), name="api-run-stop"),
     path("runs/<int:pk>/seconds/", SecondViewSet.as_view(LIST), name="api-run-seconds"),
+    path("runs/<int:pk>/failures/", RunFailures.as_view(), name="api-run-failures"),
     path("runs/<int:pk>/tables/", RunTables.as_view(), name="api-run-tables"),
     path("runs/<int:pk>/tables.csv", RunTablesCsv.as_view(), name="api-run-csv"),
     path("runs/<int:pk>/report.txt", RunReportText.as_view(), name="api-run-report-text"),

@@ -5,7 +5,7 @@ from campaigns.models.hosts import InjectorHost
 from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
-from campaigns.models.runs import Run, RunEvent, RunSummary, Shard, ShardSecond
+from campaigns.models.runs import FailureExample, Run, RunEvent, RunSummary, Shard, ShardSecond
 from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
 from campaigns.models.targets import Endpoint, Target
@@ -15,6 +15,7 @@ __all__ = [
     "ApiToken",
     "Campaign",
     "Endpoint",
+    "FailureExample",
     "InjectorHost",
     "Membership",
     "PlanSecret",

@@ -26,7 +26,7 @@ from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.targets import Target
-from campaigns.models.visibility import SharedQuerySet
+from campaigns.models.visibility import ProjectQuerySet, SharedQuerySet
 
 
 def _choices(kind) -> list[tuple[str, str]]:
@@ -189,6 +189,40 @@ class ShardSecond(models.Model):
         return Second.from_json(vars(self))
 
 
+class FailureExample(models.Model):
+    """A failed request and its reply, without secrets. May be written twice; never shared."""
+
+    project_path = "run__campaign__project"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="failure_examples")
+    shard = models.PositiveIntegerField()
+    second = models.IntegerField()
+    step = models.PositiveIntegerField()
+    kind = models.CharField(max_length=40)
+    status = models.PositiveIntegerField()  # 0 without a whole reply
+    at_us = models.BigIntegerField()  # from the start of the measurement
+    request = models.TextField()
+    reply = models.TextField()
+    body_bytes = models.BigIntegerField(
+        null=True
+    )  # of the whole body, of which 2 kB are in `reply`
+    detail = models.TextField()
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["at_us", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "shard", "second", "step", "kind", "status"],
+                name="one_example_per_second",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of run {self.run_id} in second {self.second}"
+
+
 class RunSummary(models.Model):
     """Derived from the stored seconds; late seconds produce a new revision."""
 
@@ -201,6 +235,7 @@ class RunSummary(models.Model):
     steps = models.JSONField()  # [Total, …] in plan step order
     series = models.JSONField()  # one domain.measured.series.Point per second
     vitals = models.JSONField()  # per shard: the worst of each vital
+    failures = models.JSONField(default=list)  # one domain.measured.failures.FailureRow each
     thresholds = models.JSONField(default=list)  # one judged.thresholds.Verdict each
     made_at = models.DateTimeField(db_default=Now())
 

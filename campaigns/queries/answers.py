@@ -6,12 +6,17 @@ Checks no permissions: callers pass rows found with visible_to.
 from collections.abc import Sequence
 
 from campaigns.domain.judged.comparison import holm
+from campaigns.domain.judged.failures import everything_failed
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.shown.latency_table import latency_table
-from campaigns.domain.shown.report_words import errors_text
+from campaigns.domain.shown.report_words import (
+    all_failed_sentence,
+    errors_text,
+    failure_lead,
+)
 from campaigns.domain.shown.results import Answer, OverheadAnswer, Sentence, SplitAnswer, TestAnswer
 from campaigns.domain.shown.sentences import Pair, overhead_sentence
 from campaigns.domain.shown.sweep_table import injector_words
@@ -19,6 +24,7 @@ from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.units import DASH, counted, ms, percent, rate
 from campaigns.models import Campaign, Endpoint, Run, Test
+from campaigns.queries.failures import CampaignFailures, failures_of
 from campaigns.queries.measured import (
     MeasuredRun,
     measured_runs,
@@ -79,8 +85,10 @@ def _answer(
     arms = _arms(tests, runs)
     overheads = [compare(campaign, pair) for pair in pairs_of(arms, chosen)]
     is_final = campaign.finished_at is not None
+    failures = failures_of(runs)
+    sentence = _sentence(campaign, arms, overheads, runs, is_final)
     return Answer(
-        sentence=_sentence(campaign, arms, overheads, runs, is_final),
+        sentence=_with_failures(sentence, failures, counted_in(arm.scheme for arm in arms)),
         grounds=_grounds(campaign, arms, overheads, runs),
         tests=[_test_answer(campaign, arm) for arm in arms],
         overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
@@ -88,9 +96,17 @@ def _answer(
         n_runs=len(runs) or len(arms) * campaign.repeats,
         has_word=any(each.has_word for each in overheads),
         thresholds=_thresholds(arms),
+        errors=failures.errors,
         exchanges=campaign_exchange_tables(_exchanged(arms)),
         sweeps=tuple(sweep_answers(arms)),
     )
+
+
+def _with_failures(sentence: Sentence, failures: CampaignFailures, noun: str) -> Sentence:
+    """The target's failures first; where nothing else came, nothing else is said."""
+    if everything_failed(failures.rows, failures.attempts):
+        return all_failed_sentence(failures.rows, failures.attempts, noun)
+    return [*failure_lead(failures.rows, failures.attempts, noun), *sentence]
 
 
 def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:

@@ -19,7 +19,7 @@ from campaigns.models import Run, RunSummary
 from campaigns.queries.measurements import stored_measurement
 
 # Only the moments of the others are read: a mean needs no histogram, and decoding is slow.
-_DECODED = frozenset({"response", "lateness", *EXCHANGE_TIMINGS})
+_DECODED = frozenset({"response", "lateness", "failed_reply", *EXCHANGE_TIMINGS})
 
 
 @dataclass(frozen=True)

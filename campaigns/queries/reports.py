@@ -2,7 +2,9 @@
 
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.percentiles import P50
 from campaigns.domain.shown import report_tables as tables
+from campaigns.domain.shown.errors_table import Errors, errors_of
 from campaigns.domain.shown.exchange_tables import closes_table, exchange_table
 from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.report_words import (
@@ -37,7 +39,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         progress=progress_of(seen),
         sessions=session_tables(total, duration_s),
         parts=tables.parts_table(total),
-        errors=tables.errors_table(total, seen.series),
+        errors=run_errors(seen),
         vitals=tables.vitals_table(seen.vitals),
         facts=run_facts(run, seen),
         curve=curve(total.timing("response")),
@@ -45,6 +47,12 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         checks=run_checks(state),
         thresholds=run_thresholds_table(seen.thresholds),
     )
+
+
+def run_errors(seen: Measurement) -> Errors:
+    """Its errors by kind, status and step."""
+    attempts = seen.figures.attempts
+    return errors_of(seen.failures, seen.plan.labels, seen.steps, attempts, seen.duration_s)
 
 
 def _state(run: Run, seen: Measurement) -> RunStatus:
@@ -55,4 +63,6 @@ def _state(run: Run, seen: Measurement) -> RunStatus:
         why=run.reason,
         figures=seen.figures,
         plan=seen.plan,
+        failures=tuple(seen.failures),
+        failed_reply_us=seen.total.timing("failed_reply").percentile_us(P50),
     )

@@ -21,6 +21,7 @@ from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
+from campaigns.services.failure_examples import keep_examples
 
 PROTOCOL = 1
 LATE_SECONDS_FOR_S = 24 * 3600
@@ -191,6 +192,7 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
         ShardSecond.objects.bulk_create(
             (_row(lease, second) for second in new), ignore_conflicts=True, batch_size=500
         )
+        keep_examples(lease.run_id, lease.number, new)
         last = max(second["second"] for second in seconds)
         Shard.objects.filter(pk=shard.pk).update(
             last_second=Greatest(Coalesce("last_second", last), last)

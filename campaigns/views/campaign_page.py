@@ -22,9 +22,11 @@ from campaigns.models import Campaign, Run
 from campaigns.permissions import Actor
 from campaigns.queries.campaigns import current_run_of, runs_of
 from campaigns.queries.engine import waiting_reason
+from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.runs import chart_plan
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.drawings import forest_groups, split_bars
+from campaigns.views.error_rows import errors_section
 from campaigns.views.sweep_curve import sweep_panels
 
 _MOST_TILES = 5
@@ -102,6 +104,7 @@ def campaign_context(
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
+        "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
         "sweeps": [(sweep, sweep_panels(sweep)) for sweep in answer.sweeps],

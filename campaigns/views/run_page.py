@@ -10,8 +10,10 @@ from campaigns.live.memory import point_columns_of, report_of
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
+from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.measurements import points_of
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
+from campaigns.views.error_rows import errors_section
 from campaigns.views.sparks import sparks_of
 
 
@@ -27,6 +29,8 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     return {
         "run": run,
         "report": report,
+        "errors": errors_section(report.errors, examples_of(actor, run=run)),
+        "is_live": not run.is_done,
         "origin": str(run.frozen.endpoint),
         "n_steps": len(plan.labels),
         "load_words": plan_load_words(plan),

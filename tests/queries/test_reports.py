@@ -4,6 +4,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
+from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.models import Run
 from campaigns.queries.reports import run_report
@@ -69,7 +70,7 @@ def test_a_failing_target_comes_first_and_is_no_fault_of_the_measurement(project
     counters, errors = {"failed": 50}, {"status_unexpected": 50}
     run = measure(new_run(project), 20_000, counters=counters, errors=errors)
     words = said(run)
-    assert words.startswith("The target was failing: 20.0 % of the requests failed (")
+    assert words.startswith("20 % failed: unexpected status; times are of the other 80 %.")
     assert "measurement" not in words
 
 
@@ -155,11 +156,48 @@ def test_errors_come_by_kind_with_first_and_last_second(project):
             run, make_second(second, [1000] * 10, counters={"failed": failed}, errors=errors)
         )
     end(run, Outcome.COMPLETE)
-    rows = run_report(run).errors.rows
-    assert [(row.label, *(cell.text for cell in row.cells)) for row in rows] == [
-        ("body_timeout", "the reply did not end within the limit", "4", "10.81", "2", "2"),
-        ("reset", "connection reset", "3", "8.11", "1", "2"),
+    table = run_report(run).errors.table
+    assert [column.key for column in table.columns][2:6] == [
+        "count",
+        "share_of_requests",
+        "first",
+        "last",
     ]
+    assert [(row.label, *(cell.text for cell in row.cells[2:6])) for row in table.rows] == [
+        ("the reply did not end within the limit", "4", "10.81", "2", "2"),
+        ("connection reset", "3", "8.11", "1", "2"),
+    ]
+
+
+def test_a_run_in_which_everything_failed_says_what_the_target_answered(project):
+    run = new_run(project)
+    for second in range(2):
+        told = make_second(second, [], counters={"failed": 50}, errors={"status_unexpected": 50})
+        told.statuses = {"404": 50}
+        told.timings["failed_reply"] = Timing.of([2_000] * 50)
+        store_second(run, told)
+    end(run, Outcome.COMPLETE)
+    report = run_report(run)
+    assert said(run).startswith(
+        "404 Not Found to all 100 requests since the first second. "
+        "The failed replies took 2.00 ms (p50)."
+    )
+    assert report.errors.is_everything
+    (row,) = report.errors.table.rows
+    assert [cell.text for cell in row.cells] == [
+        "404 Not Found", "add", "100", "100.00", "0", "1", "2.00",
+    ]  # fmt: skip
+
+
+def test_times_are_said_to_be_of_the_others_where_a_part_failed(project):
+    run = new_run(project)
+    told = make_second(0, [10_000] * 80, counters={"failed": 20}, errors={"status_unexpected": 20})
+    told.statuses = {"200": 80, "503": 20}
+    store_second(run, told)
+    end(run, Outcome.COMPLETE)
+    assert said(run).startswith(
+        "20 % failed with 503 Service Unavailable; times are of the other 80 %. 10.0 ms on average"
+    )
 
 
 def test_vitals_are_the_worst_second_of_each_injector(project):

@@ -76,7 +76,7 @@ def page_of(viewer, run: Run) -> str:
 
 
 def tables_on(page: str) -> dict[str, list[list[str]]]:
-    """The texts of all cells by the tables' keys; without the mark of a weak one."""
+    """The texts of all figures' cells by the tables' keys; without the mark of a weak one."""
     return {
         key: [
             [unescape(text).strip().removeprefix("~") for text in re.findall(_CELL, row, re.DOTALL)]
@@ -86,7 +86,8 @@ def tables_on(page: str) -> dict[str, list[list[str]]]:
     }
 
 
-_CELL = r"<td[^>]*>(.*?)</td>"
+# What is drawn beside the figures has a class of its own.
+_CELL = r"<td(?! class=\"beside)[^>]*>(.*?)</td>"
 
 
 def as_page_text(value) -> str:

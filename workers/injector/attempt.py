@@ -174,6 +174,7 @@ class Worker(Holder):
         else:
             failure = (Kind.STATUS_UNEXPECTED, head.status, request.size_bytes, received)
             request.failures.append(Failure(marks[0], marks[1], end, *failure))
+            request.recorder.examples.note(request, *failure[:2], end, reader)
         self._reader = None
         if not (head.is_reusable and self.keeps):
             self._retire(connection)
@@ -191,7 +192,8 @@ class Worker(Holder):
         self, error: Exception, intended: int, start: int, sent: int, *, is_new: bool
     ) -> float | None:
         request = self.request
-        received = self._reader.received_bytes if self._reader else 0
+        reader = self._reader
+        received = reader.received_bytes if reader else 0
         self._reader = None
         self.limit = 0
         kind = kind_of(error, sent, received)
@@ -211,7 +213,9 @@ class Worker(Holder):
             request.recorder.extra_sent_bytes += request.size_bytes if sent else 0
             return Worker.attempt(self, request, intended, start)
         failure = (kind, 0, request.size_bytes if sent else 0, received)
-        request.failures.append(Failure(intended, start, now(), *failure))
+        end = now()
+        request.failures.append(Failure(intended, start, end, *failure))
+        request.recorder.examples.note(request, kind, 0, end, reader, str(error))
         self.began = 0
         return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
 

@@ -8,6 +8,7 @@ from workers.injector import drivers, http1
 from workers.injector.attempt import Worker
 from workers.injector.connection import Dialler
 from workers.injector.credentials import signed_steps
+from workers.injector.examples import secrets_of
 from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
 from workers.injector.recorder import StepRecorder
@@ -33,6 +34,8 @@ class Crew:
         requests = [self._make_request(number, step) for number, step in enumerate(steps)]
         self.requests: list[Request] = [self.exchange] if self.exchange else requests
         self.recorders = [request.recorder for request in self.requests]
+        for recorder in self.recorders:
+            recorder.examples.secrets = secrets_of(plan.auth.user, order.secret)
         has_sessions = self.exchange is None and not is_plain(plan)
         self.sessions = (
             SessionContext(order, requests, self._request_bytes) if has_sessions else None

@@ -64,6 +64,7 @@ class LineWriter:
             second.statuses,
             second.in_flight,
             vitals=second.vitals,
+            examples=second.examples,
         ).to_json()
         self._queue({"type": "second", **data, "timings": timings})
         self._flush()

@@ -160,6 +160,10 @@ class PipelineWorker(SessionWorker):
                 self.settle()
         else:
             self._note_failure(this, Kind.STATUS_UNEXPECTED, times[1], head.status, received)
+            if not call.is_filled_in:
+                # Of others the values of this very call, to be hidden, are no longer known.
+                examples = call.recorder.examples
+                examples.note(call, Kind.STATUS_UNEXPECTED, head.status, times[1], reader)
         if not head.is_reusable:
             self._give_up(self.connection)
 

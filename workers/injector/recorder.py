@@ -24,6 +24,7 @@ from workers.injector.attempt_row import (
     STATUS,
     durations_us,
 )
+from workers.injector.examples import Examples
 from workers.injector.unfinished import Unfinished
 
 NS = 1_000_000_000
@@ -76,6 +77,7 @@ class StepRecorder:
         self.failures: list[Failure] = []
         self.events: dict[str, list[int]] = {name: [] for name in EVENTS}
         self.extra_sent_bytes = 0
+        self.examples = Examples()
         # Of arrivals that found all connections busy: intended start → when they were handed over.
         self.queued_at: dict[int, int] = {}
         # Of attempts that looked the name up: start → how long that took.
@@ -239,6 +241,8 @@ class StepRecorder:
             second.statuses[key] = second.statuses.get(key, 0) + 1
         took_us = failure.end // 1000 - failure.intended // 1000
         second.note("failed", np.array([took_us]))
+        if failure.status:
+            second.note("failed_reply", np.array([took_us]))
 
     def _add_events(self) -> None:
         for name, instants in self.events.items():
@@ -284,6 +288,7 @@ class StepRecorder:
             statuses=done.statuses,
             in_flight=over_the_edge + sum(1 for start in in_flight if start <= number),
             timings=done.timings,
+            examples=self.examples.take(),
         )
 
     @property

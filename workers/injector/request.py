@@ -37,6 +37,15 @@ class Request:
     def make_reader(self) -> ReplyReader:
         return ReplyReader(self.memo)
 
+    @property
+    def template(self) -> bytes:
+        """The request as the plan has it: an example of a failure shows no variable's value."""
+        return self.data
+
+    def secret_values(self) -> tuple[str, ...]:
+        """Values of this very request that an example must not show."""
+        return ()
+
     def remember(self, first: bytes, head: Head) -> None:
         """Let the hot path know an expected head of known length, if `first` begins with it.
 

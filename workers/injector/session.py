@@ -29,10 +29,15 @@ _FINAL = TIMEOUT_KINDS | CLIENT_KINDS | {Kind.ABORTED_BY_STOP, Kind.ADDRESS_REFU
 class Call(Request):
     """A step as one worker sends it: shares what replies teach, but has its own bytes."""
 
-    __slots__ = ("_base_size", "index", "is_filled_in", "keeps_reply", "patterns", "reader")
+    __slots__ = (
+        "_base_size", "_template", "index", "is_filled_in", "keeps_reply", "patterns", "reader",
+        "values",
+    )  # fmt: skip
 
     def __init__(self, shared: Request, index: int, names: frozenset[str], keeps_reply: bool):
         super().__init__(shared.plan, shared.step, shared.data, shared.recorder)
+        self._template = shared.data
+        self.values: tuple[str, ...] = ()
         self.index = index
         self.is_filled_in = bool(names & names_used(shared.step))
         self.patterns = [(each, bounded(each.pattern)) for each in shared.step.extract]
@@ -43,6 +48,13 @@ class Call(Request):
         if not self.keeps_reply:
             self.simple = shared.simple
         self.record = self._record
+
+    @property
+    def template(self) -> bytes:
+        return self._template
+
+    def secret_values(self) -> tuple[str, ...]:
+        return self.values
 
     def send_next(self, data: bytes) -> None:
         self.data, self.size_bytes, self.reader = data, len(data), None
@@ -184,7 +196,9 @@ class SessionWorker(Worker):
     def _bytes_of(self, call: Call, is_last: bool) -> bytes:
         step = call.step
         if call.is_filled_in:
-            step = filled_in(step, self.user.values())
+            values = self.user.values()
+            step = filled_in(step, values)
+            call.values = tuple(values.values())
         self._path = step.path
         jar = self.user.jar
         cookies = jar.header(step.path) if jar is not None else ""

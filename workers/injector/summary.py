@@ -5,9 +5,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.judged.judgement import Judgement, judge
 from campaigns.domain.judged.observations import hosts_of, is_loopback, observe
 from campaigns.domain.judged.thresholds import ThresholdJudge
+from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.injector_end import (
     InjectorEnd,
@@ -115,6 +117,7 @@ class LocalRun:
             "counters": total.counters,
             "errors": total.errors,
             "statuses": total.statuses,
+            "failures": [_failure(each) for each in seen.failures],
             "warm_up": seen.warm_up.counters,
             "tls": [asdict(each) for end in self.ends for each in end.tls],
             "peers": peers_of(self.ends),
@@ -130,6 +133,14 @@ class LocalRun:
             for name, value in each["worst"].items():
                 worst[name] = max(value, worst.get(name, value))
         return worst
+
+
+def _failure(row: FailureRow) -> dict[str, Any]:
+    """One kind at one step: how many, in which seconds, and in words."""
+    names = ("step", "kind", "status", "count", "first", "last")
+    return {name: getattr(row, name) for name in names} | {
+        "words": cause_words(row.kind, row.status)
+    }
 
 
 def _sessions(seen: Measurement) -> dict[str, Any]:

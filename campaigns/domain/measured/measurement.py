@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
 from campaigns.domain.measured import achieved
+from campaigns.domain.measured.failures import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.injector_end import NO_END, InjectorEnd, sending_s_of
 from campaigns.domain.measured.reply_sizes import BodyWatch
@@ -32,7 +33,8 @@ class Measurement:
     in `series`, as the points before second 0.
 
     `hosts` has each injector's host by number. `last_seconds` has the last second expected of each
-    injector, None while it has not ended as planned. `is_whole`: the run ended as planned, or is
+    injector, None while it has not ended as planned. `failures` are as of the last `settle`, most
+    frequent first. `is_whole`: the run ended as planned, or is
     still active. Times are as of the last `settle`: `duration_s` counts whole seconds until all
     injectors have ended, and is exact then.
     """
@@ -49,13 +51,16 @@ class Measurement:
     duration_s: float = 0.0
     vitals: list[dict[str, Any]] = field(default_factory=list)
     thresholds: list[Any] = field(default_factory=list)
+    failures: list[FailureRow] = field(default_factory=list)
     _ends: dict[int, InjectorEnd] = field(default_factory=dict)
     _present: int | None = None
     _parts: list[tuple[int, Second]] = field(default_factory=list)
     _vitals: dict[int, Vitals] = field(default_factory=dict)
+    _tally: FailureTally = field(init=False)
     _bodies: BodyWatch = field(default_factory=BodyWatch)
 
     def __post_init__(self) -> None:
+        self._tally = FailureTally(self.plan)
         self.steps = self.steps or [Total() for _ in self.plan.labels]
 
     def add(self, second: Second, injector: int = 0) -> None:
@@ -70,6 +75,7 @@ class Measurement:
             self.warm_up.add(second)
             return
         self.total.add(second)
+        self._tally.add(second)
         if second.step < len(self.steps):
             self.steps[second.step].add(second)
         if second.vitals:
@@ -83,6 +89,7 @@ class Measurement:
         """Call when the last second is complete: updates duration, vitals and thresholds."""
         self._make_point()
         self.duration_s = self._duration_s()
+        self.failures = self._tally.rows
         self.vitals = [
             {"shard": number, **self._vitals.get(number, Vitals()).to_json(), "host": host}
             for number, host in sorted(self.hosts.items())
@@ -185,6 +192,7 @@ class Measurement:
             "steps": [step.to_json() for step in self.steps],
             "series": self.series,
             "vitals": self.vitals,
+            "failures": [each.to_json() for each in self.failures],
             "thresholds": [each.to_json() for each in self.thresholds],
         }
 
@@ -199,10 +207,10 @@ class Measurement:
         thresholds: list[Any] | None = None,
         decoded: Collection[str] | None = None,
     ) -> Self:
-        """A stored measurement; `steps` and `series` may be missing. With `decoded`, only these
-        timings get histograms, the others only their moments: decoding is slow."""
+        """A stored measurement; `steps`, `series` and `failures` may be missing. With `decoded`,
+        only these timings get histograms, the others only their moments: decoding is slow."""
         ends = dict(enumerate(ends))
-        return cls(
+        seen = cls(
             plan,
             hosts=dict.fromkeys(ends, ""),
             is_whole=is_whole,
@@ -214,6 +222,11 @@ class Measurement:
             vitals=data["vitals"],
             thresholds=thresholds or [],
         )
+        rows = [FailureRow.from_json(each) for each in data.get("failures", ())]
+        seen.failures = rows or rows_of_totals(
+            seen.steps if "steps" in data else [seen.total], plan
+        )
+        return seen
 
 
 def _total(data: Mapping[str, Any], decoded: Collection[str] | None) -> Total:

@@ -15,7 +15,7 @@ class Point(TypedDict):
     second alone, however few requests it had. `open_connections` is counted at its end. `replies`
     counts replies with any status, `sessions` the ok sessions that ended. `body_change` is from
     `reply_sizes.BodyWatch`, against the measured points before this one. Older stored points may
-    lack the last five.
+    lack the last seven. `failed_p50_ms` and `failed_p95_ms` are of failed replies.
     """
 
     second: int
@@ -39,6 +39,8 @@ class Point(TypedDict):
     body_change: float | None
     replies: int
     sessions: int
+    failed_p50_ms: float | None
+    failed_p95_ms: float | None
 
 
 def point_of(
@@ -56,6 +58,8 @@ def point_of(
     due = {shard for shard, last in last_seconds.items() if last is None or last >= number}
     response = _merged(part.timings.get("response") for _, part in parts)
     percentiles = percentiles_us(response, (P50, P95, P99))
+    failed_reply = _merged(part.timings.get("failed_reply") for _, part in parts)
+    of_failed = percentiles_us(failed_reply, (P50, P95))
     counts = {
         name: sum(part.counters.get(name, 0) for _, part in parts)
         for name in ("started", "ok", "failed", "dropped")
@@ -79,6 +83,8 @@ def point_of(
         body_change=body_change,
         replies=sum(sum(part.statuses.values()) for _, part in parts),
         sessions=sum(part.counters.get("sessions_ok", 0) for _, part in parts),
+        failed_p50_ms=_ms(of_failed.get(P50)),
+        failed_p95_ms=_ms(of_failed.get(P95)),
     )
 
 

@@ -76,11 +76,12 @@ SAMPLE = ("sampled", "undelayed")
 # byte (HTTP), and TCP plus TLS (if there is TLS).
 COMBINED = ("processing", "connect_tls")
 # `message`: the round trips of an exchange's messages, which lie within its attempt.
+# `failed` is of every failed attempt, `failed_reply` of those whose reply came whole.
 # `session` and `session_failed`: from when a session was due to its end, pauses included.
 SESSIONS = ("session", "session_failed")
 TIMINGS = (
-    "response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "hub_lag", *SAMPLE,
-    *SESSIONS,
+    "response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "failed_reply",
+    "hub_lag", *SAMPLE, *SESSIONS,
 )  # fmt: skip
 
 
@@ -191,7 +192,8 @@ class Second:
 
     `second` counts from the start of the measurement; the warm-up has negative seconds.
     `errors` and `statuses` count by kind and by status code; `in_flight` is read at the second's
-    end. Only the row of step 0 has `vitals`.
+    end. Only the row of step 0 has `vitals`. `examples` of failures travel with it and are stored
+    apart; docs/injector.md has their fields.
     """
 
     second: int
@@ -202,6 +204,7 @@ class Second:
     in_flight: int = 0
     timings: dict[str, Timing] = field(default_factory=dict)
     vitals: dict[str, float] | None = None
+    examples: list[dict[str, Any]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -215,6 +218,7 @@ class Second:
                 name: timing.to_json() for name, timing in self.timings.items() if timing.n
             },
             "vitals": self.vitals,
+            **({"examples": self.examples} if self.examples else {}),
         }
 
     @classmethod
@@ -228,6 +232,7 @@ class Second:
             in_flight=data["in_flight"],
             timings={name: Timing.from_json(each) for name, each in data["timings"].items()},
             vitals=data["vitals"],
+            examples=data.get("examples", []),
         )
 
 

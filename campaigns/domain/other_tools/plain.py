@@ -1,7 +1,11 @@
 """The report in our own words: what was sent, how fast it was answered, where the time went."""
 
+from collections import Counter
+from collections.abc import Sequence
+
+from campaigns.domain.judged.failures import cause_words, failure_words
+from campaigns.domain.measured.failures import DROPPED, FailureRow
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.outcomes import WORDS, Kind
 from campaigns.domain.measured.sessions import length_words, session_figures
 from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.other_tools.report_words import (
@@ -29,7 +33,9 @@ def plain(result: Measurement, head: ReportHead) -> str:
     dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     n_replayed = total.count("replayed")
     replayed = f", {n_replayed:,} sent again on a new connection" if n_replayed else ""
+    failed = failure_words(result.failures, n_ok + n_failed + total.count("dropped"))
     lines = [
+        *([f"{failed}."] if failed else []),
         f"{counted(n_ok + n_failed, 'requests')} in {duration_s:.2f} s: {n_ok:,} ok, "
         f"{n_failed:,} failed{dropped}{replayed}",
         f"{per_s(n_ok, duration_s)} ok/s",
@@ -42,7 +48,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
         *(_row(name, timing) for name, timing in _timings(total) if timing.n),
         "",
-        *_error_lines(total),
+        *_error_lines(result.failures),
     ]
     return "\n".join([*lines, *closing_lines(result, head)[0 if total.errors else 1 :]])
 
@@ -73,7 +79,16 @@ def _session_lines(total: Total, duration_s: float) -> list[str]:
 
 
 def _timings(total: Total) -> list[tuple[str, Timing]]:
-    names = ("response", "service", *LATENESS, *PARTS, "message", "failed", *SESSIONS)
+    names = (
+        "response",
+        "service",
+        *LATENESS,
+        *PARTS,
+        "message",
+        "failed",
+        "failed_reply",
+        *SESSIONS,
+    )
     rows = [(name, total.timing(name)) for name in names]
     if total.timing("failed").n:
         rows.append(("attempts", merged(total.timing("response"), total.timing("failed"))))
@@ -87,6 +102,13 @@ def _row(name: str, timing: Timing) -> str:
     return f"{name:<{_NAME_WIDTH}}{timing.n:>10,d}{text}"
 
 
-def _error_lines(total: Total) -> list[str]:
-    ordered = sorted(total.errors.items(), key=lambda item: -item[1])
-    return [f"{count:>10,d}  {kind}: {WORDS[Kind(kind)]}" for kind, count in ordered]
+def _error_lines(rows: Sequence[FailureRow]) -> list[str]:
+    """Most frequent first, those of all steps together."""
+    causes: Counter[tuple[str, int]] = Counter()
+    for row in rows:
+        causes[row.kind, row.status] += row.count
+    return [
+        f"{count:>10,d}  {kind}: {cause_words(kind, status)}"
+        for (kind, status), count in causes.most_common()
+        if kind != DROPPED
+    ]

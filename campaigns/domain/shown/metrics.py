@@ -27,7 +27,9 @@ class Metric:
         )
 
 
-_TEXT = {"word", "words", "measurement", "target_state", "result", "kept"}
+_TEXT = {
+    "word", "words", "measurement", "target_state", "result", "kept", "status", "step",
+}  # fmt: skip
 _RESPONSE = "response time: from intended start to last byte, ok requests only"
 
 
@@ -215,6 +217,14 @@ _ALL = (
     ),
     Metric("share_of_sessions", "share", "% of sessions", "Count / all sessions that ended."),
     Metric("share_of_requests", "share of requests", "%", "Count / all requests that ended."),
+    Metric("status", "status", "", "The reply's status; a dash without a whole reply."),
+    Metric("step", "step", "", "The plan's step."),
+    Metric(
+        "reply_p50",
+        "reply p50",
+        "ms",
+        "Response time of the failed replies, kept apart from the times of ok ones.",
+    ),
     Metric("words", "what it means", "", "The kind of error, or the code, in plain words."),
     Metric("first", "first seen", "s", "Second of the run in which it first occurred."),
     Metric("last", "last seen", "s", "Second of the run in which it last occurred."),

@@ -1,14 +1,12 @@
-"""The tables of one run: steps, response time parts, errors, and the injectors' vitals."""
+"""The tables of one run: steps, response time parts, and the injectors' vitals."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from campaigns.domain.measured.figures import Figures, figures_of
-from campaigns.domain.measured.outcomes import CLIENT_KINDS, WORDS
-from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.snapshot import PARTS, Total
 from campaigns.domain.percentiles import P50, P95, name
-from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell
 from campaigns.domain.shown.exchange_tables import percentile_figure
 from campaigns.domain.shown.latency_table import Line, plain_table
 from campaigns.domain.shown.metrics import METRICS
@@ -83,44 +81,6 @@ def _sum_of(total: Total) -> str:
     parts = ("dns", "connect", "tls")
     parts += ("handshake", "exchange", "close") if is_exchange else ("send", "wait", "receive")
     return " + ".join(parts)
-
-
-def errors_table(total: Total, series: Sequence[Point]) -> Table:
-    """A row per kind, the most frequent first, with the seconds of first and last sight."""
-    attempts = total.count("ok") + total.count("failed") + total.count("dropped")
-    counts = dict(total.errors)
-    if total.count("dropped"):
-        counts["dropped"] = total.count("dropped")
-    kinds = sorted(counts, key=lambda kind: (-counts[kind], kind))
-    shares = column_cells(
-        [Figure(100 * counts[kind] / attempts if attempts else None) for kind in kinds], decimals=2
-    )
-    keys = ("words", "count", "share_of_requests", "first", "last")
-    rows = []
-    for kind, share in zip(kinds, shares, strict=True):
-        first, last = _first_and_last(kind, series)
-        words = "no free connection" if kind == "dropped" else WORDS.get(kind, kind)
-        tone = "warn" if kind in CLIENT_KINDS else "bad"
-        cells = (
-            text_cell(words),
-            count_cell(counts[kind], tone=tone),
-            share,
-            count_cell(first, "In no second."),
-            count_cell(last, "In no second."),
-        )
-        rows.append(Row(kind, cells, "error"))
-    columns = tuple(METRICS[key].column() for key in keys)
-    return Table("errors", "Errors", columns, tuple(rows), label_title="kind")
-
-
-def _first_and_last(kind: str, series: Sequence[Point]) -> tuple[int | None, int | None]:
-    seen = [
-        point["second"]
-        for point in series
-        if point["second"] >= 0
-        and (point["dropped"] if kind == "dropped" else point["errors"].get(kind))
-    ]
-    return (seen[0], seen[-1]) if seen else (None, None)
 
 
 def vitals_table(vitals: Sequence[dict[str, Any]]) -> Table:

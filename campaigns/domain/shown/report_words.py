@@ -1,11 +1,22 @@
 """One run in words and tiles: ending, figures, judgement."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain import units
+from campaigns.domain.judged.failures import (
+    FAILED_CODES,
+    HEADLINE_SHARE,
+    everything_failed,
+    failure_share,
+    failure_words,
+    of_target,
+    share_words,
+)
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.lifecycle import TargetState
+from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.load import mean_rate_per_s
@@ -15,7 +26,10 @@ from campaigns.domain.shown.results import Sentence
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """How a run with these figures and this plan ended, and its judgement, None until then."""
+    """How a run with these figures and this plan ended, and its judgement, None until then.
+
+    `failed_reply_us` is the median response time of failed replies.
+    """
 
     state: str
     outcome: str
@@ -23,6 +37,8 @@ class RunStatus:
     why: str
     figures: Figures
     plan: Plan
+    failures: tuple[FailureRow, ...] = ()
+    failed_reply_us: float | None = None
 
     @property
     def is_done(self) -> bool:
@@ -63,9 +79,17 @@ def run_sentence(run: RunStatus) -> Sentence:
 
 def _target_words(run: RunStatus) -> Sentence:
     target = run.judged and run.judged.target
-    if not target or target.state in {None, TargetState.HEALTHY}:
+    if not target or target.state in {None, TargetState.HEALTHY} or _names_failures(run):
         return []
     return [(f"The target was {target.state}", True), (f": {target.text} ", False)]
+
+
+def _names_failures(run: RunStatus) -> bool:
+    """Whether the sentence tells the target's failures in their own words."""
+    code = run.judged.target.reasons[0].code
+    return code in FAILED_CODES and failure_share(run.failures, run.figures.attempts) >= (
+        HEADLINE_SHARE
+    )
 
 
 def _doubt_words(run: RunStatus) -> Sentence:
@@ -87,9 +111,12 @@ def _measured_words(run: RunStatus) -> Sentence:
     so_far = "" if run.is_done else " so far"
     rate = units.rate(figures.rate_per_s)
     if not figures.n:
-        return [(_all_failed(figures.attempts, run.plan.nouns), True), (f"{so_far}.", False)]
+        return all_failed_sentence(
+            run.failures, figures.attempts, run.plan.nouns, so_far, run.failed_reply_us
+        )
     p95 = _percentile_text(figures, P95)
     return [
+        *failure_lead(run.failures, figures.attempts, run.plan.nouns),
         (f"{units.ms(figures.mean_us)} on average", True),
         (f"{f' (p95 {p95})' if p95 else ''} at ", False),
         (f"{rate} ok {run.plan.nouns}/s", True),
@@ -97,7 +124,34 @@ def _measured_words(run: RunStatus) -> Sentence:
     ]
 
 
-def _all_failed(attempts: int, noun: str) -> str:
+def all_failed_sentence(
+    rows: Sequence[FailureRow],
+    attempts: int,
+    noun: str,
+    so_far: str = "",
+    reply_us: float | None = None,
+) -> Sentence:
+    """No attempt was ok: what the target answered instead, and how fast."""
+    if not everything_failed(rows, attempts):
+        return [(_none_ok(attempts, noun), True), (f"{so_far}.", False)]
+    since = " since the first second" if rows[0].first is not None else ""
+    took = f" The failed replies took {units.ms(reply_us)} (p50)." if reply_us is not None else ""
+    return [(failure_words(rows, attempts, noun), True), (f"{since}{so_far}.{took}", False)]
+
+
+def failure_lead(rows: Sequence[FailureRow], attempts: int, noun: str) -> Sentence:
+    """What failed, ahead of the figures of the rest; [] below HEADLINE_SHARE."""
+    failed = of_target(rows)
+    if failure_share(failed, attempts) < HEADLINE_SHARE:
+        return []
+    others = share_words(attempts - sum(row.count for row in failed), attempts)
+    return [
+        (failure_words(rows, attempts, noun), True),
+        (f"; times are of the other {others}. ", False),
+    ]
+
+
+def _none_ok(attempts: int, noun: str) -> str:
     everything = units.counted(attempts, noun)
     return f"The only {everything[2:]} failed" if attempts == 1 else f"All {everything} failed"
 
@@ -127,6 +181,7 @@ def run_checks(run: RunStatus) -> list[tuple[str, str]]:
         (each.state or "info", each.text)
         for each in reasons
         if not any(each.text in text for text in told)
+        and not (each.code in FAILED_CODES and _names_failures(run))
     ]
 
 

@@ -10,6 +10,7 @@ from campaigns.domain.judged.advice import Advice
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.shown.errors_table import Errors
 from campaigns.domain.shown.progress import Progress
 from campaigns.domain.shown.tables import Table
 
@@ -132,6 +133,7 @@ class Answer:
     n_runs: int
     has_word: bool
     thresholds: Table
+    errors: Errors
     exchanges: tuple[Table, ...] = ()
     sweeps: tuple[SweepAnswer, ...] = ()
 
@@ -156,7 +158,8 @@ class Answer:
         tests = [test.table for test in self.tests]
         overheads = [each.table for each in self.overheads]
         sweeps = [each.table for each in self.sweeps]
-        return [*sweeps, *tests, *self.exchanges, *thresholds, *overheads]
+        errors = [self.errors.table] if self.errors.rows else []
+        return [*sweeps, *tests, *self.exchanges, *thresholds, *overheads, *errors]
 
 
 def _worst(found: set[str], states: type[Trust] | type[TargetState]) -> str:
@@ -176,7 +179,7 @@ class RunReport:
     tiles: list[dict[str, Any]]
     table: Table
     parts: Table
-    errors: Table
+    errors: Errors
     vitals: Table
     facts: list[tuple[str, list[list[str]]]]
     curve: list[dict[str, Any]]
@@ -195,7 +198,7 @@ class RunReport:
         exchange = [table for table in (self.exchange, self.closes) if table.rows]
         phases = [self.phases] if self.phases.rows else []
         beside = [*phases, *self.sessions, *thresholds, *exchange]
-        return [self.table, *beside, self.parts, self.errors, self.vitals]
+        return [self.table, *beside, self.parts, self.errors.table, self.vitals]
 
 
 @dataclass(frozen=True, slots=True)

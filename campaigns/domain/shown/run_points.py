@@ -5,7 +5,7 @@ second. JavaScript draws the numbers and shows the text; it formats no figures.
 from collections.abc import Sequence
 from typing import Any
 
-from campaigns.domain.measured.outcomes import WORDS
+from campaigns.domain.judged.failures import kind_words
 from campaigns.domain.measured.series import Point
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown
 from campaigns.domain.units import count, counted, figure
@@ -44,12 +44,17 @@ def percentile_text(point: Point, per_100k: int) -> str:
 
 
 def _response_text(point: Point) -> str:
-    return "  ".join(f"{name(q)} {percentile_text(point, q)}" for q in _PERCENTILES)
+    ok = "  ".join(f"{name(q)} {percentile_text(point, q)}" for q in _PERCENTILES)
+    failed_ms = point.get("failed_p50_ms")
+    if failed_ms is None:
+        return ok
+    failed = f"failed replies p50 {figure(failed_ms)}"
+    return f"{ok}  {failed}" if point["ok"] else failed
 
 
 def _errors_text(point: Point) -> str:
     kinds = point["errors"].items()
-    return ", ".join(f"{WORDS.get(kind, kind)} {count(n)}" for kind, n in kinds) or "none"
+    return ", ".join(f"{kind_words(kind)} {count(n)}" for kind, n in kinds) or "none"
 
 
 # The numbers of the lines, then the text of each panel. `failed` includes dropped requests.
@@ -63,6 +68,8 @@ _COLUMNS = {
     "p95_ms": lambda point: point["p95_ms"],
     "p99_ms": lambda point: point["p99_ms"],
     "sound": _sound,
+    "failed_p50_ms": lambda point: point.get("failed_p50_ms"),
+    "failed_p95_ms": lambda point: point.get("failed_p95_ms"),
     "open": lambda point: point.get("open_connections"),
     "messages": lambda point: point.get("messages", 0),
     "requests_text": _requests_text,

@@ -11,6 +11,11 @@ const PERCENTILES = [
   { name: "p95", key: "p95_ms", nth: 2, width: 1.6, dash: [7, 3] },
   { name: "p50", key: "p50_ms", nth: 1, width: 1.5, dash: [] },
 ];
+// Times of failed replies: red, and never part of the lines above.
+const OF_FAILED = [
+  { name: "failed p50", key: "failed_p50_ms", dash: [] },
+  { name: "failed p95", key: "failed_p95_ms", dash: [5, 3] },
+];
 const MOST_KINDS = 4;
 
 // `frame` holds [data-panel] elements with a canvas each; `plan` is
@@ -176,8 +181,18 @@ function setResponse({ chart }, points, plan) {
       },
     });
   });
-  const values = points.flatMap((point) => [point.p50_ms, point.p99_ms]).filter((each) => each > 0);
+  chart.data.datasets.push(...failedReplies(points));
+  const values = points
+    .flatMap((point) => [point.p50_ms, point.p99_ms, point.failed_p50_ms, point.failed_p95_ms])
+    .filter((each) => each > 0);
   Object.assign(chart.options.scales.y, logRange(values));
+}
+
+function failedReplies(points) {
+  const drawn = points.filter((point) => point.failed_p50_ms > 0);
+  if (!drawn.length) return [];
+  return OF_FAILED.map(({ name, key, dash }) =>
+    line(lineOf(drawn, (point) => point[key]), "bad", { endLabel: name, borderWidth: 1.3, borderDash: dash }));
 }
 
 // What only WebSockets have; runs of HTTP do without these panels.

@@ -1,0 +1,124 @@
+"""The errors of a run or a campaign: a row for each kind, status and step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.judged.failures import kind_words, status_words
+from campaigns.domain.measured.failures import FailureRow
+from campaigns.domain.measured.outcomes import CLIENT_KINDS
+from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.percentiles import P50
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.tables import Cell, Row, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """`rows` are those behind the table's, in its order; `length_s`: the run's measured seconds.
+
+    `is_everything`: not one attempt was ok.
+    """
+
+    table: Table
+    rows: tuple[FailureRow, ...]
+    length_s: float
+    is_everything: bool
+
+
+_KEYS = ("status", "step", "count", "share_of_requests", "first", "last", "reply_p50")
+MOST_ROWS = 12
+_SHOWN_OF_MORE = 10
+_NO_SECOND = "Not known second by second."
+_NO_REPLY = "No reply came back whole."
+
+
+def errors_of(
+    rows: Sequence[FailureRow],
+    labels: Sequence[str],
+    steps: Sequence[Total],
+    attempts: int,
+    length_s: float,
+) -> Errors:
+    """The most frequent first; over MOST_ROWS the first ten and the sum of the others.
+
+    `steps` are the totals behind `labels`, for the times of failed replies.
+    """
+    shown, others = _split(rows)
+    listed = (*shown, *([_sum_of(others)] if others else []))
+    table = _table(rows, listed, labels, steps, attempts, len(others))
+    n_failed = sum(row.count for row in rows)
+    return Errors(table, listed, length_s, is_everything=0 < attempts <= n_failed)
+
+
+def _table(
+    rows: Sequence[FailureRow],
+    listed: Sequence[FailureRow],
+    labels: Sequence[str],
+    steps: Sequence[Total],
+    attempts: int,
+    n_others: int,
+) -> Table:
+    shares = column_cells(
+        [Figure(100 * row.count / attempts if attempts else None) for row in listed], decimals=2
+    )
+    times = column_cells([_reply_p50(row, rows, steps) for row in listed])
+    cells = [
+        _row(row, labels, share, time)
+        for row, share, time in zip(listed, shares, times, strict=True)
+    ]
+    if n_others:
+        label = f"{n_others} other kinds"
+        cells[-1] = Row(label, (text_cell(""), text_cell(""), *cells[-1].cells[2:]), "others")
+    n_failed = sum(row.count for row in rows)
+    return Table(
+        "errors",
+        "Errors",
+        tuple(METRICS[key].column() for key in _KEYS),
+        tuple(cells),
+        label_title="kind",
+        note=f"by kind, status and step; {n_failed:,} of {attempts:,}, most frequent first",
+    )
+
+
+def _split(rows: Sequence[FailureRow]) -> tuple[Sequence[FailureRow], Sequence[FailureRow]]:
+    if len(rows) <= MOST_ROWS:
+        return rows, ()
+    return rows[:_SHOWN_OF_MORE], rows[_SHOWN_OF_MORE:]
+
+
+def _sum_of(rows: Sequence[FailureRow]) -> FailureRow:
+    total = FailureRow(-1, "", 0)
+    for row in rows:
+        total.merge(row)
+    return total
+
+
+def _row(row: FailureRow, labels: Sequence[str], share: Cell, time: Cell) -> Row:
+    label = labels[row.step] if 0 <= row.step < len(labels) else ""
+    tone = "warn" if row.kind in CLIENT_KINDS else "bad"
+    cells = (
+        text_cell(status_words(row.status) if row.status else "", _NO_REPLY),
+        text_cell(label),
+        count_cell(row.count, tone=tone),
+        share,
+        count_cell(row.first, _NO_SECOND),
+        count_cell(row.last, _NO_SECOND),
+        time,
+    )
+    link = {"step": row.step, "error": row.kind, "status": row.status}
+    return Row(kind_words(row.kind), cells, "error", link=link)
+
+
+def _reply_p50(row: FailureRow, rows: Sequence[FailureRow], steps: Sequence[Total]) -> Figure:
+    """In ms; of a step whose failed replies all have one status."""
+    if not row.status or not 0 <= row.step < len(steps):
+        return Figure(None, _NO_REPLY)
+    statuses = {each.status for each in rows if each.step == row.step and each.status}
+    timing = steps[row.step].timing("failed_reply")
+    p50_us = timing.percentile_us(P50)
+    if p50_us is None:
+        return Figure(None, "The injector did not time failed replies.")
+    if len(statuses) > 1:
+        return Figure(None, f"With the step's other statuses together: {p50_us / 1000:.3g} ms.")
+    return Figure(p50_us / 1000)

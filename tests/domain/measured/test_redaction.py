@@ -1,0 +1,52 @@
+"""What is secret does not leave the injector, in whichever form it comes."""
+
+import pytest
+
+from campaigns.domain.measured.redaction import printable, redacted, redacted_head
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/login?user=ann&password=hunter2", "/login?user=ann&password=[hidden]"),
+        ("/x?access_token=abc.def#top", "/x?access_token=[hidden]"),
+        ('{"api_key": "k-1", "n": 2}', '{"api_key": "[hidden]", "n": 2}'),
+        ('{"token": "cut off', '{"token": "[hidden]"'),
+        ("Bearer abcdef0123456", "Bearer [hidden]"),
+        ("see https://ann:pw@shop.test/x", "see https://[hidden]@shop.test/x"),
+        ("no such route /v2/prices", "no such route /v2/prices"),
+    ],
+)
+def test_tokens_are_hidden_in_their_usual_forms(text, shown):
+    assert redacted(text) == shown
+
+
+def test_known_values_are_hidden_and_short_ones_only_as_words():
+    assert redacted("user 7 has 77 of long-secret", ["7", "long-secret"]) == (
+        "user [hidden] has 77 of [hidden]"
+    )
+
+
+def test_headers_that_carry_credentials_have_no_value():
+    head = (
+        "GET /?sig=1a2b HTTP/1.1\nHost: shop\nAuthorization: Basic YTpi\nCookie: a=1\n"
+        "X-Api-Key: k\nSet-Cookie: id=9; Secure\nLocation: /next?code=77"
+    )
+    assert redacted_head(head).split("\n") == [
+        "GET /?sig=[hidden] HTTP/1.1",
+        "Host: shop",
+        "Authorization: [hidden]",
+        "Cookie: [hidden]",
+        "X-Api-Key: [hidden]",
+        "Set-Cookie: id=[hidden]; Secure",
+        "Location: /next?code=[hidden]",
+    ]
+
+
+def test_to_redact_twice_changes_nothing():
+    once = redacted_head('GET /?token=a HTTP/1.1\nSet-Cookie: id=9; Secure\nX: {"pwd": "x"}')
+    assert redacted_head(once) == once
+
+
+def test_control_characters_become_escapes():
+    assert printable("a\x00b\x1b[0m\u202e\r\n\t") == "a\\x00b\\x1b[0m\u202e\n\t"
