@@ -115,6 +115,18 @@ def duration(value_s: float) -> str:
     return f"{minutes} min {whole_s} s" if whole_s else f"{minutes} min"
 
 
+def clock(whole_s: int) -> str:
+    """A length of time as a clock shows it: 0:42, 22:22, 1:02:03."""
+    minutes, second = divmod(whole_s, 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+def second_text(second: int) -> str:
+    """A second of a run, the warm-up's below zero: −10 s, 42 s, 13:24."""
+    return f"{second} s".replace("-", "\u2212") if second < 60 else clock(second)
+
+
 def rounded_to_sum(parts: dict[str, float], decimals: int) -> tuple[dict[str, Decimal], Decimal]:
     """The parts and their total, rounded so that the shown parts add up to the shown total.
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.shown.sentences import MODES, plain_text
+from campaigns.domain.units import second_text
 from campaigns.models import Campaign, Run
 
 register = template.Library()
@@ -76,10 +77,8 @@ def plan_names(campaign: Campaign) -> str:
 
 @register.filter
 def signed_second(second: int | None) -> str:
-    """27 s, −10 s; "" where it is not known."""
-    if second is None:
-        return ""
-    return f"{second} s".replace("-", "\u2212")
+    """27 s, −10 s, 13:24; "" where it is not known."""
+    return "" if second is None else second_text(second)
 
 
 @register.filter

@@ -65,4 +65,4 @@ def _under_way(run: Run, actor: Actor) -> str:
         parts.append(f"ends {end:%H:%M:%S}")
     elif planned.requests:
         parts.append(f"ends after {counted(planned.requests, run.frozen.plan.nouns)}")
-    return " · ".join([*parts, "updated every second"])
+    return " · ".join(parts)

@@ -48,7 +48,8 @@ def pytest_runtest_makereport(item):
         picture = ROOT / "var" / "browser" / f"{item.name}.png"
         page.screenshot(path=picture, full_page=True)
         report.sections.append(("What the tab showed", f"{page.url}\n{picture}"))
-        for log in sorted(Path(item.funcargs["site"].log_dir).glob("*.log")):
+        site = item.funcargs.get("site")
+        for log in sorted(Path(site.log_dir).glob("*.log")) if site else ():
             report.sections.append((f"End of {log.name}", "\n".join(_last_lines(log))))
 
 

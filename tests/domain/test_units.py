@@ -44,6 +44,12 @@ def test_no_value_is_a_dash_without_a_unit():
     assert {units.us(None), units.seconds(None), units.figure(None)} == {"–"}
 
 
+def test_a_second_of_a_long_run_is_told_in_minutes():
+    seconds = (-10, 0, 59, 60, 804, 3723)
+    told = ["−10 s", "0 s", "59 s", "1:00", "13:24", "1:02:03"]
+    assert [units.second_text(second) for second in seconds] == told
+
+
 @pytest.mark.parametrize(
     ("value", "text"), [(18.87, "18.9"), (1997.2, "1,997"), (0.4567, "0.457"), (0, "0.00")]
 )

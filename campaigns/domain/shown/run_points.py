@@ -8,7 +8,7 @@ from typing import Any
 from campaigns.domain.judged.failures import kind_words
 from campaigns.domain.measured.series import Point
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown
-from campaigns.domain.units import count, counted, figure
+from campaigns.domain.units import count, counted, figure, second_text
 
 _PERCENTILES = (P50, P95, P99)
 
@@ -72,6 +72,7 @@ _COLUMNS = {
     "failed_p95_ms": lambda point: point.get("failed_p95_ms"),
     "open": lambda point: point.get("open_connections"),
     "messages": lambda point: point.get("messages", 0),
+    "at": lambda point: second_text(point["second"]),
     "requests_text": _requests_text,
     "response_text": _response_text,
     "open_text": lambda point: count(point.get("open_connections")),

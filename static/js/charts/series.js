@@ -1,8 +1,10 @@
 // A run over time: requests, response time and errors, one above another on the same seconds.
-// One crosshair runs through all panels; what it reads stands in their title lines.
+// One crosshair runs through all panels; their title lines say what it reads.
 
 import { AXIS_WIDTH, crosshair, endLabels, fixWidth, framed, hatch, timeGround } from "./marks.js";
 import { logRange, logTicks, roundUp, tickText } from "./axes.js";
+import { timeAxis, timeTicks, timeUnit } from "./time_axis.js";
+import { timeSwitch } from "./time_switch.js";
 import { cssToken, onThemeChange } from "./theme.js";
 import { errorKinds, lineOf } from "../live/points.js";
 
@@ -30,21 +32,31 @@ export function overTime(frame, firstPlan) {
     errors: panel(frame, "errors", errorsConfig(true)),
   };
   const all = Object.values(panels);
+  let told = [];
+  let isUnderWay = false;
   let points = [];
   let at = null;
+  const choice = timeSwitch(frame, draw);
 
   // `nextPlan` where another run is shown from now on.
   function show(next, isLive = false, nextPlan = plan) {
-    points = next;
+    told = next;
+    isUnderWay = isLive;
     plan = nextPlan;
-    const range = rangeOf(points, plan, isLive);
-    setRequests(panels.requests, points, plan, range);
+    draw();
+  }
+
+  function draw() {
+    const axis = axisOf(told, plan, isUnderWay, choice.view());
+    choice.offer(axis.isLong, isUnderWay);
+    points = told.filter(({ second }) => second >= axis.min && second < axis.max);
+    setRequests(panels.requests, points, plan, axis);
     setResponse(panels.response, points, plan);
     setExchange(panels, points, plan);
     setErrors(panels.errors, points, plan);
     for (const each of all) {
-      Object.assign(each.chart.options.scales.x, { min: range.min, max: range.max });
-      each.chart.options.plugins.timeGround.reached = range.reached;
+      Object.assign(each.chart.options.scales.x, { min: axis.min, max: axis.max });
+      each.chart.options.plugins.timeGround.reached = axis.reached;
     }
     read(at);
   }
@@ -54,13 +66,13 @@ export function overTime(frame, firstPlan) {
     const point = points.find((each) => each.second === second);
     for (const each of all) {
       each.chart.options.plugins.crosshair.at = point ? second : null;
-      each.readout.textContent = point ? `at ${second} s  ${each.words(point, plan)}` : "";
+      each.readout.textContent = point ? `at ${point.at}  ${each.words(point, plan)}` : "";
       each.chart.update("none");
     }
   }
 
   listen(frame, all, () => points, () => at, read);
-  onThemeChange(() => show(points));
+  onThemeChange(draw);
   return { show };
 }
 
@@ -87,17 +99,19 @@ function baseOptions(isLowest, y) {
         type: "linear",
         grid: { display: false },
         border: { display: false },
-        ticks: {
-          display: isLowest,
-          maxRotation: 0,
-          maxTicksLimit: 8,
-          precision: 0,
-          callback: (value, i, ticks) => tickText(value) + (i === ticks.length - 1 ? " s" : ""),
+        afterBuildTicks(scale) {
+          scale.ticks = timeTicks(scale.min, scale.max).map((value) => ({ value }));
         },
+        ticks: { display: isLowest, maxRotation: 0, callback: timeText },
       },
       y: { border: { display: false }, afterFit: fixWidth, grid: { color: () => cssToken("grid") }, ...y },
     },
   };
+}
+
+function timeText(value, i, ticks) {
+  const { name, seconds } = timeUnit(this.max);
+  return tickText(value / seconds) + (i === ticks.length - 1 ? ` ${name}` : "");
 }
 
 const fromZero = {
@@ -132,17 +146,13 @@ function errorsConfig(isLowest) {
   return { options, words: (point) => point.errors_text };
 }
 
-// Live, the axis reaches to the planned end from the start; afterwards it ends where the data end.
-function rangeOf(points, plan, isLive) {
-  const last = points.length ? points[points.length - 1].second + 1 : 0;
-  const first = points.length ? points[0].second : 0;
-  const planned = isLive ? (plan.seconds || roundUp(last * 1.3)) : 1;
-  const min = Math.min(0, first, isLive ? -(plan.warmUp || 0) : 0);
-  return { min, max: Math.max(last, planned), reached: last };
+function axisOf(points, plan, isLive, view) {
+  const [first, last] = [points[0]?.second, points.at(-1)?.second];
+  return timeAxis({ first, last, planned: plan.seconds, warmUp: plan.warmUp, isLive, view });
 }
 
 // Completed are ok and failed ones: a line of its own where something failed.
-function setRequests({ chart, element }, points, plan, range) {
+function setRequests({ chart, element }, points, plan, axis) {
   const whole = wholeOf(points, plan);
   const ok = lineOf(whole, (point) => point.ok);
   const completed = lineOf(whole, (point) => point.completed);
@@ -151,7 +161,7 @@ function setRequests({ chart, element }, points, plan, range) {
   if (hasFailed) datasets.push(line(completed, "ink-3", { borderWidth: 1 }));
   element.querySelector("[data-key-completed]").hidden = !hasFailed;
   const intended = plan.intended
-    ? [range.min, range.max].map((x) => ({ x, y: plan.intended }))
+    ? [axis.min, axis.max].map((x) => ({ x, y: plan.intended }))
     : [];
   if (intended.length) {
     datasets.push(line(intended, "ink-3", { borderDash: [4, 3], borderWidth: 1.2 }));

@@ -5,7 +5,7 @@ import { coalesced } from "./coalesced.js";
 import { refreshPage } from "./regions.js";
 import { followPage } from "./stream.js";
 
-// The badge of the run that this page follows, while it is sending.
+// The line of the run that this page follows, while it is sending.
 const SENDING = '.now-line .badge[data-state="running"], [data-sending]';
 
 // Reads a JSON block of the page; null where the page has none.
@@ -15,20 +15,36 @@ export function block(id) {
 }
 
 // Follows the page's stream. second({run, points}) comes with each second; replaced(names) after
-// regions were replaced by a newer copy of the page.
+// regions were replaced by a newer copy of the page, which is fetched every data-refresh seconds.
 export function livePage({ second, replaced }) {
+  const live = document.getElementById("live");
+  const every = Number(live.dataset.refresh);
+  let heard = 0;
   const ask = coalesced(async () => {
     replaced(await refreshPage());
   });
-  followPage(document.getElementById("live"), {
-    second,
+  followPage(live, {
+    second(news) {
+      second(news);
+      heard += 1;
+      // After the first one too: words and tiles must not say that nothing came yet.
+      if (heard % every === 1) ask();
+    },
     state: ask,
     end: ask,
     reopened: ask,
     stale: tellStale,
     expectsSeconds: () => $(SENDING).length > 0,
   });
-  return ask;
+}
+
+// The server's words for how far the run under way is: JavaScript puts no figure into words.
+export function showProgress({ share, words, measured, left }) {
+  const line = $("[data-run-progress]");
+  line.find("progress").val(share);
+  line.find("[data-progress-words]").text(words);
+  line.find("[data-progress-left]").text(left && ` · ${left}`);
+  $("[data-measured]").text(`What it measured in ${measured}`);
 }
 
 function tellStale(isStale, lastAt) {

@@ -26,11 +26,13 @@ function replaceRegion(region, next) {
   if (focused) $(`#${$.escapeSelector(focused)}`).trigger("focus");
 }
 
-// Fetches this page again and replaces its regions; answers what was replaced.
+// Fetches this page again and takes over its title and regions; answers what was replaced.
 export async function refreshPage() {
   let replaced = null;
   try {
-    replaced = replaceRegions(await $.get(window.location.href));
+    const html = await $.get(window.location.href);
+    replaced = replaceRegions(html);
+    if (replaced) document.title = new DOMParser().parseFromString(html, "text/html").title;
   } catch (answer) {
     if (![403, 404].includes(answer.status)) throw answer;
   }

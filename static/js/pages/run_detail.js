@@ -5,10 +5,8 @@ import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import "../lib/dialogs.js";
-import { block, livePage } from "../live/page.js";
+import { block, livePage, showProgress } from "../live/page.js";
 import { mergePoints, pointsOf } from "../live/points.js";
-
-const REFRESH_EVERY = 5;
 
 applyChartDefaults();
 let plan = block("run-plan");
@@ -16,21 +14,13 @@ const panels = $("[data-over-time]");
 let points = pointsOf(block("points"));
 let chart = null;
 let plot = null;
-let sinceRefresh = 0;
 
 function show() {
   $("[data-no-points]").prop("hidden", points.length > 0);
-  panels.prop("hidden", points.length === 0);
+  panels.find("[data-panels]").prop("hidden", points.length === 0);
   if (!points.length) return;
   chart ??= overTime(panels.get(0), plan);
   chart.show(points, $("[data-progress]").length > 0, plan);
-}
-
-// The server's words: JavaScript puts no figure into words.
-function showProgress({ share, words, measured }) {
-  $("[data-progress] progress").val(share);
-  $("[data-progress-words]").text(words);
-  $("[data-measured]").text(`What it measured in ${measured}`);
 }
 
 function showCurve() {
@@ -52,14 +42,11 @@ function replaced() {
   showCurve();
 }
 
-const ask = livePage({
+livePage({
   second(news) {
     points = mergePoints(points, pointsOf(news.points));
     show();
     if (news.progress) showProgress(news.progress);
-    sinceRefresh += 1;
-    // The first one too: words and tiles must not say that nothing came yet.
-    if (sinceRefresh % REFRESH_EVERY === 1) ask();
   },
   replaced,
 });

@@ -1,0 +1,125 @@
+"""A run of one hour, watched from its first minutes to Stop.
+
+The test plays launcher and dispatcher through their services, and hands in minutes at once.
+"""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.models import Campaign, Run
+from campaigns.services import dispatch, shards
+from campaigns.services.endings import finalise_runs
+from campaigns.views import streams
+from tests.browser.installation import sign_in
+from tests.factories import make_campaign, make_plan, make_run, make_test
+from tests.values import make_second, plan_spec
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NAME = "One hour on the checkout"
+PHONE = {"width": 390, "height": 844}
+
+
+class LongRun:
+    """The only run of a campaign: 2 requests/s for one hour, sent by this test."""
+
+    def __init__(self, project):
+        spec = plan_spec(model="open", rate_per_s=2, duration_s=3600)
+        campaign = make_campaign(project, NAME, repeats=1, started_at=timezone.now())
+        test = make_test(campaign, make_plan(project, "Checkout soak", spec))
+        self.run = make_run(test)
+        self._of_run = Run.objects.filter(pk=self.run.pk)
+        self._of_run.update(state="preparing")
+        self._lease = shards.claim_shard(worker="w", host="inj-1")
+        shards.mark_ready(lease=self._lease)
+        dispatch.arm_runs()
+        shards.mark_running(lease=self._lease)
+        dispatch.advance_runs()
+        self._reached = 0
+
+    @property
+    def campaign(self) -> Campaign:
+        return self.run.campaign
+
+    def send_until(self, second: int) -> None:
+        """Let the run be this old, and deliver what it has measured since the last call."""
+        self._of_run.update(t0=timezone.now() - timedelta(seconds=second))
+        fresh = [
+            make_second(each, [12_000 + each, 30_000]) for each in range(self._reached, second)
+        ]
+        shards.record_seconds(lease=self._lease, seconds=[each.to_json() for each in fresh])
+        self._reached = second
+
+    def obey_stop(self) -> None:
+        """What launcher and dispatcher do once somebody has asked for a stop."""
+        dispatch.stop_requested_runs()
+        sent_us = self._reached * 1_000_000
+        end = InjectorEnd(outcome="stopped", duration_us=sent_us, sending_us=sent_us)
+        shards.mark_done(lease=self._lease, end=end)
+        dispatch.advance_runs()
+        finalise_runs()
+        dispatch.finish_campaigns()
+
+
+@pytest.fixture
+def long_run(project):
+    return LongRun(project)
+
+
+@pytest.fixture
+def page(browser, live_server, alice, monkeypatch):
+    """A tab of alice, who owns the project. Its stream ends with it, before the database does."""
+    monkeypatch.setattr(streams, "BEAT_EVERY_S", 0.2)
+    context = browser.new_context(base_url=live_server.url, viewport={"width": 1440, "height": 900})
+    page = context.new_page()
+    sign_in(page, "alice", "pw")
+    yield page
+    context.close()
+    eventually(lambda: not _answering(), 30, "the server has nothing left to answer")
+
+
+def _answering() -> list[str]:
+    threads = [thread.name for thread in threading.enumerate()]
+    return [name for name in threads if "process_request_thread" in name]
+
+
+def axis_of(page) -> list[float]:
+    """The first and the last minute of the time axis."""
+    scale = """() => {
+      const { min, max } = window.Chart.getChart(
+        document.querySelector("[data-panel=errors] canvas")).scales.x;
+      return [min / 60, max / 60];
+    }"""
+    return page.evaluate(scale)
+
+
+def test_the_axis_of_a_long_run_grows_and_can_be_switched_in_the_url(page, long_run):
+    long_run.send_until(120)
+    page.goto(f"/runs/{long_run.run.pk}/")
+    progress = page.locator("[data-progress-words]")
+    expect(progress).to_have_text("2:00 of 1:00:00 measured")
+    assert axis_of(page) == [0, 5]
+    long_run.send_until(22 * 60)
+    expect(progress).to_have_text("22:00 of 1:00:00 measured")
+    assert axis_of(page) == [0, 25]
+    page.get_by_role("button", name="last 5 minutes").click()
+    assert axis_of(page) == [17, 22]
+    assert page.url.endswith("?time=last-5")
+    page.reload()
+    page.get_by_role("button", name="last 5 minutes", pressed=True).wait_for()
+    assert axis_of(page) == [17, 22]
+    page.get_by_role("button", name="up to the end").click()
+    assert axis_of(page) == [0, 60]
+
+
+def test_the_switch_can_be_hit_with_a_thumb(page, long_run):
+    long_run.send_until(60)
+    page.set_viewport_size(PHONE)
+    page.goto(f"/runs/{long_run.run.pk}/")
+    for name in ("whole run so far", "last 5 minutes", "up to the end"):
+        assert page.get_by_role("button", name=name).bounding_box()["height"] >= 44
