@@ -51,6 +51,7 @@ def test_a_reset_is_not_swallowed_by_looking(connected):
         unread_for_ns(ours)
 
 
+@sockets
 def test_all_are_timed_at_first_and_fewer_the_more_there_are():
     class Connection:
         unread_ns = 0
@@ -72,6 +73,7 @@ def test_all_are_timed_at_first_and_fewer_the_more_there_are():
     assert masks[0] == ALL
     assert [mask.bit_count() for mask in masks] == [*range(13), *[12] * 8]
     assert sample.mask == ALL
+    sample.close()
 
 
 def test_what_is_off_stays_off():

@@ -234,6 +234,7 @@ class Dialler:
 
     def close(self) -> None:
         """At the end, when no more connections are opened."""
+        self.reads.close()
         if self._lookups is not None:
             self._lookups.close()
 

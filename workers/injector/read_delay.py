@@ -28,11 +28,20 @@ class ReadSample:
     those with none of the bits of `mask`. All up to some 500 a second, then a half, a quarter …
     """
 
-    __slots__ = ("_n", "mask")
+    __slots__ = ("_anchor", "_n", "mask")
 
     def __init__(self, *, is_on: bool):
         self.mask = _ALL if is_on else _NONE
         self._n = 0
+        # The kernel stamps as long as one socket asks for it. Switching that on and off with each
+        # connection would cost many times what a stamp costs.
+        self._anchor = socket.socket(socket.AF_INET, socket.SOCK_DGRAM) if is_on else None
+        if self._anchor is not None:
+            enable(self._anchor)
+
+    def close(self) -> None:
+        if self._anchor is not None:
+            self._anchor.close()
 
     def tick(self) -> None:
         """Every 10 ms: time more or fewer."""
