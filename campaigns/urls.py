@@ -121,6 +121,7 @@ campaign_urls = [
 
 run_urls = [
     path("projects/<int:project>/history/", history.run_list, name="run-list"),
+    path("projects/<int:project>/runs.csv", history.run_list_csv, name="run-list-csv"),
     path("runs/<int:run>/", runs.run_detail, name="run-detail"),
     path("runs/<int:run>/stop/", runs.run_stop, name="run-stop"),
     path("runs/<int:run>/stream/", streams.run_stream, name="run-stream"),

@@ -1,6 +1,10 @@
-"""Content negotiation."""
+"""Content negotiation, and how the schema describes what is not JSON."""
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.negotiation import BaseContentNegotiation
+
+CSV = {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "A CSV file.")}
 
 
 class AnyAccept(BaseContentNegotiation):

@@ -16,7 +16,11 @@ from campaigns.api.choices import (
 )
 from campaigns.api.fields import IdFilter
 from campaigns.api.judgement import TRUST_OF, JudgedRunSerializer
+from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.exports.files import text_file
+from campaigns.exports.runs import csv_of_runs
 from campaigns.models import Run, ShardSecond
+from campaigns.queries.measured import whole_runs
 from campaigns.services.runs import stop_run
 
 
@@ -139,6 +143,19 @@ class RunViewSet(VisibleViewSet):
         run = self.get_object()
         stop_run(by=self.actor, run=run)
         return self.answer(run.pk)
+
+
+class RunsCsv(RunViewSet):
+    """The list as a file: one address, one format."""
+
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(responses=CSV, operation_id="runs_list_csv")
+    def file(self, request):
+        """All runs that the filters leave, one row each, times in µs. Not paginated."""
+        self._refuse_unknown_filters()
+        runs = self.filter_queryset(self.get_queryset())
+        return text_file("runs.csv", csv_of_runs(whole_runs(runs)))
 
 
 class TimingSerializer(serializers.Serializer):

@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiParameter,
-    OpenApiResponse,
     extend_schema,
     extend_schema_field,
 )
@@ -16,13 +14,15 @@ from rest_framework.views import APIView
 from campaigns.api.access import find
 from campaigns.api.choices import TARGET_STATES, TRUSTS, WORDS
 from campaigns.api.judgement import VALIDITY_OF, JudgementSerializer, ValidityField
-from campaigns.api.negotiation import AnyAccept
+from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.exports.files import text_file
+from campaigns.exports.files import text_file, wants_blocks
+from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.live.memory import answer_of, report_of
 from campaigns.models import Campaign, Run
+from campaigns.queries.measured import whole_runs
 from campaigns.queries.overheads import chosen_tests
 
 
@@ -172,24 +172,29 @@ class RunTables(APIView):
         return Response(_run_json(run, report_of(run)))
 
 
-_CSV = {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "The same figures as CSV.")}
+_FORMAT = OpenApiParameter(
+    "format", str, enum=["runs", "blocks"], description="Default: runs. blocks: the page's tables."
+)
 
 
 class CampaignTablesCsv(APIView):
     content_negotiation_class = AnyAccept
 
-    @extend_schema(parameters=_CHOICE, responses=_CSV, operation_id="campaigns_csv")
+    @extend_schema(parameters=[_FORMAT, *_CHOICE], responses=CSV, operation_id="campaigns_csv")
     def get(self, request, pk):
-        """All tables, one after another, each with a title and units in its header."""
+        """One row per run, times in µs; with format=blocks all tables, one after another."""
         campaign = find(Campaign, request, pk=pk)
+        if not wants_blocks(request.query_params):
+            runs = whole_runs(campaign.runs.order_by("position"))
+            return text_file(f"campaign-{campaign.pk}.csv", csv_of_runs(runs))
         tables = _answer(request, campaign).tables
-        return text_file(f"campaign-{campaign.pk}.csv", csv_of_tables(tables))
+        return text_file(f"campaign-{campaign.pk}-tables.csv", csv_of_tables(tables))
 
 
 class RunTablesCsv(APIView):
     content_negotiation_class = AnyAccept
 
-    @extend_schema(responses=_CSV, operation_id="runs_csv")
+    @extend_schema(responses=CSV, operation_id="runs_csv")
     def get(self, request, pk):
         """All tables, one after another, each with a title and units in its header."""
         run = find(Run, request, pk=pk)

@@ -8,7 +8,7 @@ from campaigns.api.metrics import MetricList
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
 from campaigns.api.projects import ProjectViewSet
 from campaigns.api.reports import RunReportText
-from campaigns.api.runs import RunViewSet, SecondViewSet
+from campaigns.api.runs import RunsCsv, RunViewSet, SecondViewSet
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import TargetViewSet
@@ -52,6 +52,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/tables/", CampaignTables.as_view(), name="api-campaign-tables"),
     path("campaigns/<int:pk>/tables.csv", CampaignTablesCsv.as_view(), name="api-campaign-csv"),
     path("runs/", RunViewSet.as_view(LIST), name="api-run-list"),
+    path("runs.csv", RunsCsv.as_view({"get": "file"}), name="api-run-list-csv"),
     path("runs/<int:pk>/", RunViewSet.as_view(READ), name="api-run"),
     path("runs/<int:pk>/stop/", _post(RunViewSet, "stop"), name="api-run-stop"),
     path("runs/<int:pk>/seconds/", SecondViewSet.as_view(LIST), name="api-run-seconds"),

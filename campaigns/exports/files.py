@@ -1,7 +1,10 @@
 """Texts as files to download."""
 
+from collections.abc import Mapping
+
 from django.http import Http404, HttpResponse
 
+from campaigns.domain.errors import InvalidFields
 from campaigns.models import Run
 from campaigns.queries.tool_reports import tool_report
 
@@ -15,6 +18,16 @@ def text_file(name: str, text: str) -> HttpResponse:
         content_type=f"{_TYPES[name.rpartition('.')[2]]}; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
+
+
+def wants_blocks(asked: Mapping[str, str]) -> bool:
+    """Whether `?format=blocks` asks for the tables of the page instead of a row per run.
+
+    Raises InvalidFields for any other format than runs, the default, and blocks.
+    """
+    if asked.get("format", "runs") not in {"runs", "blocks"}:
+        raise InvalidFields({"format": "Use runs (a row per run) or blocks (the page's tables)."})
+    return asked.get("format") == "blocks"
 
 
 def tool_report_file(run: Run, style: str) -> HttpResponse:

@@ -1,9 +1,11 @@
 """Finished runs with their summaries' figures, decoded only as far as a page needs."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+
+from django.db.models import QuerySet
 
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.likeness import ArmRun
@@ -11,7 +13,7 @@ from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Total, total_of
+from campaigns.domain.measured.snapshot import TIMINGS, Total, total_of
 from campaigns.domain.shown.exchange_tables import EXCHANGE_TIMINGS
 from campaigns.domain.shown.latency_table import Line
 from campaigns.domain.shown.report_words import ending_text
@@ -20,6 +22,7 @@ from campaigns.queries.measurements import stored_measurement
 
 # Only the moments of the others are read: a mean needs no histogram, and decoding is slow.
 _DECODED = frozenset({"response", "lateness", "failed_reply", *EXCHANGE_TIMINGS})
+_BATCH = 100  # summaries in memory at once
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,8 @@ def in_short(sentence: str) -> str:
     return first[0].lower() + first[1:]
 
 
-def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
-    """The runs with their latest summaries, in one query."""
+def measured_runs(runs: Iterable[Run], decoded: Collection[str] = _DECODED) -> list[MeasuredRun]:
+    """The runs with their latest summaries, in one query. `decoded`: timings with histograms."""
     runs = list(runs)
     summaries = (
         RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
@@ -130,13 +133,23 @@ def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
         .defer("series", "steps")
     )
     by_run = {summary.run_id: summary for summary in summaries}
-    return [_measured(run, by_run.get(run.pk)) for run in runs]
+    return [_measured(run, by_run.get(run.pk), decoded) for run in runs]
 
 
-def _measured(run: Run, summary: RunSummary | None) -> MeasuredRun:
+def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
+    """The runs in their order with all percentiles of all timings, a batch in memory at once."""
+    pks = list(runs.values_list("pk", flat=True))
+    rows = Run.objects.select_related("campaign", "test__plan_version").prefetch_related("shards")
+    for start in range(0, len(pks), _BATCH):
+        batch = rows.in_bulk(pks[start : start + _BATCH])
+        ordered = (batch[pk] for pk in pks[start : start + _BATCH] if pk in batch)
+        yield from measured_runs(ordered, decoded=TIMINGS)
+
+
+def _measured(run: Run, summary: RunSummary | None, decoded: Collection[str]) -> MeasuredRun:
     if summary is None:
         return MeasuredRun(run)
-    measurement = stored_measurement(run, summary, decoded=_DECODED)
+    measurement = stored_measurement(run, summary, decoded=decoded)
     return MeasuredRun(run, measurement, measurement.figures)
 
 

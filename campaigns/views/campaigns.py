@@ -1,5 +1,6 @@
 """Campaigns: the list, the form of a new one, and the page, live and finished."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
@@ -17,7 +18,8 @@ from campaigns.domain.plan.proposals import Proposal, proposal_for
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
 from campaigns.domain.units import counted
-from campaigns.exports.files import text_file
+from campaigns.exports.files import text_file, wants_blocks
+from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.live.memory import answer_of, gists_of
@@ -38,6 +40,7 @@ from campaigns.queries.campaigns import (
 )
 from campaigns.queries.checks import checks_before_start
 from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.measured import whole_runs
 from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.room import room_checks, room_of
 from campaigns.services import campaigns as services
@@ -250,8 +253,13 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
 
 def _chosen(request: HttpRequest, campaign: Campaign) -> tuple[int, int] | None:
     """The tests of ?compare=A&with=B; anything else is refused with a message."""
+    return _checked(chosen_tests, campaign, request.GET)
+
+
+def _checked(read: Callable[..., Any], *given: Any) -> Any:
+    """What `read` makes of the query string; its fault is refused with a message."""
     try:
-        return chosen_tests(campaign, request.GET)
+        return read(*given)
     except InvalidFields as fault:
         raise Refused(next(iter(fault.errors.values()))) from None
 
@@ -305,6 +313,10 @@ def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
 @require_GET
 @answers_refusals("campaign-detail")
 def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponse:
+    """A row per run; with ?format=blocks the tables of the page, one after another."""
     found = find(Campaign, actor_of(request), pk=campaign)
+    if not _checked(wants_blocks, request.GET):
+        runs = whole_runs(found.runs.order_by("position"))
+        return text_file(f"campaign-{found.pk}.csv", csv_of_runs(runs))
     answer = answer_of(found, _chosen(request, found))
-    return text_file(f"campaign-{found.pk}.csv", csv_of_tables(answer.tables))
+    return text_file(f"campaign-{found.pk}-tables.csv", csv_of_tables(answer.tables))

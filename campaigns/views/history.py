@@ -6,9 +6,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from campaigns.exports.files import text_file
+from campaigns.exports.runs import csv_of_runs
 from campaigns.forms.filters import HistoryFilterForm
 from campaigns.models import Project
 from campaigns.queries.history import history, history_page
+from campaigns.queries.measured import whole_runs
 from campaigns.views.access import actor_of, find
 
 PAGE_SIZE = 50
@@ -32,6 +35,18 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
         "nouns": shown.nouns,
         "is_filtered": any(request.GET.get(name) for name in form.fields),
         "campaign_id": chosen.campaign,
+        "query": request.GET.urlencode(),
         "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},
     }
     return render(request, "history/list.html", context)
+
+
+@login_required
+@require_GET
+def run_list_csv(request: HttpRequest, project: int) -> HttpResponse:
+    """The filtered runs, a row each, all pages together."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    chosen = HistoryFilterForm(request.GET, project=found).chosen()
+    runs = whole_runs(history(actor, found, chosen))
+    return text_file(f"runs-of-project-{found.pk}.csv", csv_of_runs(runs))

@@ -147,7 +147,7 @@ def test_json_has_the_overhead_of_the_page(api, alice, campaign):
 def test_csv_has_the_figures_of_json(api, noun_and_pk):
     noun, pk = noun_and_pk
     tables = tables_in(api.get(f"/api/v1/{noun}/{pk}/tables/").json())
-    answer = api.get(f"/api/v1/{noun}/{pk}/tables.csv")
+    answer = api.get(f"/api/v1/{noun}/{pk}/tables.csv?format=blocks")
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert answer["Content-Disposition"].startswith("attachment;")
     written = [[as_number(cell) for cell in row] for row in rows_of_csv(answer.content.decode())]
@@ -158,6 +158,28 @@ def test_csv_is_the_file_that_the_page_offers(api, alice, noun_and_pk):
     noun, pk = noun_and_pk
     from_page = client_of(alice).get(f"/{noun}/{pk}/tables.csv")
     assert from_page.content == api.get(f"/api/v1/{noun}/{pk}/tables.csv").content
+
+
+def test_a_campaign_s_csv_has_a_row_for_each_run(api, campaign):
+    text = api.get(f"/api/v1/campaigns/{campaign.pk}/tables.csv").content.decode()
+    rows = list(csv.DictReader(StringIO(text)))
+    runs = campaign.runs.order_by("position")
+    assert [int(row["run_id"]) for row in rows] == [run.pk for run in runs]
+
+
+def test_an_unknown_format_is_refused_by_field(api, campaign):
+    answer = api.get(f"/api/v1/campaigns/{campaign.pk}/tables.csv?format=xlsx")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"].keys() == {"format"}
+
+
+def test_the_file_of_runs_takes_the_filters_of_the_list(api, campaign):
+    test = campaign.tests.first()
+    text = api.get(f"/api/v1/runs.csv?test={test.pk}").content.decode()
+    rows = list(csv.DictReader(StringIO(text)))
+    assert {row["test_id"] for row in rows} == {str(test.pk)}
+    assert len(rows) == 3
+    assert api.get("/api/v1/runs.csv?tset=1").status_code == 400
 
 
 def test_the_campaigns_answer_stands_above_its_tables(api, campaign):
@@ -181,7 +203,7 @@ def test_any_two_tests_are_compared_by_choice(api, campaign):
     assert overhead["names"] == ["HTTPS", "HTTP"]
     assert overhead["word"] == "faster"
     assert (overhead["decided_by"], overhead["set_aside"], overhead["advice"]) == (None, [], [])
-    written = api.get(address.replace("tables/", "tables.csv")).content.decode()
+    written = api.get(address.replace("tables/", "tables.csv") + "&format=blocks").content.decode()
     heads = [row[1:3] for row in csv.reader(written.splitlines()) if row and row[0] == "metric"]
     assert heads == [["HTTPS (ms)", "HTTP (ms)"]]
 

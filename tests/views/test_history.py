@@ -1,5 +1,8 @@
 """The history of runs: filters in the address, two ticks to a comparison."""
 
+import csv
+from io import StringIO
+
 import pytest
 from django.urls import reverse
 
@@ -116,3 +119,14 @@ def test_an_empty_history_says_where_runs_come_from(client, vera, project):
 def test_a_stranger_finds_no_history(client, charlie, project):
     client.force_login(charlie)
     assert client.get(reverse("run-list", args=[project.pk])).status_code == 404
+
+
+def test_the_filtered_runs_are_one_file_with_a_row_each(client, vera, project, runs):
+    client.force_login(vera)
+    address = reverse("run-list-csv", args=[project.pk])
+    rows = list(csv.DictReader(StringIO(client.get(address).content.decode())))
+    assert {int(row["run_id"]) for row in rows} == {run.pk for run in runs}
+    chosen = client.get(address, {"target": runs[0].target_id}).content.decode()
+    assert [int(row["run_id"]) for row in csv.DictReader(StringIO(chosen))] == [runs[0].pk]
+    page = client.get(reverse("run-list", args=[project.pk]), {"state": "complete"})
+    assert f"{address}?state=complete" in page.content.decode()

@@ -1,0 +1,161 @@
+"""Runs as one tidy table for other programs: a row per run, a column per value, times in µs."""
+
+import csv
+from collections.abc import Iterable
+from io import StringIO
+from typing import Any
+
+from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
+from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
+from campaigns.exports.tables import safe
+from campaigns.models import Run
+from campaigns.queries.measured import MeasuredRun
+
+_WHOLE = {"mean", "min", *map(name, (P50, P90, P95, P99)), "max"}
+_PART = {"mean", *map(name, (P50, P95)), "max"}
+# What is exported of each timing, in this order.
+_FIGURES = ("n", "mean", "min", *map(name, (P50, P90, P95, P99)), "max")
+_TIMINGS = {
+    "response": _WHOLE,
+    "service": _WHOLE,
+    "failed": {"n", *_WHOLE},
+    "failed_reply": {"n", *_WHOLE},
+    **{key: {"n", *_PART} for key in (*LATENESS, *PARTS, "message", *SESSIONS)},
+}
+_RANKS = {name(q): q for q in (P50, P90, P95, P99)}
+_COUNTERS = (
+    *("started", "ok", "failed", "dropped", "bytes_sent", "bytes_received"),
+    *("connections_opened", "tls_full", "tls_resumed", "messages_sent", "messages_received"),
+)
+_SETTING = (
+    *("run", "run_id", "campaign_id", "campaign", "test_id", "block", "position"),
+    *("plan_id", "plan", "plan_version", "target_id", "target", "endpoint", "connection_mode"),
+    *("injectors", "state", "outcome", "reason", "started_at", "ended_at"),
+)
+_ANSWERS = (
+    *("measurement", "measurement_reason", "target_state", "target_reason"),
+    *("precision", "precision_reason", "weak"),
+)
+
+
+def _time_column(timing: str, figure: str) -> str:
+    return f"{timing}_n" if figure == "n" else f"{timing}_{figure}_us"
+
+
+COLUMNS = (
+    *_SETTING,
+    *_ANSWERS,
+    "duration_s",
+    "ok_per_s",
+    *_COUNTERS,
+    "statuses",
+    "errors",
+    *(
+        _time_column(timing, figure)
+        for timing, wanted in _TIMINGS.items()
+        for figure in _FIGURES
+        if figure in wanted
+    ),
+)
+
+
+def csv_of_runs(runs: Iterable[MeasuredRun]) -> str:
+    """A row for each run, with the same columns in every file; empty cells: no such value.
+
+    `weak` names the percentiles that fewer than ten requests are beyond; those with fewer than five
+    are empty. Text is escaped so that a spreadsheet evaluates none.
+    """
+    out = StringIO()
+    writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\r\n")
+    writer.writeheader()
+    for each in runs:
+        row = {**_setting(each.run), **_answers(each.run), **_figures(each)}
+        writer.writerow({key: _plain(value) for key, value in row.items()})
+    return out.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    return safe(value) if isinstance(value, str) else value
+
+
+def _setting(run: Run) -> dict[str, Any]:
+    """What ran where, as it was frozen at the start: names that were changed later stay the old."""
+    frozen, test = run.frozen, run.test
+    return {
+        "run": run.label,
+        "run_id": run.pk,
+        "campaign_id": run.campaign_id,
+        "campaign": run.campaign.name,
+        "test_id": run.test_id,
+        "block": run.repeat,
+        "position": run.position,
+        "plan_id": test.plan_version.plan_id,
+        "plan": frozen.plan_name,
+        "plan_version": frozen.plan_number,
+        "target_id": run.target_id,
+        "target": frozen.target,
+        "endpoint": str(frozen.endpoint),
+        "connection_mode": str(frozen.connection_mode),
+        "injectors": run.n_shards,
+        "state": run.state,
+        "outcome": run.outcome,
+        "reason": run.reason,
+        "started_at": run.t0 and run.t0.isoformat(),
+        "ended_at": run.ended_at and run.ended_at.isoformat(),
+    }
+
+
+def _answers(run: Run) -> dict[str, Any]:
+    judged = run.judged
+    return {
+        "measurement": run.trust,
+        "target_state": run.target_state,
+        "precision": run.precision,
+        "measurement_reason": judged and judged.measurement.text,
+        "target_reason": judged and judged.target.text,
+        "precision_reason": judged and judged.precision.text,
+    }
+
+
+def _figures(each: MeasuredRun) -> dict[str, Any]:
+    """Counts, rate and times; nothing of a run that has no summary."""
+    total, figures = each.total, each.figures
+    if total is None or figures is None:
+        return {}
+    times = [_times(timing, wanted, total.timing(timing)) for timing, wanted in _TIMINGS.items()]
+    return {
+        "duration_s": figures.duration_s,
+        "ok_per_s": figures.rate_per_s,
+        **{key: total.count(key) for key in _COUNTERS},
+        "statuses": _counts(total.statuses),
+        "errors": _counts(total.errors),
+        **{key: value for some in times for key, value in some.items()},
+        "weak": _weak(total),
+    }
+
+
+def _counts(counts: dict[str, int]) -> str:
+    """Such as 200:1180 404:20."""
+    return " ".join(f"{key}:{count}" for key, count in sorted(counts.items()))
+
+
+def _times(timing: str, wanted: set[str], seen: Timing) -> dict[str, Any]:
+    if not seen.n:
+        return {f"{timing}_n": 0} if "n" in wanted else {}
+    figures = {"n": seen.n, "mean": seen.mean_us, "min": seen.min_us, "max": seen.max_us}
+    figures |= {
+        title: seen.percentile_us(q)
+        for title, q in _RANKS.items()
+        if title in wanted and shown(seen.n, q) is not Shown.NO
+    }
+    return {_time_column(timing, key): value for key, value in figures.items() if key in wanted}
+
+
+def _weak(total: Total) -> str:
+    """The columns of weak percentiles, such as response_p99_us."""
+    return " ".join(
+        _time_column(timing, title)
+        for timing, wanted in _TIMINGS.items()
+        for title, q in _RANKS.items()
+        if title in wanted and shown(total.timing(timing).n, q) is Shown.WEAK
+    )
