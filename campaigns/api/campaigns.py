@@ -68,6 +68,8 @@ class CampaignSerializer(serializers.ModelSerializer):
             "injectors",
             "seed",
             "practical_threshold",
+            "keeps_going",
+            "stop_reason",
             "created_by",
             "created_at",
             "started_at",
@@ -95,6 +97,9 @@ class NewCampaign(StrictSerializer):
         max_length=MAX_INJECTORS,
         help_text="Numbers of injector processes; one test per cell and number. Replaces "
         "`injectors`.",
+    )
+    keeps_going = serializers.BooleanField(
+        default=False, help_text="Make all runs, even if everything fails in one."
     )
     practical_threshold = serializers.FloatField(default=0.05, min_value=0, max_value=1)
     seed = serializers.IntegerField(

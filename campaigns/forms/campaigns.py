@@ -102,6 +102,11 @@ class CampaignForm(forms.Form):
         label="Practical threshold",
         help_text="A smaller difference counts as no practical difference.",
     )
+    keeps_going = forms.BooleanField(
+        required=False,
+        label="Make all runs, even if everything fails in one",
+        help_text="Otherwise the campaign stops after such a run.",
+    )
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)
 
     def __init__(self, *args, grid: Grid, **kwargs):
@@ -161,4 +166,5 @@ class CampaignForm(forms.Form):
             "sweep": counts,
             "cells": [CampaignCell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked],
             "practical_threshold": values["practical_threshold"] / 100,
+            "keeps_going": values["keeps_going"],
         }

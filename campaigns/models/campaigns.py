@@ -28,6 +28,8 @@ class Campaign(Item):
     seed = models.BigIntegerField()
     # The smallest relative difference that gets a verdict: 0.05 is 5 %.
     practical_threshold = models.FloatField(default=0.05)
+    # Whether it makes all runs even if everything fails in one.
+    keeps_going = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -35,6 +37,7 @@ class Campaign(Item):
     stop_requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
+    stop_reason = models.TextField(blank=True, default="")  # a sentence, if it stopped by itself
     finished_at = models.DateTimeField(null=True, blank=True)
 
     objects = SharedQuerySet.as_manager()

@@ -88,7 +88,9 @@ def _answer(
     failures = failures_of(runs)
     sentence = _sentence(campaign, arms, overheads, runs, is_final)
     return Answer(
-        sentence=_with_failures(sentence, failures, counted_in(arm.scheme for arm in arms)),
+        sentence=_with_failures(
+            campaign.stop_reason, sentence, failures, counted_in(arm.scheme for arm in arms)
+        ),
         grounds=_grounds(campaign, arms, overheads, runs),
         tests=[_test_answer(campaign, arm) for arm in arms],
         overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
@@ -102,9 +104,14 @@ def _answer(
     )
 
 
-def _with_failures(sentence: Sentence, failures: CampaignFailures, noun: str) -> Sentence:
+def _with_failures(
+    stop_reason: str, sentence: Sentence, failures: CampaignFailures, noun: str
+) -> Sentence:
     """The target's failures first; where nothing else came, nothing else is said."""
-    if everything_failed(failures.rows, failures.attempts):
+    nothing_else = everything_failed(failures.rows, failures.attempts)
+    if stop_reason:
+        return [(stop_reason, True), *([] if nothing_else else [(" ", False), *sentence])]
+    if nothing_else:
         return all_failed_sentence(failures.rows, failures.attempts, noun)
     return [*failure_lead(failures.rows, failures.attempts, noun), *sentence]
 

@@ -35,15 +35,17 @@ def create_campaign(
     sweep: Sequence[int] = (),
     practical_threshold: float = 0.05,
     seed: int | None = None,
+    keeps_going: bool = False,
 ) -> Campaign:
     """A draft with its tests. Raises Forbidden, or Refused with what to change.
 
-    With a `sweep`, every cell becomes one test per number of injectors in it.
+    With a `sweep`, every cell becomes one test per number of injectors in it. `keeps_going`: make
+    all runs even if everything fails in one.
     """
     require(by, Action.EDIT, project)
     counts = tuple(sweep) or (injectors,)
     cells = [replace(cell, injectors=count) for cell in cells for count in counts]
-    values = {"repeats": repeats, "order": order, "pause_s": pause_s}
+    values = {"repeats": repeats, "order": order, "pause_s": pause_s, "keeps_going": keeps_going}
     return _create(
         by, project, cells, name=name, practical_threshold=practical_threshold, seed=seed, **values
     )
@@ -59,6 +61,7 @@ def _create(
     order: str,
     pause_s: float,
     practical_threshold: float,
+    keeps_going: bool,
     seed: int | None = None,
 ) -> Campaign:
     counts = [cell.injectors for cell in cells] or [1]
@@ -72,6 +75,7 @@ def _create(
         pause_s=pause_s,
         injectors=max(counts),
         practical_threshold=practical_threshold,
+        keeps_going=keeps_going,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         created_by=by.user,
     )
@@ -154,4 +158,5 @@ def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
         order=campaign.order,
         pause_s=campaign.pause_s,
         practical_threshold=campaign.practical_threshold,
+        keeps_going=campaign.keeps_going,
     )

@@ -14,6 +14,7 @@ from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
+from campaigns.services.stopping import stop_if_everything_failed
 from campaigns.services.summaries import summarise_run
 
 logger = logging.getLogger(__name__)
@@ -36,7 +37,10 @@ def _finalise(run: Run) -> bool:
     run.outcome = outcome  # the judgement depends on the outcome
     error = _summarise(run)
     if error is None:
-        return _end(run, outcome, reason)
+        has_ended = _end(run, outcome, reason)
+        if has_ended and outcome == Outcome.COMPLETE:
+            stop_if_everything_failed(run)
+        return has_ended
     overdue = Run.objects.filter(pk=run.pk, state_at__lt=db_now(-MAX_AGE_S[RunState.FINALIZING]))
     if not overdue.exists():
         return False

@@ -135,6 +135,7 @@ def _initial_again(again: Again) -> dict[str, Any]:
         "pause_s": campaign.pause_s,
         "injectors": ", ".join(map(str, again.injectors)),
         "practical_threshold": round(campaign.practical_threshold * 100, 6),
+        "keeps_going": campaign.keeps_going,
     }
 
 

@@ -80,7 +80,6 @@ _OF_STUDIES = (
             [_GET_STEP],
             "new",
             http_version="1.0",
-            expected_status=["2xx"],
             model="closed",
             connections=50,
             requests=1000,

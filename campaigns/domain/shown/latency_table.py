@@ -27,7 +27,6 @@ _KEYS = (
     "errors",
     "n",
 )
-_EXTREME = "Minimum and maximum are not averaged; see the pooled row."
 _COUNTED = "Counts are not averaged; see the pooled row."
 _NO_RUN = "No usable runs yet."
 _DOUBTFUL = (
@@ -142,8 +141,8 @@ def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
     fewest = min(run.n for run in counted)
     return {
         "mean": Figure(_mean_of(counted, lambda run: _ms(run.mean_us))),
-        "min": Figure(None, _EXTREME),
-        "max": Figure(None, _EXTREME),
+        "min": Figure(_mean_of(counted, lambda run: _ms(run.min_us))),
+        "max": Figure(_mean_of(counted, lambda run: _ms(run.max_us))),
         **{
             name(q): _percentile(
                 q, fewest, _mean_of(counted, lambda run, q=q: run.percentiles.get(q))
