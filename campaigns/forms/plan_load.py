@@ -29,8 +29,6 @@ STOPS = [("requests", "After a number"), ("duration", "After a time")]
 RATES = [("steady", "Steady"), ("stages", "In stages")]
 # Fields that only the form has, each shown before a field of the load.
 _BEFORE = {"stages": ["rate_shape"], "requests": ["stop"]}
-# Shown in a collapsed section further down the page.
-LOAD_LIMITS = ("max_in_flight", "when_saturated", "start_offset_s", "shares")
 
 
 class LoadFields(LOAD.form()):
@@ -43,7 +41,9 @@ class LoadFields(LOAD.form()):
 
     @property
     def load_rows(self) -> list[forms.BoundField]:
-        names = [name for name in LOAD.names_on_form() if name not in {"model", *LOAD_LIMITS}]
+        """What is always in sight; the registry's groups are further down the page."""
+        rows = fields_of(Load)
+        names = [name for name in LOAD.names_on_form() if name != "model" and not rows[name].group]
         return [self[each] for name in names for each in (*_BEFORE.get(name, ()), name)]
 
     def take_errors(self, errors: dict[str, str]) -> None:

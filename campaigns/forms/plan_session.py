@@ -4,7 +4,6 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.session import Auth, AuthKind, Session, ThinkKind, ThinkTime
 from campaigns.forms.plan_fields import FormPart
 from campaigns.forms.requests import text_widget
@@ -25,12 +24,6 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
     )
     forget_secret = forms.BooleanField(required=False, label="Delete the stored secret")
 
-    @property
-    def session_rows(self) -> list[forms.BoundField]:
-        rows = {name: [name] for name in fields_of(Session)}
-        rows["think_time"] = THINK_TIME.names_on_form()
-        return [self[name] for names in rows.values() for name in names]
-
     def session(self) -> dict[str, Any]:
         data = self.cleaned_data
         values = SESSION.values(data)
@@ -49,16 +42,6 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
         if data["auth_kind"] in ("", AuthKind.NONE) or data["forget_secret"]:
             return ""
         return data["secret"] or None
-
-    @property
-    def session_is_plain(self) -> bool:
-        """Whether the section can stay collapsed: no values and no errors."""
-        names = SessionFields.base_fields
-        return not any(name in self.errors for name in names) and all(
-            str(self[name].value() or "") in {"", "0", "1", "none", "False"}
-            for name in names
-            if name != "first_call_alone"
-        )
 
 
 def initial_session(spec: dict[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,12 @@ class StepBlock:
     fields: dict[str, Any]
     prefix: str
 
+    @property
+    def says_more(self) -> bool:
+        """Whether the fields under the request line have something to see, or an error."""
+        more = [self.fields[name] for name in ("label", "headers", "body", "extract")]
+        return any(field.value() or field.errors for field in more)
+
 
 def step_fields() -> dict[str, forms.Field]:
     """The fields of one further step; the domain rejects missing ones."""

@@ -6,7 +6,8 @@ from django import forms
 
 from campaigns.domain.plan.step import MAX_BODY_BYTES
 from campaigns.forms.plan_fields import PLAN, TIMEOUTS
-from campaigns.forms.plan_load import LOAD_LIMITS, LoadFields, initial_load
+from campaigns.forms.plan_groups import DisclosedFields, plain
+from campaigns.forms.plan_load import LoadFields, initial_load
 from campaigns.forms.plan_session import AUTH, THINK_TIME, SessionFields, initial_session
 from campaigns.forms.plan_steps import ORDER, StepsFields, initial_steps
 from campaigns.forms.plan_thresholds import ThresholdFields, write_thresholds
@@ -20,11 +21,12 @@ _PLACES = {"variables": "csv"} | {
     for part in (THINK_TIME, AUTH, VARIABLES, ORDER, EXCHANGE)
     for path, name in part.places().items()
 }
-# Fields of the plan itself that the page places individually.
-_PLACED = {"steps", "connection_mode", "expected_status", "warm_up_s", "thresholds", "http_version"}
+# What a preset does not determine.
+_NOT_COMPARED = {"name", "n_steps", "body_file", "secret", "forget_secret"}
 
 
 class PlanForm(
+    DisclosedFields,
     ExchangeFields,
     ThresholdFields,
     LoadFields,
@@ -44,20 +46,21 @@ class PlanForm(
 
     field_order = ["name", "method", "path"]
 
-    @property
-    def limit_rows(self) -> list[forms.BoundField]:
-        """The rows of the collapsed section "Limits and names"."""
-        own = [name for name in PLAN.names_on_form() if name not in _PLACED]
-        return [self[name] for name in (*own, *TIMEOUTS.names_on_form(), *LOAD_LIMITS)]
-
-    @property
-    def limits_have_errors(self) -> bool:
-        """Whether the section must be open."""
-        return any(field.errors for field in self.limit_rows)
-
     @classmethod
     def of(cls, name: str, spec: dict[str, Any]):
         return cls(initial=initial_of(name, spec))
+
+    def base_of(self, name: str, spec: dict[str, Any]) -> dict[str, dict[str, str]]:
+        """{form name: {"label", "value"}} of a preset: what later changes are compared with."""
+        values = initial_of(name, spec)
+        return {
+            each: {
+                "label": str(field.label or each).lower(),
+                "value": plain(values.get(each, field.initial)),
+            }
+            for each, field in self.fields.items()
+            if each not in _NOT_COMPARED
+        }
 
     def clean(self):
         self._take_file()

@@ -79,6 +79,7 @@ def preview_of(form: _PreviewForm) -> dict[str, Any]:
         "preview": plan and _preview(plan),
         "problem": "" if plan else _first_problem(form),
         "arrivals": _arrivals(form),
+        "disclosures": form.disclosures,
     }
 
 

@@ -1,5 +1,6 @@
 """Plans: the list, one plan with its versions, and the form."""
 
+import json
 from typing import Any
 
 from django.contrib import messages
@@ -12,7 +13,7 @@ from django.utils.http import urlencode
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.plan.load import planned_duration_s
-from campaigns.domain.plan.presets import PRESETS, Preset
+from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
 from campaigns.domain.shown import plan_words
 from campaigns.domain.shown.session_words import session_facts
 from campaigns.forms.plan_load import MODEL_WORDS, MODELS
@@ -46,7 +47,12 @@ def plan_new(request, project: int):
     found = find(Project, actor, pk=project)
     require(actor, Action.EDIT, found)
     preset = PRESETS.get(request.GET.get("preset", ""))
-    form = PlanForm.of(preset.name, preset.spec) if preset else PlanForm()
+    copied = _copied(request.GET.get("copy", ""), found)
+    form = PlanForm()
+    if preset:
+        form = PlanForm.of(preset.name, preset.spec)
+    elif copied:
+        form = PlanForm.of(f"{copied.name} copy"[:100], copied.latest.value().to_json())
     if request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         version = _saved(
@@ -58,6 +64,12 @@ def plan_new(request, project: int):
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
             return redirect("plan-detail", plan=version.plan_id)
     return _form_page(request, found, form, preset=preset)
+
+
+def _copied(number: str, project: Project) -> SavedPlan | None:
+    """The plan of the project that a new one begins with."""
+    plans = project.plans.filter(archived_at=None)
+    return plans.filter(pk=number).first() if number.isdecimal() and len(number) < 10 else None
 
 
 def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
@@ -151,8 +163,11 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "project": project,
         "form": form,
         "plan": plan,
-        "presets": PRESETS.values(),
+        "everyday": [each for each in PRESETS.values() if each.group == GENERAL],
+        "studies": [each for each in PRESETS.values() if each.group == STUDIES],
+        "own_plans": () if plan else project.plans.filter(archived_at=None).order_by("name"),
         "preset": preset,
+        "base": json.dumps(form.base_of(preset.name, preset.spec)) if preset else "",
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
         "has_secret": plan is not None and hasattr(plan, "secret"),

@@ -38,6 +38,7 @@ def test_a_load_shows_its_duration_requests_and_highest_percentile(open_form):
     form.locator("#id_requests").fill("1,000")
     expect(estimate(form, "requests")).to_have_text("1,000")
     expect(estimate(form, "percentile")).to_have_text("p99")
+    form.get_by_text("Warm-up and start").click()
     form.locator("#id_warm_up_s").fill("5")
     expect(estimate(form, "duration")).to_have_text("15 s")
     expect(sentence(form)).to_contain_text("One request every 10 ms")
@@ -67,7 +68,7 @@ def test_the_field_that_is_typed_in_keeps_its_focus_and_its_text(open_form):
 def test_neither_bodies_nor_secrets_are_sent_for_a_preview(open_form):
     form = open_form("over-10")
     form.locator("#id_body").fill("the body")
-    form.get_by_text("Sessions and credentials").click()
+    form.get_by_text("Sign-in and secrets").click()
     form.get_by_text("Bearer token").click()
     form.locator("#id_secret").fill("the secret")
     with form.expect_request("**/plans/preview/") as asked:
@@ -126,6 +127,7 @@ def test_a_ramp_up_rises_in_the_drawing(open_form):
     form.get_by_text("On N connections").click()
     expect(sentence(form)).to_contain_text("10 connections send")
     assert n_corners(form) == 2
+    form.get_by_text("Warm-up and start").click()
     form.locator("#id_ramp_up_s").fill("4")
     expect(sentence(form)).to_contain_text("begin one by one over 4 s")
     assert n_corners(form) == 3

@@ -30,6 +30,8 @@ class PlanField:
     Words: `label` and `help` on the form, `help` in the API and the docs, where `detail` adds what
     injectors must know. `example`: what a new form proposes, if not the default. `choices`: a label
     for each value of an enum. `fact`: how a plan's page says a value that is not the default.
+    `group`: the part of the plan form that shows it on demand (forms.plan_groups); a field without
+    one is always in sight, and a field of a part is where its part is.
     `option`: how the command line takes it, as in --ramp-up S, with its own help and default where
     these differ.
     """
@@ -50,6 +52,7 @@ class PlanField:
     example: Any = None
     choices: Mapping[str, str] = field(default_factory=dict)
     fact: str = ""
+    group: str = ""
     option: str = ""
     option_help: str = ""
     option_default: str = ""
@@ -134,6 +137,16 @@ def _walk(owner: type, prefix: str) -> Iterator[tuple[str, PlanField]]:
         yield prefix + name, row
         if row.part:
             yield from _walk(row.part, f"{prefix}{name}.")
+
+
+@cache
+def groups_of(owner: type) -> Mapping[str, str]:
+    """The group of each row of a dataclass and of its parts by path; "" is always in sight."""
+    rows = all_fields(owner)
+    groups: dict[str, str] = {}
+    for path, row in rows.items():
+        groups[path] = row.group or groups.get(path.rpartition(".")[0], "")
+    return groups
 
 
 def read_scalars(reader: JsonReader, owner: type) -> dict[str, Any]:

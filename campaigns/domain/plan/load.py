@@ -155,7 +155,7 @@ class Load:
         option="--uniform-max S")
     arrival_unit: ArrivalUnit = choice("What arrives", ArrivalUnit.REQUEST,
         {ArrivalUnit.REQUEST: "Requests", ArrivalUnit.CONNECTION: "Connections",
-        ArrivalUnit.SESSION: "Sessions"}, used_by=_ARRIVING, http_only=True,
+        ArrivalUnit.SESSION: "Sessions"}, used_by=_ARRIVING, http_only=True, group="visits",
         help="Connections: each arrival opens a new one, whatever the campaign says, for its "
         "requests per connection (one without a value). Sessions: each arrival is a user who "
         "sends the requests of a session and leaves. Numbers, rates and the limit count what "
@@ -165,6 +165,7 @@ class Load:
         "--max-in-flight count: requests, new connections for --calls-per-connection requests, or "
         "sessions of --calls-per-session requests")
     ramp_up_s: float = number("Ramp-up", 0.0, high=MAX_DURATION_S, unit="s", used_by=_CLOSED,
+        group="start",
         help="Connection i of N starts at i · ramp-up / N, counted from the first request, "
         "warm-up included. 0: all at once.", fact="{:g} s",
         option="--ramp-up S")
@@ -186,29 +187,31 @@ class Load:
         "for.",
         option="--duration S", option_default="until the requests are done")
     per_injector: bool = flag("Values are per injector process",
-        used_by={Model.CLOSED, Model.SEQUENTIAL, Model.WINDOW},
+        used_by={Model.CLOSED, Model.SEQUENTIAL, Model.WINDOW}, group="start",
         help="Each injector process has this many connections and sends this many requests. "
         "Otherwise all injector processes share them.",
         detail="An injector gets the whole load in its order, and false here.",
         option="--per-process")
     max_in_flight: int = whole("Max in flight", 10_000, low=1, high=MAX_CONNECTIONS,
-        used_by=_ARRIVING,
+        used_by=_ARRIVING, group="limits",
         help="The most requests in flight at the same time, per injector process.",
         option="--max-in-flight N",
         option_help="rate or --over: at most N requests in flight, per process")
     when_saturated: WhenSaturated = choice("When the limit is reached", WhenSaturated.QUEUE,
         {WhenSaturated.QUEUE: "Wait", WhenSaturated.DROP: "Drop"}, used_by=_ARRIVING,
+        group="limits",
         help="A request that waits is sent late, and its wait is part of its response time. A "
         "dropped request is never sent. Both are counted.",
         option="--when-saturated")
     start_offset_s: float = number("Stagger injectors by", 0.0, high=MAX_OFFSET_S, unit="s",
-        used_by=_CLOSED | _WINDOWS,
+        used_by=_CLOSED | _WINDOWS, group="start",
         help="Injector process i starts i times this later. 0: all at once.",
         detail="In addition to the ramp-up.", fact="{:g} s",
         option="--start-offset S")
     shares: tuple[int, ...] = listed("Injector shares",
         f"2 to {MAX_INJECTORS} whole numbers from 1 to {MAX_WEIGHT}, []",
-        used_by=set(Model) - {Model.SEQUENTIAL}, later=True, from_text=shares_of_text,
+        used_by=set(Model) - {Model.SEQUENTIAL}, later=True, group="start",
+        from_text=shares_of_text,
         to_text=text_of_shares,
         help="A whole number for each injector process: with 2, 1, 1 the first sends half of the "
         "load. Without a value: equal shares.",

@@ -90,19 +90,20 @@ class Plan:
         help="The plan's proposal; a campaign can use others.",
         detail="With an `exchange` `new` (default there) or `resumed`. What counts is the "
         "`connection_mode` of the order itself.")
-    timeouts: Timeouts = part(Timeouts(),
+    timeouts: Timeouts = part(Timeouts(), group="limits",
         help="Time limits of one request, described below.")
     expected_status: tuple[str, ...] = listed("Expected status", 'list, `["2xx", "3xx"]`',
-        ("2xx", "3xx"), example="2xx 3xx",
+        ("2xx", "3xx"), example="2xx 3xx", group="right",
         help="Statuses such as 404, or classes such as 2xx. Any other status counts as an error.",
         detail="At least one; any other is `status_unexpected`.", from_text=str,
         option="--expect S,S", option_default="2xx,3xx")
-    warm_up_s: int = whole("Warm-up", 0, high=MAX_WARM_UP_S, unit="s",
+    warm_up_s: int = whole("Warm-up", 0, high=MAX_WARM_UP_S, unit="s", group="start",
         help="The same load before the measurement, not part of any figure.",
         option="--warm-up S")
     order: StepOrder = part(IN_TURNS,
         help="Which step a request sends, described below.")
     thresholds: tuple[Threshold, ...] = listed("Thresholds", "list, described below; []",
+        group="thresholds",
         help="Rules that a run must keep, one per line: p50, p95, p99, mean or max in ms, errors "
         "in %, rate in /s (rate > 100 /s); for sessions session_p95 and so on, sessions_failed in "
         "%, session_rate in /s. They are checked every second and at the end.",
@@ -113,20 +114,21 @@ class Plan:
         "may be repeated")
     exchange: Exchange | None = part(None, Exchange, typed="object or null",
         help="WebSocket in place of steps, described below.")
-    session: Session = part(PLAIN_SESSION, http_only=True,
+    session: Session = part(PLAIN_SESSION, http_only=True, group="visits",
         help="What a user does, described below.")
-    auth: Auth = part(NO_AUTH,
+    auth: Auth = part(NO_AUTH, group="auth",
         help="Credentials, described below.")
-    variables: Variables = part(NO_VARIABLES,
+    variables: Variables = part(NO_VARIABLES, group="values",
         help="Values that are filled in, described below.")
     http_version: HttpVersion = choice("HTTP version", HttpVersion.HTTP_1_1,
-        {version: f"HTTP/{version}" for version in HttpVersion}, http_only=True,
+        {version: f"HTTP/{version}" for version in HttpVersion}, http_only=True, group="http",
         help="1.0 keeps a connection only where the server says keep-alive too.",
         detail="1.0 asks for it by `Connection: keep-alive`; refused with pipelining.",
         option="--http",
         option_help="version of HTTP; 1.0 keeps a connection only where the server says so too")
     resolve: Resolve = choice("Resolve host name", Resolve.ONCE,
         {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection"},
+        group="http",
         help="For each connection, it is the part dns of the response time. An endpoint with an "
         "address needs none.",
         option="--resolve",

@@ -29,12 +29,13 @@ _GET_STEP = {"method": "GET", "path": "/"}
 # Five files as in the French study; L2 takes them in blocks, L3 at random.
 _FILES = [{"method": "GET", "path": f"/index{number}.html"} for number in range(1, 6)]
 _AT_RANDOM = {"kind": "random"}
-STUDIES, GENERAL = "Measurements of earlier studies", "Questions of every day"
+STUDIES, GENERAL = "Published studies", "Everyday questions"
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """`question` is what the user wants to know; `name` is the plan's initial name."""
+    """`question` is what the user wants to know; `name` is the plan's initial name; `short` is its
+    load in a few words."""
 
     key: str
     question: str
@@ -42,6 +43,7 @@ class Preset:
     name: str
     spec: dict[str, Any]
     group: str = STUDIES
+    short: str = ""
 
 
 _OWN_FIELDS = {"timeouts", "order", "expected_status", "exchange", "http_version", "session"}
@@ -62,6 +64,7 @@ def _soap(key: str, question: str, requests: int, over_s: int, group: str = STUD
         f"{requests:,} over {over_s} s",
         _spec([_SOAP_STEP], "new", model="over", requests=requests, over_s=over_s),
         group,
+        f"{requests:,} requests over {over_s} s, on new connections",
     )
 
 
@@ -196,6 +199,7 @@ _OF_EVERY_DAY = (
         "Smoke",
         _spec([_GET_STEP], "keep-alive", model="sequential", requests=20),
         GENERAL,
+        "20 requests, one after another",
     ),
     Preset(
         "load",
@@ -204,6 +208,7 @@ _OF_EVERY_DAY = (
         "Load",
         _spec([_GET_STEP], "keep-alive", model="open", rate_per_s=20, duration_s=300),
         GENERAL,
+        "20 requests/s, kept open; 5 min",
     ),
     Preset(
         "stress",
@@ -217,6 +222,7 @@ _OF_EVERY_DAY = (
             stages=[{"duration_s": 120, "from_per_s": 1, "to_per_s": 100}],
         ),
         GENERAL,
+        "1 to 100 requests/s, rising; 2 min",
     ),
     Preset(
         "sessions",
@@ -235,6 +241,7 @@ _OF_EVERY_DAY = (
             requests=10,
         ),
         GENERAL,
+        "5 requests with 2 s of thinking; 10 visitors",
     ),
     Preset(
         "spike",
@@ -251,6 +258,7 @@ _OF_EVERY_DAY = (
             ],
         ),
         GENERAL,
+        "10, then 200, then 10 requests/s; 1 min",
     ),
     Preset(
         "soak",
@@ -259,6 +267,7 @@ _OF_EVERY_DAY = (
         "Soak",
         _spec([_GET_STEP], "keep-alive", model="open", rate_per_s=10, duration_s=3600),
         GENERAL,
+        "10 requests/s, kept open; 1 h",
     ),
     Preset(
         "capacity",
@@ -267,7 +276,8 @@ _OF_EVERY_DAY = (
         "Capacity",
         _spec([_GET_STEP], "keep-alive", model="closed", connections=64, duration_s=60),
         GENERAL,
+        "64 connections, as fast as it replies; 1 min",
     ),
 )
 
-PRESETS: dict[str, Preset] = {preset.key: preset for preset in (*_OF_STUDIES, *_OF_EVERY_DAY)}
+PRESETS: dict[str, Preset] = {preset.key: preset for preset in (*_OF_EVERY_DAY, *_OF_STUDIES)}

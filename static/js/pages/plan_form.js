@@ -14,6 +14,40 @@ function showBodyHint() {
   hint.prop("hidden", $("#id_body_error").length > 0 || !(sendsNone && $("#id_body").val()));
 }
 
-form.on("input", showBodyHint);
+// --- what was changed since the preset ---
+
+const changes = $("[data-base]");
+const base = changes.data("base") ?? {};
+
+function fieldsNamed(name) {
+  return form.find(":input").filter((_, field) => field.name === name);
+}
+
+function valueOf(name) {
+  const fields = fieldsNamed(name);
+  if (fields.is(":radio")) return fields.filter(":checked").val() ?? "";
+  if (fields.is(":checkbox")) return fields.prop("checked") ? "True" : "";
+  return (fields.val() ?? "").replaceAll("\r\n", "\n").trim();
+}
+
+function undo(name) {
+  const fields = fieldsNamed(name);
+  if (fields.is(":radio")) fields.val([base[name].value]);
+  else if (fields.is(":checkbox")) fields.prop("checked", Boolean(base[name].value));
+  else fields.val(base[name].value);
+  fields.first().trigger("input");
+}
+
+function showChanges() {
+  const changed = Object.keys(base).filter((name) => fieldsNamed(name).length && valueOf(name) !== base[name].value);
+  const buttons = changed.map((name) =>
+    $("<button>", { type: "button", class: "link", text: base[name].label, title: "Undo this change" })
+      .on("click", () => undo(name)),
+  );
+  changes.prop("hidden", !changed.length).find("[data-changes]").empty().append(buttons);
+}
+
+form.on("input", showBodyHint).on("input", showChanges);
 showBodyHint();
+showChanges();
 previewWhileTyping(form);

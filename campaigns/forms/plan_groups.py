@@ -1,0 +1,111 @@
+"""The second level of the plan form: named disclosures that say what is set in them.
+
+Which field is in which is in the registry (`group` of domain.plan.fields).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from campaigns.domain.plan.fields import groups_of
+from campaigns.domain.plan.plan import Plan
+from campaigns.forms.plan_fields import PLAN, TIMEOUTS
+from campaigns.forms.plan_load import LOAD
+from campaigns.forms.plan_session import AUTH, SESSION, THINK_TIME
+from campaigns.forms.plan_variables import VARIABLES
+
+_LONGEST_WORDS = 120
+_PARTS = (PLAN, TIMEOUTS, LOAD, SESSION, THINK_TIME, AUTH, VARIABLES)
+_FORM_NAMES = {path: name for part in _PARTS for path, name in part.places().items()}
+# Fields of the form alone, beside those of the registry.
+_MORE = {"auth": ("secret", "forget_secret")}
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """`usual`: what is said while nothing in it differs; without, its values are. `is_private`: the
+    page does not send its fields to the preview.
+    """
+
+    key: str
+    title: str
+    usual: str = ""
+    http_only: bool = False
+    is_private: bool = False
+
+
+GROUPS = (
+    Group("right", "What counts as right", http_only=True),
+    Group("thresholds", "Thresholds", "none"),
+    Group("visits", "Visits and pauses", "none: every request is on its own", http_only=True),
+    Group("auth", "Sign-in and secrets", "none", is_private=True),
+    Group("values", "Values that change", "none: every request is the same", is_private=True),
+    Group("limits", "Timeouts and limits"),
+    Group("http", "HTTP version and host name"),
+    Group("start", "Warm-up and start", "no warm-up; all injector processes together"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """A group as a page shows it; it must be open if a field in it has an error."""
+
+    group: Group
+    rows: list[forms.BoundField]
+    words: str
+    is_usual: bool
+    is_open: bool
+
+
+class DisclosedFields(forms.Form):
+    """Adds `disclosures` to the plan form."""
+
+    @property
+    def disclosures(self) -> list[Disclosure]:
+        return [self._disclosure(group) for group in GROUPS]
+
+    def _disclosure(self, group: Group) -> Disclosure:
+        rows = [self[name] for name in names_in(group.key) if name in self.fields]
+        more = [self[name] for name in _MORE.get(group.key, ())]
+        differing = [row for row in rows if differs(row)]
+        said = differing or ([] if group.usual else rows)
+        words = ", ".join(filter(None, map(_words, said))) or group.usual
+        return Disclosure(
+            group=group,
+            rows=rows,
+            words=words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…",
+            is_usual=not differing,
+            is_open=any(row.errors for row in (*rows, *more)),
+        )
+
+
+def names_in(group: str) -> list[str]:
+    """The form's names of a group's fields, in the registry's order."""
+    groups = groups_of(Plan)
+    return [_FORM_NAMES[path] for path in groups if groups[path] == group and path in _FORM_NAMES]
+
+
+def differs(row: forms.BoundField) -> bool:
+    """Whether the field has another value than a new form proposes."""
+    return plain(row.value()) != plain(row.field.initial)
+
+
+def plain(value: Any) -> str:
+    """A field's value for comparisons: unticked, missing and empty are the same."""
+    if value in (None, False, "False"):
+        return ""
+    return str(value).replace("\r\n", "\n").strip()
+
+
+def _words(row: forms.BoundField) -> str:
+    """Connect within 5 s; a switch by its name alone; "" without a value."""
+    value = plain(row.value())
+    label = str(row.label)
+    if isinstance(row.field, forms.BooleanField):
+        return label if value else f"not {label[0].lower()}{label[1:]}"
+    if not value:
+        return ""
+    choices = dict(getattr(row.field, "choices", []))
+    shown = str(choices.get(value, value)).replace("\n", "; ")
+    return f"{label} {shown} {getattr(row.field, 'unit', '')}".rstrip()
