@@ -89,7 +89,7 @@ def test_ab_has_its_lines_with_disjoint_failures():
     assert line(text, "Non-2xx") == "Non-2xx responses:      8"
     assert line(text, "Keep-Alive requests").split()[-1] == "0"
     assert line(text, "Document Path").split()[-1] == "/login/"
-    assert "TLSv1.3,AES,256 (9 handshakes)" in text
+    assert "TLSv1.3,AES,–,256 (9 handshakes)" in text
 
 
 def test_ab_has_the_size_of_the_document_and_of_all_bodies():

@@ -6,6 +6,7 @@ ab's Connect includes the TLS handshake; here TCP and TLS are listed below it.
 
 from collections import Counter
 
+from campaigns.domain.measured.certificate_key import key_bits
 from campaigns.domain.measured.injector_end import servers_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import Kind
@@ -98,9 +99,12 @@ def _body_lines(total: Total) -> list[str]:
 def _handshakes(result: Measurement) -> Counter[tuple[str, str]]:
     """How many of each kind, over all injectors; ab reports only its first connection."""
     counts: Counter[tuple[str, str]] = Counter()
-    for tls in (each for end in result.ends for each in end.tls):
-        name = f"{tls.version},{tls.cipher},{tls.bits}"
-        counts[name, ", resumed" if tls.resumed else ""] += tls.count
+    for end in result.ends:
+        # As in ab, the bits of the server's key, then those of the cipher.
+        key = key_bits(end.certificate_der_b64) or DASH
+        for tls in end.tls:
+            name = f"{tls.version},{tls.cipher},{key},{tls.bits}"
+            counts[name, ", resumed" if tls.resumed else ""] += tls.count
     return counts
 
 

@@ -1,0 +1,52 @@
+"""The size of a certificate's public key, read from its DER (RFC 5280, section 4.1)."""
+
+import base64
+import binascii
+from collections.abc import Iterator
+
+_SEQUENCE, _INTEGER, _BIT_STRING, _VERSION = 0x30, 0x02, 0x03, 0xA0
+_UNCOMPRESSED = 4
+# Its coordinates do not fill their 66 bytes.
+_P521_BYTES, _P521_BITS = 66, 521
+
+
+def key_bits(certificate_der_b64: str | None) -> int | None:
+    """Bits of an RSA modulus or an elliptic curve; None for other keys and what cannot be read."""
+    try:
+        der = base64.b64decode(certificate_der_b64 or "", validate=True)
+        return _bits(der) if der else None
+    except (binascii.Error, ValueError, IndexError, StopIteration):
+        return None
+
+
+def _bits(der: bytes) -> int | None:
+    certificate = next(_elements(der))[1]
+    signed = next(_elements(certificate))[1]
+    fields = [each for each in _elements(signed) if each[0] != _VERSION]
+    # Serial number, signature, issuer, validity, subject, public key.
+    _, public_key = fields[5]
+    _, (kind, bits) = _elements(public_key)
+    if kind != _BIT_STRING:
+        return None
+    key = bits[1:]
+    if key[0] == _UNCOMPRESSED and len(key) % 2:
+        size = len(key) // 2
+        return _P521_BITS if size == _P521_BYTES else 8 * size
+    if key[0] != _SEQUENCE:
+        return None
+    kind, modulus = next(_elements(next(_elements(key))[1]))
+    return int.from_bytes(modulus, "big").bit_length() if kind == _INTEGER else None
+
+
+def _elements(der: bytes) -> Iterator[tuple[int, bytes]]:
+    """(tag, content) of each element in a row."""
+    at = 0
+    while at < len(der):
+        tag, length, at = der[at], der[at + 1], at + 2
+        if length & 0x80:
+            n_bytes = length & 0x7F
+            length, at = int.from_bytes(der[at : at + n_bytes], "big"), at + n_bytes
+        if at + length > len(der):
+            raise ValueError("the DER is cut off")
+        yield tag, der[at : at + length]
+        at += length

@@ -1,0 +1,43 @@
+"""The size of a server's key, as ab's line names it."""
+
+import base64
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from campaigns.domain.measured.certificate_key import key_bits
+
+
+def certificate_of(key) -> str:
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "shop.test")])
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now)
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, None if isinstance(key, ed25519.Ed25519PrivateKey) else SHA256())
+    )
+    return base64.b64encode(certificate.public_bytes(Encoding.DER)).decode()
+
+
+@pytest.mark.parametrize(
+    ("make_key", "bits"),
+    [
+        (lambda: rsa.generate_private_key(65537, 2048), 2048),
+        (lambda: ec.generate_private_key(ec.SECP256R1()), 256),
+        (lambda: ec.generate_private_key(ec.SECP384R1()), 384),
+        (lambda: ec.generate_private_key(ec.SECP521R1()), 521),
+        (ed25519.Ed25519PrivateKey.generate, None),
+    ],
+)
+def test_the_size_is_that_of_the_modulus_or_the_curve(make_key, bits):
+    assert key_bits(certificate_of(make_key())) == bits
+
+
+@pytest.mark.parametrize("text", [None, "", "no base64!", "AAAA", "MIIB", "MAA="])
+def test_what_is_no_certificate_has_no_size(text):
+    assert key_bits(text) is None
