@@ -71,6 +71,10 @@ def _campaign(world: World) -> dict[str, Any]:
     return {"name": "another", "cells": [cell]}
 
 
+def _probe(world: World) -> dict[str, Any]:
+    return {"endpoint": world.rows["endpoint"].pk, "request": {"path": "/"}}
+
+
 VIEW, EDIT, RUN, STOP = Rule("view"), Rule("edit"), Rule("run"), Rule("stop")
 SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
     Rule("share"),
@@ -174,6 +178,11 @@ API: dict[str, dict[str, Rule]] = {
     "api-plan-archive": {"POST": EDIT},
     "api-version-list": {"GET": VIEW},
     "api-version": {"GET": VIEW},
+    "api-campaign-estimate": {"POST": Rule("edit", _new(_campaign))},
+    "api-comparison": {"GET": VIEW},
+    "api-probe-list": {"GET": ACCOUNT, "POST": Rule("run", _probe)},
+    "api-probe": {"GET": VIEW},
+    "api-preset-list": {"GET": ACCOUNT},
     "api-campaign-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_campaign))},
     "api-campaign": {"GET": VIEW, "PATCH": TAG, "DELETE": DELETE_DRAFT},
     "api-campaign-start": {"POST": START},

@@ -21,6 +21,8 @@ pytestmark = pytest.mark.django_db
 # Django's own site for staff; its accounts and rights are not ours.
 NOT_OURS = ("admin/",)
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# Pages whose answer, or the way on from it, is the sign-in page.
+SIGN_IN = {"login", "logout"}
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 # What a request may write although it changes nothing: who was here, and when.
 BOOKKEEPING = ("django_session", "campaigns_sharelink", "campaigns_apitoken", "auth_user", "axes_")
@@ -104,6 +106,8 @@ def expected(who: str, name: str, rule: Rule) -> str:
     """What the table says: signing in comes before existing, existing before being allowed."""
     is_page = name in PAGES
     is_nobody = who in NOBODY or (is_page and who.endswith("token"))
+    if is_page and who.endswith("token") and (rule.right != "nothing" or name in SIGN_IN):
+        return "401"  # never a sign-in page with status 200
     if rule.right == "nothing":
         return "login" if name == "logout" else "in"
     if is_nobody:

@@ -3,9 +3,13 @@
 from django.urls import path, re_path
 
 from campaigns.api.campaigns import CampaignViewSet
+from campaigns.api.comparisons import RunComparison
+from campaigns.api.estimates import CampaignEstimate
 from campaigns.api.failures import RunFailures
 from campaigns.api.metrics import MetricList
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
+from campaigns.api.presets import PresetList
+from campaigns.api.probes import ProbeViewSet
 from campaigns.api.projects import ProjectViewSet
 from campaigns.api.reports import RunReportText
 from campaigns.api.runs import RunsCsv, RunViewSet, SecondViewSet
@@ -40,6 +44,7 @@ urlpatterns = [
         name="api-version",
     ),
     path("campaigns/", CampaignViewSet.as_view(LIST_AND_CREATE), name="api-campaign-list"),
+    path("campaigns/estimate/", CampaignEstimate.as_view(), name="api-campaign-estimate"),
     path("campaigns/<int:pk>/", CampaignViewSet.as_view(ITEM), name="api-campaign"),
     path("campaigns/<int:pk>/start/", _post(CampaignViewSet, "start"), name="api-campaign-start"),
     path("campaigns/<int:pk>/stop/", _post(CampaignViewSet, "stop"), name="api-campaign-stop"),
@@ -60,6 +65,10 @@ urlpatterns = [
     path("runs/<int:pk>/tables/", RunTables.as_view(), name="api-run-tables"),
     path("runs/<int:pk>/tables.csv", RunTablesCsv.as_view(), name="api-run-csv"),
     path("runs/<int:pk>/report.txt", RunReportText.as_view(), name="api-run-report-text"),
+    path("compare/<int:baseline>/<int:candidate>/", RunComparison.as_view(), name="api-comparison"),
+    path("probes/", ProbeViewSet.as_view(LIST_AND_CREATE), name="api-probe-list"),
+    path("probes/<int:pk>/", ProbeViewSet.as_view(READ), name="api-probe"),
+    path("presets/", PresetList.as_view(), name="api-preset-list"),
     path("metrics/", MetricList.as_view(), name="api-metric-list"),
     path("schema/", SchemaView.as_view(), name="api-schema"),
     path("docs/", DocsView.as_view(), name="api-docs"),

@@ -123,3 +123,15 @@ def test_an_inactive_user_has_no_session(alice):
     alice.is_active = False
     alice.save()
     assert client.get("/api/v1/projects/").status_code == 401
+
+
+@pytest.mark.parametrize("address", ["/runs/1/report.txt", "/runs/1/", "/", "/login/", "/admin/"])
+def test_a_token_at_a_page_is_told_where_the_api_is(api, address):
+    answer = api.get(address, follow=True)
+    assert answer.status_code == 401
+    assert answer["WWW-Authenticate"].startswith("Bearer")
+    assert "/api/v1/docs/" in answer.json()["error"]["message"]
+
+
+def test_a_token_at_a_page_that_needs_no_account_changes_nothing(api):
+    assert api.get("/healthz").status_code == 200

@@ -1,0 +1,54 @@
+"""What a campaign would cost, asked before it exists."""
+
+import pytest
+
+from campaigns.models import Campaign
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.values import plan_spec
+
+LOAD = {"model": "open", "rate_per_s": 20, "duration_s": 60}
+
+
+@pytest.fixture
+def asked(project):
+    endpoint = make_endpoint(make_target(project))
+    plan = make_plan(project, spec=plan_spec() | {"load": LOAD}).plan
+    cell = {"plan": plan.pk, "endpoint": endpoint.pk}
+    return {"project": project.pk, "cells": [cell], "repeats": 3, "pause_s": 0}
+
+
+def estimate(api, asked):
+    return api.post("/api/v1/campaigns/estimate/", asked, format="json")
+
+
+def test_it_says_how_long_and_how_many(api, asked):
+    found = estimate(api, asked).json()
+    assert (found["n_tests"], found["n_runs"], found["requests"]) == (1, 3, 3600)
+    assert found["duration_s"] >= 180
+    assert found["highest_of_a_run"]["label"] == "p99"
+    assert not Campaign.objects.exists(), "an estimate creates nothing"
+
+
+def test_a_sweep_has_a_test_for_each_number(api, asked):
+    found = estimate(api, asked | {"sweep": [1, 2, 4]}).json()
+    assert (found["n_tests"], found["n_runs"]) == (3, 9)
+
+
+def test_what_only_the_target_decides_is_left_out_and_said(api, asked, project):
+    spec = plan_spec() | {"load": {"model": "closed", "connections": 5, "requests": 100}}
+    cell = {**asked["cells"][0], "plan": make_plan(project, spec=spec).plan_id}
+    found = estimate(api, asked | {"cells": [cell]}).json()
+    assert found["runs_of_unknown_duration"] == 3
+    assert "depends on the target" in found["notes"][0]
+
+
+def test_it_says_what_would_keep_a_start_from_succeeding(api, asked):
+    checks = estimate(api, asked).json()["checks"]
+    assert {"shape": "bad", "text": checks[-1]["text"]} in checks
+    assert "No injector host is online" in str(checks)
+
+
+def test_a_wrong_cell_is_named(api, asked):
+    answer = estimate(api, asked | {"cells": [{"plan": 987654, "endpoint": 987654}]})
+    assert answer.status_code == 400
+    assert answer.json()["error"]["fields"].keys() == {"cells.0.plan", "cells.0.endpoint"}
