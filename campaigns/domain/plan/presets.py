@@ -64,7 +64,7 @@ def _soap(key: str, question: str, requests: int, over_s: int, group: str = STUD
         f"{requests:,} over {over_s} s",
         _spec([_SOAP_STEP], "new", model="over", requests=requests, over_s=over_s),
         group,
-        f"{requests:,} requests over {over_s} s, on new connections",
+        f"{requests:,} requests over {over_s} s",
     )
 
 
@@ -241,7 +241,7 @@ _OF_EVERY_DAY = (
             requests=10,
         ),
         GENERAL,
-        "5 requests with 2 s of thinking; 10 visitors",
+        "10 visits of 5 requests each",
     ),
     Preset(
         "spike",
@@ -258,7 +258,7 @@ _OF_EVERY_DAY = (
             ],
         ),
         GENERAL,
-        "10, then 200, then 10 requests/s; 1 min",
+        "10, 200, 10 requests/s; 1 min",
     ),
     Preset(
         "soak",
@@ -276,7 +276,7 @@ _OF_EVERY_DAY = (
         "Capacity",
         _spec([_GET_STEP], "keep-alive", model="closed", connections=64, duration_s=60),
         GENERAL,
-        "64 connections, as fast as it replies; 1 min",
+        "64 connections; 1 min",
     ),
 )
 
