@@ -64,5 +64,6 @@ def _state(run: Run, seen: Measurement) -> RunStatus:
         figures=seen.figures,
         plan=seen.plan,
         failures=tuple(seen.failures),
+        measured=progress_of(seen).words,
         failed_reply_us=seen.total.timing("failed_reply").percentile_us(P50),
     )

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils import timezone
+
 from campaigns.domain.measured.outcomes import WORDS, Kind
 from campaigns.domain.measured.series import Point
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
@@ -65,6 +67,14 @@ def measured_from(run: Run) -> datetime | None:
 def planned_end(run: Run) -> datetime | None:
     start, seconds = measured_from(run), planned_of(run).seconds
     return None if start is None or seconds is None else start + timedelta(seconds=seconds)
+
+
+def share_over(run: Run) -> float:
+    """How much of a run's planned time is over, 0 to 1; 0 where only the target decides it."""
+    start, seconds = measured_from(run), planned_of(run).seconds
+    if start is None or not seconds:
+        return 0.0
+    return min(1.0, max(0.0, (timezone.now() - start).total_seconds() / seconds))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,12 @@ from typing import Any
 
 from django.utils import timezone
 
+from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.badges import Badge, campaign_badge
 from campaigns.domain.shown.next_steps import NextStep, next_steps
+from campaigns.domain.shown.progress import whole_percent
 from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAnswer
 from campaigns.domain.units import DASH, counted, number
 from campaigns.live.events import Cursor
@@ -23,10 +25,11 @@ from campaigns.permissions import Actor
 from campaigns.queries.campaigns import current_run_of, runs_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
-from campaigns.queries.runs import chart_plan
+from campaigns.queries.runs import planned_end, share_over
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
+from campaigns.views.run_page import run_context
 from campaigns.views.sweep_curve import sweep_panels
 
 _MOST_TILES = 5
@@ -36,31 +39,54 @@ _RUN_FIGURES = ("n", "p50", "p95", "p99", "rate", "errors")
 
 @dataclass(frozen=True, slots=True)
 class CampaignProgress:
-    """A campaign's progress. `left_s` is None while it cannot be estimated."""
+    """A campaign's progress. `share` of its runs, with the part of the run under way that is over;
+    `ends_at` is None while it cannot be estimated."""
 
     n_done: int
     n_runs: int
-    left_s: float | None
+    share: float
+    ends_at: datetime | None
 
     @property
     def percent(self) -> float:
-        return round(100 * self.n_done / self.n_runs, 1) if self.n_runs else 0.0
+        return round(100 * self.share, 1)
 
     @property
-    def ends_at(self) -> datetime | None:
-        return None if self.left_s is None else timezone.now() + timedelta(seconds=self.left_s)
+    def left_s(self) -> float | None:
+        return None if self.ends_at is None else (self.ends_at - timezone.now()).total_seconds()
 
 
-def progress_of(campaign: Campaign) -> CampaignProgress:
+def progress_of(campaign: Campaign, current: Run | None = None) -> CampaignProgress:
+    """`current` is the run under way: the campaign ends when that run ends as planned and each of
+    the others has taken as long as usual."""
     runs = list(campaign.runs.values_list("state", "ended_at"))
-    done = [ended for state, ended in runs if state == "done" and ended]
-    left = len(runs) - len(done)
-    left_s = None
+    done = sorted(ended for state, ended in runs if state == "done" and ended)
+    share = (len(done) + (share_over(current) if current else 0)) / len(runs) if runs else 0.0
+    ends_at = _ends_at(campaign, current, len(runs), done)
+    return CampaignProgress(len(done), len(runs), share, ends_at)
+
+
+def _ends_at(
+    campaign: Campaign, current: Run | None, n_runs: int, done: list[datetime]
+) -> datetime | None:
+    n_left, now = n_runs - len(done), timezone.now()
+    end = planned_end(current) if current else None
+    if end and n_left == 1:
+        return max(end, now)
+    run_s = _usual_run_s(campaign, n_runs, done)
+    if run_s is None:
+        return None
+    if end:
+        return max(end, now) + timedelta(seconds=(n_left - 1) * run_s)
+    return now + timedelta(seconds=n_left * run_s)
+
+
+def _usual_run_s(campaign: Campaign, n_runs: int, done: list[datetime]) -> float | None:
+    """Seconds from one run's end to the next: of those that are done, else as planned."""
     if done and campaign.started_at:
-        left_s = left * _usual_gap_s([campaign.started_at, *sorted(done)])
-    elif runs:
-        left_s = _planned_s(campaign, campaign.repeats)
-    return CampaignProgress(len(done), len(runs), left_s)
+        return _usual_gap_s([campaign.started_at, *done])
+    planned_s = _planned_s(campaign, campaign.repeats) if n_runs else None
+    return None if planned_s is None else planned_s / n_runs
 
 
 def _usual_gap_s(ends: list[datetime]) -> float:
@@ -91,16 +117,19 @@ def campaign_context(
     runs = runs_of(campaign)
     current = current_run_of(campaign)
     is_live = campaign.state in {"running", "stopping"}
+    progress = progress_of(campaign, current)
+    watched = current or _only_run(runs)
+    watched_page = run_context(watched, actor) if watched else {}
     return {
+        **_watching(watched_page, progress, is_only=len(runs) == 1),
         "campaign": campaign,
         "answer": answer,
         "badge": badge_of(campaign, answer),
         "is_live": is_live,
-        "progress": progress_of(campaign),
+        "progress": progress,
         "planned_s": _planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "current": current,
-        "current_plan": chart_plan(current) if current else None,
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
@@ -121,6 +150,27 @@ def campaign_context(
         "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
         "injector_words": _injector_words(campaign),
         "tests": list(campaign.tests.select_related("endpoint__target", "plan_version__plan")),
+    }
+
+
+def _only_run(runs: list[Run]) -> Run | None:
+    """The run of a campaign that has no other, once it has begun."""
+    return runs[0] if len(runs) == 1 and runs[0].state != RunState.QUEUED else None
+
+
+def _watching(page: dict[str, Any], progress: CampaignProgress, *, is_only: bool) -> dict[str, Any]:
+    """The run that the campaign's page shows like the run's own: the one under way, or the only
+    one. `page` is that run's context, {} for none. `run_speaks`: the campaign has no figures but
+    that run's, so its sentence and tiles are the campaign's."""
+    if not page:
+        return {"watched": None, "run_speaks": False, "percent": "", "is_only": is_only}
+    run, report = page["run"], page["report"]
+    percent = report.progress.percent if is_only else whole_percent(progress.share)
+    return {
+        "watched": page,
+        "is_only": is_only,
+        "run_speaks": is_only and run.outcome != Outcome.COMPLETE,
+        "percent": "" if run.is_done else percent,
     }
 
 

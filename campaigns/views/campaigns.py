@@ -76,7 +76,7 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     running = list(going_on(actor, found))
     for campaign in running:
         campaign.current = current_run_of(campaign)
-        campaign.progress = progress_of(campaign)
+        campaign.progress = progress_of(campaign, campaign.current)
     context |= {
         "running": running,
         "may": rights_in(found, actor),

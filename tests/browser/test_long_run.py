@@ -3,6 +3,7 @@
 The test plays launcher and dispatcher through their services, and hands in minutes at once.
 """
 
+import re
 import threading
 from datetime import timedelta
 
@@ -88,14 +89,13 @@ def _answering() -> list[str]:
     return [name for name in threads if "process_request_thread" in name]
 
 
-def axis_of(page) -> list[float]:
-    """The first and the last minute of the time axis."""
-    scale = """() => {
-      const { min, max } = window.Chart.getChart(
-        document.querySelector("[data-panel=errors] canvas")).scales.x;
-      return [min / 60, max / 60];
+def see_minutes(page, first: float, last: float) -> None:
+    """Wait until the time axis shows these minutes, and no others."""
+    shown = """([first, last]) => {
+      const chart = window.Chart.getChart(document.querySelector("[data-panel=errors] canvas"));
+      return chart?.scales.x.min === first * 60 && chart.scales.x.max === last * 60;
     }"""
-    return page.evaluate(scale)
+    page.wait_for_function(shown, arg=[first, last])
 
 
 def test_the_axis_of_a_long_run_grows_and_can_be_switched_in_the_url(page, long_run):
@@ -103,18 +103,18 @@ def test_the_axis_of_a_long_run_grows_and_can_be_switched_in_the_url(page, long_
     page.goto(f"/runs/{long_run.run.pk}/")
     progress = page.locator("[data-progress-words]")
     expect(progress).to_have_text("2:00 of 1:00:00 measured")
-    assert axis_of(page) == [0, 5]
+    see_minutes(page, 0, 5)
     long_run.send_until(22 * 60)
     expect(progress).to_have_text("22:00 of 1:00:00 measured")
-    assert axis_of(page) == [0, 25]
+    see_minutes(page, 0, 25)
     page.get_by_role("button", name="last 5 minutes").click()
-    assert axis_of(page) == [17, 22]
+    see_minutes(page, 17, 22)
     assert page.url.endswith("?time=last-5")
     page.reload()
     page.get_by_role("button", name="last 5 minutes", pressed=True).wait_for()
-    assert axis_of(page) == [17, 22]
+    see_minutes(page, 17, 22)
     page.get_by_role("button", name="up to the end").click()
-    assert axis_of(page) == [0, 60]
+    see_minutes(page, 0, 60)
 
 
 def test_the_switch_can_be_hit_with_a_thumb(page, long_run):
@@ -123,3 +123,49 @@ def test_the_switch_can_be_hit_with_a_thumb(page, long_run):
     page.goto(f"/runs/{long_run.run.pk}/")
     for name in ("whole run so far", "last 5 minutes", "up to the end"):
         assert page.get_by_role("button", name=name).bounding_box()["height"] >= 44
+
+
+def test_a_campaign_of_one_long_run_is_watched_like_the_run_itself(page, long_run):
+    long_run.send_until(120)
+    page.goto(f"/campaigns/{long_run.campaign.pk}/")
+    progress = page.locator("[data-progress-words]")
+    expect(progress).to_have_text("2:00 of 1:00:00 measured")
+    see_minutes(page, 0, 5)
+    assert top_of(page, "[data-panel=response]") < page.viewport_size["height"]
+    long_run.send_until(22 * 60 + 22)
+    expect(progress).to_have_text("22:22 of 1:00:00 measured")
+    see_minutes(page, 0, 25)
+    expect(page.locator("[data-progress-left]")).to_have_text(re.compile("37:38 left"))
+    expect(page).to_have_title(re.compile(f"^37\u202f% · {NAME}"))
+    ends = re.compile(r"ends \d\d:\d\d:\d\d")
+    end = ends.search(page.locator("[data-run-progress]").inner_text())[0]
+    figures = page.locator(".tiles").inner_text()
+    page.goto(f"/runs/{long_run.run.pk}/")
+    assert end in page.locator("[data-run-progress]").inner_text()
+    assert page.locator(".tiles").inner_text() == figures
+
+
+def test_after_stop_the_partial_figures_are_on_both_pages(page, long_run):
+    long_run.send_until(22 * 60)
+    page.goto(f"/campaigns/{long_run.campaign.pk}/")
+    page.get_by_role("button", name="Stop campaign").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop campaign").click()
+    page.get_by_text("Stopping. Results so far are kept.").first.wait_for()
+    long_run.obey_stop()
+    page.get_by_text("partial figures: 22:00 of 1:00:00 measured").wait_for()
+    assert "%" not in page.title()
+    see_minutes(page, 0, 22)
+    said = verdict_of(page)
+    assert "no errors in 2,640 requests" in said
+    assert page.locator("[data-tile=rate] .tile-value").inner_text().strip() == "2.00"
+    page.goto(f"/runs/{long_run.run.pk}/")
+    assert verdict_of(page) == said
+    page.get_by_text("partial figures: 22:00 of 1:00:00 measured").wait_for()
+
+
+def top_of(page, what: str) -> float:
+    return page.locator(what).bounding_box()["y"]
+
+
+def verdict_of(page) -> str:
+    return page.locator(".verdict").inner_text()

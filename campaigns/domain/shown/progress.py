@@ -1,7 +1,7 @@
 """How far a run is, in words and as a share."""
 
 from dataclasses import asdict, dataclass
-from math import ceil
+from math import ceil, floor
 from typing import Any
 
 from campaigns.domain.measured.measurement import Measurement
@@ -23,11 +23,15 @@ class Progress:
 
     @property
     def percent(self) -> str:
-        """Whole percent, for a title; "" where the share is unknown."""
-        return percent(int(round(self.share * 1e4) / 100) / 100, decimals=0) if self.share else ""
+        return whole_percent(self.share)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def whole_percent(share: float) -> str:
+    """The percent that are full, for a title; "" where nothing is known."""
+    return percent(floor(round(share * 100, 2)) / 100, decimals=0) if share else ""
 
 
 def progress_of(seen: Measurement) -> Progress:

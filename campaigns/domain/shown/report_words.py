@@ -39,6 +39,7 @@ class RunStatus:
     plan: Plan
     failures: tuple[FailureRow, ...] = ()
     failed_reply_us: float | None = None
+    measured: str = ""  # "22:22 of 1:00:00 measured"
 
     @property
     def is_done(self) -> bool:
@@ -168,7 +169,10 @@ def _errors(figures: Figures, noun: str) -> str:
 
 def run_grounds(run: RunStatus) -> list[str]:
     precision = [run.judged.precision.text.removesuffix(".")] if run.judged else []
-    return [*precision, "one run describes only itself; faster or slower takes three repeats"]
+    has_part = run.is_done and run.outcome != "complete" and run.figures.attempts
+    partial = [f"partial figures: {run.measured}"] if has_part else []
+    alone = "one run describes only itself; faster or slower takes three repeats"
+    return [*partial, *precision, alone]
 
 
 def run_checks(run: RunStatus) -> list[tuple[str, str]]:

@@ -6,7 +6,7 @@ import { refreshPage } from "./regions.js";
 import { followPage } from "./stream.js";
 
 // The line of the run that this page follows, while it is sending.
-const SENDING = '.now-line .badge[data-state="running"], [data-sending]';
+const SENDING = "[data-sending]";
 
 // Reads a JSON block of the page; null where the page has none.
 export function block(id) {
@@ -15,20 +15,22 @@ export function block(id) {
 }
 
 // Follows the page's stream. second({run, points}) comes with each second; replaced(names) after
-// regions were replaced by a newer copy of the page, which is fetched every data-refresh seconds.
+// regions were replaced by a newer copy of the page, fetched every data-refresh seconds of a run.
 export function livePage({ second, replaced }) {
   const live = document.getElementById("live");
   const every = Number(live.dataset.refresh);
-  let heard = 0;
+  let fetched = -Infinity;
   const ask = coalesced(async () => {
     replaced(await refreshPage());
   });
   followPage(live, {
     second(news) {
       second(news);
-      heard += 1;
       // After the first one too: words and tiles must not say that nothing came yet.
-      if (heard % every === 1) ask();
+      const newest = news.points.second.at(-1);
+      if (Math.abs(newest - fetched) < every) return;
+      fetched = newest;
+      ask();
     },
     state: ask,
     end: ask,

@@ -6,7 +6,7 @@ import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import "../lib/dialogs.js";
-import { block, livePage } from "../live/page.js";
+import { block, livePage, showProgress } from "../live/page.js";
 import { mergePoints, pointsOf } from "../live/points.js";
 
 applyChartDefaults();
@@ -36,18 +36,24 @@ function draw(frame, lines, make) {
   else if (lines.length) plots.set(frame, make($(frame).find("canvas").get(0)));
 }
 
-// The page names the run under way and has its points so far.
+// The page names the run under way, or the only run; of a finished one it has the points, too.
 function takeRun() {
   const plan = block("current-plan");
   const section = $("[data-while-live]");
-  const isUnderWay = $("[data-live=progress] [data-progress]").length > 0;
+  const isGoingOn = $(".now-line").length > 0;
   // Between two runs the last one stays; the campaign's end takes the section away.
-  section.prop("hidden", !plan && !(isUnderWay && current.run));
+  section.prop("hidden", !plan && !(isGoingOn && current.run));
   if (!plan || !section.length) return;
+  const all = pointsOf(block("points"));
+  if (all.length) told.set(plan.run, { points: all, now: {} });
   current.chart ??= overTime(section.find("[data-over-time]").get(0), plan);
   current.run = plan.run;
-  current.chart.show(toldOf(plan.run).points, true, plan);
+  current.chart.show(toldOf(plan.run).points, isUnderWay(), plan);
   tellNow();
+}
+
+function isUnderWay() {
+  return $("[data-run-progress]").length > 0;
 }
 
 function toldOf(run) {
@@ -61,11 +67,12 @@ function tellNow() {
   });
 }
 
-function second({ run, points, now }) {
+function second({ run, points, now, progress }) {
   told.set(run, { points: mergePoints(toldOf(run).points, pointsOf(points)), now });
   for (const each of told.keys()) if (each !== run && each !== current.run) told.delete(each);
   if (run !== current.run) return;
-  current.chart?.show(toldOf(run).points, true);
+  current.chart?.show(toldOf(run).points, isUnderWay());
+  if (progress) showProgress(progress);
   tellNow();
 }
 
