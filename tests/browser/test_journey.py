@@ -222,12 +222,15 @@ def check_repeats(page):
 
 def check_export(page, overhead):
     """The CSV has the page's figures to the last digit."""
-    address = page.get_by_role("link", name="Export CSV").get_attribute("href")
+    address = page.get_by_role("link", name="Tables as CSV").first.get_attribute("href")
     text = page.request.get(address).text()
     cells = {cell for row in csv.reader(io.StringIO(text)) for cell in row}
     assert overhead["http"] in cells
     assert overhead["https"] in cells
     assert overhead["increase"].lstrip("+") in {cell.lstrip("+") for cell in cells}
+    tidy = page.get_by_role("link", name="Export CSV").get_attribute("href")
+    rows = list(csv.DictReader(io.StringIO(page.request.get(tidy).text())))
+    assert [row["ok"] for row in rows] == [str(REQUESTS)] * 2 * REPEATS
 
 
 def count_arrivals(site) -> int:

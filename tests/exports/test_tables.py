@@ -3,8 +3,10 @@ from io import StringIO
 
 import pytest
 
+from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.report_tables import parts_table
 from campaigns.domain.shown.tables import Row, Table
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables, safe
@@ -105,3 +107,20 @@ def test_seconds_have_a_row_each_and_a_column_for_each_kind_of_error():
 
 def test_a_run_without_seconds_has_only_the_header():
     assert len(read(csv_of_seconds([]))) == 1
+
+
+def test_a_small_part_is_the_same_on_page_in_json_and_in_csv():
+    timings = {
+        "response": Timing.of([151_034] * 20),
+        "connect": Timing.of([34] * 20),
+        "wait": Timing.of([151_000] * 20),
+    }
+    parts = parts_table(Total({"ok": 20}, timings=timings))
+    (row,) = [row for row in parts.rows if row.kind == "connect"]
+    assert row.cells[1].text == "0.034"
+    (as_json,) = [each for each in parts.to_json()["rows"] if each["kind"] == "connect"]
+    assert as_json["values"]["p50"] == 0.034
+    (written,) = [line for line in read(csv_of_tables([parts])) if line[0] == row.label]
+    assert written[2] == "0.034"
+    decimals = {len(row.cells[0].text.partition(".")[2]) for row in parts.rows}
+    assert decimals == {3}, "the column stays aligned"

@@ -69,9 +69,9 @@ def test_without_a_choice_the_page_offers_one(as_editor, two_ports):
 def test_the_csv_has_the_chosen_comparison(as_editor, two_ports):
     campaign, (first, second) = two_ports
     address = f"/campaigns/{campaign.pk}/tables.csv"
-    written = as_editor.get(f"{address}?compare={second.pk}&with={first.pk}").content.decode()
-    assert "metric,nginx :8080 (ms),nginx :8443 (ms)" in written
-    assert "nginx :8080" not in as_editor.get(address).content.decode()
+    written = as_editor.get(f"{address}?compare={second.pk}&with={first.pk}&format=blocks")
+    assert "metric,nginx :8080 (ms),nginx :8443 (ms)" in written.content.decode()
+    assert "nginx :8080" not in as_editor.get(f"{address}?format=blocks").content.decode()
 
 
 def test_a_choice_that_is_none_is_refused_with_a_message(as_editor, two_ports):
