@@ -35,7 +35,9 @@ class Rest:
         }
         return self.post("plans/", {"project": self.project, "name": name, "spec": spec})["id"]
 
-    def start(self, name: str, *cells: tuple[int, int], repeats: int = 1) -> int:
+    def start(
+        self, name: str, *cells: tuple[int, int], repeats: int = 1, keeps_going: bool = False
+    ) -> int:
         """A started campaign of (plan, endpoint) cells; its id."""
         campaign = self.post(
             "campaigns/",
@@ -44,6 +46,7 @@ class Rest:
                 "name": name,
                 "repeats": repeats,
                 "pause_s": 0,
+                "keeps_going": keeps_going,
                 "cells": [{"plan": plan, "endpoint": endpoint} for plan, endpoint in cells],
             },
         )["id"]

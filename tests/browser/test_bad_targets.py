@@ -35,7 +35,7 @@ def campaign(site, new_project):
     plans = {rest.make_plan(path, path, **load): path for path in EXPECTED}
     refused = rest.make_plan("refused", **load)
     cells = [(plan, good) for plan in plans] + [(refused, dead)]
-    number = rest.start("Every way to fail", *cells)
+    number = rest.start("Every way to fail", *cells, keeps_going=True)
     runs = rest.wait_for_state(number, "done", 60)
     return rest, number, [(plans.get(run["plan"], "refused"), run) for run in runs]
 
@@ -58,6 +58,6 @@ def test_the_pages_name_the_errors_in_words(campaign, signed_in):
     signed_in.get_by_text("Run again").wait_for()
     refused = dict(runs)["refused"]
     signed_in.goto(f"/runs/{refused['id']}/")
-    errors = signed_in.locator("[data-live=tables]").inner_text()
+    errors = signed_in.locator("[data-table=errors]").inner_text()
     assert "connection refused" in errors.lower()
     assert "10" in errors
