@@ -5,7 +5,7 @@ import time
 import pytest
 
 from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
-from tests.injector.test_loads import Arrivals, Kept, is_conserved
+from tests.injector.test_loads import Arrivals, is_conserved, kept
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order
@@ -156,7 +156,7 @@ def test_a_stop_does_not_wait_for_an_injector_that_has_not_begun(model):
     marks = {"low": 1, "high": 1} if model == "window" else {"connections": 3}
     load = {"model": model, "requests": 9, "start_offset_s": 60} | marks
     order = make_order(1, load=load, shard={"index": 1, "count": 3})
-    engine = Engine(Order.from_json(order), Kept())
+    engine = Engine(Order.from_json(order), kept())
     engine.prepare()
     timer = engine._loop.timer(0.2)
     timer.start(engine.stop, "user")

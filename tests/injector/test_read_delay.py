@@ -82,13 +82,20 @@ def test_what_is_off_stays_off():
     assert sample.mask == NONE
 
 
+def block_again_and_again():
+    """Of each 100 ms the event loop is away for 80."""
+    while True:
+        gevent.sleep(0.02)
+        time.sleep(0.08)
+
+
 @sockets
 def test_a_reply_that_waits_for_a_blocked_event_loop_counts_as_the_injectors_time():
     with scripted(Arrivals(service_s=0.02)) as server:
-        for nth in range(20):
-            gevent.spawn_later(0.2 + nth * 0.1, time.sleep, 0.08)
+        blocker = gevent.spawn(block_again_and_again)
         total = measure(server.port, load={"model": "closed", "connections": 2, "duration_s": 2.5})
         total = total.total
+        blocker.kill()
     sampled, undelayed = total.timing("sampled"), total.timing("undelayed")
     assert sampled.n == undelayed.n == total.count("ok")
     assert sampled.sum_us == total.timing("response").sum_us

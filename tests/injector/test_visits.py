@@ -12,7 +12,7 @@ import pytest
 
 from tests.injector import servers
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
-from tests.injector.test_loads import Arrivals, Kept, is_conserved
+from tests.injector.test_loads import Arrivals, is_conserved, kept
 from tests.injector.test_sessions import counting_visits, visits_of
 from workers.injector.connection import now
 from workers.injector.engine import Engine
@@ -426,7 +426,7 @@ def test_a_stop_leaves_sessions_that_think_in_flight():
     load = OPEN | {"rate_per_s": 50, "requests": None, "duration_s": 30}
     with scripted(always(OK_REPLY)) as server:
         plan = session(3, think_time=think(60))
-        engine = Engine(Order.from_json(make_order(server.port, load=load, plan=plan)), Kept())
+        engine = Engine(Order.from_json(make_order(server.port, load=load, plan=plan)), kept())
         engine.prepare()
         timer = engine._loop.timer(0.4)
         timer.start(engine.stop, "user")
@@ -443,7 +443,7 @@ def test_calls_under_way_at_a_stop_fail_their_sessions():
     with scripted(lambda sock, server: time.sleep(3)) as server:
         plan = session(3, burst_length=3, connections_per_session=2, first_call_alone=False)
         order = make_order(server.port, load=load, plan=plan, timeouts={"total_s": 20})
-        engine = Engine(Order.from_json(order), Kept())
+        engine = Engine(Order.from_json(order), kept())
         engine.prepare()
         timer = engine._loop.timer(0.3)
         timer.start(engine.stop, "user")
@@ -458,7 +458,7 @@ def test_calls_under_way_at_a_stop_fail_their_sessions():
 def test_an_order_says_how_many_connections_its_sessions_may_need(of_each, most):
     load = OPEN | {"max_in_flight": 7}
     plan = session(4, burst_length=4, connections_per_session=of_each)
-    facts = Engine(Order.from_json(make_order(9, load=load, plan=plan)), Kept()).prepare()
+    facts = Engine(Order.from_json(make_order(9, load=load, plan=plan)), kept()).prepare()
     assert (facts["connections"], facts["planned_requests"]) == (most, 80)
 
 

@@ -9,7 +9,7 @@ import pytest
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.load import Hold
 from tests.injector.servers import OK_REPLY, always, make_order, measure, reset, scripted
-from tests.injector.test_loads import Kept, is_conserved
+from tests.injector.test_loads import is_conserved, kept
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order, Refusal
@@ -219,7 +219,7 @@ def test_more_than_the_process_may_have_open_is_refused(monkeypatch):
     monkeypatch.setattr("workers.injector.preflight.raise_descriptor_limit", lambda: 164)
     load = window_of(5, 10, 101, hold="keep_until_all")
     with pytest.raises(Refusal, match="101 connections need"):
-        Engine(Order.from_json(make_order(1, load=load)), Kept()).prepare()
+        Engine(Order.from_json(make_order(1, load=load)), kept()).prepare()
 
 
 def test_a_window_waits_for_room_where_held_connections_take_it():
@@ -249,7 +249,7 @@ def test_a_stop_closes_what_is_held_within_a_second():
     opening, stopped_at = Opening(service_s=0.01), []
     with scripted(opening) as server:
         order = make_order(server.port, load=window_of(2, 4, 20, hold="keep_s", hold_s=60))
-        engine = Engine(Order.from_json(order), Kept())
+        engine = Engine(Order.from_json(order), kept())
         engine.prepare()
 
         def stop_when_all_are_held():
