@@ -157,7 +157,7 @@ def _time_lines(total: Total) -> list[str]:
         ("Waiting", total.timing("wait")),
         ("Total", service),
     ]
-    lines = ["Connection Times (ms), from the actual start", f"{'':<14}{heads}"]
+    lines = ["Connection Times (ms), Total from the actual start", f"{'':<14}{heads}"]
     lines += [_row(title, timing) for title, timing in rows if timing.n]
     return [*lines, "", *_percentile_lines(service)] if service.n else lines
 

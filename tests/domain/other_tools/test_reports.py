@@ -131,7 +131,7 @@ def test_our_own_report_names_the_clock_of_its_rows():
 @pytest.mark.parametrize(
     ("style", "sentence"),
     [
-        ("ab", "Connection Times (ms), from the actual start"),
+        ("ab", "Connection Times (ms), Total from the actual start"),
         ("ab", "served within a certain time (ms), from the actual start"),
         ("httperf", "Connection times above are from the actual start."),
         ("jmeter", "Times below in ms, from the actual start"),
