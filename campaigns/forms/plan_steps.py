@@ -51,7 +51,10 @@ def step_fields() -> dict[str, forms.Field]:
             label="Step name", required=False, max_length=100, widget=text_widget("input-name")
         ),
         "method": forms.ChoiceField(
-            label="Method", choices=[(each, each) for each in METHODS], initial="GET"
+            label="Method",
+            choices=[(each, each) for each in METHODS],
+            initial="GET",
+            widget=forms.Select({"aria-label": "Method"}),
         ),
         "path": forms.CharField(
             label="Path", required=False, max_length=8000, widget=text_widget("input-wide")

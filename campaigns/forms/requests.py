@@ -16,7 +16,11 @@ def area(rows: int, **attrs):
 
 
 class RequestFields(forms.Form):
-    method = forms.ChoiceField(choices=[(method, method) for method in METHODS], initial="GET")
+    method = forms.ChoiceField(
+        choices=[(method, method) for method in METHODS],
+        initial="GET",
+        widget=forms.Select({"aria-label": "Method"}),
+    )
     path = forms.CharField(
         initial="/", max_length=8000, strip=True, required=False, widget=text_widget("input-wide")
     )
