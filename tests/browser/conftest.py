@@ -6,6 +6,7 @@ in this folder is marked `browser`.
 """
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from local.browsers import find_chromium, launch
 from local.stage import staged
 from tests.browser.installation import SiteFacts, sign_in
 from tests.browser.rest import Rest
+from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # Only what fails waits so long: on a busy machine a page may well take ten seconds.
@@ -87,6 +89,22 @@ def page(browser, site):
     context.set_default_timeout(ACTION_TIMEOUT_MS)
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def served_tab(browser, live_server, monkeypatch):
+    """A tab on a server in this process, with the test's own rows and no other processes. Its
+    streams end with it, before the database does."""
+    monkeypatch.setattr("campaigns.views.streams.BEAT_EVERY_S", 0.2)
+    context = browser.new_context(base_url=live_server.url, viewport={"width": 1440, "height": 900})
+    yield context.new_page()
+    context.close()
+    eventually(lambda: not _answering(), 30, "the server has nothing left to answer")
+
+
+def _answering() -> list[str]:
+    threads = [thread.name for thread in threading.enumerate()]
+    return [name for name in threads if "process_request_thread" in name]
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,5 @@
 """axe finds nothing on any page, light and dark: every address of the access table."""
 
-import threading
-
 import pytest
 
 from tests.access_table import PAGES
@@ -10,7 +8,6 @@ from tests.browser.conftest import ROOT
 from tests.browser.installation import sign_in
 from tests.browser.test_narrow import NAMES
 from tests.test_access import address
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -27,19 +24,10 @@ def addresses() -> dict[str, str]:
 
 
 @pytest.fixture
-def page(browser, live_server, addresses):
+def page(served_tab, addresses):
     """A tab of alice, who owns that project."""
-    context = browser.new_context(base_url=live_server.url)
-    page = context.new_page()
-    sign_in(page, "alice", "pw")
-    yield page
-    context.close()
-    eventually(lambda: not _answering(), 30, "the server has nothing left to answer")
-
-
-def _answering() -> list[str]:
-    threads = [thread.name for thread in threading.enumerate()]
-    return [name for name in threads if "process_request_thread" in name]
+    sign_in(served_tab, "alice", "pw")
+    return served_tab
 
 
 def test_axe_finds_nothing_on_any_page(page, addresses):

@@ -4,7 +4,6 @@ The test plays launcher and dispatcher through their services, and hands in minu
 """
 
 import re
-import threading
 from datetime import timedelta
 
 import pytest
@@ -15,11 +14,9 @@ from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.models import Campaign, Run
 from campaigns.services import dispatch, shards
 from campaigns.services.endings import finalise_runs
-from campaigns.views import streams
 from tests.browser.installation import sign_in
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.values import make_second, plan_spec
-from tests.waiting import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 NAME = "One hour on the checkout"
@@ -73,20 +70,10 @@ def long_run(project):
 
 
 @pytest.fixture
-def page(browser, live_server, alice, monkeypatch):
-    """A tab of alice, who owns the project. Its stream ends with it, before the database does."""
-    monkeypatch.setattr(streams, "BEAT_EVERY_S", 0.2)
-    context = browser.new_context(base_url=live_server.url, viewport={"width": 1440, "height": 900})
-    page = context.new_page()
-    sign_in(page, "alice", "pw")
-    yield page
-    context.close()
-    eventually(lambda: not _answering(), 30, "the server has nothing left to answer")
-
-
-def _answering() -> list[str]:
-    threads = [thread.name for thread in threading.enumerate()]
-    return [name for name in threads if "process_request_thread" in name]
+def page(served_tab, alice):
+    """A tab of alice, who owns the project."""
+    sign_in(served_tab, "alice", "pw")
+    return served_tab
 
 
 def see_minutes(page, first: float, last: float) -> None:
