@@ -121,5 +121,6 @@ def look_at(page, name: str) -> None:
     for scheme, width in LOOKS:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 1000})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        # Charts follow a new width in the next frames.
+        page.wait_for_function("document.documentElement.scrollWidth <= innerWidth", timeout=5000)
         page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png", full_page=True)

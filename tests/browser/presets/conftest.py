@@ -40,7 +40,10 @@ def measure(signed_in, project):
     def click_through(preset: str, plan: dict | None = None, campaign: dict | None = None):
         page = signed_in
         page.goto(f"/projects/{project}/plans/new/")
-        page.locator(f".preset-links a[href='?preset={preset}']").click()
+        choice = page.locator(f".preset-grid a[href='?preset={preset}']")
+        if not choice.is_visible():
+            page.get_by_text("Published studies").click()
+        choice.click()
         page.locator("#id_name").fill(f"{preset}, in the browser")
         fill(page, plan or {})
         page.get_by_role("button", name="Create plan and campaign").click()
