@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import eventually
+
 FAST_S, SLOW_S = 0.03, 0.06
 HANGS_S = 3.0
 REQUESTS, REPEATS, HUNG = 100, 4, 3
 MOST_CLICKS = 4
 PICTURES = Path(__file__).resolve().parents[2] / "var" / "browser"
+FITS = "document.documentElement.scrollWidth <= innerWidth"
 LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (1440, 390)]
 
 
@@ -122,5 +125,5 @@ def look_at(page, name: str) -> None:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 1000})
         # Charts follow a new width in the next frames.
-        page.wait_for_function("document.documentElement.scrollWidth <= innerWidth", timeout=5000)
+        eventually(lambda: page.evaluate(FITS), 5, "the page is as wide as the window")
         page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png", full_page=True)
