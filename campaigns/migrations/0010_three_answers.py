@@ -24,7 +24,7 @@ TARGET = {
 }
 UNSENT = {"sent_share", "dropped", "slot_wait"}
 WORST_LAST = ("healthy", "changing", "overloaded", "failing")
-IN_DOUBT = "While the injector is in doubt, nothing is said about the target."
+IN_DOUBT = "While the injector is in doubt, the target is not judged."
 NOTHING = "No request ended, so nothing is known about the target."
 NO_FIGURES = "No response times: no request succeeded."
 

@@ -63,7 +63,7 @@ def test_a_run_that_is_not_usable_says_so_and_why(project):
     run = measure(new_run(project), 20_000, lateness_us=15_000)
     assert "The measurement is not usable: The injector sent late" in said(run)
     (check,) = run_report(run).checks
-    assert check == ("info", "While the injector is in doubt, nothing is said about the target.")
+    assert check == ("info", "While the injector is in doubt, the target is not judged.")
 
 
 def test_a_failing_target_comes_first_and_is_no_fault_of_the_measurement(project):

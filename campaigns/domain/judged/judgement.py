@@ -154,9 +154,7 @@ def _target(
     reasons = tuple(target_state.reasons_of_target(observed, limits))
     if is_in_doubt:
         content = (each for each in reasons if each.code in target_state.CONTENT)
-        return _not_judged(
-            "While the injector is in doubt, nothing is said about the target.", *content
-        )
+        return _not_judged("While the injector is in doubt, the target is not judged.", *content)
     return Finding(TargetState(reasons[0].state) if reasons else TargetState.HEALTHY, reasons)
 
 

@@ -138,7 +138,7 @@ def test_unsent_requests_are_the_injectors_while_it_is_in_doubt(code):
     found = judged(cpu=0.7, **{code: 0.5})
     assert set(codes(found.measurement)) == {"cpu", code}
     assert found.target.state is None
-    assert "nothing is said about the target" in found.target.text
+    assert "the target is not judged" in found.target.text
 
 
 def test_what_was_in_the_replies_is_told_even_of_a_starved_injector():
