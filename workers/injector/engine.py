@@ -108,6 +108,7 @@ class Engine:
         """Send from `start_ns` (CLOCK_MONOTONIC) on, warm-up first; returns the end."""
         plan = self._order.plan
         self._zero_ns = start_ns + plan.warm_up_s * NS
+        self._dialler.reads.begin()
         self._seconds.begin(self._zero_ns, plan.warm_up_s)
         with resting_garbage_collector():
             self._wait_until(start_ns, _EARLY_S)

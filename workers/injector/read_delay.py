@@ -33,10 +33,13 @@ class ReadSample:
     def __init__(self, *, is_on: bool):
         self.mask = _ALL if is_on else _NONE
         self._n = 0
-        # The kernel stamps as long as one socket asks for it. Switching that on and off with each
-        # connection would cost many times what a stamp costs.
-        self._anchor = socket.socket(socket.AF_INET, socket.SOCK_DGRAM) if is_on else None
-        if self._anchor is not None:
+        self._anchor: socket.socket | None = None
+
+    def begin(self) -> None:
+        """Have the kernel stamp all along, which it does as long as one socket asks for it:
+        switching that on and off with each connection would cost many times what a stamp costs."""
+        if self.mask != _NONE:
+            self._anchor = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             enable(self._anchor)
 
     def close(self) -> None:
