@@ -35,7 +35,7 @@ def test_a_run_is_off_beyond_a_tenth_of_the_log_and_the_usual_way_back(seen, is_
 def test_of_fast_replies_what_any_client_adds_is_not_off():
     truth, usual = _Levels(1, 1, 1.2), _Levels(0.1, 0.1, 0.1)
     assert not judgement._is_off(_Levels(1.35, 1.35, 2.25), truth, usual)
-    assert judgement._is_off(_Levels(1.35, 1.45, 2.25), truth, usual)
+    assert judgement._is_off(_Levels(1.35, 1.55, 2.25), truth, usual)
 
 
 def test_forty_plans_cover_every_load_every_way_with_and_without_resets():

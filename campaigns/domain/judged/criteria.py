@@ -42,7 +42,8 @@ class Observed:
     """A criterion's worst value, and where it occurred.
 
     `injector` counts from 1 and is None if there is only one. `measure` names the value, such as
-    p99. `whole` is what relative limits are shares of, where there are any.
+    p99. `whole` is what relative limits are shares of, where there are any. `waits`: how many
+    waits for the network the value adds up, each with the absolute limit.
     """
 
     value: float
@@ -50,6 +51,7 @@ class Observed:
     injector: int | None = None
     measure: str = ""
     whole: float = 0.0
+    waits: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,8 +140,11 @@ def _own_time(seen: Measurement) -> dict[str, Observed]:
     worst = _worst_of(seen.vitals, "hub_lag_max_us")
     place = (worst and worst["at"]["hub_lag_max_us"], _number(seen.vitals, worst))
 
+    # A handshake waits for its server once more than a request on a kept connection does.
+    waits = 1 + seen.total.timing("tls").n / seen.total.timing("response").n
+
     def added(with_us: float, without_us: float, measure: str) -> Observed:
-        return Observed(with_us - without_us, *place, measure, without_us)
+        return Observed(with_us - without_us, *place, measure, without_us, waits)
 
     typical = max(
         added(sampled.mean_us, undelayed.mean_us, "mean"),

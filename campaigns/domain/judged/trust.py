@@ -15,7 +15,7 @@ from campaigns.domain.measured.snapshot import Timing
 LIMITS: dict[str, Limits] = {
     "no_seconds": Limits(None, 0),
     "lost_shards": Limits(None, 0),
-    "own_time_us": Limits(300, 10_000),
+    "own_time_us": Limits(400, 10_000),
     "own_time_p99_us": Limits(1_000, 10_000),
     "own_time_share": Limits(0.05, 0.25),
     "lateness_p99_us": Limits(1_000, 10_000),
@@ -161,10 +161,13 @@ def limits_of(
     time, part = (limits[name] for name in _RELATIVE[code])
     whole_us = seen.whole or headline_us
     return Limits(
-        _larger(time.mild, part.mild, whole_us), _larger(time.severe, part.severe, whole_us)
+        _larger(time.mild, part.mild, seen.waits, whole_us),
+        _larger(time.severe, part.severe, 1, whole_us),
     )
 
 
-def _larger(time_us: float | None, share: float | None, whole_us: float) -> float | None:
+def _larger(
+    time_us: float | None, share: float | None, waits: float, whole_us: float
+) -> float | None:
     """None, that is never, if either is."""
-    return None if time_us is None or share is None else max(time_us, share * whole_us)
+    return None if time_us is None or share is None else max(time_us * waits, share * whole_us)

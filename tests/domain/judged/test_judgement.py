@@ -205,6 +205,12 @@ def test_what_the_injector_added_counts_against_what_the_times_are_without_it(
     assert judged(us=p99_us + own_us, own_time_p99=added).measurement.state is expected
 
 
+@pytest.mark.parametrize(("waits", "expected"), [(1, DOUBTFUL), (2, TRUSTED)])
+def test_a_handshake_is_one_more_wait_that_any_client_has(waits, expected):
+    added = Observed(600, measure="p50", whole=3_000, waits=waits)
+    assert judged(us=3_600, own_time=added).measurement.state is expected
+
+
 def test_a_starved_injector_says_how_many_milliseconds_are_its_own():
     added = Observed(12_000, second=3, measure="p99", whole=20_000)
     assert judged(us=32_000, own_time_p99=added).measurement.text == (

@@ -104,6 +104,13 @@ def test_what_the_injector_added_is_the_difference_of_the_same_requests():
     assert high.whole == pytest.approx(30_000, rel=1e-3)
 
 
+def test_a_request_with_a_handshake_waits_twice():
+    sample = {"sampled": Timing.of([5_000] * 1000), "undelayed": Timing.of([5_000] * 1000)}
+    kept = observed_in(seen(timings=sample))["own_time"]
+    fresh = observed_in(seen(timings=sample | {"tls": Timing.of([2_000] * 1000)}))["own_time"]
+    assert (kept.waits, fresh.waits) == (1, 2)
+
+
 def test_an_injector_that_measures_no_reading_is_judged_by_its_event_loop():
     lag = {"hub_lag": Timing.of([3_000] * 1000)}
     observed = observed_in(seen(timings=lag))
