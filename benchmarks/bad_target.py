@@ -7,6 +7,7 @@ import itertools
 import json
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any
 
@@ -91,15 +92,15 @@ def _read(sock: Any) -> str:
 
 
 def main(kind: str, port: str, log: str = "") -> None:
-    file = open(log, "w", buffering=1) if log else None  # noqa: SIM115 (open until it ends)
-    plain = BadTarget(kind, int(port), file)
-    if log:
-        certificate, key = ensure_certificate(Path(log).parent, "127.0.0.1")
-        secure = BadTarget(
-            kind, int(port) + 1, file, ssl_context=make_tls_context(certificate, key)
-        )
-        secure.start()
-    plain.serve_forever()
+    with open(log, "w", buffering=1) if log else nullcontext() as file:
+        plain = BadTarget(kind, int(port), file)
+        if log:
+            certificate, key = ensure_certificate(Path(log).parent, "127.0.0.1")
+            secure = BadTarget(
+                kind, int(port) + 1, file, ssl_context=make_tls_context(certificate, key)
+            )
+            secure.start()
+        plain.serve_forever()
 
 
 if __name__ == "__main__":
