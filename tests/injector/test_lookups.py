@@ -144,11 +144,14 @@ def test_an_address_needs_no_lookup(monkeypatch):
     assert (total.count("ok"), total.timing("dns").n) == (3, 0)
 
 
-def test_answers_that_are_never_the_same_do_not_fill_the_memory():
+def test_answers_that_are_never_the_same_do_not_fill_the_memory(monkeypatch):
+    judged = []
+    monkeypatch.setattr(guard, "vet", lambda address, _: judged.append(address))
+    monkeypatch.setattr(guard, "MAX_VERDICTS", 2)
     met = guard.Guard(Origin("http", NAME, 80), ())
-    for number in range(guard.MAX_VERDICTS + 5):
-        met.refusal(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
-    assert met.n_verdicts <= guard.MAX_VERDICTS
+    for last in (1, 2, 1, 2, 3, 1):
+        met.refusal(f"10.0.0.{last}")
+    assert judged == ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.1"]
 
 
 def test_a_websocket_s_lookup_is_a_part_of_its_own_too(name_server):

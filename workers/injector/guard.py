@@ -70,10 +70,6 @@ class Guard:
             self._verdicts[address] = vet(address, self._allowed)
         return self._verdicts[address]
 
-    @property
-    def n_verdicts(self) -> int:
-        return len(self._verdicts)
-
     def prefer(self, address: str) -> None:
         """Dial this address first from now on: those before it did not answer."""
         self.addresses = [address, *(each for each in self.addresses if each != address)]

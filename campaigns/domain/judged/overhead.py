@@ -35,16 +35,6 @@ def share(baseline: float, candidate: float) -> float | None:
     return (candidate - baseline) / candidate if candidate > 0 else None
 
 
-def share_of_increase(value: float) -> float:
-    """The share for an increase: s = o / (1 + o)."""
-    return value / (1 + value)
-
-
-def increase_of_share(value: float) -> float:
-    """The increase for a share: o = s / (1 − s)."""
-    return value / (1 - value)
-
-
 @dataclass(frozen=True, slots=True)
 class OverheadRow:
     """One metric of both arms, µs. `why` says why a figure or the interval is missing, `note` that

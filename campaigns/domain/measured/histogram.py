@@ -104,10 +104,6 @@ class Histogram:
         first, last = np.searchsorted(np.cumsum(self.counts), [low_rank, high_rank])
         return _MIDS[first + np.flatnonzero(self.counts[first : last + 1])]
 
-    def n_at_most(self, value_us: int) -> int:
-        """How many values lie in the bucket of `value_us` or below it."""
-        return int(self.counts[: index(min(value_us, HIGHEST_US)) + 1].sum())
-
     def encode(self) -> str:
         """HdrHistogram's V2 compressed payload in base64."""
         counts = _zigzag_runs(np.trim_zeros(self.counts, "b"))

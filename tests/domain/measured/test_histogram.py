@@ -80,12 +80,6 @@ def test_a_rank_is_read_within_a_bucket_of_the_truth(values, data):
     assert Histogram.of(values).values_at_ranks([rank]) == [read]
 
 
-@given(st.lists(st.integers(0, 100_000), max_size=50), st.integers(0, 100_000))
-def test_it_counts_what_lies_at_or_below(values, limit):
-    expected = sum(1 for value in values if index(value) <= index(limit))
-    assert Histogram.of(values).n_at_most(limit) == expected
-
-
 @given(values_us)
 def test_it_reads_what_it_wrote(values):
     assert Histogram.decode(Histogram.of(values).encode()) == Histogram.of(values)
