@@ -8,8 +8,8 @@ import pytest
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import is_conserved
 from tests.injector.test_sessions import counting_visits, visits_of
-from tests.injector.test_visits import Connections, answering_pipelined, measure, think
 from tests.injector.test_window import Opening, window_of
+from tests.injector.visits import Connections, answering_pipelined, measure, think
 
 OPEN = {"model": "open", "arrival_unit": "connection", "rate_per_s": 100, "requests": 20}
 LAST_REPLY = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"

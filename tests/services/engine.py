@@ -9,7 +9,7 @@ from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
-from campaigns.services import dispatch
+from campaigns.services import dispatch, endings
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.hosts import announce_host
 from campaigns.services.shards import claim_shard, mark_ready, mark_running
@@ -96,6 +96,27 @@ def age(run: Run, seconds: float) -> None:
 
 def expire(run: Run) -> None:
     run.shards.exclude(lease_until=None).update(lease_until=db_now(-1))
+
+
+def finish(run, ended_ago_s: float) -> None:
+    Run.objects.filter(pk=run.pk).update(state="done", outcome="complete")
+    Run.objects.filter(pk=run.pk).update(ended_at=db_now(-ended_ago_s))
+
+
+def tick() -> None:
+    dispatch.stop_requested_runs()
+    dispatch.arm_runs()
+    dispatch.age_runs()
+    dispatch.advance_runs()
+    endings.finalise_runs()
+    dispatch.reap_shards()
+
+
+def settled(run) -> Run:
+    for _ in range(4):
+        tick()
+    run.refresh_from_db()
+    return run
 
 
 def at_once(*acts: Callable) -> list:

@@ -1,0 +1,39 @@
+"""The campaign form, filled in."""
+
+from django.urls import reverse
+
+from campaigns.models import Campaign
+
+
+def cells(version, target, *arms):
+    found = {endpoint.scheme: endpoint.pk for endpoint in target.endpoints.all()}
+    return [f"{version.pk}.{found[scheme]}.{mode}" for scheme, mode in arms]
+
+
+def fields(ticked, **more):
+    return {
+        "name": "HTTPS overhead",
+        "cells": ticked,
+        "repeats": 3,
+        "order": "blocks",
+        "pause_s": 1,
+        "injectors": 1,
+        "practical_threshold": 5,
+        "seed": 7,
+        **more,
+    }
+
+
+def new_url(project):
+    return reverse("campaign-new", args=[project.pk])
+
+
+def text_of(response) -> str:
+    """The page; where its lines break makes no difference."""
+    return " ".join(response.content.decode().split())
+
+
+def started(client, project, target, version) -> Campaign:
+    ticked = cells(version, target, ("http", "new"), ("https", "new"))
+    client.post(new_url(project), fields(ticked, start="1"))
+    return Campaign.objects.latest("pk")
