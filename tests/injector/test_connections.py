@@ -1,5 +1,6 @@
 """Connections: opened, kept, closed under our hands, refused, and never opened where forbidden."""
 
+import errno
 import resource
 import socket
 import time
@@ -8,6 +9,7 @@ import pytest
 
 from campaigns.domain.measured.outcomes import Kind
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
+from workers.injector import connection
 from workers.injector.guard import resolve
 from workers.injector.local_run import run_here
 from workers.injector.order import Refusal
@@ -136,7 +138,27 @@ def test_a_full_backlog_ends_at_the_connect_limit():
         for holder in holders:
             holder.close()
     assert total.errors == {Kind.CONNECT_TIMEOUT: 1}
+    assert total.count("socket_timeouts") == 0
     assert 0.3 <= total.timing("failed").max_us / 1e6 < 0.8
+
+
+def test_a_connection_that_tcp_gives_up_is_told_from_one_at_our_limit(monkeypatch):
+    monkeypatch.setattr(connection.Socket, "connect_ex", lambda *_: errno.ETIMEDOUT, raising=False)
+    with scripted(always(OK_REPLY)) as server:
+        total = measure(server.port, load=closed(3)).total
+    assert total.errors == {Kind.CONNECT_TIMEOUT: 3}
+    assert total.count("socket_timeouts") == 3
+
+
+def test_a_reply_that_tcp_gives_up_is_one_too(monkeypatch):
+    def give_up(*_):
+        raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+
+    monkeypatch.setattr(connection.Socket, "recv", give_up, raising=False)
+    with scripted(always(OK_REPLY)) as server:
+        total = measure(server.port, load=closed(3)).total
+    assert total.errors == {Kind.CONNECT_TIMEOUT: 3}
+    assert total.count("socket_timeouts") == 3
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

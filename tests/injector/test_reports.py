@@ -183,6 +183,21 @@ def test_httperf_has_six_groups():
     assert "Connection length [replies/conn]: 1.000" in text
 
 
+def test_httperf_tells_our_limits_from_tcp_s_own_and_connecting_from_waiting_for_the_reply():
+    slow = second(0, [10_000] * 10, failed=[5_000_000] * 9)
+    slow.errors = {"connect_timeout": 4, "first_byte_timeout": 3, "body_timeout": 2}
+    slow.counters["socket_timeouts"] = 1
+    text = report("httperf", slow)
+    assert line(text, "Errors: total") == (
+        "Errors: total 9 client-timo 8 socket-timo 1 connrefused 0 connreset 0"
+    )
+    assert line(text, "Errors: fd-unavail").endswith("other 0")
+    assert line(text, "Client timeouts") == (
+        "Client timeouts: connecting 3, first byte 3, rest of the reply 2"
+    )
+    assert "Client timeouts" not in report("httperf", second(0, [10_000] * 10))
+
+
 @pytest.mark.parametrize(
     ("duration_s", "n_samples"), [(62.4, 12), (60.0, 12), (59.9, 11), (3.0, 0)]
 )

@@ -212,7 +212,8 @@ class Worker(Holder):
                 request.events["tls_ragged_eof"].append(now())
             request.recorder.extra_sent_bytes += request.size_bytes if sent else 0
             return Worker.attempt(self, request, intended, start)
-        failure = (kind, 0, request.size_bytes if sent else 0, received)
+        sent_bytes = request.size_bytes if sent else 0
+        failure = (kind, 0, sent_bytes, received, faults.is_socket_timeout(error, kind))
         end = now()
         request.failures.append(Failure(intended, start, end, *failure))
         request.recorder.examples.note(request, kind, 0, end, reader, str(error))

@@ -176,7 +176,8 @@ class Dialler:
             worker.wait_writable(sock.fileno(), Kind.CONNECT_TIMEOUT)
             code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code not in _CONNECTED:
-            raise AttemptFailed(faults.of_connect(code), errno.errorcode.get(code, str(code)))
+            detail = errno.errorcode.get(code, str(code))
+            raise AttemptFailed(faults.of_connect(code), detail, code)
         return now()
 
     def _secure(self, worker: Any, connection: Connection) -> None:

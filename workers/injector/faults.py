@@ -30,10 +30,11 @@ ABOUT_TO_SPIN = CLIENT_KINDS | TRY_NEXT_ADDRESS | {Kind.ADDRESS_REFUSED, Kind.DN
 
 
 class AttemptFailed(Exception):
-    """Ends an attempt, with an error kind and a detail for people."""
+    """Ends an attempt, with an error kind and a detail for people; `errno` where the kernel's."""
 
-    def __init__(self, kind: Kind, detail: str = ""):
+    def __init__(self, kind: Kind, detail: str = "", errno: int = 0):
         self.kind = kind
+        self.errno = errno
         super().__init__(detail)
 
 
@@ -46,6 +47,11 @@ def of_handshake(error: OSError) -> Kind:
     if isinstance(error, ssl.SSLCertVerificationError):
         return Kind.TLS_VERIFY
     return Kind.RESET if error.errno in _RESETS else Kind.TLS_HANDSHAKE
+
+
+def is_socket_timeout(error: Exception, kind: Kind) -> bool:
+    """Whether TCP gave up, rather than one of the plan's limits: httperf's socket-timo."""
+    return kind == Kind.CONNECT_TIMEOUT and getattr(error, "errno", 0) == errno.ETIMEDOUT
 
 
 def is_ragged(error: BaseException) -> bool:

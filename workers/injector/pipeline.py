@@ -185,7 +185,8 @@ class PipelineWorker(SessionWorker):
         instant = now()
         for nth, this in enumerate(self._unanswered):
             if nth == 0:
-                self._note_failure(this, kind, instant, received=received)
+                by_kernel = faults.is_socket_timeout(error, kind)
+                self._note_failure(this, kind, instant, received=received, by_kernel=by_kernel)
             elif this.sent == _NOT_SENT and others != Kind.ABORTED_BY_STOP:
                 self._note_failure(this, Kind.WRITE_ERROR, instant)
             else:
@@ -194,11 +195,18 @@ class PipelineWorker(SessionWorker):
         return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
 
     def _note_failure(
-        self, this: _Sent, kind: Kind, instant: int, status: int = 0, received: int = 0
+        self,
+        this: _Sent,
+        kind: Kind,
+        instant: int,
+        status: int = 0,
+        received: int = 0,
+        *,
+        by_kernel: bool = False,
     ) -> None:
         sent_bytes = 0 if this.sent == _NOT_SENT else this.size_bytes
-        failure = Failure(this.intended, this.start, instant, kind, status, sent_bytes, received)
-        this.call.failures.append(failure)
+        what = (kind, status, sent_bytes, received, by_kernel)
+        this.call.failures.append(Failure(this.intended, this.start, instant, *what))
 
     def _forget(self) -> None:
         self._unanswered.clear()

@@ -38,7 +38,10 @@ EVENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An attempt that ended in an error; times in ns, `status` 0 where there was no reply."""
+    """An attempt that ended in an error; times in ns, `status` 0 where there was no reply.
+
+    `by_kernel`: TCP gave up (ETIMEDOUT), not one of the plan's limits.
+    """
 
     intended: int
     start: int
@@ -47,6 +50,7 @@ class Failure:
     status: int
     sent_bytes: int
     received_bytes: int
+    by_kernel: bool = False
 
 
 class StepRecorder:
@@ -236,6 +240,8 @@ class StepRecorder:
         second.count("bytes_sent", failure.sent_bytes)
         second.count("bytes_received", failure.received_bytes)
         second.errors[failure.kind.value] = second.errors.get(failure.kind.value, 0) + 1
+        if failure.by_kernel:
+            second.count("socket_timeouts", 1)
         if failure.status:
             key = str(failure.status)
             second.statuses[key] = second.statuses.get(key, 0) + 1

@@ -26,6 +26,7 @@ from campaigns.domain.measured.histogram import Histogram
 # `calls_skipped` were never due, for the session or connection that they belong to ended before.
 # `replayed` were sent again on a new connection, because the server had closed the kept one before
 # they reached it; each is one attempt.
+# `socket_timeouts` are failures of kind connect_timeout that TCP ended, not a limit of the plan.
 # `calls_retried` were made again after a failure; they are in other counts as well.
 COUNTERS = (
     "started",
@@ -49,6 +50,7 @@ COUNTERS = (
     "tls_resumed",
     "tls_ragged_eof",
     "replayed",
+    "socket_timeouts",
     "messages_sent",
     "messages_received",
     "window_throttled",

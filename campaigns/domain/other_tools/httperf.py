@@ -249,15 +249,34 @@ def _cpu_time(result: Measurement) -> str:
 
 
 def _errors(total: Total) -> list[str]:
+    """socket-timo: TCP itself gave up (ETIMEDOUT). client-timo: a limit of the plan was over."""
     count = total.errors.get
     timeouts = sum(count(kind, 0) for kind in TIMEOUT_KINDS)
+    by_kernel = total.count("socket_timeouts")
     fd_unavailable, ports = count("client_fd_exhausted", 0), count("client_ports", 0)
     refused, resets = count("connect_refused", 0), count("reset", 0)
     table_full = count("client_file_table", 0)
     named = timeouts + refused + resets + fd_unavailable + ports + table_full
     return [
-        f"Errors: total {total.count('failed')} client-timo {timeouts} (socket-timo among them) "
-        f"connrefused {refused} connreset {resets}",
+        f"Errors: total {total.count('failed')} client-timo {timeouts - by_kernel} "
+        f"socket-timo {by_kernel} connrefused {refused} connreset {resets}",
         f"Errors: fd-unavail {fd_unavailable} addrunavail {ports} ftab-full {table_full} "
         f"other {total.count('failed') - named}",
+        *_client_timeouts(total, by_kernel),
     ]
+
+
+def _client_timeouts(total: Total, by_kernel: int) -> list[str]:
+    """Which limit was over; httperf has one --timeout for all of them."""
+    count = total.errors.get
+    connecting = count("connect_timeout", 0) - by_kernel
+    phases = {
+        "connecting": connecting,
+        "TLS": count("tls_timeout", 0),
+        "sending": count("write_timeout", 0),
+        "first byte": count("first_byte_timeout", 0),
+        "rest of the reply": count("body_timeout", 0),
+        "WebSocket close": count("ws_close_timeout", 0),
+    }
+    seen = [f"{phase} {number}" for phase, number in phases.items() if number]
+    return [f"Client timeouts: {', '.join(seen)}"] if seen else []

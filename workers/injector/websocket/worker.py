@@ -155,7 +155,8 @@ class WebSocketWorker(Worker):
             status = _SWITCHING
             if not channel.has_close_code:
                 context.recorder.closes_with(ABNORMAL).append(end)
-        context.failures.append(Failure(intended, start, end, kind, status, sent, received))
+        failure = (kind, status, sent, received, faults.is_socket_timeout(error, kind))
+        context.failures.append(Failure(intended, start, end, *failure))
         self.limit = self.began = 0
         self.drop_connection()
         return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
