@@ -14,11 +14,12 @@ from itertools import pairwise
 
 import numpy as np
 
+from campaigns.domain.judged.spikes import spikes_of
+
 MIN_WINDOWS = 30
 _MIN_SEGMENT = 5
 _MAX_WINDOWS = 600
 _TOLERANCE = 0.05
-_HAMPEL_REACH, _HAMPEL_LIMIT = 3, 4 * 1.4826
 # Required size of a cut in standard errors, by number of seconds: the best cut of stationary noise
 # exceeds it in one run of twenty, for any autocorrelation up to 0.8.
 _LIMITS = ((30, 6.4), (60, 4.9), (120, 4.2), (200, 3.85))
@@ -130,10 +131,5 @@ def _medians_of_blocks(values: np.ndarray, size: int) -> np.ndarray:
 
 def _without_spikes(series: np.ndarray) -> np.ndarray:
     """The series with outliers replaced by their neighbours' median."""
-    reach = _HAMPEL_REACH
-    padded = np.pad(series, reach, mode="reflect")
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * reach + 1)
-    neighbours = np.delete(windows, reach, axis=1)
-    medians = np.median(neighbours, axis=1)
-    spread = np.median(np.abs(neighbours - medians[:, None]), axis=1)
-    return np.where(np.abs(series - medians) > _HAMPEL_LIMIT * spread, medians, series)
+    is_spike, medians = spikes_of(series)
+    return np.where(is_spike, medians, series)
