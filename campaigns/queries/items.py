@@ -17,6 +17,7 @@ from django.db.models import (
     TextField,
     Value,
 )
+from django.db.models.expressions import OrderBy
 from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 
@@ -36,6 +37,7 @@ from campaigns.models import (
     Test,
 )
 from campaigns.models.items import Item
+from campaigns.queries.pages import KEY
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,10 @@ def ordered(rows: QuerySet, sort: str) -> QuerySet:
     """Sorted by a key of SORTS, the usual one where there is no such key."""
     known = SORTS[rows.model]
     sort = sort if sort.removeprefix("-") in known else USUAL_SORT[rows.model]
-    key = known[sort.removeprefix("-")]
     falls = sort.startswith("-")
-    by = key.desc(nulls_last=True) if falls else key.asc(nulls_last=True)
-    return rows.order_by(by, "-pk" if falls else "pk")
+    key = OrderBy(F(KEY), descending=falls, nulls_last=True)
+    rows = rows.annotate(**{KEY: known[sort.removeprefix("-")]})
+    return rows.order_by(key, "-pk" if falls else "pk")
 
 
 def matching(kind: type[Item], text: str) -> Q:

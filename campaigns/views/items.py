@@ -6,7 +6,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -23,13 +22,14 @@ from campaigns.models.items import Item
 from campaigns.permissions import Actor, require
 from campaigns.queries.campaigns import list_campaigns
 from campaigns.queries.items import USUAL_SORT, deletion_of, refusal_to_delete, tag_counts
+from campaigns.queries.pages import Page, page_of
 from campaigns.queries.plans import list_plans
 from campaigns.queries.projects import list_projects
 from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
 from campaigns.views.access import actor_of, answers_refusals, find
 
-PAGE_SIZES = (25, 50, 100)
+PAGE_SIZES = ("25", "50", "100")
 _LARGEST_ID = 2**63 - 1
 
 
@@ -101,13 +101,17 @@ def list_context(request: HttpRequest, noun: str, project: Project | None = None
         "is_filtered": form.is_filtered,
         "bulk_url": kind.bulk_url(project),
         "page_sizes": PAGE_SIZES,
+        "page_size": _size_of(request),
     }
 
 
 def _page(request: HttpRequest, rows: QuerySet) -> Page:
+    return page_of(rows, int(_size_of(request)), request.GET.get("page", ""))
+
+
+def _size_of(request: HttpRequest) -> str:
     asked = request.GET.get("rows", "")
-    size = int(asked) if asked in map(str, PAGE_SIZES) else PAGE_SIZES[0]
-    return Paginator(rows, size).get_page(request.GET.get("page"))
+    return asked if asked in PAGE_SIZES else PAGE_SIZES[0]
 
 
 @login_required

@@ -25,7 +25,7 @@ def project_list(request):
     if not context["n_all"]:
         return field_page(request, None)
     if context["n_used"] == 1 and not request.GET:
-        return redirect("campaign-list", project=context["page"][0].pk)
+        return redirect("campaign-list", project=context["page"].rows[0].pk)
     mine = queries.list_projects(actor_of(request), ItemFilter())
     context["editable"] = mine.filter(role__in=(Role.OWNER, Role.EDITOR))
     return render(request, "projects/list.html", context)

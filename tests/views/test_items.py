@@ -1,12 +1,15 @@
 """The lists of campaigns, plans, targets and projects, and what they do with ticked rows."""
 
+import re
+from html import unescape
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Project, SavedPlan, Target
+from campaigns.models import Campaign, Membership, PlanVersion, Project, SavedPlan, Target
 from campaigns.services.items import archive_items
 from campaigns.services.shares import create_share
 from tests.factories import (
@@ -55,6 +58,11 @@ def listed(client, kind: str, project, **query) -> list[str]:
 
 def text_of(response) -> str:
     return " ".join(response.content.decode().split())
+
+
+def link_of(response, rel: str) -> str:
+    link = re.search(rf'rel="{rel}" href="([^"]*)"', text_of(response))
+    return unescape(link.group(1))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -128,14 +136,26 @@ class TestEveryList:
         said = as_owner.post(bulk_url(kind, project), {"do": "archive"}, follow=True)
         assert f"Tick at least one {kind} first." in text_of(said)
 
+    def test_the_next_page_keeps_the_filters_and_the_order(self, as_owner, project, kind):
+        for number in range(30):
+            make(kind, project, f"row {number:02}")
+        chosen = {"name": "row", "sort": "-name", "rows": "25"}
+        page = as_owner.get(list_url(kind, project), chosen)
+        following = as_owner.get(list_url(kind, project) + link_of(page, "next"))
+        names = [item.name for item in following.context["page"]]
+        assert names == [f"row {number:02}" for number in range(4, -1, -1)]
+        assert "26 to 30 of 30" in text_of(following)
+        before = as_owner.get(list_url(kind, project) + link_of(following, "prev"))
+        assert [item.name for item in before.context["page"]][:2] == ["row 29", "row 28"]
+
     def test_its_queries_do_not_grow_with_its_rows(self, as_owner, project, kind):
-        def queries() -> int:
+        def queries(**query) -> int:
             with CaptureQueriesContext(connection) as caught:
-                assert as_owner.get(list_url(kind, project), {"rows": "100"}).status_code == 200
+                assert as_owner.get(list_url(kind, project), query).status_code == 200
             return len(caught)
 
-        def fill(count: int, start: int = 0) -> None:
-            for number in range(start, count):
+        def fill(count: int) -> None:
+            for number in range(count):
                 made = make(kind, project, f"{kind} {number}")
                 if kind == "campaign":
                     run_of(made)
@@ -143,9 +163,30 @@ class TestEveryList:
         fill(1)
         queries()  # the first request of a session looks up more
         one = queries()
-        fill(200, 1)
+        copies_of(MODELS[kind].objects.last(), 475)
+        fill(24)
         assert queries() <= one + 4  # the answers that are not in memory yet
         assert queries() == one
+        page = as_owner.get(list_url(kind, project)).context["page"]
+        for _ in range(3):
+            page = as_owner.get(list_url(kind, project), {"page": page.next}).context["page"]
+        assert queries(page=page.next) <= one
+
+
+def copies_of(item, count: int) -> None:
+    """More rows like the item, with what a list needs of them."""
+    kind = type(item)
+    given = {} if kind is Project else {"project": item.project}
+    given |= {"seed": 1} if kind is Campaign else {}
+    rows = kind.objects.bulk_create(kind(name=f"copy {n}", **given) for n in range(count))
+    if kind is SavedPlan:
+        spec = item.latest.spec
+        PlanVersion.objects.bulk_create(PlanVersion(plan=row, number=1, spec=spec) for row in rows)
+    if kind is Project:
+        owner = item.memberships.get(role="owner").user
+        Membership.objects.bulk_create(
+            Membership(project=row, user=owner, role="owner") for row in rows
+        )
 
 
 def run_of(campaign):

@@ -1,0 +1,102 @@
+"""Pages of a list by their edges: nothing is skipped or seen twice, whatever happens meanwhile."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.models import Campaign
+from campaigns.queries.campaigns import CampaignFilter, list_campaigns
+from campaigns.queries.items import SORTS
+from campaigns.queries.pages import page_of
+from tests.factories import make_campaign, make_test
+
+pytestmark = pytest.mark.django_db
+ORDERS = [sign + key for key in SORTS[Campaign] for sign in ("", "-")]
+
+
+@pytest.fixture
+def rows(project, as_alice):
+    def found(sort: str = ""):
+        return list_campaigns(as_alice, project, CampaignFilter(sort=sort))
+
+    return found
+
+
+@pytest.fixture
+def nine(project, alice):
+    """Campaigns of which some share a name, a start and a number of tests, and some have none."""
+    now = timezone.now()
+    for number in range(9):
+        campaign = make_campaign(
+            project,
+            f"Campaign {number % 4}",
+            started_at=now - timedelta(hours=number % 3) if number % 2 else None,
+            finished_at=now if number % 4 == 1 else None,
+            created_by=alice if number % 3 else None,
+        )
+        for _ in range(number % 3):
+            make_test(campaign)
+
+
+def names(page) -> list[int]:
+    return [row.pk for row in page]
+
+
+def walk(rows, size: int, page, side: str):
+    while page:
+        yield page
+        edge = getattr(page, side)
+        page = edge and page_of(rows, size, edge)
+
+
+@pytest.mark.parametrize("sort", ORDERS)
+def test_pages_together_are_the_list_in_both_directions(rows, nine, sort):
+    whole = names(rows(sort))
+    forth = list(walk(rows(sort), 2, page_of(rows(sort), 2), "next"))
+    assert [pk for page in forth for pk in names(page)] == whole
+    assert [(page.start, page.end) for page in forth] == [(1, 2), (3, 4), (5, 6), (7, 8), (9, 9)]
+    back = list(walk(rows(sort), 2, forth[-1], "previous"))
+    assert [names(page) for page in back] == [names(page) for page in reversed(forth)]
+
+
+def test_a_new_row_moves_no_page(rows, nine, project):
+    first = page_of(rows(), 3)
+    second = page_of(rows(), 3, first.next)
+    make_campaign(project, "newer than all")
+    assert names(page_of(rows(), 3, first.next)) == names(second)
+    assert page_of(rows(), 3, first.next).start == second.start + 1
+
+
+def test_the_edge_stays_when_its_row_goes(rows, nine):
+    first = page_of(rows("name"), 3)
+    second = page_of(rows("name"), 3, first.next)
+    first.rows[-1].delete()
+    assert names(page_of(rows("name"), 3, first.next)) == names(second)
+
+
+def test_the_last_page_follows_one_that_has_gone(rows, nine):
+    *_, before_last, last = walk(rows(), 4, page_of(rows(), 4), "next")
+    Campaign.objects.filter(pk__in=names(last)).delete()
+    assert names(page_of(rows(), 4, before_last.next)) == names(before_last)
+
+
+def test_the_first_page_is_full(rows, nine):
+    first = page_of(rows(), 4)
+    second = page_of(rows(), 4, first.next)
+    first.rows[0].delete()
+    assert names(page_of(rows(), 4, second.previous)) == names(page_of(rows(), 4))
+
+
+@pytest.mark.parametrize("sort", ["", "name", "started", "duration", "tests"])
+@pytest.mark.parametrize(
+    "name",
+    ["2", "after", "after.x", "after.1.x.y", "before.99999999999999999999.1", "after.1.\0"],
+)
+def test_a_name_that_cannot_be_read_is_an_end_of_the_list(rows, nine, sort, name):
+    assert len(page_of(rows(sort), 4, name).rows) in {1, 4}
+
+
+def test_an_empty_list_has_one_page(rows):
+    page = page_of(rows(), 25)
+    assert (list(page), page.is_whole, page.previous, page.next) == ([], True, "", "")
