@@ -154,17 +154,17 @@ class TestEveryList:
                 assert as_owner.get(list_url(kind, project), query).status_code == 200
             return len(caught)
 
-        def fill(count: int) -> None:
-            for number in range(count):
+        def fill(numbers: range) -> None:
+            for number in numbers:
                 made = make(kind, project, f"{kind} {number}")
                 if kind == "campaign":
                     run_of(made)
 
-        fill(1)
+        fill(range(1))
         queries()  # the first request of a session looks up more
         one = queries()
         copies_of(MODELS[kind].objects.last(), 475)
-        fill(24)
+        fill(range(1, 25))
         assert queries() <= one + 4  # the answers that are not in memory yet
         assert queries() == one
         page = as_owner.get(list_url(kind, project)).context["page"]
