@@ -8,7 +8,6 @@ from campaigns.views import (
     comparisons,
     glossary,
     health,
-    history,
     injector_hosts,
     items,
     measure,
@@ -16,6 +15,7 @@ from campaigns.views import (
     plans,
     probes,
     projects,
+    run_list,
     runs,
     shares,
     streams,
@@ -120,8 +120,8 @@ campaign_urls = [
 ]
 
 run_urls = [
-    path("projects/<int:project>/history/", history.run_list, name="run-list"),
-    path("projects/<int:project>/runs.csv", history.run_list_csv, name="run-list-csv"),
+    path("projects/<int:project>/runs/", run_list.run_list, name="run-list"),
+    path("projects/<int:project>/runs.csv", run_list.run_list_csv, name="run-list-csv"),
     path("runs/<int:run>/", runs.run_detail, name="run-detail"),
     path("runs/<int:run>/stop/", runs.run_stop, name="run-stop"),
     path("runs/<int:run>/stream/", streams.run_stream, name="run-stream"),

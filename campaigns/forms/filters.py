@@ -1,4 +1,4 @@
-"""The filters of lists: campaigns, and the history of runs. An invalid value is ignored."""
+"""The filters of lists: campaigns, and runs. An invalid value is ignored."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -9,12 +9,12 @@ from django.utils import timezone
 from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
 from campaigns.queries.campaigns import STATE_IS, CampaignFilter
-from campaigns.queries.history import (
-    HISTORY_STATES,
+from campaigns.queries.run_list import (
     MEASUREMENTS,
     PRECISIONS,
+    RUN_STATES,
     TARGET_STATES,
-    HistoryFilter,
+    RunFilter,
 )
 
 _SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
@@ -51,7 +51,7 @@ class FilterForm(forms.Form):
         for name, field in self.fields.items():
             field.widget.attrs.setdefault("aria-label", name.replace("_", " ").capitalize())
 
-    def chosen(self) -> CampaignFilter | HistoryFilter:
+    def chosen(self) -> CampaignFilter | RunFilter:
         self.is_valid()
         values = {name: value for name, value in self.cleaned_data.items() if value}
         if days := values.get("since"):
@@ -67,11 +67,11 @@ class CampaignFilterForm(FilterForm, ItemFilterForm):
     state = _one_of("State", {state: state.capitalize() for state in STATE_IS})
 
 
-class HistoryFilterForm(FilterForm):
-    chosen_as = HistoryFilter
+class RunFilterForm(FilterForm):
+    chosen_as = RunFilter
     plan = _of_project()
     campaign = forms.IntegerField(required=False, widget=forms.HiddenInput)
-    state = _one_of("State", HISTORY_STATES)
+    state = _one_of("State", RUN_STATES)
     measurement = _one_of("Measurement", MEASUREMENTS)
     target_state = _one_of("Target state", TARGET_STATES)
     precision = _one_of("Precision", PRECISIONS)

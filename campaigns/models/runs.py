@@ -52,6 +52,13 @@ class Run(models.Model):
         max_length=10, choices=_choices(TargetState), null=True, blank=True
     )
     precision = models.CharField(max_length=10, choices=_choices(Precision), null=True, blank=True)
+    # Figures of its latest summary, for histories of thousands of runs (Figures.to_row).
+    n = models.PositiveBigIntegerField(null=True, blank=True)
+    errors = models.PositiveBigIntegerField(null=True, blank=True)
+    mean_us = models.FloatField(null=True, blank=True)
+    p50_us = models.FloatField(null=True, blank=True)
+    p95_us = models.FloatField(null=True, blank=True)
+    p99_us = models.FloatField(null=True, blank=True)
     # domain.judged.judgement.Judgement with its reasons; read `judged`.
     judgement = models.JSONField(null=True, blank=True)
     snapshot = models.JSONField()  # domain.plan.frozen_run.FrozenRun; read `frozen`

@@ -46,6 +46,7 @@ def summarise_run(run: Run) -> RunSummary:
         target_state=judgement.target.state,
         precision=judgement.precision.state,
         judgement=judgement.to_json(),
+        **measurement.figures.to_row(),
     )
     return summary
 

@@ -58,7 +58,7 @@ def test_the_pages_say_what_the_answers_are(campaign, signed_in):
     look_at(page, "failing-run")
     page.goto(f"/campaigns/{number}/")
     look_at(page, "failing-campaign")
-    page.goto(f"/projects/{rest.project}/history/?precision=coarse")
+    page.goto(f"/projects/{rest.project}/runs/?precision=coarse")
     assert page.locator("tbody tr").count() == 3
     look_at(page, "failing-history")
 

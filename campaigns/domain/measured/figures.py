@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from campaigns.domain.measured.snapshot import Timing, Total
-from campaigns.domain.percentiles import P50, P90, P95, P99, nearest_rank
+from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, nearest_rank, shown
 
 SHOWN_PERCENTILES = (P50, P90, P95, P99)
 
@@ -41,6 +41,18 @@ class Figures:
     def rate_per_s(self) -> float | None:
         """Ok requests per measured second."""
         return self.n / self.duration_s if self.duration_s > 0 else None
+
+    def to_row(self) -> dict[str, float | None]:
+        """What a run's row has of them; percentiles that too few requests support are None."""
+        return {
+            "n": self.n,
+            "errors": self.errors,
+            "mean_us": self.mean_us,
+            **{f"{name(q)}_us": self._supported(q) for q in (P50, P95, P99)},
+        }
+
+    def _supported(self, q: int) -> float | None:
+        return None if shown(self.n, q) is Shown.NO else self.percentiles.get(q)
 
 
 def figures_of(total: Total, duration_s: float) -> Figures:

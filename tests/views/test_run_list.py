@@ -1,4 +1,4 @@
-"""The history of runs: filters in the address, two ticks to a comparison."""
+"""The list of runs: filters in the address, two ticks to a comparison."""
 
 import csv
 from io import StringIO

@@ -1,4 +1,4 @@
-"""A project's run history: filtered runs with their figures."""
+"""A project's runs, filtered, with their figures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from campaigns.permissions import Actor
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryFilter:
-    """The history's filters; empty means any."""
+class RunFilter:
+    """The filters of the list of runs; empty means any."""
 
     target: int | None = None
     plan: int | None = None
@@ -31,7 +31,7 @@ class HistoryFilter:
     since: datetime | None = None
 
 
-def history(actor: Actor, project: Project, by: HistoryFilter) -> QuerySet[Run]:
+def filtered_runs(actor: Actor, project: Project, by: RunFilter) -> QuerySet[Run]:
     """The project's runs, newest first; each with `summary_id` of its newest summary."""
     found = Run.objects.visible_to(actor).filter(campaign__project=project)
     if by.target:
@@ -59,7 +59,7 @@ def history(actor: Actor, project: Project, by: HistoryFilter) -> QuerySet[Run]:
 
 
 # What the list can be filtered by: how far a run is, and the answers of its judgement.
-HISTORY_STATES = {
+RUN_STATES = {
     "going": "Not finished",
     "complete": "Complete",
     "partial": "Partial",
@@ -82,7 +82,7 @@ _NOTHING = "No figures: nothing was measured."
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryPage:
+class RunRows:
     """Runs with their cells: n, rate, p50, p95, p99 and errors; with `has_exchanges` (at least one
     WebSocket run) also handshake p50 and p99 and messages/s."""
 
@@ -91,7 +91,7 @@ class HistoryPage:
     nouns: str
 
 
-def history_page(runs: Sequence[Run]) -> HistoryPage:
+def run_rows(runs: Sequence[Run]) -> RunRows:
     """The runs with their figures; each column has the same decimals on the whole page."""
     found = RunSummary.objects.in_bulk([run.summary_id for run in runs if run.summary_id])
     seen = [_measured(found.get(run.summary_id)) for run in runs]
@@ -99,12 +99,12 @@ def history_page(runs: Sequence[Run]) -> HistoryPage:
         Line(run.label, figures_of(*each) if each else None, why=_NOTHING)
         for run, each in zip(runs, seen, strict=True)
     ]
-    table = plain_table("history", "Runs", lines)
+    table = plain_table("runs", "Runs", lines)
     keys = [column.key for column in table.columns]
     chosen = [keys.index(key) for key in _SHOWN]
     has_exchanges = any(run.frozen.is_exchange for run in runs)
     exchanges = zip(*exchange_columns(seen), strict=True) if has_exchanges else ((),) * len(runs)
-    return HistoryPage(
+    return RunRows(
         tuple(
             (run, (*(row.cells[index] for index in chosen), *more))
             for run, row, more in zip(runs, table.rows, exchanges, strict=True)

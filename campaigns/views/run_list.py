@@ -1,4 +1,4 @@
-"""A project's run history, filtered by the query string; two ticked runs can be compared."""
+"""A project's runs, filtered by the query string; two ticked runs can be compared."""
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -8,10 +8,10 @@ from django.views.decorators.http import require_GET
 
 from campaigns.exports.files import text_file
 from campaigns.exports.runs import csv_of_runs
-from campaigns.forms.filters import HistoryFilterForm
+from campaigns.forms.filters import RunFilterForm
 from campaigns.models import Project
-from campaigns.queries.history import history, history_page
 from campaigns.queries.measured import whole_runs
+from campaigns.queries.run_list import filtered_runs, run_rows
 from campaigns.views.access import actor_of, find
 
 PAGE_SIZE = 50
@@ -22,10 +22,12 @@ PAGE_SIZE = 50
 def run_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    form = HistoryFilterForm(request.GET, project=found)
+    form = RunFilterForm(request.GET, project=found)
     chosen = form.chosen()
-    page = Paginator(history(actor, found, chosen), PAGE_SIZE).get_page(request.GET.get("page"))
-    shown = history_page(list(page))
+    page = Paginator(filtered_runs(actor, found, chosen), PAGE_SIZE).get_page(
+        request.GET.get("page")
+    )
+    shown = run_rows(list(page))
     context = {
         "project": found,
         "form": form,
@@ -38,7 +40,7 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
         "query": request.GET.urlencode(),
         "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},
     }
-    return render(request, "history/list.html", context)
+    return render(request, "runs/list.html", context)
 
 
 @login_required
@@ -47,6 +49,6 @@ def run_list_csv(request: HttpRequest, project: int) -> HttpResponse:
     """The filtered runs, a row each, all pages together."""
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    chosen = HistoryFilterForm(request.GET, project=found).chosen()
-    runs = whole_runs(history(actor, found, chosen))
+    chosen = RunFilterForm(request.GET, project=found).chosen()
+    runs = whole_runs(filtered_runs(actor, found, chosen))
     return text_file(f"runs-of-project-{found.pk}.csv", csv_of_runs(runs))
