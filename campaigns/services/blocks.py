@@ -23,6 +23,8 @@ def queue_blocks(campaign: Campaign, *, after: int = 0) -> None:
 
     The order goes on as drawn from the campaign's seed. Raises Refused if it cannot be measured.
     """
+    if campaign.archived_at:
+        raise Refused("This campaign is archived. Restore it first.")
     related = ("plan_version__plan__project", "endpoint__target__project")
     tests = list(campaign.tests.select_related(*related).order_by("position"))
     cells = [cell_of(test) for test in tests]

@@ -117,8 +117,6 @@ def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -
 def start_campaign(*, by: Actor, campaign: Campaign) -> None:
     """Queue all runs. Only once."""
     require(by, Action.RUN, campaign.project)
-    if campaign.archived_at:
-        raise Refused("This campaign is archived. Restore it first.")
     if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(started_at=Now()):
         raise Refused("This campaign has already been started. Repeat it to measure again.")
     queue_blocks(campaign)

@@ -159,6 +159,16 @@ def test_an_archived_plan_is_not_measured_again(project):
         add(campaign, after=1)
 
 
+def test_an_archived_campaign_gets_no_block_until_it_is_restored(project):
+    campaign = finished(project, repeats=1)
+    Campaign.objects.filter(pk=campaign.pk).update(archived_at=timezone.now())
+    with pytest.raises(Refused, match=r"is archived\. Restore it first"):
+        add(campaign, after=1)
+    Campaign.objects.filter(pk=campaign.pk).update(archived_at=None)
+    add(campaign, after=1)
+    assert campaign.runs.count() == 2
+
+
 def test_who_may_not_start_may_not_add(project, as_vera):
     campaign = finished(project)
     with pytest.raises(Forbidden):
