@@ -16,16 +16,22 @@ def safe(text: str) -> str:
 
 
 def csv_of_tables(tables: Iterable[Table]) -> str:
-    """Each table's title, header and rows, separated by blank lines. Empty cells stay empty."""
+    """Each table's title, header and rows, separated by blank lines. Empty cells stay empty.
+
+    Where rows have notes, such as why there is no interval, they are in a last column.
+    """
     out = StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     for index, table in enumerate(tables):
         if index:
             writer.writerow([])
         writer.writerow([safe(table.title)])
-        writer.writerow([safe(table.label_title), *(safe(_head(each)) for each in table.columns)])
+        heads = [table.label_title, *map(_head, table.columns)]
+        has_notes = any(row.note for row in table.rows)
+        writer.writerow(map(safe, [*heads, "note"] if has_notes else heads))
         for row in table.rows:
-            writer.writerow([safe(row.label), *(_plain(cell) for cell in row.cells)])
+            notes = [safe(row.note)] if has_notes else []
+            writer.writerow([safe(row.label), *map(_plain, row.cells), *notes])
     return out.getvalue()
 
 

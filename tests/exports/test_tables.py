@@ -48,6 +48,12 @@ def test_csv_has_the_figures_of_the_page_with_points_and_units_in_the_header():
     ]
 
 
+def test_why_there_is_no_interval_is_in_a_column_of_its_own():
+    _, head, noted, other, _ = read(csv_of_tables([table(note="No interval: a jump.")]))
+    assert (head[-1], noted[-1], other[-1]) == ("note", "No interval: a jump.", "")
+    assert len(head) == len(noted) == len(other) == 5
+
+
 def test_tables_are_divided_by_a_blank_line():
     assert read(csv_of_tables([table(), table()]))[5] == []
 
