@@ -181,7 +181,7 @@ if not 0 < HEARTBEAT_S < DEAD_MAN_S < LEASE_S:
         f"BENCHSITE_LEASE_S={LEASE_S}: write numbers that grow in this order."
     )
 # Limits that differ from campaigns.domain.judged.judgement.LIMITS: {code: (mild, severe)}.
-VALIDITY_LIMITS = {}
+JUDGEMENT_LIMITS = {}
 
 # --- accounts ------------------------------------------------------------------------------------
 AUTHENTICATION_BACKENDS = [

@@ -55,7 +55,7 @@ def judge_run(run: Run, measurement: Measurement) -> Judgement:
     n_lost = run.shards.filter(state=ShardState.LOST).count()
     observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
     response = measurement.total.timing("response")
-    return judge(observed, response, limits_with(settings.VALIDITY_LIMITS))
+    return judge(observed, response, limits_with(settings.JUDGEMENT_LIMITS))
 
 
 def _fingerprint(row: ShardSecond) -> bytes:

@@ -231,7 +231,7 @@ def test_injectors_whose_starts_cannot_be_compared_are_doubted(project, errors_u
 
 
 def test_the_limits_are_a_setting(run, settings):
-    settings.VALIDITY_LIMITS = {"throttled": (0.0, 0.1)}
+    settings.JUDGEMENT_LIMITS = {"throttled": (0.0, 0.1)}
     measure(run, 10_000, vitals={"throttled_share": 0.15})
     assert run.trust == Trust.NOT_USABLE
 
