@@ -37,8 +37,12 @@ TRIALS = 10
 _DURATION_S = 1.4
 _OFF, _TYPICAL_MS, _HIGH_MS = 0.10, 0.4, 1.0
 _FEW = 5
-_SAMPLE_RUNS, _COUNTED_PLANS = 20, 40
+_COUNTED_PLANS = 40
 
+_SAMPLE_ARMS = [
+    ("http", "new"), ("http", "keep-alive"),
+    ("https", "new"), ("https", "resumed"), ("https", "keep-alive"),
+]  # fmt: skip
 _SPEEDS = {"1 ms": 1, "50 ms": 50}
 _LOADS = {
     ("open", "1 ms"): {"model": "open", "rate_per_s": 800},
@@ -60,7 +64,10 @@ def measure_all(trials: int = TRIALS) -> Iterator[tuple[str, Iterator[GoalRow]]]
     how = starvation.how_quotas_are_made()
     yield f"A starved injector, {trials} runs each; quotas by {how}", _starved(trials)
     yield f"A healthy injector, {trials} runs each", _bad_targets(trials)
-    yield "An ordinary machine: the bundled target and the sample's plan", _ordinary(trials)
+    title = (
+        f"An idle machine, the bundled target and the sample campaign's tests, {trials} runs each"
+    )
+    yield title, _ordinary(trials)
     yield "Counts against the server's own log", _counts(trials)
 
 
@@ -94,22 +101,23 @@ def _cell(
     server: tuple[int, Path],
     trials: int,
 ) -> GoalRow:
-    n_off = n_trusted = n_wrong = n_blamed = 0
+    n_off = n_trusted = n_noted = n_wrong = n_blamed = 0
     for _ in range(trials):
         seen, truth = _run(key, *server, hold)
         found = judgement_of(seen)
-        is_off, is_trusted = (
-            _is_off(_levels(seen), truth, added),
-            found.measurement.state == Trust.TRUSTED,
-        )
-        n_off += is_off
+        off = _off(_levels(seen), truth, added)
+        is_trusted = found.measurement.state == Trust.TRUSTED
+        is_noted = bool(found.why_weak_tail) and off == {"high"}
+        n_off += bool(off)
         n_trusted += is_trusted
-        n_wrong += is_off and is_trusted
+        n_noted += is_trusted and is_noted
+        n_wrong += is_trusted and bool(off) and not is_noted
         n_blamed += found.target.state not in {None, TargetState.HEALTHY}
     load, speed = key
     return GoalRow(
         f"{name}, {load}, {speed}",
-        f"off {n_off}, of these trusted {n_wrong}; blamed {n_blamed}; trusted {n_trusted}",
+        f"off {n_off}, of these trusted {n_wrong}, noted {n_noted}; blamed {n_blamed}; "
+        f"trusted {n_trusted}",
         "0 trusted, 0 blamed",
         not n_wrong and not n_blamed,
     )
@@ -159,15 +167,15 @@ def _nearest(ordered: list[float], share: float) -> float:
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 
-def _is_off(seen: _Levels, truth: _Levels, added: _Levels) -> bool:
+def _off(seen: _Levels, truth: _Levels, added: _Levels) -> set[str]:
+    """Which levels are."""
+
     def is_above(name: str, least_ms: float) -> bool:
         true_ms = getattr(truth, name) + max(0.0, getattr(added, name))
         return getattr(seen, name) - true_ms > max(_OFF * true_ms, least_ms)
 
-    return any(
-        is_above(name, least_ms)
-        for name, least_ms in (("mean", _TYPICAL_MS), ("p50", _TYPICAL_MS), ("high", _HIGH_MS))
-    )
+    least_ms = {"mean": _TYPICAL_MS, "p50": _TYPICAL_MS, "high": _HIGH_MS}
+    return {name for name in least_ms if is_above(name, least_ms[name])}
 
 
 @contextlib.contextmanager
@@ -236,26 +244,25 @@ def _doubts(found: list[Judgement]) -> str:
 # --- an ordinary machine -------------------------------------------------------------------------
 def _ordinary(trials: int) -> Iterator[GoalRow]:
     """Nothing is pinned: target and injector share the machine as they like."""
-    runs = _SAMPLE_RUNS if trials >= TRIALS else 2 * trials
-    plan = PRESETS["over-1"].spec
+    plan = PRESETS["https"].spec
     with tempfile.TemporaryDirectory() as folder:
         http, https = free_ports(2)
         ports = ["--http-port", str(http), "--https-port", str(https), "--cert-dir", folder]
         with _program(["workers.echo", *ports], https, None):
-            for scheme, port in (("http", http), ("https", https)):
-                for mode in ("new", "keep-alive"):
-                    n = runs // 4 or 1
-                    found = [
-                        judgement_of(measure(plan, port, scheme=scheme, mode=mode, core=None))
-                        for _ in range(n)
-                    ]
-                    n_trusted = sum(each.measurement.state == Trust.TRUSTED for each in found)
-                    yield GoalRow(
-                        f"100 SOAP over 1 s, {scheme}, {mode}",
-                        f"trusted {n_trusted} of {n}{_doubts(found)}",
-                        "every run",
-                        n_trusted == n,
-                    )
+            for scheme, mode in _SAMPLE_ARMS:
+                port = https if scheme == "https" else http
+                found = [
+                    judgement_of(measure(plan, port, scheme=scheme, mode=mode, core=None))
+                    for _ in range(trials)
+                ]
+                n_trusted = sum(each.measurement.state == Trust.TRUSTED for each in found)
+                n_noted = sum(bool(each.why_weak_tail) for each in found)
+                yield GoalRow(
+                    f"{scheme}, {mode}",
+                    f"trusted {n_trusted} of {trials}, p99 noted {n_noted}{_doubts(found)}",
+                    "every run",
+                    n_trusted == trials,
+                )
 
 
 # --- counts --------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from io import StringIO
 from typing import Any
 
+from campaigns.domain.judged.observations import judged_percentile
 from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
 from campaigns.exports.tables import safe
@@ -22,6 +23,8 @@ _TIMINGS = {
     "failed_reply": {"n", *_WHOLE},
     **{key: {"n", *_PART} for key in (*LATENESS, *PARTS, "message", *SESSIONS)},
 }
+# Times that include the injector's own delay in sending or in reading.
+_WITH_OWN_DELAY = {"response", "service"}
 _RANKS = {name(q): q for q in (P50, P90, P95, P99)}
 _COUNTERS = (
     *("started", "ok", "failed", "dropped", "bytes_sent", "bytes_received"),
@@ -62,8 +65,9 @@ COLUMNS = (
 def csv_of_runs(runs: Iterable[MeasuredRun]) -> str:
     """A row for each run, with the same columns in every file; empty cells: no such value.
 
-    `weak` names the percentiles that fewer than ten requests are beyond; those with fewer than five
-    are empty. Text is escaped so that a spreadsheet evaluates none.
+    `weak` names the percentiles that fewer than ten requests are beyond, or of which a part is the
+    injector's own delay; those with fewer than five beyond are empty. Text is escaped so that a
+    spreadsheet evaluates none.
     """
     out = StringIO()
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\r\n")
@@ -130,7 +134,7 @@ def _figures(each: MeasuredRun) -> dict[str, Any]:
         "statuses": _counts(total.statuses),
         "errors": _counts(total.errors),
         **{key: value for some in times for key, value in some.items()},
-        "weak": _weak(total),
+        "weak": _weak(total, has_weak_tail=bool(each.judged and each.judged.why_weak_tail)),
     }
 
 
@@ -151,11 +155,17 @@ def _times(timing: str, wanted: set[str], seen: Timing) -> dict[str, Any]:
     return {_time_column(timing, key): value for key, value in figures.items() if key in wanted}
 
 
-def _weak(total: Total) -> str:
+def _weak(total: Total, *, has_weak_tail: bool) -> str:
     """The columns of weak percentiles, such as response_p99_us."""
+
+    def is_weak(timing: str, q: int) -> bool:
+        n = total.timing(timing).n
+        is_tail = has_weak_tail and timing in _WITH_OWN_DELAY and q >= judged_percentile(n)
+        return shown(n, q) is Shown.WEAK or (is_tail and shown(n, q) is not Shown.NO)
+
     return " ".join(
         _time_column(timing, title)
         for timing, wanted in _TIMINGS.items()
         for title, q in _RANKS.items()
-        if title in wanted and shown(total.timing(timing).n, q) is Shown.WEAK
+        if title in wanted and is_weak(timing, q)
     )

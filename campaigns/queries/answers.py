@@ -389,7 +389,15 @@ def _target_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
 
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
-    return list(dict.fromkeys(n.text for each in runs if each.judged for n in each.judged.notes))
+    """Of each kind of note the one with the highest value, and how many runs have one."""
+    notes = [note for each in runs if each.judged for note in each.judged.notes]
+    found = []
+    for code in dict.fromkeys(note.code for note in notes):
+        alike = sorted((each for each in notes if each.code == code), key=lambda each: each.value)
+        differ = len({each.text for each in alike}) > 1
+        where = f"in {len(alike)} of {len(runs)} runs, at most: " if differ else ""
+        found.append(where + alike[-1].text)
+    return found
 
 
 def _of_runs(some: Sequence, runs: Sequence, many_are: str, one_is: str) -> str:

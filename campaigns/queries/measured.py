@@ -102,6 +102,7 @@ class MeasuredRun:
                 "target_state": run.target_state,
             },
             is_counted=is_counted,
+            why_weak_tail=self.judged.why_weak_tail if self.judged else "",
         )
 
 

@@ -7,6 +7,7 @@ from benchmarks.judgement import _Levels, counted_plans, differences
 from benchmarks.selection import Selection
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.plan.plan import Plan
+from campaigns.management.study import MODES
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.pure
@@ -18,24 +19,28 @@ def test_it_starts_its_own_servers_and_injectors():
 
 
 @pytest.mark.parametrize(
-    ("seen", "is_off"),
+    ("seen", "off"),
     [
-        (_Levels(20.2, 20.2, 22.2), False),
-        (_Levels(21.9, 21.9, 24.3), False),
-        (_Levels(22.3, 20.2, 22.2), True),
-        (_Levels(20.2, 22.3, 22.2), True),
-        (_Levels(20.2, 20.2, 24.6), True),
+        (_Levels(20.2, 20.2, 22.2), set()),
+        (_Levels(21.9, 21.9, 24.3), set()),
+        (_Levels(22.3, 20.2, 22.2), {"mean"}),
+        (_Levels(20.2, 22.3, 22.2), {"p50"}),
+        (_Levels(20.2, 20.2, 24.6), {"high"}),
     ],
 )
-def test_a_run_is_off_beyond_a_tenth_of_the_log_and_the_usual_way_back(seen, is_off):
+def test_a_run_is_off_beyond_a_tenth_of_the_log_and_the_usual_way_back(seen, off):
     truth, usual = _Levels(20, 20, 22), _Levels(0.2, 0.2, 0.2)
-    assert judgement._is_off(seen, truth, usual) is is_off
+    assert judgement._off(seen, truth, usual) == off
 
 
 def test_of_fast_replies_what_any_client_adds_is_not_off():
     truth, usual = _Levels(1, 1, 1.2), _Levels(0.1, 0.1, 0.1)
-    assert not judgement._is_off(_Levels(1.35, 1.35, 2.25), truth, usual)
-    assert judgement._is_off(_Levels(1.35, 1.55, 2.25), truth, usual)
+    assert not judgement._off(_Levels(1.35, 1.35, 2.25), truth, usual)
+    assert judgement._off(_Levels(1.35, 1.55, 2.25), truth, usual) == {"p50"}
+
+
+def test_the_sample_campaigns_own_tests_are_tried():
+    assert [(s, mode) for s, modes in MODES.items() for mode in modes] == judgement._SAMPLE_ARMS
 
 
 def test_forty_plans_cover_every_load_every_way_with_and_without_resets():

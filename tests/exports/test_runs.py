@@ -17,7 +17,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.queries.measured import measure
+from tests.queries.measured import measure, spoil
 
 pytestmark = pytest.mark.django_db
 
@@ -74,6 +74,13 @@ def test_a_weak_percentile_is_named_and_a_missing_one_is_empty(test_):
     fewer = measure(make_run(test_, 2), 18_870, n=60, seconds=6)
     (row,) = rows_of(fewer)
     assert row["response_p99_us"] == ""
+
+
+def test_a_percentile_that_is_partly_the_injectors_is_named_as_weak(test_):
+    run = measure(make_run(test_), 18_870)
+    spoil(run, own_tail=1_500)
+    (row,) = rows_of(run)
+    assert row["weak"].split() == ["response_p99_us", "service_p99_us"]
 
 
 def test_no_name_becomes_a_formula(test_):

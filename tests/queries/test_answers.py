@@ -181,6 +181,14 @@ def test_blocks_stay_paired_where_a_run_of_another_is_missing(project):
     assert answer.grounds[0] == "95\u202f% intervals over 3 of 4 blocks, paired"
 
 
+def test_notes_of_one_kind_are_one_line_with_the_highest_value(finished):
+    campaign, _, runs = finished
+    spoil(runs[0], own_tail=1_500)
+    spoil(runs[3], own_tail=2_500)
+    (line,) = [each for each in campaign_answer(campaign).grounds if "own delay" in each]
+    assert line.startswith("in 2 of 6 runs, at most: About 2.50\u202fms of the")
+
+
 def test_doubtful_runs_keep_the_word_and_the_grounds_say_why(project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP, HTTPS], vitals={"cpu_share": 0.7})

@@ -18,7 +18,7 @@ from tests.factories import (
     make_test,
     store_second,
 )
-from tests.queries.measured import end, end_shards, measure
+from tests.queries.measured import end, end_shards, measure, spoil
 from tests.values import make_second, plan_spec
 
 VITALS = {"cpu_share": 0.2, "lateness_p99_us": 110, "hub_lag_max_us": 900, "rss_bytes": 4e7}
@@ -352,3 +352,15 @@ def test_bytes_of_http_stand_beside_what_tcp_carried(project):
         ["Received, HTTP", "140 B"],
         ["Received, TCP", "3,000 B"],
     ]
+
+
+def test_a_p99_that_is_partly_the_injectors_is_weak_and_says_so(project):
+    run = measure(new_run(project), 20_000)
+    spoil(run, own_tail=1_500)
+    run.refresh_from_db()
+    report = run_report(run)
+    assert tile(report, "p99")["value"].startswith("~")
+    assert "are the injector's own delay" in tile(report, "p99")["lines"][0]
+    keys = [each.key for each in report.table.columns]
+    cells = dict(zip(keys, report.table.rows[0].cells, strict=True))
+    assert (cells["p99"].weak, cells["p95"].weak) == (True, False)

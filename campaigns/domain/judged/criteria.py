@@ -12,8 +12,8 @@ from campaigns.domain.units import count, counted, percent
 from campaigns.domain.units import ms as ms_text
 
 _TIMES = {
-    "own_time", "own_time_p99", "lateness_p99", "hub_lag", "hub_lag_p50", "hub_lag_p99", "gc_pause",
-    "clock_step", "starts_apart",
+    "own_time", "own_time_p99", "own_tail", "lateness_p99", "hub_lag", "hub_lag_p50", "hub_lag_p99",
+    "gc_pause", "clock_step", "starts_apart",
 }  # fmt: skip
 _COUNTS = {
     "too_few_requests": "requests",

@@ -4,7 +4,7 @@ Can the measurement be trusted? How was the target? How precise are the figures?
 excludes a run from verdicts. Facts of the setting are notes: they explain, and decide nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from campaigns.domain.measured.snapshot import Timing
 
 _NOTE_LIMITS: dict[str, Limits] = {"co_located": Limits(0.0)}
 _NOTE_SENTENCES: dict[str, str] = {
+    trust.OWN_TAIL: "About {value} of the {measure} are the injector's own delay, so {measure} and "
+    "above are marked as weak (limit {limit}).",
     "co_located": "The target runs on the injector host: they share its CPU, and no real "
     "network is involved.",
 }
@@ -29,7 +31,7 @@ QUESTIONS: dict[str, str] = {
     **dict.fromkeys(trust.CODES, "measurement"),
     **dict.fromkeys(target_state.STATES, "target"),
     **dict.fromkeys(precision.CODES, "precision"),
-    **dict.fromkeys(_NOTE_LIMITS, "note"),
+    **dict.fromkeys(_NOTE_SENTENCES, "note"),
 }
 TARGET_NOT_JUDGED = "not_judged"
 
@@ -72,6 +74,11 @@ class Judgement:
     @property
     def is_in_doubt(self) -> bool:
         return self.measurement.state != Trust.TRUSTED
+
+    @property
+    def why_weak_tail(self) -> str:
+        """Why the high percentiles are weak although there are enough requests; "" if not."""
+        return next((each.text for each in self.notes if each.code == trust.OWN_TAIL), "")
 
     @property
     def reasons(self) -> tuple[JudgementReason, ...]:
@@ -122,7 +129,7 @@ def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
     if unknown:
         known = ", ".join(sorted(LIMITS))
         raise KeyError(
-            f"VALIDITY_LIMITS has unknown codes: {', '.join(unknown)}. Known codes: {known}."
+            f"JUDGEMENT_LIMITS has unknown codes: {', '.join(unknown)}. Known codes: {known}."
         )
     return {**LIMITS, **{code: Limits(*pair) for code, pair in overrides.items()}}
 
@@ -142,7 +149,7 @@ def judge(
         Finding(Trust(doubts[0].state) if doubts else Trust.TRUSTED, doubts),
         _target(observed, limits, is_in_doubt=bool(doubts)),
         Finding(Precision(fact.state), (fact,)),
-        _notes(observed, limits),
+        _notes(observed, limits, doubts),
     )
 
 
@@ -163,10 +170,15 @@ def _not_judged(text: str, *reasons: JudgementReason) -> Finding:
 
 
 def _notes(
-    observed: Mapping[str, Observed], limits: Mapping[str, Limits]
+    observed: Mapping[str, Observed],
+    limits: Mapping[str, Limits],
+    doubts: Sequence[JudgementReason],
 ) -> tuple[JudgementReason, ...]:
+    said = {trust.OWN_TAIL} if any(each.code == trust.HIGH_EFFECT for each in doubts) else set()
     return tuple(
-        reason_for(code, "", _NOTE_SENTENCES, observed[code], beyond.limit)
-        for code in _NOTE_LIMITS
-        if code in observed and (beyond := excess(code, observed[code].value, limits[code]))
+        reason_for(code, "", _NOTE_SENTENCES, seen, beyond.limit)
+        for code in _NOTE_SENTENCES
+        if code not in said
+        and (seen := observed.get(code))
+        and (beyond := excess(code, seen.value, trust.limits_of(code, limits, seen)))
     )

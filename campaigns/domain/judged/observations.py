@@ -155,7 +155,7 @@ def _own_time(seen: Measurement) -> dict[str, Observed]:
     if judged == WHOLE:
         return {"own_time": typical}
     high = added(sampled.percentile_us(judged), undelayed.percentile_us(judged), name(judged))
-    return {"own_time": typical, "own_time_p99": high}
+    return {"own_time": typical, "own_time_p99": high, "own_tail": high}
 
 
 def _hub_lag(total: Total) -> dict[str, Observed | None]:

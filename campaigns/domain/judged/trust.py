@@ -11,12 +11,15 @@ from campaigns.domain.judged.observations import judged_percentile
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.measured.snapshot import Timing
 
+# The same as own_time_p99 below the limit of doubt: a note, and the percentile is marked as weak.
+OWN_TAIL = "own_tail"
 # Shares are fractions of 1; the injector's CPU share of one core, other processes' of the machine.
 LIMITS: dict[str, Limits] = {
     "no_seconds": Limits(None, 0),
     "lost_shards": Limits(None, 0),
     "own_time_us": Limits(400, 10_000),
-    "own_time_p99_us": Limits(1_000, 10_000),
+    "own_time_p99_us": Limits(3_000, 10_000),
+    "own_tail_us": Limits(1_000),
     "own_time_share": Limits(0.05, 0.25),
     "lateness_p99_us": Limits(1_000, 10_000),
     "lateness_p99_share": Limits(0.10, 0.25),
@@ -28,7 +31,7 @@ LIMITS: dict[str, Limits] = {
     "hub_lag_p50_us": Limits(2_000, 10_000),
     "hub_lag_p99_us": Limits(3_000, 25_000),
     "hub_lag_share": Limits(0.10, 0.25),
-    "steal": Limits(0.02, 0.10),
+    "steal": Limits(0.05, 0.10),
     "other_cpu": Limits(0.20, 0.50),
     "gc_pause": Limits(10_000, 100_000),
     "gc_share": Limits(0.01, 0.05),
@@ -49,13 +52,15 @@ LIMITS: dict[str, Limits] = {
 _RELATIVE: dict[str, tuple[str, str]] = {
     "own_time": ("own_time_us", "own_time_share"),
     "own_time_p99": ("own_time_p99_us", "own_time_share"),
+    OWN_TAIL: ("own_tail_us", "own_time_share"),
     "lateness_p99": ("lateness_p99_us", "lateness_p99_share"),
     "hub_lag_p50": ("hub_lag_p50_us", "hub_lag_share"),
     "hub_lag_p99": ("hub_lag_p99_us", "hub_lag_share"),
 }
 # What the injectors added to the times, where it was measured; and what may have made them late.
-# Causes without an effect are no doubt.
-_EFFECTS = frozenset({"own_time", "own_time_p99"})
+# Causes without an effect are no doubt. Sending late is in the high percentile's effect only.
+HIGH_EFFECT = "own_time_p99"
+_EFFECTS = frozenset({"own_time", HIGH_EFFECT})
 _CAUSES = frozenset(
     {"run_delay", "hub_lag_p50", "hub_lag_p99", "gc_pause", "gc_share", "other_cpu"}
 )
@@ -113,7 +118,8 @@ _UNSENT: dict[str, str] = {
     "{limit}).",
     "slot_wait": "{value} of the requests waited for a free connection (limit {limit}).",
 }
-CODES = ({*LIMITS} - {part for parts in _RELATIVE.values() for part in parts}) | {*_RELATIVE}
+_PARTS = {part for parts in _RELATIVE.values() for part in parts}
+CODES = ({*LIMITS} - _PARTS | {*_RELATIVE}) - {OWN_TAIL}
 UNSENT = frozenset(_UNSENT)
 
 
@@ -131,8 +137,8 @@ def reasons_of_measurement(
         if code in CODES
         and (reason := _reason(code, _SENTENCES, seen, limits_of(code, limits, seen, headline_us)))
     ]
-    if _EFFECTS & observed.keys() and not any(reason.code in _EFFECTS for reason in found):
-        found = [reason for reason in found if reason.code not in _CAUSES]
+    if not any(reason.code in _EFFECTS for reason in found):
+        found = [reason for reason in found if reason.code not in _without_effect(observed)]
     if found and "no_seconds" not in observed:
         found += [
             reason
@@ -140,6 +146,12 @@ def reasons_of_measurement(
             if (reason := _reason(code, _UNSENT, observed[code], limits[code]))
         ]
     return sorted(found, key=lambda reason: reason.state != Trust.NOT_USABLE)
+
+
+def _without_effect(observed: Mapping[str, Observed]) -> frozenset[str]:
+    """The causes whose effect was measured."""
+    causes = _CAUSES if _EFFECTS & observed.keys() else frozenset()
+    return causes | {"lateness_p99"} if HIGH_EFFECT in observed else causes
 
 
 def _reason(
@@ -153,7 +165,7 @@ def _reason(
 
 
 def limits_of(
-    code: str, limits: Mapping[str, Limits], seen: Observed, headline_us: float
+    code: str, limits: Mapping[str, Limits], seen: Observed, headline_us: float = 0.0
 ) -> Limits:
     """The limits of one criterion; of some the larger of a time and a share of the run's times."""
     if code not in _RELATIVE:

@@ -9,6 +9,7 @@ from statistics import mean
 from typing import Any
 
 from campaigns.domain import units
+from campaigns.domain.judged.observations import judged_percentile
 from campaigns.domain.judged.repeats import mean_interval, one_request_explains, outlier_flags
 from campaigns.domain.measured.figures import SHOWN_PERCENTILES, Figures
 from campaigns.domain.percentiles import Shown, name, shown, why_not_shown
@@ -29,6 +30,9 @@ _KEYS = (
 )
 _COUNTED = "Counts are not averaged; see the pooled row."
 _NO_RUN = "No usable runs yet."
+_WEAK_TAIL = (
+    "In some of the runs a part of it is the injector's own delay; their rows say how much."
+)
 _DOUBTFUL = (
     "No run can be trusted. Mean and pooled come from doubtful runs and are not used for a "
     "verdict. The rows say why."
@@ -37,7 +41,10 @@ _DOUBTFUL = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row before rounding. `figures` None: nothing measured, and `why` says why."""
+    """One row before rounding. `figures` None: nothing measured, and `why` says why.
+
+    `why_weak_tail`: why the high percentiles are weak however many requests there are.
+    """
 
     label: str
     figures: Figures | None = None
@@ -46,6 +53,7 @@ class Line:
     note: str = ""
     link: dict[str, Any] = field(default_factory=dict)
     is_counted: bool = True
+    why_weak_tail: str = ""
 
 
 def latency_table(
@@ -65,7 +73,10 @@ def latency_table(
     counted = [line.figures for line in lines if line.is_counted and line.figures]
     notes = _outlier_notes(lines)
     run_rows = [_figures_of_line(line) for line in lines]
-    columns = _rounded_columns([*run_rows, _mean_figures(counted), _pooled_figures(pooled)])
+    whole = [_mean_figures(counted), _pooled_figures(pooled)]
+    if any(line.is_counted and line.why_weak_tail for line in lines):
+        whole = [_with_weak_tail(each, _WEAK_TAIL, _fewest(counted)) for each in whole]
+    columns = _rounded_columns([*run_rows, *whole])
     rows = [
         Row(line.label, cells, "run", " ".join(filter(None, (line.note, note))), line.link)
         for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
@@ -110,7 +121,22 @@ def _columns(noun: str) -> tuple[Column, ...]:
 def _figures_of_line(line: Line) -> dict[str, Figure]:
     if line.figures is None:
         return {key: Figure(None, line.why) for key in _KEYS}
-    return figures_by_key(line.figures)
+    by_key = figures_by_key(line.figures)
+    return _with_weak_tail(by_key, line.why_weak_tail, line.figures.n)
+
+
+def _with_weak_tail(by_key: dict[str, Figure], why: str, n: int) -> dict[str, Figure]:
+    """The same with the judged percentile of n requests and those above it weak, if there is a
+    reason to."""
+    if not why:
+        return by_key
+    tail = [name(q) for q in SHOWN_PERCENTILES if q >= judged_percentile(n)]
+    weak = {key: replace(by_key[key], weak=True, why=why) for key in tail if by_key[key].value}
+    return by_key | weak
+
+
+def _fewest(runs: Sequence[Figures]) -> int:
+    return min((run.n for run in runs), default=0)
 
 
 def figures_by_key(run: Figures) -> dict[str, Figure]:
@@ -138,7 +164,7 @@ def _mean_figures(counted: Sequence[Figures]) -> dict[str, Figure]:
     """Means of run-level values; runs that do not count are absent, not 0."""
     if not counted:
         return {key: Figure(None, _NO_RUN) for key in _KEYS}
-    fewest = min(run.n for run in counted)
+    fewest = _fewest(counted)
     return {
         "mean": Figure(_mean_of(counted, lambda run: _ms(run.mean_us))),
         "min": Figure(_mean_of(counted, lambda run: _ms(run.min_us))),

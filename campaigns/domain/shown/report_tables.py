@@ -40,12 +40,22 @@ def steps_table(
     steps: Sequence[Total],
     duration_s: float,
     noun: str = "requests",
+    why_weak_tail: str = "",
 ) -> Table:
-    """All steps first, then each step of a plan that has several."""
-    lines = [Line("All steps", whole, kind="total")]
+    """All steps first, then each step of a plan that has several.
+
+    `why_weak_tail`: as in `Line`.
+    """
+    lines = [Line("All steps", whole, kind="total", why_weak_tail=why_weak_tail)]
     if len(labels) > 1:
         lines += [
-            Line(label, figures_of(step, duration_s), kind="step", link={"step": index})
+            Line(
+                label,
+                figures_of(step, duration_s),
+                kind="step",
+                link={"step": index},
+                why_weak_tail=why_weak_tail,
+            )
             for index, (label, step) in enumerate(zip(labels, steps, strict=True))
         ]
     return plain_table("steps", "Steps", lines, label_title="step", noun=noun)

@@ -15,6 +15,7 @@ from campaigns.domain.judged.failures import (
     share_words,
 )
 from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.judged.observations import judged_percentile
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.figures import Figures
@@ -229,9 +230,15 @@ def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
         return _tile(name(q), name(q), units.DASH, "", [why])
     value = units.figure(figures.percentiles[q] / 1000)
     lines = [f"of {units.counted(figures.n, f'ok {run.plan.nouns}')}"]
-    if verdict is Shown.WEAK:
-        value, lines = f"~{value}", [why_not_shown(figures.n, q)]
+    is_tail = q >= judged_percentile(figures.n)
+    why_weak = why_not_shown(figures.n, q) or (_why_weak_tail(run) if is_tail else "")
+    if why_weak:
+        value, lines = f"~{value}", [why_weak]
     return _tile(name(q), name(q), value, "ms", lines)
+
+
+def _why_weak_tail(run: RunStatus) -> str:
+    return run.judged.why_weak_tail if run.judged else ""
 
 
 def _error_tile(run: RunStatus) -> dict[str, Any]:

@@ -42,7 +42,7 @@ MEASUREMENT = {
     "no_seconds": (0, None, 1),
     "lost_shards": (0, None, 1),
     "own_time": (500, 501, 10_001),
-    "own_time_p99": (1_000, 1_001, 10_001),
+    "own_time_p99": (3_000, 3_001, 10_001),
     "lateness_p99": (1_000, 1_001, 10_001),
     "cpu": (0.60, 0.61, 0.86),
     "cpu_5s": (0.80, 0.81, 0.96),
@@ -51,7 +51,7 @@ MEASUREMENT = {
     "hub_lag": (100_000, 100_001, 400_001),
     "hub_lag_p50": (2_000, 2_001, 10_001),
     "hub_lag_p99": (3_000, 3_001, 25_001),
-    "steal": (0.02, 0.021, 0.11),
+    "steal": (0.05, 0.051, 0.11),
     "other_cpu": (0.20, 0.21, 0.51),
     "gc_pause": (10_000, 10_001, 100_001),
     "gc_share": (0.01, 0.011, 0.051),
@@ -82,7 +82,7 @@ TARGET = {
     "body_changed": (0.01, 0.011, CHANGING),
 }
 PRECISION = {"no_requests", "too_few_requests", "enough_requests"}
-NOTES = {"co_located"}
+NOTES = {"co_located", "own_tail"}
 
 
 def test_every_code_belongs_to_exactly_one_question():
@@ -90,7 +90,14 @@ def test_every_code_belongs_to_exactly_one_question():
     assert sum(map(len, classes)) == len(set().union(*classes)) == len(QUESTIONS)
     assert set(QUESTIONS) == set().union(*classes)
     assert [trust.CODES, set(target_state.STATES), precision.CODES] == classes[:3]
-    relative = {"own_time", "own_time_p99", "lateness_p99", "hub_lag_p50", "hub_lag_p99"}
+    relative = {
+        "own_time",
+        "own_time_p99",
+        "own_tail",
+        "lateness_p99",
+        "hub_lag_p50",
+        "hub_lag_p99",
+    }
     absolute = {code for code in LIMITS if not code.endswith(("_us", "share")) or code in QUESTIONS}
     unlimited = {"target_saturated", "no_requests", "enough_requests"}
     assert absolute | relative == set(QUESTIONS) - unlimited
@@ -187,11 +194,21 @@ def test_lateness_counts_against_the_run_s_own_percentile():
     assert states == [TRUSTED, DOUBTFUL, NOT_USABLE]
 
 
+def test_lateness_without_an_effect_on_the_p99_is_no_doubt():
+    harmless = Observed(900, measure="p99", whole=2_000)
+    assert judged(lateness_p99=2_500, own_time_p99=harmless).measurement.state is TRUSTED
+    harmful = Observed(3_500, measure="p99", whole=2_000)
+    found = judged(lateness_p99=2_500, own_time_p99=harmful).measurement
+    assert codes(found) == ["lateness_p99", "own_time_p99"]
+    only_typical = Observed(100, measure="p50", whole=2_000)
+    assert codes(judged(lateness_p99=2_500, own_time=only_typical).measurement) == ["lateness_p99"]
+
+
 @pytest.mark.parametrize(
     ("own_us", "p99_us", "expected"),
     [
-        (999, 1_000, TRUSTED),  # what any client may have on a machine of virtual cores
-        (1_001, 1_000, DOUBTFUL),
+        (2_999, 1_000, TRUSTED),  # what any client may have on a machine of virtual cores
+        (3_001, 1_000, DOUBTFUL),
         (4_900, 100_000, TRUSTED),
         (5_100, 100_000, DOUBTFUL),
         (24_900, 100_000, DOUBTFUL),
@@ -203,6 +220,25 @@ def test_what_the_injector_added_counts_against_what_the_times_are_without_it(
 ):
     added = Observed(own_us, measure="p99", whole=p99_us)
     assert judged(us=p99_us + own_us, own_time_p99=added).measurement.state is expected
+
+
+@pytest.mark.parametrize(
+    ("own_us", "p99_us", "is_noted"),
+    [(999, 1_000, False), (1_001, 1_000, True), (1_001, 30_000, False), (3_001, 1_000, False)],
+)
+def test_a_smaller_part_of_the_p99_is_a_note_until_it_is_a_doubt(own_us, p99_us, is_noted):
+    added = Observed(own_us, measure="p99", whole=p99_us)
+    found = judged(us=p99_us + own_us, own_time_p99=added, own_tail=added)
+    assert [each.code for each in found.notes] == ["own_tail"] * is_noted
+    assert bool(found.why_weak_tail) is is_noted
+
+
+def test_the_note_says_how_much_of_the_p99_is_the_injectors():
+    added = Observed(1_500, measure="p99", whole=2_000)
+    assert judged(own_tail=added).why_weak_tail == (
+        "About 1.50\u202fms of the p99 are the injector's own delay, so p99 and above are marked "
+        "as weak (limit 1.00\u202fms)."
+    )
 
 
 @pytest.mark.parametrize(("waits", "expected"), [(1, DOUBTFUL), (2, TRUSTED)])

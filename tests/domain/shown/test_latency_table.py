@@ -55,6 +55,17 @@ def test_a_hundred_requests_have_a_weak_p95_and_a_dash_for_p99():
     assert "needs 1,000 requests" in first["p99"].why
 
 
+def test_a_p99_that_is_partly_the_injectors_is_weak_however_many_requests_there_are():
+    many = run([10_000] * 1980 + [30_000] * 20)
+    lines = [Line("Repeat 1", many), Line("Repeat 2", many, why_weak_tail="2 ms are ours.")]
+    table = latency_table("t", "T", lines, many)
+    first, second = cells(table, "Repeat 1"), cells(table, "Repeat 2")
+    assert not first["p99"].weak
+    assert (second["p99"].weak, second["p99"].why) == (True, "2 ms are ours.")
+    assert not second["p95"].weak
+    assert all("of the runs" in cells(table, row)["p99"].why for row in ("Mean", "Pooled"))
+
+
 def test_a_run_that_cannot_be_used_is_shown_but_not_averaged():
     table = two_runs(is_counted=False, note="Not usable: the injector was busy.")
     assert cells(table, "Repeat 2")["mean"].value == 20.3
