@@ -6,11 +6,18 @@ from rest_framework import serializers, status
 
 from campaigns.api.access import find
 from campaigns.api.cells import CellInput, cells_of
-from campaigns.api.choices import CAMPAIGN_STATES
+from campaigns.api.choices import CAMPAIGN_STATES, PRECISIONS, TARGET_STATES, TRUSTS
 from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, ordering_of
 from campaigns.models import Campaign, Project, Test
-from campaigns.queries.campaigns import STATE_IS, with_counts
+from campaigns.queries.campaign_list import (
+    STATE_IS,
+    needs_a_look,
+    precision_is,
+    target_state_is,
+    trust_is,
+    with_counts,
+)
 from campaigns.services.blocks import MAX_REPEATS, add_blocks
 from campaigns.services.campaigns import (
     MAX_INJECTORS,
@@ -122,6 +129,13 @@ class MoreBlocks(StrictSerializer):
 
 class CampaignFilterSet(OfProject):
     state = django_filters.ChoiceFilter(choices=CAMPAIGN_STATES, method="in_state")
+    measurement = django_filters.ChoiceFilter(choices=TRUSTS, method="with_trust")
+    target_state = django_filters.ChoiceFilter(choices=TARGET_STATES, method="with_target_state")
+    precision = django_filters.ChoiceFilter(choices=PRECISIONS, method="with_precision")
+    needs_a_look = django_filters.BooleanFilter(
+        method="that_need_a_look",
+        help_text="Finished, something went wrong, and the same was not measured again since.",
+    )
     ordering = ordering_of(Campaign)
 
     class Meta:
@@ -130,6 +144,18 @@ class CampaignFilterSet(OfProject):
 
     def in_state(self, queryset, name, value):
         return queryset.filter(STATE_IS[value])
+
+    def with_trust(self, queryset, name, value):
+        return queryset.filter(trust_is(value))
+
+    def with_target_state(self, queryset, name, value):
+        return queryset.filter(target_state_is(value))
+
+    def with_precision(self, queryset, name, value):
+        return queryset.filter(precision_is(value))
+
+    def that_need_a_look(self, queryset, name, value):
+        return queryset.filter(needs_a_look() if value else ~needs_a_look())
 
 
 class CampaignViewSet(ItemViewSet):

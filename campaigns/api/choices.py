@@ -16,7 +16,7 @@ from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
 from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
 from campaigns.permissions import Role
-from campaigns.queries.campaigns import STATE_IS
+from campaigns.queries.campaign_list import STATE_IS
 
 
 def _pairs(words: Iterable[str]) -> list[tuple[str, str]]:

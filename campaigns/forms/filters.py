@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
-from campaigns.queries.campaigns import STATE_IS, CampaignFilter
+from campaigns.queries.campaign_list import STATE_IS, VIEWS, CampaignFilter
 from campaigns.queries.run_list import (
     MEASUREMENTS,
     PRECISIONS,
@@ -17,6 +17,7 @@ from campaigns.queries.run_list import (
     RunFilter,
 )
 
+ANSWERS = ("measurement", "target_state", "precision")
 _SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 
 
@@ -62,9 +63,13 @@ class FilterForm(forms.Form):
 class CampaignFilterForm(FilterForm, ItemFilterForm):
     chosen_as = CampaignFilter
     has_archived = False
+    views = tuple(VIEWS)
     finds = "Name, tag, target or plan"
-    field_order = ("name", "state", "target", "since")
+    field_order = ("name", "state", "target", *ANSWERS, "since")
     state = _one_of("State", {state: state.capitalize() for state in STATE_IS})
+    measurement = _one_of("Measurement", MEASUREMENTS)
+    target_state = _one_of("Target state", TARGET_STATES)
+    precision = _one_of("Precision", PRECISIONS)
 
 
 class RunFilterForm(FilterForm):

@@ -1,12 +1,13 @@
 """What lists and their items share: the filters of a list, an item's name and tags."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.models.items import Item
-from campaigns.queries.items import ItemFilter
+from campaigns.queries.items import ARCHIVED, ItemFilter
 
 
 class ItemFilterForm(forms.Form):
@@ -15,13 +16,16 @@ class ItemFilterForm(forms.Form):
     finds = "Name or tag"  # what the search looks into
     chosen_as = ItemFilter
 
+    views: Sequence[str] = ()  # of its own, beside ARCHIVED
+
+    view = forms.ChoiceField(required=False, widget=forms.HiddenInput)
     name = forms.CharField(required=False)
     tag = forms.CharField(required=False, widget=forms.HiddenInput)
-    archived = forms.BooleanField(required=False, widget=forms.HiddenInput)
     sort = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
+        self.fields["view"].choices = [(view, view) for view in (*self.views, ARCHIVED)]
         self.fields["name"].widget = forms.TextInput(
             attrs={
                 "placeholder": self.finds,
@@ -36,10 +40,16 @@ class ItemFilterForm(forms.Form):
         values = self.cleaned_data
         return self.chosen_as(**{name: values[name] for name in self.fields if values.get(name)})
 
-    @property
-    def is_filtered(self) -> bool:
-        """Whether anything but the order and the archive is chosen."""
-        return any(self.data.get(name) for name in self.fields if name not in {"sort", "archived"})
+    def filters(self) -> dict[str, str]:
+        """What narrows the view, by the field's name, in words: {"state": "State: Draft"}."""
+        self.is_valid()
+        chosen = (name for name in self.fields if name not in {"view", "sort"})
+        return {name: self._words(name) for name in chosen if self.cleaned_data.get(name)}
+
+    def _words(self, name: str) -> str:
+        field, value = self.fields[name], self.cleaned_data[name]
+        words = dict(getattr(field, "choices", ())).get(value, value)
+        return f"{name.replace('_', ' ')} {words}"
 
 
 class TargetFilterForm(ItemFilterForm):

@@ -1,15 +1,14 @@
-"""Reads for the campaign pages: the grid of a new campaign, the list, a campaign's runs."""
+"""Reads for the campaign pages: the grid of a new campaign, a campaign's runs."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property
 from itertools import islice
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.db.models import Prefetch
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
+from campaigns.domain.lifecycle import ACTIVE_STATES
 from campaigns.domain.plan.again import next_name
 from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.plan import ConnectionMode, Plan
@@ -24,10 +23,7 @@ from campaigns.models import (
     Run,
     SavedPlan,
     Target,
-    Test,
 )
-from campaigns.permissions import Actor
-from campaigns.queries.items import ItemFilter, count_of, narrowed
 
 _MODES = {
     "http": (ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE),
@@ -241,58 +237,6 @@ def again_of(campaign: Campaign, grid: Grid) -> Again:
 
 def _n_schemes(arms: Sequence[Arm]) -> int:
     return len({arm.endpoint.scheme for arm in arms})
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignFilter(ItemFilter):
-    """The list's filters; empty means any."""
-
-    state: str = ""
-    target: int | None = None
-    since: datetime | None = None
-
-
-STATE_IS = {
-    "draft": Q(started_at=None, finished_at=None),
-    "running": Q(started_at__isnull=False, finished_at=None, stop_requested_at=None),
-    "stopping": Q(finished_at=None, stop_requested_at__isnull=False),
-    "done": Q(finished_at__isnull=False),
-}
-
-
-def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QuerySet[Campaign]:
-    """The project's campaigns, each with its counts, tests, targets and plans."""
-    found = Campaign.objects.visible_to(actor).filter(project=project)
-    if by.state:
-        found = found.filter(STATE_IS[by.state])
-    if by.target:
-        tests = Test.objects.filter(campaign=OuterRef("pk"), endpoint__target=by.target)
-        found = found.filter(Exists(tests))
-    if by.since:
-        found = found.filter(created_at__gte=by.since)
-    return narrowed(with_counts(found), by)
-
-
-def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
-    tests = Test.objects.select_related("endpoint__target", "plan_version__plan")
-    return (
-        campaigns.annotate(
-            n_tests=count_of(Test.objects.filter(campaign=OuterRef("pk"))),
-            n_runs=count_of(Run.objects.filter(campaign=OuterRef("pk"))),
-            n_done=count_of(Run.objects.filter(campaign=OuterRef("pk"), state=RunState.DONE)),
-        )
-        .select_related("created_by")
-        .prefetch_related(Prefetch("tests", queryset=tests))
-        .order_by("-pk")
-    )
-
-
-def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
-    """Started, unfinished campaigns, by start time."""
-    found = Campaign.objects.visible_to(actor).filter(project=project)
-    return with_counts(found.filter(started_at__isnull=False, finished_at=None)).order_by(
-        "started_at"
-    )
 
 
 def current_run_of(campaign: Campaign) -> Run | None:

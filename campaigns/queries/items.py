@@ -2,7 +2,7 @@
 tags, and what is lost with an item that is deleted."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import (
@@ -39,16 +39,22 @@ from campaigns.models import (
 from campaigns.models.items import Item
 from campaigns.queries.pages import KEY
 
+ARCHIVED = "archived"
+
 
 @dataclass(frozen=True, slots=True)
 class ItemFilter:
     """The filters of all lists; empty means any. `sort` is a key of SORTS, "-" before it turns it
     round."""
 
+    view: str = ""  # ARCHIVED, or one that the list has of its own
     name: str = ""  # searched for in names, tags, and what belongs to the item
     tag: str = ""
-    archived: bool = False
     sort: str = ""
+
+    @property
+    def is_archived(self) -> bool:
+        return self.view == ARCHIVED
 
 
 # What a list can be sorted by; a key is a column of its page and of the API.
@@ -77,7 +83,7 @@ USUAL_SORT = {Campaign: "-id", SavedPlan: "name", Target: "name", Project: "name
 
 def narrowed(rows: QuerySet, by: ItemFilter) -> QuerySet:
     """The rows that the filters leave, sorted."""
-    rows = rows.filter(archived_at__isnull=not by.archived)
+    rows = rows.filter(archived_at__isnull=not by.is_archived)
     if by.tag:
         rows = rows.filter(tags__contains=[by.tag])
     if by.name:
@@ -122,6 +128,16 @@ def count_of(rows: QuerySet) -> Coalesce:
     page that is shown."""
     counted = rows.order_by().annotate(one=Value(1)).values("one").annotate(n=Count("pk"))
     return Coalesce(Subquery(counted.values("n")), 0)
+
+
+def view_counts(rows: QuerySet, views: Mapping[str, Q]) -> dict[str, int]:
+    """How many of the rows are in use, "" for all of them, and in each view; ARCHIVED: the rest."""
+    in_use = Q(archived_at=None)
+    found = {"": in_use, **{view: in_use & each for view, each in views.items()}, ARCHIVED: ~in_use}
+    counts = rows.aggregate(
+        **{f"n_{view}": Count("pk", filter=each) for view, each in found.items()}
+    )
+    return {view: counts[f"n_{view}"] for view in found}
 
 
 def tag_counts(rows: QuerySet) -> list[tuple[str, int]]:

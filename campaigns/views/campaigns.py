@@ -25,12 +25,12 @@ from campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.live.memory import answer_of, gists_of
 from campaigns.models import Campaign, Project
 from campaigns.permissions import Action, require
+from campaigns.queries.campaign_list import going_on
 from campaigns.queries.campaigns import (
     Again,
     Grid,
     again_of,
     current_run_of,
-    going_on,
     grid_of,
     of_target,
     order_preview,

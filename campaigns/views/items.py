@@ -1,12 +1,12 @@
 """What lists of campaigns, plans, targets and projects share: rename, tag, archive, delete."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -20,8 +20,15 @@ from campaigns.forms.items import ItemFilterForm, ItemForm, TargetFilterForm
 from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.items import Item
 from campaigns.permissions import Actor, require
-from campaigns.queries.campaigns import list_campaigns
-from campaigns.queries.items import USUAL_SORT, deletion_of, refusal_to_delete, tag_counts
+from campaigns.queries.campaign_list import VIEWS, campaign_views, list_campaigns
+from campaigns.queries.items import (
+    ARCHIVED,
+    USUAL_SORT,
+    deletion_of,
+    refusal_to_delete,
+    tag_counts,
+    view_counts,
+)
 from campaigns.queries.pages import Page, page_of
 from campaigns.queries.plans import list_plans
 from campaigns.queries.projects import list_projects
@@ -30,6 +37,7 @@ from campaigns.services import items as services
 from campaigns.views.access import actor_of, answers_refusals, find
 
 PAGE_SIZES = ("25", "50", "100")
+VIEW_WORDS = {"": "All", **VIEWS, ARCHIVED: "Archived"}
 _LARGEST_ID = 2**63 - 1
 
 
@@ -41,6 +49,7 @@ class ItemKind:
     noun: str
     form: Callable[[QueryDict, Project | None], ItemFilterForm]
     rows: Callable[[Actor, Project | None, Any], QuerySet]
+    views: Callable[[Actor], dict[str, Q]] = lambda actor: {}  # beside all in use and archived
 
     @property
     def nouns(self) -> str:
@@ -65,6 +74,7 @@ KINDS = {
             "campaign",
             lambda data, project: CampaignFilterForm(data, project=project),
             list_campaigns,
+            campaign_views,
         ),
         ItemKind(SavedPlan, "plan", lambda data, project: ItemFilterForm(data), list_plans),
         ItemKind(Target, "target", lambda data, project: TargetFilterForm(data), list_targets),
@@ -79,30 +89,47 @@ KINDS = {
 
 
 def list_context(request: HttpRequest, noun: str, project: Project | None = None) -> dict[str, Any]:
-    """What every list shows: its page of rows, filters, tags, and how many are archived."""
+    """What every list shows: its page of rows, views with counts, filters and tags."""
     kind, actor = KINDS[noun], actor_of(request)
     form = kind.form(request.GET, project)
     by = form.chosen()
     everything = kind.model.objects.visible_to(actor)
     everything = everything.filter(project=project) if project else everything
-    shelf = everything.filter(archived_at__isnull=not by.archived)
-    n_all, n_archived = everything.count(), everything.exclude(archived_at=None).count()
+    shelf = everything.filter(archived_at__isnull=not by.is_archived)
+    counts = view_counts(everything, kind.views(actor))
+    page = _page(request, kind.rows(actor, project, by))
     return {
         "project": project,
         "form": form,
-        "page": _page(request, kind.rows(actor, project, by)),
+        "page": page,
         "kind": kind,
         "by": by,
         "sort": by.sort or USUAL_SORT[kind.model],
         "tags": tag_counts(shelf),
-        "n_used": n_all - n_archived,
-        "n_archived": n_archived,
-        "n_all": n_all,
-        "is_filtered": form.is_filtered,
+        "views": [(view, VIEW_WORDS[view], count) for view, count in counts.items()],
+        "n_used": counts[""],
+        "n_all": counts[""] + counts[ARCHIVED],
+        "filters": form.filters(),
+        "unfiltered_url": f"?view={by.view}" if by.view else "?",
+        "ways_out": [] if page.count else _ways_out(request, kind, project, form),
         "bulk_url": kind.bulk_url(project),
         "page_sizes": PAGE_SIZES,
         "page_size": _size_of(request),
     }
+
+
+def _ways_out(
+    request: HttpRequest, kind: ItemKind, project: Project | None, form: ItemFilterForm
+) -> list[tuple[str, int, str]]:
+    """The filters without which there would be rows: words, how many rows, and the address."""
+    found, by, anything = [], form.chosen(), form.chosen_as()
+    for name, words in form.filters().items():
+        without = replace(by, **{name: getattr(anything, name)})
+        query = request.GET.copy()
+        query.pop(name)
+        if n := kind.rows(actor_of(request), project, without).count():
+            found.append((words, n, f"?{query.urlencode()}"))
+    return found
 
 
 def _page(request: HttpRequest, rows: QuerySet) -> Page:

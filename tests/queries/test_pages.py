@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.models import Campaign
-from campaigns.queries.campaigns import CampaignFilter, list_campaigns
+from campaigns.queries.campaign_list import CampaignFilter, list_campaigns
 from campaigns.queries.items import SORTS
 from campaigns.queries.pages import page_of
 from tests.factories import make_campaign, make_test

@@ -90,7 +90,7 @@ class TestEveryList:
         archive_items(by=as_alice, items=[make(kind, project, "old")])
         make(kind, project, "new")
         assert listed(as_owner, kind, project) == ["new"]
-        assert listed(as_owner, kind, project, archived="1") == ["old"]
+        assert listed(as_owner, kind, project, view="archived") == ["old"]
 
     def test_ticked_rows_are_tagged_archived_and_restored(self, as_owner, project, kind):
         pks = [make(kind, project, name).pk for name in ("a", "b", "c")][:2]
@@ -284,3 +284,21 @@ def test_a_viewer_is_shown_nothing_to_tick(client, project, vera):
     page = text_of(client.get(list_url("campaign", project)))
     assert 'name="pk"' not in page
     assert 'id="bulk"' not in page
+
+
+def test_views_are_links_that_the_address_keeps(as_owner, project):
+    make_campaign(project, "draft")
+    url = list_url("campaign", project)
+    page = text_of(as_owner.get(url, {"name": "draft", "sort": "name"}))
+    for view in ("look", "mine", "running", "archived"):
+        assert f'href="?name=draft&amp;sort=name&amp;view={view}"' in page
+    narrowed = as_owner.get(url, {"view": "mine", "name": "draft"})
+    assert '<input type="hidden" name="view" value="mine">' in text_of(narrowed)
+
+
+def test_without_a_row_the_page_says_which_filter_to_drop(as_owner, project):
+    make_campaign(project, "nightly")
+    page = text_of(as_owner.get(list_url("campaign", project), {"name": "night", "state": "done"}))
+    assert 'Without <a href="?name=night">state Done</a> there is 1' in page
+    nothing = text_of(as_owner.get(list_url("campaign", project), {"view": "look"}))
+    assert "Nothing needs a look" in nothing
