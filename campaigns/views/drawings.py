@@ -10,6 +10,7 @@ from typing import Any
 
 from campaigns.domain.judged.overhead import SPLIT_PARTS
 from campaigns.domain.shown.results import OverheadAnswer, SplitAnswer
+from campaigns.domain.shown.tables import Table
 from campaigns.domain.units import figure, number
 
 # A wider axis would squeeze all intervals into one point; what lies beyond is clipped.
@@ -127,6 +128,13 @@ def split_bars(splits: Sequence[SplitAnswer]) -> dict[str, Any]:
         "ticks": _length_ticks(100 / scale, scale),
         "groups": [_split_group(split, parts, scale) for split in splits],
     }
+
+
+def parts_bar(parts: Table) -> list[Piece]:
+    """The bar of a run's average response time, as wide as the page lets it be."""
+    means = {row.kind: row.cells[0].value for row in parts.rows if row.kind in SPLIT_PARTS}
+    total = sum(means.values())
+    return list(_pieces(means, list(means), 0.0, 100 / total if total else 0.0))
 
 
 def _split_group(split: SplitAnswer, parts: list[str], scale: float) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.measurements import points_of
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
+from campaigns.views.drawings import parts_bar
 from campaigns.views.error_rows import errors_section
 from campaigns.views.sparks import sparks_of
 
@@ -29,6 +30,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     return {
         "run": run,
         "report": report,
+        "parts_bar": parts_bar(report.parts),
         "errors": errors_section(report.errors, examples_of(actor, run=run)),
         "is_live": not run.is_done,
         "origin": str(run.frozen.endpoint),
