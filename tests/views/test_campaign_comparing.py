@@ -170,3 +170,11 @@ def test_some_blocks_are_paired_where_a_run_is_not_usable(as_editor, project):
     html = page(as_editor, campaign)
     assert f"95 % intervals over 4 of 5 blocks, paired; run {run.label} cannot be used" in html
     assert "HTTPS is <b>slower than HTTP" in html
+
+
+def test_the_repeats_are_behind_the_charts_and_open_only_without_a_comparison(as_editor, two_ports):
+    campaign, (first, second) = two_ports
+    assert '<details id="every-repeat" open>' in page(as_editor, campaign)
+    html = page(as_editor, campaign, f"?compare={second.pk}&with={first.pk}")
+    assert html.index("<canvas") < html.index('<details id="every-repeat">')
+    assert html.index('<details id="every-repeat">') < html.index('data-table="test')

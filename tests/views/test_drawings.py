@@ -4,8 +4,10 @@ from itertools import pairwise
 
 import pytest
 
+from campaigns.domain.shown.cells import count_cell
 from campaigns.domain.shown.results import SplitAnswer
-from campaigns.views.drawings import RatioAxis, split_bars
+from campaigns.domain.shown.tables import Row, Table
+from campaigns.views.drawings import RatioAxis, parts_bar, split_bars
 
 
 def row(ratio, low, high, primary=False):
@@ -85,3 +87,15 @@ def test_short_parts_carry_no_label():
     labels = {piece.part: piece.label for piece in bars["groups"][0]["rows"][1]["pieces"]}
     assert labels["connect"] == ""
     assert labels["wait"] == "wait 14.0"
+
+
+def test_the_bar_of_a_run_is_its_parts_end_to_end_and_leaves_the_sums_out():
+    def measured(part, mean_ms: int):
+        return Row(part, (count_cell(mean_ms),), part)
+
+    rows = [measured("wait", 75), measured("tls", 25), measured("response", 100)]
+    pieces = parts_bar(Table("parts", "Parts", (), tuple(rows)))
+    assert [(piece.part, piece.x, piece.width) for piece in pieces] == [
+        ("wait", 0, 75),
+        ("tls", 75, 25),
+    ]
