@@ -8,6 +8,7 @@ from campaigns.views import (
     comparisons,
     glossary,
     health,
+    history,
     injector_hosts,
     items,
     measure,
@@ -132,6 +133,13 @@ run_urls = [
     path("compare/", comparisons.comparison_choose, name="comparison-choose"),
 ]
 
+history_urls = [
+    path("projects/<int:project>/history/", history.history, name="history"),
+    path("projects/<int:project>/history.csv", history.history_csv, name="history-csv"),
+    path("tests/<int:test>/history/", history.history_test, name="history-test"),
+    path("tests/<int:test>/history.csv", history.history_test_csv, name="history-test-csv"),
+]
+
 share_urls = [
     path("projects/<int:project>/shares/", shares.share_list, name="share-list"),
     path("campaigns/<int:campaign>/share/", shares.campaign_share, name="campaign-share"),
@@ -146,6 +154,7 @@ urlpatterns = [
     *project_urls,
     *campaign_urls,
     *run_urls,
+    *history_urls,
     *share_urls,
     *measure_urls,
     *target_urls,

@@ -101,7 +101,12 @@ def _measure(world: World, project) -> None:
     done = make_campaign(project, f"{OPEN} overhead", repeats=1, started_at=now, finished_at=now)
     rows, make = world.rows, make_test
     tests = [make(done, rows["version"], endpoint=rows[name]) for name in ("endpoint", "https")]
-    world.rows |= {"campaign": done, "run": _done_run(tests[0]), "candidate": _done_run(tests[1])}
+    world.rows |= {
+        "campaign": done,
+        "test": tests[0],
+        "run": _done_run(tests[0]),
+        "candidate": _done_run(tests[1]),
+    }
     draft = make_campaign(project, f"{SECRET} draft", repeats=1)
     make_test(draft, world.rows["version"], endpoint=world.rows["endpoint"])
     waiting = make_campaign(project, f"{SECRET} waiting", repeats=1, started_at=now)

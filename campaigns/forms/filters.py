@@ -6,9 +6,12 @@ from datetime import timedelta
 from django import forms
 from django.utils import timezone
 
+from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.target import SCHEMES
 from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
 from campaigns.queries.campaign_list import STATE_IS, VIEWS, CampaignFilter
+from campaigns.queries.history import METRICS, HistoryFilter
 from campaigns.queries.run_list import (
     MEASUREMENTS,
     PRECISIONS,
@@ -18,6 +21,7 @@ from campaigns.queries.run_list import (
 )
 
 ANSWERS = ("measurement", "target_state", "precision")
+ARMS = [f"{scheme} {mode}" for scheme in SCHEMES for mode in ConnectionMode]
 _SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 
 
@@ -28,6 +32,16 @@ def _of_project() -> forms.Field:
 
 def _one_of(label: str, words: Mapping[str, str]) -> forms.ChoiceField:
     return forms.ChoiceField(required=False, choices=[("", f"{label}: any"), *words.items()])
+
+
+def _in_words(arm: str) -> str:
+    scheme, _, mode = arm.partition(" ")
+    return f"{scheme.upper()} {mode}"
+
+
+def _day(label: str) -> forms.DateField:
+    widget = forms.DateInput(attrs={"type": "date", "aria-label": label, "title": label})
+    return forms.DateField(required=False, widget=widget)
 
 
 class FilterForm(forms.Form):
@@ -52,7 +66,7 @@ class FilterForm(forms.Form):
         for name, field in self.fields.items():
             field.widget.attrs.setdefault("aria-label", name.replace("_", " ").capitalize())
 
-    def chosen(self) -> CampaignFilter | RunFilter:
+    def chosen(self) -> CampaignFilter | HistoryFilter | RunFilter:
         self.is_valid()
         values = {name: value for name, value in self.cleaned_data.items() if value}
         if days := values.get("since"):
@@ -70,6 +84,25 @@ class CampaignFilterForm(FilterForm, ItemFilterForm):
     measurement = _one_of("Measurement", MEASUREMENTS)
     target_state = _one_of("Target state", TARGET_STATES)
     precision = _one_of("Precision", PRECISIONS)
+
+
+class HistoryFilterForm(FilterForm):
+    """The filters of the overview of histories."""
+
+    chosen_as = HistoryFilter
+    since = None
+    plan = _of_project()
+    arm = _one_of("Arm", {arm: _in_words(arm) for arm in ARMS})
+    tag = forms.CharField(required=False, widget=forms.TextInput(attrs={"placeholder": "Tag"}))
+    first = _day("From")
+    last = _day("To")
+    metric = forms.ChoiceField(required=False, choices=list(METRICS.items()))
+
+
+class TestHistoryFilterForm(HistoryFilterForm):
+    """The filters of one test's history."""
+
+    target = plan = arm = None
 
 
 class RunFilterForm(FilterForm):

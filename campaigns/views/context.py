@@ -14,6 +14,7 @@ PLACES = {
     "probe": "targets",
     "plan": "plans",
     "comparison": "history",
+    "history": "history",
     "injector": "injectors",
     "token": "account",
     "password": "account",

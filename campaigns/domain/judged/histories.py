@@ -1,0 +1,126 @@
+"""A test's history: a point for each campaign, its course, and what was changed in between."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from math import sqrt
+
+from campaigns.domain.judged.changes import Change, Course, course_of
+from campaigns.domain.special import t_quantile
+
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignPoint:
+    """What a test measured in one campaign: means over its runs that count, times in µs.
+
+    `value_us` is the metric that the history is about, `sd_us` its standard deviation between runs;
+    both None where too few runs count. `aside_us`: the mean of the runs that do not count. `facts`
+    are those that may change from campaign to campaign, by name; {} if they were not read.
+    """
+
+    campaign: int
+    campaign_name: str
+    test: int
+    at: datetime
+    plan_version: int
+    k: int
+    value_us: float | None
+    sd_us: float | None
+    aside_us: float | None
+    p50_us: float | None
+    p95_us: float | None
+    p99_us: float | None
+    n: int
+    errors: int
+    trust: str
+    target_state: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_counted(self) -> bool:
+        return self.value_us is not None
+
+    @property
+    def error_share(self) -> float | None:
+        return self.errors / (self.n + self.errors) if self.n + self.errors else None
+
+    @property
+    def interval_us(self) -> tuple[float, float] | None:
+        """The 95 % interval of the mean between runs; None with fewer than two."""
+        if self.value_us is None or self.sd_us is None or self.k < 2:
+            return None
+        half = t_quantile((1 + _CONFIDENCE) / 2, self.k - 1) * self.sd_us / sqrt(self.k)
+        return self.value_us - half, self.value_us + half
+
+
+@dataclass(frozen=True, slots=True)
+class FactsChanged:
+    """What was changed before the campaign at `index`: (name, before, after) of each fact."""
+
+    index: int
+    differences: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class TestHistory:
+    """Points in order of time; `marks` and causes are known where the points have facts."""
+
+    __test__ = False  # pytest: not a test case
+
+    points: Sequence[CampaignPoint]
+
+    @cached_property
+    def course(self) -> Course:
+        return course_of([point.value_us for point in self.points])
+
+    @property
+    def newest(self) -> CampaignPoint | None:
+        return self.points[-1] if self.points else None
+
+    @property
+    def n_counted(self) -> int:
+        return sum(point.is_counted for point in self.points)
+
+    @property
+    def is_odd(self) -> bool:
+        """Whether the newest campaign counts and is outside what the ones before it let expect."""
+        expected, newest = self.course.expected, self.newest
+        return bool(newest and newest.is_counted and expected and expected.is_odd)
+
+    @property
+    def last_change(self) -> Change | None:
+        return self.course.changes[-1] if self.course.changes else None
+
+    @cached_property
+    def marks(self) -> tuple[FactsChanged, ...]:
+        found, before = [], None
+        for index, point in enumerate(self.points):
+            facts = {"Plan version": f"v{point.plan_version}", **point.facts}
+            if before is not None and facts != before:
+                found.append(FactsChanged(index, tuple(_differences(before, facts))))
+            before = facts
+        return tuple(mark for mark in found if mark.differences)
+
+    def causes(self, change: Change) -> tuple[tuple[str, str, str], ...]:
+        """What was changed where this change may have begun: it may be the reason for it."""
+        return tuple(
+            difference
+            for mark in self.marks
+            if self.before(change) < mark.index <= change.latest
+            for difference in mark.differences
+        )
+
+    def before(self, change: Change) -> int:
+        """The index of the last campaign that is surely on the old level."""
+        counted = (i for i in range(change.earliest - 1, -1, -1) if self.points[i].is_counted)
+        return next(counted, 0)
+
+
+def _differences(before: Mapping[str, str], after: Mapping[str, str]):
+    """A fact that one side does not have is not known there, and no difference."""
+    for name in before.keys() & after.keys():
+        if before[name] != after[name]:
+            yield name, before[name], after[name]

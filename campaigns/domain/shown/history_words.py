@@ -1,0 +1,182 @@
+"""What a test's history says: since when it is slower or faster, and what its newest value is."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+
+from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change, Expected
+from campaigns.domain.judged.histories import TestHistory
+from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.sentences import Sentence
+from campaigns.domain.units import THIN, counted, decimals_for, figure, ms, number
+
+_NOT_USABLE = "its measurements are not usable"
+_OVERLOADED = "the target was {}, so its response times are not those of normal work"
+_FEW = "too few requests succeeded for this figure"
+
+
+class Standing(StrEnum):
+    """How the newest campaign stands in its history, in the order of an overview."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    MOVED = "moved"
+    ODD = "odd"
+    UNCOUNTED = "not counted"
+    NEW = "new"
+    UNCHANGED = "unchanged"
+
+
+def standing_of(history: TestHistory) -> Standing:
+    if history.newest is None or not history.newest.is_counted:
+        return Standing.UNCOUNTED
+    if history.n_counted < MIN_CAMPAIGNS:
+        return Standing.NEW
+    if history.is_odd:
+        return Standing.ODD
+    if change := history.last_change:
+        return Standing(str(word_of(history, change) or Standing.MOVED))
+    return Standing.UNCHANGED
+
+
+def word_of(history: TestHistory, change: Change) -> Word | None:
+    """None where plan or environment was changed at the same time: the target need not have."""
+    if history.causes(change):
+        return None
+    return Word.SLOWER if change.ratio > 1 else Word.FASTER
+
+
+def history_sentence(history: TestHistory, metric: str) -> Sentence:
+    """About the newest campaign. `metric` is what the values are: "p95" or "average"."""
+    newest = history.newest
+    if newest is None:
+        return [("No campaign of this test has ended yet.", False)]
+    if not newest.is_counted:
+        why = f": {why_not_counted(newest)}."
+        return [("The newest campaign does not count", True), (why, False)]
+    value = f"{metric} {ms(newest.value_us)}"
+    if history.n_counted < MIN_CAMPAIGNS:
+        return [
+            (value, True),
+            (f" in the newest campaign. {_few(history.n_counted)}", False),
+        ]
+    return [*_level(history, value), *_outlook(history)]
+
+
+def why_not_counted(point) -> str:
+    """Why a campaign's runs do not enter the level; "" if they do."""
+    if point.is_counted:
+        return ""
+    if point.trust == "not_usable":
+        return _NOT_USABLE
+    if point.target_state in {"overloaded", "failing"}:
+        return _OVERLOADED.format(point.target_state)
+    return _FEW
+
+
+def _few(n: int) -> str:
+    have = "Only this campaign counts" if n == 1 else f"Only {n} campaigns count"
+    return f"{have} so far; with {MIN_CAMPAIGNS} there is a level to hold it against."
+
+
+def _level(history: TestHistory, value: str) -> Sentence:
+    change = history.last_change
+    if change is None:
+        first = next(point for point in history.points if point.is_counted)
+        since = f" over {counted(history.n_counted, 'campaigns')} since {day(first.at)}: {value}."
+        return [("Unchanged", True), (since, False)]
+    return [*change_sentence(history, change), (".", False)]
+
+
+def change_sentence(history: TestHistory, change: Change) -> Sentence:
+    """Slower by 12 % [9, 15] since 14 Nov 2026: 29.1 instead of 26.0 ms. Without the full stop."""
+    since = day(history.points[change.index].at)
+    sentence = [
+        (f"{_direction(history, change)} by {size(change)} since {since}", True),
+        (f": {ms_of(change.after)} instead of {ms(change.before)}", False),
+    ]
+    if causes := history.causes(change):
+        sentence.append((f". {_changed(causes)}, so the target need not be the reason", False))
+    return sentence
+
+
+def _direction(history: TestHistory, change: Change) -> str:
+    if word := word_of(history, change):
+        return str(word).capitalize()
+    return "Higher" if change.ratio > 1 else "Lower"
+
+
+def _changed(causes: Sequence[tuple[str, str, str]]) -> str:
+    """Server changed from nginx 1.24 to nginx 1.25 at the same time."""
+    name, before, after = causes[0]
+    more = f" and {len(causes) - 1} more" if len(causes) > 1 else ""
+    return f"{name} changed from {before} to {after}{more} at the same time"
+
+
+def size(change: Change) -> str:
+    """12 % [9, 15], without a sign: the word tells the direction."""
+    ends = sorted(abs(each - 1) * 100 for each in (change.low, change.high))
+    value = abs(change.ratio - 1) * 100
+    decimals = min(1, decimals_for([value], 2))
+    low, high = (number(each, decimals) for each in ends)
+    return f"{number(value, decimals)}{THIN}% [{low}, {high}]"
+
+
+def began(history: TestHistory, change: Change) -> str:
+    """Between which campaigns the change began."""
+    before, after = history.points[history.before(change)], history.points[change.latest]
+    campaigns = (f"#{each.campaign} ({day(each.at)})" for each in (before, after))
+    return f"between campaigns {' and '.join(campaigns)}"
+
+
+def evidence(change: Change) -> str:
+    return "p < 0.0001" if change.p_value < 1e-4 else f"p = {figure(change.p_value, 2)}"
+
+
+def _outlook(history: TestHistory) -> Sentence:
+    expected = history.course.expected
+    if expected is None:
+        return []
+    span = f"{expected_words(expected)}{THIN}ms"
+    newest = ms(history.newest.value_us)
+    if history.is_odd:
+        return [
+            (" The newest campaign is odd", True),
+            (f": {newest}, where {span} was expected. Two more campaigns will tell.", False),
+        ]
+    return [(f" The newest campaign, {newest}, is as expected ({span}).", False)]
+
+
+def expected_words(expected: Expected) -> str:
+    """27.9 to 29.1, in ms."""
+    decimals = decimals_for([expected.level / 1000])
+    ends = (max(0.0, each) / 1000 for each in (expected.low, expected.high))
+    return " to ".join(number(each, decimals) for each in ends)
+
+
+def overview_sentence(counts: Mapping[Standing, int]) -> Sentence:
+    """How many tests moved, out of how many."""
+    total = sum(counts.values())
+    if not total:
+        return [("No campaign has ended in this time.", False)]
+    moved = [
+        f"{counts[standing]} {standing}"
+        for standing in (Standing.SLOWER, Standing.FASTER, Standing.MOVED, Standing.ODD)
+        if counts.get(standing)
+    ]
+    of = f" of {counted(total, 'tests')}"
+    if not moved:
+        return [("No change", True), (f" in any{of}.", False)]
+    return [
+        (", ".join(moved), True),
+        (f"{of}; {counts.get(Standing.UNCHANGED, 0)} unchanged.", False),
+    ]
+
+
+def ms_of(value_us: float) -> str:
+    """Milliseconds without the unit."""
+    return figure(value_us / 1000)
+
+
+def day(at: datetime) -> str:
+    return f"{at.day} {at:%b %Y}"

@@ -1,0 +1,99 @@
+"""Histories as CSV: a row for each campaign of a test, or for each test. Times in µs."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from io import StringIO
+from typing import Any
+
+from campaigns.domain.judged.histories import CampaignPoint
+from campaigns.domain.shown.history_words import standing_of, why_not_counted
+from campaigns.exports.tables import safe
+from campaigns.queries.history import NamedHistory
+
+_POINT = (
+    *("campaign_id", "campaign", "test_id", "started_at", "plan_version", "runs", "value_us"),
+    *("low_us", "high_us", "p50_us", "p95_us", "p99_us", "requests", "errors", "measurement"),
+    *("target_state", "why_not_counted", "odd", "change", "change_low", "change_high", "p_value"),
+)
+_TEST = (
+    *("test_id", "plan", "target", "endpoint", "connection_mode", "injectors", "standing"),
+    *("campaigns", "started_at", "value_us", "low_us", "high_us", "expected_low_us"),
+    *("expected_high_us", "since", "change", "change_low", "change_high", "p_value"),
+)
+
+
+def csv_of_history(named: NamedHistory) -> str:
+    """A row for each campaign; one where a new level begins has the change's size and interval."""
+    course = named.history.course
+    changes = {change.index: _change(change) for change in course.changes}
+    rows = (
+        {**_point(point), "odd": "yes" if index in course.odd else "", **changes.get(index, {})}
+        for index, point in enumerate(named.history.points)
+    )
+    return _text(_POINT, rows)
+
+
+def csv_of_histories(found: Iterable[NamedHistory]) -> str:
+    """A row for each test: its newest campaign, and the change that led to its level."""
+    return _text(_TEST, (_test(named) for named in found))
+
+
+def _text(columns: tuple[str, ...], rows: Iterable[Mapping[str, Any]]) -> str:
+    out = StringIO()
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\r\n", extrasaction="ignore")
+    writer.writeheader()
+    for row in rows:
+        plain = {key: safe(each) if isinstance(each, str) else each for key, each in row.items()}
+        writer.writerow(plain)
+    return out.getvalue()
+
+
+def _point(point: CampaignPoint) -> dict[str, Any]:
+    low, high = point.interval_us or (None, None)
+    return {
+        "campaign_id": point.campaign,
+        "campaign": point.campaign_name,
+        "test_id": point.test,
+        "started_at": point.at.isoformat(),
+        "plan_version": point.plan_version,
+        "runs": point.k,
+        "value_us": point.value_us,
+        "low_us": low,
+        "high_us": high,
+        "p50_us": point.p50_us,
+        "p95_us": point.p95_us,
+        "p99_us": point.p99_us,
+        "requests": point.n,
+        "errors": point.errors,
+        "measurement": point.trust,
+        "target_state": point.target_state,
+        "why_not_counted": why_not_counted(point),
+    }
+
+
+def _change(change) -> dict[str, Any]:
+    return {
+        "change": change.ratio - 1,
+        "change_low": change.low - 1,
+        "change_high": change.high - 1,
+        "p_value": change.p_value,
+    }
+
+
+def _test(named: NamedHistory) -> dict[str, Any]:
+    history, change = named.history, named.history.last_change
+    expected = history.course.expected
+    return {
+        **_point(history.newest),
+        "plan": named.plan.name,
+        "target": named.endpoint.target.name,
+        "endpoint": named.endpoint.origin,
+        "connection_mode": named.key.connection_mode,
+        "injectors": named.key.injectors,
+        "standing": str(standing_of(history)),
+        "campaigns": history.n_counted,
+        "expected_low_us": expected and expected.low,
+        "expected_high_us": expected and expected.high,
+        "since": change and history.points[change.index].at.isoformat(),
+        **(_change(change) if change else {}),
+    }

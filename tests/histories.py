@@ -1,0 +1,91 @@
+"""Campaigns over weeks, made quickly: ended, with the figures of their runs and nothing else."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from campaigns.domain.lifecycle import Outcome, RunState, TargetState, Trust
+from campaigns.domain.plan.frozen_run import FrozenRun
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
+from tests.factories import make_endpoint, make_plan, make_target
+
+BEGIN = datetime(2026, 11, 1, 2, tzinfo=UTC)
+SPREAD = (0.99, 1.0, 1.01)
+
+
+def make_history(
+    project: Project,
+    levels_ms: Sequence[float],
+    *,
+    tests: Sequence[tuple[PlanVersion, Endpoint, str]] | None = None,
+    begin: datetime = BEGIN,
+    spread: Sequence[float] = SPREAD,
+    server: str = "nginx",
+    tags: Sequence[str] = (),
+    **run_fields,
+) -> list[Test]:
+    """A campaign each night with these p95; returns the tests of the last one."""
+    tests = tests or [(make_plan(project), make_endpoint(make_target(project)), "new")]
+    made: list[Test] = []
+    for night, level in enumerate(levels_ms):
+        at = begin + timedelta(days=night)
+        campaign = Campaign.objects.create(
+            project=project,
+            name=f"night {night}",
+            seed=1,
+            repeats=len(spread),
+            started_at=at,
+            finished_at=at + timedelta(hours=1),
+            tags=list(tags),
+        )
+        made = Test.objects.bulk_create(
+            Test(
+                campaign=campaign,
+                position=position,
+                plan_version=version,
+                endpoint=endpoint,
+                connection_mode=mode,
+            )
+            for position, (version, endpoint, mode) in enumerate(tests)
+        )
+        _run(made, [level * share * 1000 for share in spread], server, **run_fields)
+    return made
+
+
+def _run(tests: Sequence[Test], values_us: Sequence[float], server: str, **fields) -> None:
+    """A run of each test for each value, as the engine leaves them."""
+    usual = {"outcome": Outcome.COMPLETE, "trust": Trust.TRUSTED, "n": 2000, "errors": 2}
+    runs = Run.objects.bulk_create(
+        Run(
+            campaign=test.campaign,
+            test=test,
+            target=test.endpoint.target,
+            position=index * len(values_us) + repeat,
+            repeat=repeat,
+            state=RunState.DONE,
+            snapshot=_snapshot(test),
+            mean_us=value * 0.6,
+            p50_us=value * 0.5,
+            p95_us=value,
+            p99_us=value * 1.5,
+            **{"target_state": TargetState.HEALTHY, **usual, **fields},
+        )
+        for index, test in enumerate(tests)
+        for repeat, value in enumerate(values_us, 1)
+    )
+    Shard.objects.bulk_create(
+        Shard(run=run, number=0, host="inj-1", end={"servers": [server]}) for run in runs
+    )
+
+
+def _snapshot(test: Test) -> dict:
+    return FrozenRun(
+        plan_json=test.plan_version.spec,
+        plan_name=test.plan_version.plan.name,
+        plan_number=test.plan_version.number,
+        endpoint=test.endpoint.frozen(),
+        connection_mode=test.connection_mode,
+        target=test.endpoint.target.name,
+        environment=(),
+        seed=1,
+        allowed_networks=(),
+    ).to_json()

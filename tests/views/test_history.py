@@ -1,0 +1,244 @@
+"""The history of tests: the page of one, and a project's overview."""
+
+import csv
+import re
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.domain.lifecycle import Trust
+from campaigns.models import PlanVersion
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.histories import BEGIN, make_history
+
+pytestmark = pytest.mark.django_db
+
+CALM = [26.0, 26.2, 25.8, 26.1, 25.9, 26.0, 26.3, 25.7]
+SLOWER = [*CALM, *(28.5, 28.6, 28.4, 28.7, 28.3, 28.5)]
+
+
+@pytest.fixture
+def opened(client, vera):
+    client.force_login(vera)
+
+    def opened(test, **query):
+        return client.get(reverse("history-test", args=[test.pk]), query)
+
+    return opened
+
+
+@pytest.fixture
+def overview(client, vera, project):
+    client.force_login(vera)
+
+    def overview(**query):
+        return client.get(reverse("history", args=[project.pk]), query)
+
+    return overview
+
+
+def text_of(response) -> str:
+    """The page's text, without markup; thin spaces as spaces."""
+    text = re.sub(r"<[^>]+>", "", response.content.decode()).replace("\u202f", " ")
+    return " ".join(text.split())
+
+
+def test_a_change_is_told_first_with_size_interval_date_and_campaigns(opened, project):
+    (test,) = make_history(project, SLOWER)
+    page = text_of(opened(test))
+    said = r"Slower by (.*) % \[(.*), (.*)\] since 9 Nov 2026: 28.5 instead of 26.0 ms"
+    size, low, high = map(float, re.search(said, page).groups())
+    assert low < size < high
+    assert size == pytest.approx(9.6, abs=0.1)
+    assert re.search(r"between campaigns #\d+ \(8 Nov 2026\) and #\d+ \(9 Nov 2026\)", page)
+    assert "The newest campaign, 28.5 ms, is as expected" in page
+
+
+def test_a_calm_history_is_unchanged(opened, project):
+    (test,) = make_history(project, CALM)
+    page = text_of(opened(test))
+    assert "Unchanged over 8 campaigns since 1 Nov 2026: p95 25.7 ms." in page
+    assert "none found" in page
+
+
+def test_an_odd_newest_campaign_is_told_and_is_no_change(opened, project):
+    (test,) = make_history(project, [*CALM, 33.0])
+    page = text_of(opened(test))
+    assert "The newest campaign is odd: 33.0 ms" in page
+    assert "none found" in page
+
+
+@pytest.mark.parametrize(
+    ("nights", "words"), [(1, "Only this campaign counts"), (4, "Only 4 campaigns count")]
+)
+def test_few_campaigns_have_no_level(opened, project, nights, words):
+    (test,) = make_history(project, CALM[:nights])
+    assert f"{words} so far; with 5 there is a level" in text_of(opened(test))
+
+
+def test_a_change_with_another_server_is_not_called_slower(opened, project):
+    version, endpoint = make_plan(project), make_endpoint(make_target(project))
+    same = {"tests": [(version, endpoint, "new")]}
+    make_history(project, SLOWER[:8], **same)
+    (test,) = make_history(
+        project, SLOWER[8:], begin=BEGIN + timedelta(days=8), server="apache", **same
+    )
+    page = text_of(opened(test))
+    assert "Higher by 9.6 %" in page
+    assert "Server changed from nginx to apache at the same time" in page
+    assert "Slower" not in page
+
+
+def test_versions_of_a_plan_are_one_history_with_a_mark(opened, project):
+    first, endpoint = make_plan(project), make_endpoint(make_target(project))
+    second = PlanVersion.objects.create(plan=first.plan, number=2, spec=first.spec)
+    make_history(project, CALM, tests=[(first, endpoint, "new")])
+    later = BEGIN + timedelta(days=8)
+    (test,) = make_history(project, CALM, tests=[(second, endpoint, "new")], begin=later)
+    chart = opened(test).context["chart"]
+    assert chart["marks"] == [{"index": 8, "text": "Plan version"}]
+
+
+def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(opened, project):
+    same = {"tests": [(make_plan(project), make_endpoint(make_target(project)), "new")]}
+    make_history(project, CALM, **same)
+    (test,) = make_history(
+        project, [90.0], begin=BEGIN + timedelta(days=8), trust=Trust.NOT_USABLE, **same
+    )
+    response = opened(test)
+    chart = response.context["chart"]
+    assert (chart["value"][-1], chart["aside"][-1]) == (None, 90)
+    assert "The newest campaign does not count: its measurements are not usable." in text_of(
+        response
+    )
+
+
+def test_dates_and_the_metric_are_in_the_address(opened, project):
+    (test,) = make_history(project, SLOWER)
+    response = opened(test, first="2026-11-09", last="2026-11-12", metric="p50")
+    assert response.context["chart"]["value"] == [14.25, 14.3, 14.2, 14.35]
+    assert "p50 response time" in text_of(response)
+
+
+def test_a_filter_that_matches_nothing_says_so(opened, project):
+    (test,) = make_history(project, CALM)
+    assert "No campaign matches this filter." in text_of(opened(test, first="2030-01-01"))
+
+
+def test_a_filter_that_makes_no_sense_filters_nothing(opened, project):
+    (test,) = make_history(project, CALM)
+    response = opened(test, first="soon", metric="p7", last="2026-13-40")
+    assert len(response.context["chart"]["value"]) == 8
+
+
+def test_the_other_arms_of_the_plan_are_one_click_away(opened, project):
+    target = make_target(project)
+    arms = [(make_endpoint(target), "new"), (make_endpoint(target, "https"), "keep-alive")]
+    version = make_plan(project)
+    tests = make_history(project, CALM, tests=[(version, *arm) for arm in arms])
+    page = opened(tests[0]).content.decode()
+    assert f"{reverse('history-test', args=[tests[1].pk])}?" in page
+
+
+def test_a_history_is_a_file_with_a_row_for_each_campaign(client, vera, project):
+    client.force_login(vera)
+    (test,) = make_history(project, SLOWER)
+    text = client.get(reverse("history-test-csv", args=[test.pk])).content.decode()
+    rows = list(csv.DictReader(StringIO(text)))
+    assert len(rows) == len(SLOWER)
+    assert [float(row["value_us"]) for row in rows] == pytest.approx([v * 1000 for v in SLOWER])
+    assert [bool(row["change"]) for row in rows] == [index == 8 for index in range(len(SLOWER))]
+
+
+@pytest.mark.parametrize("address", ["history-test", "history-test-csv"])
+def test_a_stranger_finds_no_history(client, charlie, project, address):
+    (test,) = make_history(project, CALM)
+    client.force_login(charlie)
+    assert client.get(reverse(address, args=[test.pk])).status_code == 404
+
+
+def statements(client, address, counter) -> int:
+    with counter as seen:
+        assert client.get(address).status_code == 200
+    return len(seen)
+
+
+def test_a_page_of_forty_campaigns_takes_as_many_statements_as_one_of_one(
+    client, vera, project, django_assert_max_num_queries
+):
+    client.force_login(vera)
+    counts = []
+    for nights in (1, 40):
+        (test,) = make_history(project, [*CALM * 3, *(30.0,) * 16][:nights])
+        client.get(reverse("history-test", args=[test.pk]))
+        counts.append(
+            statements(
+                client, reverse("history-test", args=[test.pk]), django_assert_max_num_queries(40)
+            )
+        )
+    assert counts[0] == counts[1]
+
+
+def recent(nights: int):
+    return timezone.now() - timedelta(days=nights)
+
+
+def test_the_overview_has_what_changed_first(overview, project):
+    calm = make_history(project, CALM, begin=recent(20))
+    slow = make_history(project, SLOWER, begin=recent(20))
+    fast = make_history(project, [1000 / each for each in SLOWER], begin=recent(20))
+    response = overview()
+    shown = [row["named"].newest_test for row in response.context["rows"]]
+    assert shown == [slow[0].pk, fast[0].pk, calm[0].pk]
+    assert "1 slower, 1 faster of 3 tests; 1 unchanged." in text_of(response)
+
+
+def test_the_overview_shows_ninety_days_unless_asked(overview, project):
+    make_history(project, CALM, begin=recent(200))
+    assert "No history in the last 90 days." in text_of(overview())
+    assert len(overview(first="2020-01-01").context["rows"]) == 1
+
+
+def test_the_overview_narrows_by_target_plan_arm_and_tag(overview, project):
+    (one,) = make_history(project, CALM, begin=recent(20), tags=["nightly"])
+    endpoint = make_endpoint(make_target(project), "https")
+    tests = [(make_plan(project), endpoint, "keep-alive")]
+    (two,) = make_history(project, CALM, begin=recent(20), tests=tests)
+
+    def listed(**query):
+        return {row["named"].newest_test for row in overview(**query).context["rows"]}
+
+    assert listed() == {one.pk, two.pk}
+    assert listed(target=endpoint.target_id) == {two.pk}
+    assert listed(plan=one.plan_version.plan_id) == {one.pk}
+    assert listed(arm="https keep-alive") == {two.pk}
+    assert listed(tag="nightly") == {one.pk}
+    assert "No test matches this filter." in text_of(overview(tag="weekly"))
+
+
+def test_the_overview_is_a_file_with_a_row_for_each_test(client, vera, project):
+    make_history(project, SLOWER, begin=recent(20))
+    client.force_login(vera)
+    text = client.get(reverse("history-csv", args=[project.pk])).content.decode()
+    (row,) = csv.DictReader(StringIO(text))
+    assert (row["standing"], round(float(row["change"]), 3)) == ("slower", 0.096)
+
+
+def test_an_overview_of_forty_tests_takes_as_many_statements_as_one_of_one(
+    client, vera, project, django_assert_max_num_queries
+):
+    client.force_login(vera)
+    target = make_target(project)
+    counts = []
+    for n_tests in (1, 40):
+        plans = [make_plan(project) for _ in range(n_tests)]
+        endpoint = target.endpoints.first() or make_endpoint(target)
+        make_history(
+            project, SLOWER, begin=recent(20), tests=[(plan, endpoint, "new") for plan in plans]
+        )
+        address = reverse("history", args=[project.pk])
+        counts.append(statements(client, address, django_assert_max_num_queries(40)))
+    assert counts[0] == counts[1]
