@@ -129,8 +129,8 @@ run_urls = [
     path("runs/<int:run>/tables.csv", runs.run_csv, name="run-csv"),
     path("runs/<int:run>/seconds.csv", runs.run_seconds_csv, name="run-seconds-csv"),
     path("runs/<int:run>/report.txt", runs.run_report_text, name="run-report-text"),
-    path("compare/<int:baseline>/<int:candidate>/", comparisons.comparison, name="comparison"),
-    path("compare/", comparisons.comparison_choose, name="comparison-choose"),
+    path("compare/", comparisons.comparison, name="comparison"),
+    path("compare/tables.csv", comparisons.comparison_csv, name="comparison-csv"),
 ]
 
 history_urls = [

@@ -64,8 +64,8 @@ def address(name: str, world: World, rule: Rule) -> str:
         return "1" if match[1] == "number" else str(rows[match[1]].pk)
 
     path = "/" + PARAMETER.sub(value_of, ROUTES[name])
-    if name == "comparison-choose":
-        path += f"?run={world.rows['run'].pk}&run={world.rows['candidate'].pk}"
+    if "comparison" in name:
+        path += f"?a=run-{world.rows['run'].pk}&b=campaign-{world.rows['campaign'].pk}"
     return path
 
 

@@ -1,20 +1,84 @@
-"""Two runs side by side, as their page shows them."""
+"""Campaigns, tests or runs against a baseline, as their page shows them."""
 
-from drf_spectacular.utils import extend_schema
+from typing import Any
+
+from django.http import Http404
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api.access import find
+from campaigns.api.access import actor_of
+from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.api.tables import TableSerializer
-from campaigns.models import Run
-from campaigns.queries.comparisons import compare_runs
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.compared import ComparedDetail, Comparison
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.shown.tables import Row
+from campaigns.exports.files import text_file
+from campaigns.exports.tables import csv_of_tables
+from campaigns.queries.columns import LETTERS, ComparedColumn, columns_of
+from campaigns.queries.compared_tests import comparison_of
+
+_COLUMNS = [
+    OpenApiParameter(
+        letter,
+        str,
+        required=letter in "ab",
+        description="campaign-12, test-34 or run-56"
+        + ("; the baseline." if letter == "a" else "."),
+    )
+    for letter in LETTERS
+]
+_TEST = OpenApiParameter(
+    "test", str, description="The `key` of the test in `detail`; by default the first."
+)
+
+
+class ComparedColumnSerializer(serializers.Serializer):
+    column = serializers.ChoiceField(choices=list(LETTERS), help_text="a is the baseline.")
+    kind = serializers.ChoiceField(choices=["campaign", "test", "run"])
+    id = serializers.IntegerField()
+    name = serializers.CharField(help_text="As in the sentences.")
 
 
 class DifferenceSerializer(serializers.Serializer):
     name = serializers.CharField(help_text="What differs in plan, target or environment.")
+    column = serializers.CharField(help_text="The candidate's column.")
     baseline = serializers.CharField()
     candidate = serializers.CharField()
+    tests = serializers.ListField(
+        child=serializers.CharField(), help_text="The tests that it concerns; empty: all."
+    )
+    forbids = serializers.BooleanField(
+        help_text="Whether these tests get no verdict because of it."
+    )
+
+
+class RunDotSerializer(serializers.Serializer):
+    run = serializers.CharField(source="label")
+    mean_us = serializers.FloatField()
+
+
+class ComparedTestSerializer(serializers.Serializer):
+    key = serializers.CharField(help_text="For `test`.")
+    column = serializers.CharField(help_text="The candidate's column.")
+    label = serializers.CharField()
+    baseline_test = serializers.IntegerField(source="baseline_test_id")
+    candidate_test = serializers.IntegerField(source="candidate_test_id")
+    word = serializers.ChoiceField(
+        choices=list(Word), allow_blank=True, help_text="Empty: `why` says why there is none."
+    )
+    or_environment = serializers.BooleanField(
+        help_text="The two sides did not run in turn: it may be the environment that changed."
+    )
+    why = serializers.CharField(allow_blank=True)
+    values = serializers.DictField(
+        help_text="Times in ms, shares in %; `api/v1/metrics/` explains each."
+    )
+    baseline_runs = RunDotSerializer(many=True)
+    candidate_runs = RunDotSerializer(many=True)
 
 
 class CurvePointSerializer(serializers.Serializer):
@@ -30,36 +94,102 @@ class CurvesSerializer(serializers.Serializer):
     candidate = CurvePointSerializer(many=True)
 
 
-class ComparisonSerializer(serializers.Serializer):
-    baseline = serializers.IntegerField()
-    candidate = serializers.IntegerField()
-    table = TableSerializer()
-    differs = DifferenceSerializer(many=True)
-    note = serializers.CharField(help_text="Why two single runs get no verdict.")
-    warnings = serializers.ListField(
-        child=serializers.CharField(), help_text="What makes the figures of either run doubtful."
-    )
+class DetailSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    tables = TableSerializer(many=True)
     curves = CurvesSerializer()
 
 
-class RunComparison(APIView):
-    @extend_schema(responses=ComparisonSerializer, operation_id="runs_compare")
-    def get(self, request, baseline, candidate):
-        """The figures of both runs, their differences, and what differs in their settings."""
-        older, newer = find(Run, request, pk=baseline), find(Run, request, pk=candidate)
-        compared = compare_runs(older, newer)
-        keys = ("name", "baseline", "candidate")
-        return Response(
-            {
-                "baseline": older.pk,
-                "candidate": newer.pk,
-                "table": compared.table.to_json(),
-                "differs": [dict(zip(keys, each, strict=True)) for each in compared.differs],
-                "note": compared.note,
-                "warnings": compared.warnings,
-                "curves": {
-                    name: CurvePointSerializer(points, many=True).data
-                    for name, points in compared.curves.items()
-                },
-            }
-        )
+class AloneSerializer(serializers.Serializer):
+    column = serializers.CharField(help_text="Its name.")
+    tests = serializers.ListField(child=serializers.CharField())
+
+
+class ComparisonSerializer(serializers.Serializer):
+    columns = ComparedColumnSerializer(many=True)
+    sentences = serializers.ListField(
+        child=serializers.CharField(), help_text="One for each candidate."
+    )
+    grounds = serializers.ListField(child=serializers.CharField())
+    warnings = serializers.ListField(child=serializers.CharField())
+    differs = DifferenceSerializer(many=True)
+    tests = ComparedTestSerializer(many=True, help_text="Worst first.")
+    alone = AloneSerializer(many=True, help_text="Tests that only one column has.")
+    detail = DetailSerializer(allow_null=True)
+
+
+class ComparisonView(APIView):
+    @extend_schema(
+        parameters=[*_COLUMNS, _TEST],
+        responses=ComparisonSerializer,
+        operation_id="comparison",
+    )
+    def get(self, request):
+        """Each test of the candidates against its partner in the baseline: same plan, same arm."""
+        columns = _columns(request)
+        compared = comparison_of(columns, request.query_params.get("test", ""))
+        return Response(_json(columns, compared))
+
+
+class ComparisonCsv(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(parameters=_COLUMNS, responses=CSV, operation_id="comparison_csv")
+    def get(self, request):
+        """A row per test, worst first; times in ms."""
+        table = comparison_of(_columns(request)).table
+        return text_file("comparison.csv", csv_of_tables([table]))
+
+
+def _columns(request) -> list[ComparedColumn]:
+    columns = columns_of(actor_of(request), request.query_params)
+    if columns is None:
+        raise Http404
+    if len(columns) < 2:
+        raise InvalidFields({"b": "Name two columns or more: a=campaign-7&b=campaign-12."})
+    return columns
+
+
+def _json(columns: list[ComparedColumn], compared: Comparison) -> dict[str, Any]:
+    rows = zip(compared.tests, compared.table.to_json()["rows"], strict=True)
+    return {
+        "columns": [
+            {"column": each.letter, "kind": each.noun, "id": each.row.pk, "name": each.name}
+            for each in columns
+        ],
+        "sentences": [plain_text(each) for each in compared.sentences],
+        "grounds": compared.grounds,
+        "warnings": compared.warnings,
+        "differs": DifferenceSerializer(compared.differs, many=True).data,
+        "tests": [_test_json(test, row) for test, row in rows],
+        "alone": [{"column": name, "tests": labels} for name, labels in compared.alone],
+        "detail": compared.detail and _detail_json(compared.detail),
+    }
+
+
+def _test_json(test, row: Row) -> dict[str, Any]:
+    values = {key: value for key, value in row["values"].items() if key not in {"word", "why"}}
+    baseline, candidate = test.runs
+    shown = {
+        name: getattr(test, name)
+        for name in ("key", "column", "label", "word", "or_environment", "why")
+    }
+    return {
+        **shown,
+        "baseline_test": test.baseline_test_id,
+        "candidate_test": test.candidate_test_id,
+        "values": values,
+        "baseline_runs": RunDotSerializer(baseline, many=True).data,
+        "candidate_runs": RunDotSerializer(candidate, many=True).data,
+    }
+
+
+def _detail_json(detail: ComparedDetail) -> dict[str, Any]:
+    baseline, candidate = (
+        CurvePointSerializer(line["curve"], many=True).data for line in detail.lines
+    )
+    return {
+        "key": detail.test.key,
+        "tables": [table.to_json() for table in detail.tables],
+        "curves": {"baseline": baseline, "candidate": candidate},
+    }

@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 
 from campaigns.api.campaigns import CampaignViewSet
-from campaigns.api.comparisons import RunComparison
+from campaigns.api.comparisons import ComparisonCsv, ComparisonView
 from campaigns.api.estimates import CampaignEstimate
 from campaigns.api.failures import RunFailures
 from campaigns.api.metrics import MetricList
@@ -65,7 +65,8 @@ urlpatterns = [
     path("runs/<int:pk>/tables/", RunTables.as_view(), name="api-run-tables"),
     path("runs/<int:pk>/tables.csv", RunTablesCsv.as_view(), name="api-run-csv"),
     path("runs/<int:pk>/report.txt", RunReportText.as_view(), name="api-run-report-text"),
-    path("compare/<int:baseline>/<int:candidate>/", RunComparison.as_view(), name="api-comparison"),
+    path("compare/", ComparisonView.as_view(), name="api-comparison"),
+    path("compare/tables.csv", ComparisonCsv.as_view(), name="api-comparison-csv"),
     path("probes/", ProbeViewSet.as_view(LIST_AND_CREATE), name="api-probe-list"),
     path("probes/<int:pk>/", ProbeViewSet.as_view(READ), name="api-probe"),
     path("presets/", PresetList.as_view(), name="api-preset-list"),

@@ -42,7 +42,14 @@ from campaigns.queries.overheads import (
 )
 from campaigns.queries.sweeps import arm_words, sweep_answers
 
-__all__ = ["Answer", "OverheadAnswer", "SplitAnswer", "TestAnswer", "campaign_answer"]
+__all__ = [
+    "Answer",
+    "OverheadAnswer",
+    "SplitAnswer",
+    "TestAnswer",
+    "campaign_answer",
+    "measured_tests",
+]
 
 _COUNTED = ("errors", "attempts")
 _INTERVALS = f"{percent(0.95, decimals=0)} intervals"
@@ -82,7 +89,7 @@ def _answer(
     runs: list[MeasuredRun],
     chosen: tuple[int, int] | None,
 ) -> Answer:
-    arms = _arms(tests, runs)
+    arms = measured_tests(tests, runs)
     overheads = [compare(campaign, pair) for pair in pairs_of(arms, chosen)]
     is_final = campaign.finished_at is not None
     failures = failures_of(runs)
@@ -148,7 +155,8 @@ def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
     )
 
 
-def _arms(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
+def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
+    """Each test with its own of the runs, and the labels that tell it apart from the others."""
     by_test = {test.pk: [each for each in runs if each.run.test_id == test.pk] for test in tests}
     numbers = {test.plan_version.plan_id: set() for test in tests}
     for test in tests:

@@ -37,6 +37,8 @@ _NO_TEST = "Choose a test of this campaign."
 # A user who compares two targets or plans knows that these differ, and so does what follows.
 _DIFFERS_BY_CHOICE = {"target", "host", "plan", "reply", "requests a run"}
 
+Blocker = tuple[Reason, str]  # why there can be no verdict, and its sentence
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTest:
@@ -86,18 +88,26 @@ class MeasuredTest:
 
 @dataclass(frozen=True)
 class ArmPair:
-    """Two tests to compare. `is_chosen`: by a user, so that what tells them apart may differ."""
+    """Two tests to compare. `is_chosen`: by a user, so that what tells them apart may differ.
+
+    `called`: names of the two where those of their arms would be the same.
+    """
 
     baseline: MeasuredTest
     candidate: MeasuredTest
     is_chosen: bool = False
+    called: tuple[str, str] | None = None
 
     def __iter__(self) -> Iterator[MeasuredTest]:
         return iter((self.baseline, self.candidate))
 
     @cached_property
     def names(self) -> tuple[str, str]:
-        return arm_names(self.baseline.facts, self.candidate.facts)
+        return self.called or arm_names(self.baseline.facts, self.candidate.facts)
+
+    @property
+    def is_of_one_campaign(self) -> bool:
+        return self.baseline.test.campaign_id == self.candidate.test.campaign_id
 
     @property
     def shared_mode(self) -> str:
@@ -196,9 +206,16 @@ def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> Mea
     return None
 
 
-def compare(campaign: Campaign, pair: ArmPair) -> Overhead:
-    """The pair's rows and verdict."""
-    is_paired = campaign.order == Campaign.Order.BLOCKS and _have_whole_blocks(pair)
+def compare(campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = ()) -> Overhead:
+    """The pair's rows and verdict, by the threshold of the campaign, which is the candidate's.
+
+    `blockers`: what else speaks against a verdict. Tests of two campaigns share no blocks.
+    """
+    is_paired = (
+        pair.is_of_one_campaign
+        and campaign.order == Campaign.Order.BLOCKS
+        and _have_whole_blocks(pair)
+    )
     rows = overhead_rows(
         *([each.figures for each in arm.counted] for arm in pair),
         paired=is_paired,
@@ -209,7 +226,7 @@ def compare(campaign: Campaign, pair: ArmPair) -> Overhead:
     return Overhead(
         pair,
         rows,
-        _verdict(campaign, pair, rows[0], likeness),
+        _verdict(campaign, pair, rows[0], [*blockers, *_blockers(pair, likeness)]),
         is_paired,
         pair.n_usable >= MIN_REPEATS,
         likeness,
@@ -226,7 +243,9 @@ def _have_whole_blocks(pair: ArmPair) -> bool:
     return ours == theirs or len(ours & theirs) >= MIN_REPEATS
 
 
-def _verdict(campaign: Campaign, pair: ArmPair, mean: OverheadRow, likeness) -> ComparisonVerdict:
+def _verdict(
+    campaign: Campaign, pair: ArmPair, mean: OverheadRow, blockers: Sequence[Blocker]
+) -> ComparisonVerdict:
     spoilt = [each for arm in pair for each in arm.runs if _is_spoilt(each)]
     if spoilt and pair.n_usable < MIN_REPEATS:
         runs = "1 finished run" if len(spoilt) == 1 else f"{len(spoilt)} finished runs"
@@ -236,7 +255,7 @@ def _verdict(campaign: Campaign, pair: ArmPair, mean: OverheadRow, likeness) -> 
         mean.interval,
         campaign.practical_threshold,
         floor=_floor_us(pair, mean),
-        blockers=_blockers(pair, likeness),
+        blockers=blockers,
         names=pair.names,
     )
 
@@ -251,7 +270,7 @@ def _floor_us(pair: ArmPair, mean: OverheadRow) -> float:
     return max(FLOOR_US, _BUCKET * (mean.candidate_us or 0.0), *(each or 0.0 for each in lateness))
 
 
-def _blockers(pair: ArmPair, likeness) -> list[tuple[Reason, str]]:
+def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
     found = []
     errors = [pooled_of(arm.runs)[1].error_share or 0.0 for arm in pair if arm.counted]
     if errors and _too_many_errors(errors):
@@ -303,6 +322,8 @@ def _unlike_loads(pair: ArmPair) -> str:
 
 
 def _one_after_the_other(pair: ArmPair) -> bool:
+    if not pair.is_of_one_campaign:
+        return False
     first, second = ([each.run.position for each in arm.counted] for arm in pair)
     if min(len(first), len(second)) < MIN_REPEATS:
         return False

@@ -1,61 +1,86 @@
-"""Two runs side by side: the older one is the baseline."""
+"""Campaigns, tests or runs against a baseline: `?a=campaign-7&b=campaign-12`, up to six columns."""
+
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
-from campaigns.live.memory import report_of
+from campaigns.domain.errors import InvalidFields
+from campaigns.exports.files import text_file
+from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Run
-from campaigns.queries.comparisons import compare_runs
+from campaigns.queries.columns import LETTERS, ComparedColumn, columns_of, in_common_with
+from campaigns.queries.compared_tests import comparison_of
 from campaigns.views.access import actor_of, find
-from campaigns.views.runs import find_run
+from campaigns.views.comparison_page import comparison_context
 
 
 @login_required
 @require_GET
-def comparison(request: HttpRequest, baseline: int, candidate: int) -> HttpResponse:
-    actor = actor_of(request)
-    older, newer = find_run(actor, baseline), find_run(actor, candidate)
-    compared = compare_runs(older, newer)
-    context = {
-        "project": newer.campaign.project,
-        "baseline": older,
-        "candidate": newer,
-        "comparison": compared,
-        "parts": [report_of(older).parts, report_of(newer).parts],
-        "curves": {
-            "lines": [
-                _line(f"baseline {older.label}", older, compared.curves["baseline"], [1, 3]),
-                _line(f"candidate {newer.label}", newer, compared.curves["candidate"], []),
-            ]
-        },
-    }
+def comparison(request: HttpRequest) -> HttpResponse:
+    """The comparison; with one column the choice of another; ticked runs become columns."""
+    if "run" in request.GET:
+        return _of_ticked_runs(request)
+    try:
+        columns = _columns(request)
+    except InvalidFields as fault:
+        context = {"faults": list(dict.fromkeys(fault.errors.values()))}
+        return render(request, "comparisons/choose.html", context, status=422)
+    if len(columns) < 2:
+        return render(request, "comparisons/choose.html", _choice(request, columns))
+    compared = comparison_of(columns, request.GET.get("test", ""))
+    context = comparison_context(columns, compared, request.GET)
     return render(request, "comparisons/detail.html", context)
 
 
-def _line(label: str, run: Run, curve: list, dash: list[int]) -> dict:
+@login_required
+@require_GET
+def comparison_csv(request: HttpRequest) -> HttpResponse:
+    """The comparison's tests, a row each."""
+    try:
+        columns = _columns(request)
+    except InvalidFields:
+        raise Http404 from None
+    if len(columns) < 2:
+        raise Http404
+    return text_file("comparison.csv", csv_of_tables([comparison_of(columns).table]))
+
+
+def _columns(request: HttpRequest) -> list[ComparedColumn]:
+    columns = columns_of(actor_of(request), request.GET)
+    if columns is None:
+        raise Http404
+    return columns
+
+
+def _choice(request: HttpRequest, columns: list[ComparedColumn]) -> dict[str, Any]:
+    """What the only column can be compared with; nothing without a column."""
+    if not columns:
+        return {"faults": []}
+    (column,) = columns
     return {
-        "label": label,
-        "scheme": run.frozen.endpoint.scheme,
-        "mode": run.frozen.connection_mode,
-        "dash": dash,
-        "curve": curve,
+        "project": column.campaign.project,
+        "column": column,
+        "choices": in_common_with(actor_of(request), column.campaign),
+        "faults": [],
     }
 
 
-@login_required
-@require_GET
-def comparison_choose(request: HttpRequest) -> HttpResponse:
-    """Redirect from two ticked runs to their comparison; the older run is the baseline."""
-    actor = actor_of(request)
+def _of_ticked_runs(request: HttpRequest) -> HttpResponse:
+    """Two to six ticked runs as columns, the oldest of which is the baseline."""
     ticked = list(dict.fromkeys(pk for pk in request.GET.getlist("run") if pk.isdecimal()))
-    runs = [find(Run, actor, pk=pk) for pk in ticked[:3]]
-    if len(runs) == 2:
-        older, newer = sorted(runs, key=lambda run: run.pk)
-        return redirect("comparison", baseline=older.pk, candidate=newer.pk)
-    messages.error(request, f"Tick two runs to compare them; {len(runs) or 'none'} are ticked.")
+    runs = [find(Run, actor_of(request), pk=pk) for pk in ticked[: len(LETTERS) + 1]]
+    if 2 <= len(runs) <= len(LETTERS):
+        ordered = sorted(run.pk for run in runs)
+        columns = {letter: f"run-{pk}" for letter, pk in zip(LETTERS, ordered, strict=False)}
+        return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
+    told = f"Tick two to {len(LETTERS)} runs to compare them; {len(runs) or 'none'} are ticked."
+    messages.error(request, told)
     if runs:
         return redirect("run-list", project=runs[0].campaign.project_id)
     return redirect("project-list")

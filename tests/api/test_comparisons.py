@@ -1,42 +1,76 @@
-"""Two runs side by side, as on their page."""
+"""Campaigns, tests and runs against a baseline, over REST."""
 
 import pytest
 
-from tests.factories import (
-    make_campaign,
-    make_endpoint,
-    make_plan,
-    make_run,
-    make_target,
-    make_test,
-)
-from tests.queries.measured import measure
+from tests.factories import make_campaign, make_project
+from tests.queries.measured import https_campaign, run_in_blocks, same_again
+
+FAST, SLOW = [10_000, 10_100, 9_900], [11_200, 11_250, 11_180]
+URL = "/api/v1/compare/"
 
 
 @pytest.fixture
-def pair(project):
-    version, target = make_plan(project), make_target(project)
-    tests = [
-        make_test(make_campaign(project), version, endpoint=make_endpoint(target, scheme))
-        for scheme in ("http", "https")
-    ]
-    return [measure(make_run(each), us) for each, us in zip(tests, (10_000, 15_000), strict=True)]
+def weeks(project):
+    """Last week's campaign and today's, in which HTTP is slower."""
+    _, earlier = https_campaign(project)
+    later = same_again(earlier)
+    run_in_blocks(earlier, [FAST, FAST])
+    run_in_blocks(later, [SLOW, FAST])
+    return [tests[0].campaign for tests in (earlier, later)]
 
 
-def test_the_figures_of_both_and_their_difference(api, pair):
-    found = api.get(f"/api/v1/compare/{pair[0].pk}/{pair[1].pk}/").json()
-    assert (found["baseline"], found["candidate"]) == (pair[0].pk, pair[1].pk)
-    mean = found["table"]["rows"][0]["values"]
-    assert mean["difference"] == pytest.approx(mean["candidate"] - mean["baseline"], abs=0.1)
-    assert mean["ratio"] == pytest.approx(1.5, abs=0.01)
-    assert "Two single runs" in found["note"]
-    assert found["curves"]["baseline"][0].keys() == {"q", "ms", "beyond"}
+def asked(weeks, **more) -> dict[str, str]:
+    return {"a": f"campaign-{weeks[0].pk}", "b": f"campaign-{weeks[1].pk}", **more}
 
 
-def test_it_says_what_differs_in_the_settings(api, pair):
-    differs = api.get(f"/api/v1/compare/{pair[0].pk}/{pair[1].pk}/").json()["differs"]
-    assert any("https" in str(each["candidate"]).lower() for each in differs)
+def test_each_test_has_its_word_values_and_runs(api, weeks):
+    found = api.get(URL, asked(weeks)).json()
+    assert [each["id"] for each in found["columns"]] == [each.pk for each in weeks]
+    slower, same = found["tests"]
+    assert (slower["word"], slower["or_environment"]) == ("slower", True)
+    assert (same["word"], same["or_environment"]) == ("no practical difference", False)
+    values = slower["values"]
+    assert values["difference"] == pytest.approx(values["candidate"] - values["baseline"], abs=0.1)
+    assert values["ratio"] == pytest.approx(1.12, abs=0.01)
+    assert 0 < values["could_have_shown"] < 5
+    assert len(slower["baseline_runs"]) == len(slower["candidate_runs"]) == 3
+    assert found["sentences"][0].startswith("1 of 2 tests is slower than campaign #")
+    assert "did not run in turn" in found["warnings"][0]
 
 
-def test_a_run_that_does_not_exist_is_not_found(api, pair):
-    assert api.get(f"/api/v1/compare/{pair[0].pk}/987654/").status_code == 404
+def test_the_detail_is_of_the_test_that_was_asked_for(api, weeks):
+    key = api.get(URL, asked(weeks)).json()["tests"][1]["key"]
+    detail = api.get(URL, asked(weeks, test=key)).json()["detail"]
+    assert detail["key"] == key
+    assert [table["key"] for table in detail["tables"]][1:] == ["counts", "runs-a", "runs-b"]
+    assert detail["curves"]["baseline"][0].keys() == {"q", "ms", "beyond"}
+
+
+def test_two_runs_have_no_word_and_what_differs(api, weeks):
+    first, second = weeks[0].runs.order_by("position")[:2]
+    found = api.get(URL, {"a": f"run-{first.pk}", "b": f"run-{second.pk}"}).json()
+    assert found["tests"][0]["word"] == ""
+    assert "single run" in found["tests"][0]["why"]
+    assert any("https" in each["candidate"] for each in found["differs"])
+
+
+def test_the_csv_has_a_row_per_test(api, weeks):
+    text = api.get("/api/v1/compare/tables.csv", asked(weeks)).content.decode()
+    assert len(text.splitlines()) == 2 + 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [({"b": ""}, "b"), ({"a": "", "b": ""}, "b"), ({"a": "x"}, "a"), ({"g": "run-1"}, "g")],
+)
+def test_what_names_no_two_columns_is_refused_by_field(api, weeks, wrong, field):
+    response = api.get(URL, asked(weeks, **wrong))
+    assert response.status_code == 400
+    assert field in response.json()["error"]["fields"]
+
+
+def test_what_is_foreign_or_missing_is_not_found(api, weeks):
+    foreign = make_campaign(make_project("Elsewhere"))
+    for other in (foreign.pk, 987654):
+        wrong = asked(weeks) | {"b": f"campaign-{other}"}
+        assert api.get(URL, wrong).status_code == 404

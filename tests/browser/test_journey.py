@@ -252,7 +252,7 @@ def compare_two_runs(page, project_path):
     ticks.nth(0).check(force=True)
     ticks.nth(1).check(force=True)
     page.locator("[data-compare]").click()
-    page.wait_for_url(re.compile(r"/compare/\d+/\d+/"))
+    page.wait_for_url(re.compile(r"/compare/\?a=run-\d+&b=run-\d+"))
     assert page.locator("table").count() >= 2
     page.locator("canvas").first.wait_for()
 

@@ -9,7 +9,7 @@ from tests.browser.installation import sign_in
 
 PHONE = {"width": 390, "height": 844}
 # What answers with a file, a stream or a word for machines.
-NO_PAGES = ("-csv", "-stream", "-text", "healthz", "readyz", "comparison-choose")
+NO_PAGES = ("-csv", "-stream", "-text", "healthz", "readyz")
 NAMES = sorted(
     name for name, methods in PAGES.items() if "GET" in methods and not name.endswith(NO_PAGES)
 )

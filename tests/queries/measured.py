@@ -116,6 +116,18 @@ def https_campaign(
     return campaign, tests
 
 
+def same_again(tests: list[Test], **fields) -> list[Test]:
+    """The same tests in a later campaign, not started."""
+    earlier = tests[0].campaign
+    later = make_campaign(earlier.project, repeats=earlier.repeats, **fields)
+    return [
+        make_test(
+            later, test.plan_version, endpoint=test.endpoint, connection_mode=test.connection_mode
+        )
+        for test in tests
+    ]
+
+
 def run_in_blocks(tests: list[Test], means_us: list[list[float]], **fields) -> list[Run]:
     """Runs of all tests block by block; means_us[i] are the means of tests[i], a repeat each."""
     runs = []

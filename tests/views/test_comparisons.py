@@ -1,58 +1,237 @@
-"""Two runs side by side."""
+"""The page that compares campaigns, tests or runs."""
+
+import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
-from tests.factories import make_campaign, make_project, make_run, make_test
-from tests.queries.measured import https_campaign, measure, run_in_blocks
+from campaigns.models import Campaign
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_project,
+    make_run,
+    make_target,
+    make_test,
+)
+from tests.queries.measured import https_campaign, measure, run_in_blocks, same_again
 
 pytestmark = pytest.mark.django_db
+FAST, SLOW = [10_000, 10_100, 9_900], [11_200, 11_250, 11_180]
+
+
+@pytest.fixture
+def as_vera(client, vera):
+    client.force_login(vera)
+    return client
 
 
 @pytest.fixture
 def pair(project):
+    """Two runs of one campaign."""
     _, tests = https_campaign(project, repeats=1)
     return run_in_blocks(tests, [[12_000], [24_000]])
 
 
-def choose(client, *runs):
-    return client.get(reverse("comparison-choose"), {"run": [run.pk for run in runs]}, follow=True)
+@pytest.fixture
+def weeks(project):
+    """Last week's campaign and today's, in which HTTP is slower."""
+    _, earlier = https_campaign(project)
+    later = same_again(earlier, name="Nightly 2")
+    run_in_blocks(earlier, [FAST, FAST])
+    run_in_blocks(later, [SLOW, FAST])
+    now = timezone.now()
+    for tests in (earlier, later):
+        Campaign.objects.filter(pk=tests[0].campaign_id).update(started_at=now, finished_at=now)
+    return [tests[0].campaign for tests in (earlier, later)]
 
 
-def test_two_ticks_lead_to_the_comparison_with_the_older_run_as_baseline(client, vera, pair):
-    client.force_login(vera)
+def page_of(client, *rows, **asked):
+    named = [f"{type(row).__name__.lower()}-{row.pk}" for row in rows]
+    columns = dict(zip("abcdefg", named, strict=False))
+    return client.get(reverse("comparison"), {**columns, **asked})
+
+
+def text_of(response) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def ticked(client, *runs):
+    return client.get(reverse("comparison"), {"run": [run.pk for run in runs]}, follow=True)
+
+
+def test_today_against_last_week_shows_only_what_changed(as_vera, weeks):
+    page = page_of(as_vera, *weeks)
+    assert [row["test"].word for row in page.context["rows"]] == ["slower"]
+    assert f"1 of 2 tests is slower than campaign #{weeks[0].pk}" in text_of(page)
+    assert "slower, or the environment" in text_of(page)
+
+
+@pytest.mark.parametrize(
+    ("show", "words"),
+    [
+        ("everything", ["slower", "no practical difference"]),
+        ("faster", []),
+        ("slower", ["slower"]),
+        ("nonsense", ["slower"]),
+    ],
+)
+def test_the_address_says_which_tests_are_shown(as_vera, weeks, show, words):
+    page = page_of(as_vera, *weeks, show=show)
+    assert [row["test"].word for row in page.context["rows"]] == words
+
+
+def test_where_nothing_changed_everything_is_shown(as_vera, weeks, project):
+    page = page_of(as_vera, weeks[0], same_as(weeks[0]))
+    assert len(page.context["rows"]) == 2
+
+
+def same_as(campaign):
+    later = same_again(list(campaign.tests.order_by("position")))
+    run_in_blocks(later, [FAST, FAST])
+    return later[0].campaign
+
+
+def test_a_row_opens_below_by_its_address(as_vera, weeks):
+    page = page_of(as_vera, *weeks, show="everything")
+    other = page.context["rows"][1]
+    opened = as_vera.get(f"{reverse('comparison')}?{other['query']}")
+    assert opened.context["detail"].test.key == other["test"].key
+    assert page.context["detail"].test.key == page.context["rows"][0]["test"].key
+
+
+def test_the_other_way_round_is_one_click(as_vera, weeks):
+    page = page_of(as_vera, *weeks)
+    swapped = as_vera.get(f"{reverse('comparison')}?{page.context['swap_query']}")
+    assert [row["test"].word for row in swapped.context["rows"]] == ["faster"]
+
+
+def test_a_campaign_leads_to_its_earlier_ones_newest_first(as_vera, weeks):
+    third = same_as(weeks[0])
+    Campaign.objects.filter(pk=third.pk).update(started_at=timezone.now())
+    Campaign.objects.filter(pk=third.pk).update(finished_at=timezone.now())
+    campaign = as_vera.get(reverse("campaign-detail", args=[third.pk]))
+    address = f"{reverse('comparison')}?b=campaign-{third.pk}"
+    assert address in campaign.content.decode()
+    page = as_vera.get(address)
+    choices = page.context["choices"]
+    assert [choice.campaign for choice in choices] == [weeks[1], weeks[0]]
+    assert f">{choices[0].when}</a>" in page.content.decode()
+
+
+def test_the_csv_has_a_row_per_test(as_vera, weeks):
+    query = {"a": f"campaign-{weeks[0].pk}", "b": f"campaign-{weeks[1].pk}"}
+    text = as_vera.get(reverse("comparison-csv"), query).content.decode()
+    _, head, *rows = text.splitlines()
+    assert "could have shown (%)" in head
+    assert len(rows) == 2
+    assert "slower, or the environment" in rows[0]
+
+
+def test_as_many_queries_for_ten_tests_as_for_one(as_vera, project):
+    def queries(n_tests: int) -> int:
+        sides = campaigns_with(project, n_tests)
+        page_of(as_vera, *sides)
+        with CaptureQueriesContext(
+            connection,
+        ) as asked:
+            assert len(page_of(as_vera, *sides, show="everything").context["rows"]) == n_tests
+        return len(asked)
+
+    assert queries(10) == queries(1)
+
+
+def campaigns_with(project, n_tests: int):
+    earlier = make_campaign(project)
+    tests = [
+        make_test(earlier, endpoint=make_endpoint(make_target(project))) for _ in range(n_tests)
+    ]
+    later = same_again(tests)
+    for each in (*tests, *later):
+        measure(make_run(each), 10_000, n=200, seconds=1)
+    return earlier, later[0].campaign
+
+
+def test_two_ticks_lead_to_the_comparison_with_the_older_run_as_baseline(as_vera, pair):
     older, newer = pair
-    response = client.get(reverse("comparison-choose"), {"run": [newer.pk, older.pk]})
-    assert response.url == reverse("comparison", args=[older.pk, newer.pk])
+    response = as_vera.get(reverse("comparison"), {"run": [newer.pk, older.pk]})
+    assert response.url == f"{reverse('comparison')}?a=run-{older.pk}&b=run-{newer.pk}"
 
 
-def test_the_page_shows_ratio_differences_and_why_there_is_no_word(client, vera, pair):
-    client.force_login(vera)
-    page = choose(client, *pair).content.decode()
-    assert "single runs" in page
+def test_two_runs_show_figures_what_differs_and_why_there_is_no_word(as_vera, pair):
+    page = text_of(ticked(as_vera, *pair))
+    assert "A single run says nothing about its spread" in page
     assert "What differs" in page
     assert "https" in page
     for word in ("slower than", "faster than"):
         assert word not in page
 
 
-def test_one_tick_or_three_are_answered_in_words(client, vera, project, pair):
-    client.force_login(vera)
-    third = measure(make_run(make_test(make_campaign(project))), 9_000)
-    assert "Tick two runs" in choose(client, pair[0]).content.decode()
-    assert "Tick two runs" in choose(client, *pair, third).content.decode()
-    assert "none are ticked" in choose(client).content.decode()
+def test_one_tick_or_seven_are_answered_in_words(as_vera, project, pair):
+    more = [
+        measure(make_run(make_test(make_campaign(project))), 9_000, seconds=1) for _ in range(5)
+    ]
+    assert "Tick two to 6 runs" in text_of(ticked(as_vera, pair[0]))
+    assert "Tick two to 6 runs" in text_of(ticked(as_vera, *pair, *more))
+    assert ticked(as_vera, *pair, more[0]).context["compared"].sentences
+    assert "none are ticked" in text_of(
+        as_vera.get(reverse("comparison"), {"run": ["x"]}, follow=True)
+    )
 
 
-def test_a_run_of_a_foreign_project_cannot_be_compared(client, vera, pair):
-    client.force_login(vera)
-    foreign = make_run(make_test(make_campaign(make_project("Elsewhere"))))
-    assert choose(client, pair[0], foreign).status_code == 404
-    url = reverse("comparison", args=[pair[0].pk, foreign.pk])
-    assert client.get(url).status_code == 404
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"a": "campaign-0", "b": "run-1"}, "Write campaign-12, test-34 or run-56."),
+        ({"a": "12", "b": "run-1"}, "Write campaign-12, test-34 or run-56."),
+        ({"a": "run-١"}, "Write campaign-12, test-34 or run-56."),
+        ({"a": "run-1", "b": "run-1"}, "This is a column already. Choose another one."),
+        ({"g": "run-1"}, "At most 6 columns can be compared, a to f."),
+    ],
+)
+def test_what_names_nothing_is_answered_with_a_sentence(as_vera, asked, sentence):
+    page = as_vera.get(reverse("comparison"), asked)
+    assert page.status_code == 422
+    assert sentence in text_of(page)
 
 
-def test_a_tick_that_is_no_number_is_no_tick(client, vera, pair):
-    client.force_login(vera)
-    response = client.get(reverse("comparison-choose"), {"run": ["x", pair[0].pk]}, follow=True)
-    assert "1 are ticked" in response.content.decode()
+def test_without_columns_it_says_how_to_begin(as_vera):
+    assert "Open a campaign and choose Compare" in text_of(as_vera.get(reverse("comparison")))
+
+
+def test_a_campaign_without_others_is_told_to_run_again(as_vera, project):
+    only = make_test(make_campaign(project)).campaign
+    page = as_vera.get(reverse("comparison"), {"b": f"campaign-{only.pk}"})
+    assert "Run it again" in text_of(page)
+
+
+def test_nothing_in_common_is_said_with_what_each_has(as_vera, weeks, project):
+    other = make_test(make_campaign(project)).campaign
+    page = page_of(as_vera, weeks[0], other)
+    assert page.status_code == 200
+    assert "have no test in common" in text_of(page)
+
+
+@pytest.mark.parametrize("is_foreign_first", [True, False])
+def test_what_is_foreign_or_deleted_is_not_found(as_vera, weeks, is_foreign_first):
+    foreign = make_campaign(make_project("Elsewhere"))
+    sides = [foreign, weeks[0]] if is_foreign_first else [weeks[0], foreign]
+    assert page_of(as_vera, *sides).status_code == 404
+    foreign_run = make_run(make_test(foreign))
+    assert ticked(as_vera, foreign_run).status_code == 404
+    weeks[1].runs.all().delete()
+    gone = weeks[1].tests.first()
+    gone_pk = gone.pk
+    gone.delete()
+    asked = {"a": f"campaign-{weeks[0].pk}", "b": f"test-{gone_pk}"}
+    assert as_vera.get(reverse("comparison"), asked).status_code == 404
+
+
+def test_campaigns_without_runs_are_compared_in_words(as_vera, project):
+    first = make_test(make_campaign(project))
+    (second,) = same_again([first])
+    page = page_of(as_vera, first.campaign, second.campaign)
+    assert "nothing can be compared" in text_of(page)

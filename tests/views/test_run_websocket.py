@@ -7,8 +7,10 @@ from django.urls import reverse
 from campaigns.domain.measured.snapshot import Second, Timing
 from campaigns.models import Campaign, Run
 from campaigns.models.dbtime import db_now
+from campaigns.permissions import Actor
 from campaigns.queries.answers import campaign_answer
-from campaigns.queries.comparisons import compare_runs
+from campaigns.queries.columns import columns_of
+from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.measurements import points_of
 from campaigns.queries.reports import run_report
 from campaigns.queries.runs import chart_plan
@@ -139,9 +141,10 @@ def test_the_page_of_its_campaign_has_handshakes_messages_and_codes(client, bob,
     assert "connections/s" in page
 
 
-def test_two_runs_are_compared_by_their_handshakes_and_messages(finished):
-    table = compare_runs(finished, finished).table
-    labels = [row.label for row in table.rows]
+def test_two_runs_are_compared_by_their_handshakes_and_messages(finished, vera):
+    asked = {"a": f"run-{finished.pk}", "b": f"test-{finished.test_id}"}
+    compared = comparison_of(columns_of(Actor(user=vera), asked))
+    labels = [row.label for row in compared.detail.counts.rows]
     assert {"handshake p95, ms", "message p99, ms", "messages/s"} <= set(labels)
 
 

@@ -28,7 +28,7 @@ class Metric:
 
 
 _TEXT = {
-    "word", "words", "measurement", "target_state", "result", "kept", "status", "step",
+    "word", "words", "why", "measurement", "target_state", "result", "kept", "status", "step",
 }  # fmt: skip
 _RESPONSE = "response time: from intended start to last byte, ok requests only"
 
@@ -143,6 +143,15 @@ _ALL = (
         "(HTTPS − HTTP) / HTTPS: the part of the HTTPS time that is overhead.",
     ),
     Metric("word", "verdict", "", "For the average only, from three repeats on."),
+    Metric("why", "why", "", "Why there is no verdict, or what would settle it."),
+    Metric(
+        "could_have_shown",
+        "could have shown",
+        "%",
+        "The smallest difference that these runs would have shown in 80 % of cases.",
+    ),
+    Metric("runs_baseline", "runs", "baseline", "Runs of the baseline that count."),
+    Metric("runs_candidate", "runs", "candidate", "Runs of the candidate that count."),
     Metric("dns", "dns", "ms", "Resolving the host name."),
     Metric("connect", "connect", "ms", "The TCP handshake.", {"ab": "Connect (with TLS)"}),
     Metric("tls", "tls", "ms", "The TLS handshake.", {"k6": "http_req_tls_handshaking"}),

@@ -23,13 +23,16 @@ _NAMES = {
 
 def changes_between(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, str]]:
     """The fields that differ, in the order of the JSON; a missing one reads "–"."""
+    changed = changed_fields(before, after)
+    return [(field_name(field), *values) for field, values in changed.items()]
+
+
+def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """The same by path: {"plan.load.rate_per_s": ("100", "200")}."""
     old, new = _flat(before), _flat(after)
     fields = [*new, *(field for field in old if field not in new)]
-    return [
-        (field_name(field), _said(old.get(field)), _said(new.get(field)))
-        for field in fields
-        if _said(old.get(field)) != _said(new.get(field))
-    ]
+    both = {field: (_said(old.get(field)), _said(new.get(field))) for field in fields}
+    return {field: values for field, values in both.items() if values[0] != values[1]}
 
 
 def field_name(path: str) -> str:
@@ -53,6 +56,9 @@ def _in_words(path: str) -> str:
     if head == "steps":
         index, _, rest = rest.partition(".")
         rest = rest if index == "0" else f"step {int(index) + 1} {rest}"
+    if head == "thresholds":
+        index, _, rest = rest.partition(".")
+        rest = f"threshold {int(index or 0) + 1} {rest}"
     name = (rest or head).replace(".", " ")
     unit = next((unit for unit in _UNITS if name.endswith(unit)), "")
     words = name.removesuffix(unit).replace("_", " ") + _UNITS.get(unit, "")

@@ -1,4 +1,4 @@
-"""The results of a campaign, a run or a pair of runs, as plain values.
+"""The results of a campaign or a run, as plain values.
 
 Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
 """
@@ -199,15 +199,3 @@ class RunReport:
         phases = [self.phases] if self.phases.rows else []
         beside = [*phases, *self.sessions, *thresholds, *exchange]
         return [self.table, *beside, self.parts, self.errors.table, self.vitals]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two single runs: `differs` is [(field, baseline, candidate)]; `note` says why no word;
-    `warnings` what makes the figures of either doubtful."""
-
-    table: Table
-    differs: list[tuple[str, str, str]]
-    curves: dict[str, list[dict[str, Any]]]
-    note: str
-    warnings: list[str]

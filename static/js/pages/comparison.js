@@ -1,4 +1,4 @@
-// Two runs: their percentile plots over each other.
+// A comparison: the selected test's percentile plots of both sides over each other.
 
 import $ from "../../lib/jquery.module.min.js";
 import { percentilePlot } from "../charts/percentiles.js";
@@ -7,8 +7,10 @@ import { applyChartDefaults } from "../charts/theme.js";
 applyChartDefaults();
 const frame = $("[data-percentiles]");
 const { lines } = JSON.parse($("#curves").text());
-percentilePlot(
-  frame.find("canvas").get(0),
-  lines.filter((line) => line.curve.length),
-  { switcher: frame.find(".seg").get(0) },
-);
+if (frame.length) {
+  percentilePlot(
+    frame.find("canvas").get(0),
+    lines.filter((line) => line.curve.length),
+    { switcher: frame.find(".seg").get(0) },
+  );
+}

@@ -1,10 +1,11 @@
-// Lists: filters apply at once, running campaigns move, ticked rows change, two runs compare.
+// Lists: filters apply at once, running campaigns move, ticked rows change or compare.
 
 import $ from "../../lib/jquery.module.min.js";
 import { hasTicks, watchTicks } from "../lib/ticks.js";
 import { refreshPage } from "../live/regions.js";
 
 const REFRESH_MS = 5000;
+const MOST_COMPARED = 6;
 
 // The address names only what is chosen.
 $("[data-submits-on-change]")
@@ -22,8 +23,9 @@ watchTicks();
 function tellCompare() {
   const boxes = $("#compare input[name=run]");
   const ticked = boxes.filter(":checked").length;
-  $("[data-compare]").prop("disabled", ticked !== 2).text(ticked === 2 ? "Compare 2" : "Compare");
-  const rest = ticked === 2 ? "The older one is the baseline." : "Two are compared.";
+  const fits = ticked >= 2 && ticked <= MOST_COMPARED;
+  $("[data-compare]").prop("disabled", !fits).text(fits ? `Compare ${ticked}` : "Compare");
+  const rest = fits ? "The oldest one is the baseline." : `Two to ${MOST_COMPARED} can be compared.`;
   $("[data-compare-words]").text(ticked ? `${ticked} ticked. ${rest}` : "");
   boxes.each((_, box) => $(box).closest("tr").toggleClass("selected", box.checked));
 }

@@ -1,0 +1,69 @@
+"""Which tests of two campaigns belong together: the same plan on the same arm."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TestKey:
+    """What identifies a test from one campaign to the next; plan, endpoint and target by id."""
+
+    __test__ = False  # pytest: not a test case
+
+    plan: int
+    version: int
+    plan_name: str
+    endpoint: int
+    target: int
+    scheme: str
+    connection_mode: str
+    injectors: int
+
+
+def partners(baseline: Sequence[TestKey], candidate: Sequence[TestKey]) -> list[tuple[int, int]]:
+    """The pairs as (index in baseline, index in candidate), in the order of the candidate.
+
+    Closest first, each test once: the same version of the plan before another version before
+    another plan of the same name; then the same endpoint before the same target before another
+    target. Scheme, connection mode and number of injectors must be equal.
+    """
+    of_baseline: set[int] = set()
+    found: dict[int, int] = {}
+    for _, second, first in sorted(_candidates(baseline, candidate)):
+        if first not in of_baseline and second not in found:
+            of_baseline.add(first)
+            found[second] = first
+    return [(found[second], second) for second in sorted(found)]
+
+
+def _candidates(
+    baseline: Sequence[TestKey], candidate: Sequence[TestKey]
+) -> Iterator[tuple[tuple[int, int], int, int]]:
+    for second, theirs in enumerate(candidate):
+        for first, ours in enumerate(baseline):
+            distance = _distance(ours, theirs)
+            if distance is not None:
+                yield distance, second, first
+
+
+def _distance(first: TestKey, second: TestKey) -> tuple[int, int] | None:
+    """How far apart the plans are and how far the arms; None for tests that have no relation."""
+    if (first.scheme, first.connection_mode, first.injectors) != (
+        second.scheme,
+        second.connection_mode,
+        second.injectors,
+    ):
+        return None
+    plan = _first_true(
+        (first.plan, first.version) == (second.plan, second.version),
+        first.plan == second.plan,
+        first.plan_name == second.plan_name,
+    )
+    if plan is None:
+        return None
+    arm = _first_true(first.endpoint == second.endpoint, first.target == second.target, True)
+    return plan, arm
+
+
+def _first_true(*answers: bool) -> int | None:
+    return next((index for index, answer in enumerate(answers) if answer), None)

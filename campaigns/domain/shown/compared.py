@@ -1,0 +1,154 @@
+"""Campaigns, tests or runs against a baseline, as plain values; queries make them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from campaigns.domain.judged.overhead import OverheadRow
+from campaigns.domain.judged.ratio import RatioInterval
+from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.results import Sentence, SplitAnswer
+from campaigns.domain.shown.tables import Table
+
+# Worst first; a test without a word, "", is among the inconclusive ones.
+_ORDER = (Word.SLOWER, Word.INCONCLUSIVE, "", Word.SAME, Word.FASTER)
+
+
+class Listed(StrEnum):
+    """Which tests a comparison lists."""
+
+    CHANGED = "changed"
+    SLOWER = "slower"
+    FASTER = "faster"
+    EVERYTHING = "everything"
+
+
+_WORDS = {
+    Listed.CHANGED: {Word.SLOWER, Word.FASTER},
+    Listed.SLOWER: {Word.SLOWER},
+    Listed.FASTER: {Word.FASTER},
+    Listed.EVERYTHING: {*_ORDER},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunDot:
+    """One run's average, µs; a hollow one does not count."""
+
+    label: str
+    mean_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedTest:
+    """A test of the candidate's column against its partner in the baseline's.
+
+    `mean`: the averages with the ratio's interval. Not sound: no run of one side can be used, so
+    the figures are shown beside each other and not compared. `word` is "" where none can be given;
+    `why` says why, or why it is inconclusive. `or_environment`: the two did not run in turn, so the
+    word is about the target or about whatever else changed between them. `could_have_shown` is a
+    share, None without an interval. `runs`: those that count, baseline and candidate.
+    """
+
+    column: str
+    baseline_test_id: int
+    candidate_test_id: int
+    plan_label: str
+    arm_label: str
+    scheme: str
+    mean: OverheadRow
+    is_sound: bool
+    word: str
+    why: str
+    or_environment: bool
+    could_have_shown: float | None
+    runs: tuple[tuple[RunDot, ...], tuple[RunDot, ...]]
+
+    @property
+    def key(self) -> str:
+        """Its name in an address: the column and the candidate's test, "b34"."""
+        return f"{self.column}{self.candidate_test_id}"
+
+    @property
+    def label(self) -> str:
+        return f"{self.plan_label}: {self.arm_label}"
+
+    @property
+    def interval(self) -> RatioInterval | None:
+        return self.mean.interval if self.is_sound else None
+
+    @property
+    def increase(self) -> float | None:
+        """(candidate − baseline) / baseline; None where nothing is compared."""
+        return self.mean.increase if self.is_sound else None
+
+    @property
+    def is_changed(self) -> bool:
+        return self.word in _WORDS[Listed.CHANGED]
+
+    @property
+    def said(self) -> str:
+        """The word as it is read: "slower, or the environment"."""
+        return f"{self.word}, or the environment" if self.or_environment else self.word
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedDetail:
+    """The figures behind a row. `repeats`: every run of the baseline and of the candidate; `lines`:
+    their percentile plots, [{"label", "scheme", "mode", "dash", "curve"}]."""
+
+    test: ComparedTest
+    times: Table
+    counts: Table
+    repeats: tuple[Table, Table]
+    split: SplitAnswer | None
+    lines: list[dict[str, Any]]
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.times, self.counts, *self.repeats]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A setting or measured fact that is not the same on both sides of some tests.
+
+    `tests` are the labels of those, [] for all of them; `forbids`: with it there is no word.
+    """
+
+    name: str
+    column: str
+    baseline: str
+    candidate: str
+    tests: tuple[str, ...] = ()
+    forbids: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`tests` worst first; `alone` has each column's tests without a partner: (letter, labels).
+
+    `table` has a row per test, in the same order, as CSV and REST have them. `detail` is of the
+    test that was asked for, by default the first; None without any.
+    """
+
+    sentences: list[Sentence]
+    grounds: list[str]
+    warnings: list[str]
+    differs: list[Difference]
+    same: list[tuple[str, str]]
+    tests: list[ComparedTest]
+    alone: list[tuple[str, list[str]]]
+    table: Table
+    detail: ComparedDetail | None
+
+    def shown(self, which: Listed) -> list[ComparedTest]:
+        return [each for each in self.tests if each.word in _WORDS[which]]
+
+    def n_shown(self) -> dict[Listed, int]:
+        return {which: len(self.shown(which)) for which in Listed}
+
+
+def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
+    return sorted(tests, key=lambda each: (_ORDER.index(each.word), -(each.increase or 0.0)))

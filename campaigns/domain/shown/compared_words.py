@@ -1,0 +1,196 @@
+"""A comparison in a sentence, and as a table of all its tests."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.judged.ratio import RatioInterval
+from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.cells import Figure, column_cells, text_cell
+from campaigns.domain.shown.compared import ComparedTest
+from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.results import Sentence
+from campaigns.domain.shown.tables import Row, Table
+from campaigns.domain.units import counted, number, percent, with_unit
+
+_PERCENT_DECIMALS = 1
+_RATIO_DECIMALS = 3
+_KEYS = (
+    *("baseline", "candidate", "difference", "ratio", "low", "high", "increase"),
+    *("could_have_shown", "runs_baseline", "runs_candidate", "word", "why"),
+)
+_TIMES = {"baseline", "candidate", "difference"}
+_COUNTS = {"runs_baseline", "runs_candidate"}
+_UNITS = dict.fromkeys(_TIMES, "ms") | {"increase": "% of baseline"}
+_NOTE = (
+    "Average response times: means over the runs that count. ratio = candidate / baseline, with "
+    "its 95 % interval between runs; could have shown = the smallest difference that so few runs "
+    "with this spread show in 80 % of cases."
+)
+
+
+def comparison_sentence(
+    tests: Sequence[ComparedTest], baseline: str, candidate: str, *, n_columns: int = 2
+) -> Sentence:
+    """What changed from the baseline to one candidate, both by name. `tests` is not empty."""
+    lead = f"{candidate[:1].upper()}{candidate[1:]}: " if n_columns > 2 else ""
+    if len(tests) == 1:
+        return _of_one(tests[0], baseline, candidate)
+    counts = {word: [each for each in tests if each.word == word] for word in (*Word, "")}
+    slower, faster = counts[Word.SLOWER], counts[Word.FASTER]
+    if not slower and not faster:
+        return [
+            (lead, False),
+            (f"None of {counted(len(tests), 'tests')} is slower or faster", True),
+            (f" than {baseline}: {_rest(counts, tell_none=False)}.", False),
+        ]
+    sentence: Sentence = [(lead, False)]
+    for word, found in ((Word.SLOWER, slower), (Word.FASTER, faster)):
+        if not found:
+            continue
+        are = "is" if len(found) == 1 else "are"
+        many = f"{len(found)} of {len(tests)} tests {are} {word}"
+        if len(sentence) > 1:
+            sentence.append((", ", False))
+            many = f"{len(found)} {are} {word}"
+        sentence += [(many, True), (f" than {baseline}, {_range(found)}", False)]
+    if any(each.or_environment for each in (*slower, *faster)):
+        sentence.append((", or the environment changed", False))
+    rest = _rest(counts, tell_none=True)
+    return [*sentence, (f". {rest[:1].upper()}{rest[1:]}." if rest else ".", False)]
+
+
+def _range(tests: Sequence[ComparedTest]) -> str:
+    """Such as "by +6.7 to +9.5 % on average"."""
+    found = sorted((each.increase for each in tests), key=abs)
+    least, most = (
+        percent(each, decimals=_PERCENT_DECIMALS, signed=True) for each in (found[0], found[-1])
+    )
+    if least == most:
+        return f"by {most} on average"
+    low = number(100 * found[0], _PERCENT_DECIMALS, signed=True)
+    return f"by {low} to {most} on average"
+
+
+def _rest(counts: dict, *, tell_none: bool) -> str:
+    """Such as "7 show no practical difference, 1 is inconclusive, none is faster"."""
+    n = {word: len(found) for word, found in counts.items()}
+    parts = []
+    if n[Word.SAME]:
+        shows = "shows" if n[Word.SAME] == 1 else "show"
+        parts.append(f"{n[Word.SAME]} {shows} no practical difference")
+    if n[Word.INCONCLUSIVE]:
+        parts.append(f"{n[Word.INCONCLUSIVE]} {_is(n[Word.INCONCLUSIVE])} inconclusive")
+    if n[""]:
+        parts.append(f"{n['']} {_is(n[''])} without a verdict")
+    if tell_none:
+        parts += [f"none is {word}" for word in (Word.SLOWER, Word.FASTER) if not n[word]]
+    return ", ".join(parts)
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
+    name = f"{test.label}, {candidate}"
+    if test.increase is None:
+        return [(f"{name}: nothing can be compared. {test.why}", False)]
+    change = percent(test.increase, decimals=_PERCENT_DECIMALS, signed=True)
+    if test.word in {Word.SLOWER, Word.FASTER}:
+        environment = ", or the environment changed" if test.or_environment else ""
+        return [
+            (f"{name} is ", False),
+            (f"{test.word} than {baseline}: {change}", True),
+            (f" ({_interval(test.interval)}){environment}.", False),
+        ]
+    if test.word == Word.SAME:
+        return [
+            (f"{name} shows ", False),
+            ("no practical difference", True),
+            (f" to {baseline}: {change} ({_interval(test.interval)}).", False),
+        ]
+    if test.word == Word.INCONCLUSIVE:
+        return [
+            (f"{name} against {baseline} is ", False),
+            ("inconclusive", True),
+            (f": {change} ({_interval(test.interval)}). {test.why}", False),
+        ]
+    return [
+        (f"{name} differs from {baseline} by {change}, ", False),
+        ("without a verdict", True),
+        (f". {test.why}", False),
+    ]
+
+
+def _interval(found: RatioInterval) -> str:
+    low = number(100 * (found.low - 1), _PERCENT_DECIMALS, signed=True)
+    high = percent(found.high - 1, decimals=_PERCENT_DECIMALS, signed=True)
+    return f"{with_unit('95', '%')} interval {low} to {high}"
+
+
+def comparison_table(tests: Sequence[ComparedTest], names: dict[str, str], baseline: str) -> Table:
+    """A row per test, times in ms. `names` are the candidates' by column letter."""
+    figures = [_figures(each) for each in tests]
+    columns = [
+        column_cells(
+            [each[key] for each in figures],
+            decimals=_decimals(key),
+            signed=key in {"difference", "increase"},
+        )
+        for key in _KEYS[:-2]
+    ]
+    columns += [
+        [text_cell(each.said, each.why) for each in tests],
+        [text_cell(each.why) for each in tests],
+    ]
+    return Table(
+        "comparison",
+        f"{', '.join(names.values())} against {baseline}",
+        tuple(METRICS[key].column(unit=_UNITS.get(key)) for key in _KEYS),
+        tuple(
+            Row(
+                each.label,
+                tuple(column[index] for column in columns),
+                kind=str(each.word).replace(" ", "-"),
+                note=names[each.column] if len(names) > 1 else "",
+                link={
+                    "column": each.column,
+                    "baseline_test": each.baseline_test_id,
+                    "candidate_test": each.candidate_test_id,
+                },
+            )
+            for index, each in enumerate(tests)
+        ),
+        label_title="test",
+        note=_NOTE,
+    )
+
+
+def _decimals(key: str) -> int | None:
+    if key in _TIMES:
+        return None
+    if key in _COUNTS:
+        return 0
+    return _RATIO_DECIMALS if key in {"ratio", "low", "high"} else _PERCENT_DECIMALS
+
+
+def _figures(test: ComparedTest) -> dict[str, Figure]:
+    mean = test.mean
+    interval = test.interval
+    ratio = mean.ratio if test.is_sound else None
+
+    def of(value: float | None, scale: float = 1.0) -> Figure:
+        why = mean.why if test.is_sound else test.why
+        return Figure(None if value is None else value * scale, why if value is None else "")
+
+    return {
+        "baseline": of(mean.baseline_us, 1e-3),
+        "candidate": of(mean.candidate_us, 1e-3),
+        "difference": of(mean.difference_us if test.is_sound else None, 1e-3),
+        "ratio": of(ratio),
+        "low": of(interval and interval.low),
+        "high": of(interval and interval.high),
+        "increase": of(test.increase, 100),
+        "could_have_shown": of(test.could_have_shown, 100),
+        "runs_baseline": of(float(len(test.runs[0]))),
+        "runs_candidate": of(float(len(test.runs[1]))),
+    }

@@ -1,0 +1,138 @@
+"""The context of a comparison's page, and where its marks are drawn."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+
+from campaigns.domain.shown.compared import ComparedTest, Comparison, Listed
+from campaigns.domain.shown.tables import Row
+from campaigns.domain.units import number
+from campaigns.queries.columns import LETTERS, ComparedColumn
+from campaigns.views.drawings import Mark, RatioAxis, split_bars
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A row's drawing in percent of the width: each run's position, and the interval."""
+
+    baseline: list[tuple[float, str]]
+    candidate: list[tuple[float, str]]
+    mark: Mark | None
+
+
+def comparison_context(
+    columns: Sequence[ComparedColumn], compared: Comparison, asked: Mapping[str, str]
+) -> dict[str, Any]:
+    """Everything that the template shows; `asked` is the address."""
+    which = _which(compared, asked.get("show", ""))
+    tests = compared.shown(which)
+    threshold = columns[-1].campaign.practical_threshold
+    axis = RatioAxis([[_ends(test)] for test in tests if test.interval], threshold)
+    cells = dict(zip((test.key for test in compared.tests), compared.table.rows, strict=True))
+    names = {column.letter: column for column in columns}
+    detail = compared.detail
+    return {
+        "project": columns[-1].campaign.project,
+        "heading": _heading(columns),
+        "columns": columns,
+        "baseline": columns[0],
+        "candidates": columns[1:],
+        "compared": compared,
+        "differs": [
+            {"difference": each, "column": names[each.column]} for each in compared.differs
+        ],
+        "axis": axis,
+        "threshold": threshold,
+        "rows": [
+            {
+                "test": test,
+                "column": names[test.column],
+                "cells": _cells(compared, cells[test.key]),
+                "change": _interval_words(test),
+                "power_class": "" if _is_weak(test, threshold) else "ink-3",
+                "plot": _plot(test, axis),
+                "query": query_of(asked, test=test.key),
+                "is_open": detail is not None and detail.test.key == test.key,
+            }
+            for test in tests
+        ],
+        "switches": [
+            (each, n, query_of(asked, show=each), each == which)
+            for each, n in compared.n_shown().items()
+        ],
+        "shown": which,
+        "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),
+        "csv_query": query_of(asked, show="", test=""),
+        "detail": detail,
+        "bars": split_bars([detail.split]) if detail and detail.split else None,
+        "noun": "requests",
+        "curves": {"lines": detail.lines if detail else []},
+    }
+
+
+def _heading(columns: Sequence[ComparedColumn]) -> str:
+    *others, last = [column.name for column in columns[1:]]
+    candidates = f"{', '.join(others)} and {last}" if others else last
+    return f"{candidates[:1].upper()}{candidates[1:]} against {columns[0].name}"
+
+
+def _interval_words(test: ComparedTest) -> str:
+    """Such as "+7.6, +11.5"; "" without an interval."""
+    found = test.interval
+    if found is None:
+        return ""
+    return ", ".join(number(100 * (end - 1), 1, signed=True) for end in (found.low, found.high))
+
+
+def _is_weak(test: ComparedTest, threshold: float) -> bool:
+    """Whether even a difference of the practical threshold could have been missed."""
+    return test.could_have_shown is not None and test.could_have_shown > threshold
+
+
+def _which(compared: Comparison, asked: str) -> Listed:
+    """What is asked for; otherwise only what changed, or everything if nothing did."""
+    if asked in list(Listed):
+        return Listed(asked)
+    return Listed.CHANGED if compared.shown(Listed.CHANGED) else Listed.EVERYTHING
+
+
+def query_of(asked: Mapping[str, str], **changes: str) -> str:
+    """The address's query with some parameters changed; an empty one is left out."""
+    query = QueryDict(mutable=True)
+    kept = {name: asked[name] for name in (*LETTERS, "show", "test") if asked.get(name)}
+    query.update({name: value for name, value in {**kept, **changes}.items() if value})
+    return query.urlencode()
+
+
+def _cells(compared: Comparison, row: Row) -> dict[str, Any]:
+    keys = (column.key for column in compared.table.columns)
+    return dict(zip(keys, row.cells, strict=True))
+
+
+def _ends(test: ComparedTest) -> dict[str, float]:
+    """The outermost of interval and runs, as ratios to the baseline's mean."""
+    ratios = [ratio for side in _ratios(test) for ratio, _ in side]
+    interval = test.interval
+    return {"low": min(interval.low, *ratios), "high": max(interval.high, *ratios)}
+
+
+def _ratios(test: ComparedTest) -> list[list[tuple[float, str]]]:
+    interval = test.interval
+    one = interval.baseline if interval else test.mean.baseline_us
+    if not one:
+        return [[], []]
+    return [[(dot.mean_us / one, dot.label) for dot in side] for side in test.runs]
+
+
+def _plot(test: ComparedTest, axis: RatioAxis) -> Plot:
+    baseline, candidate = (
+        [(axis.at(ratio), label) for ratio, label in side] for side in _ratios(test)
+    )
+    found = test.interval
+    mark = None
+    if found:
+        ends = {"ratio": found.ratio, "low": found.low, "high": found.high, "primary": True}
+        mark = axis.mark(ends)
+    return Plot(baseline, candidate, mark)

@@ -1,0 +1,44 @@
+from dataclasses import replace
+
+from campaigns.domain.judged.pairing import TestKey, partners
+
+PRICES = TestKey(1, 1, "prices", 10, 100, "http", "new", 1)
+LOGIN = replace(PRICES, plan=2, plan_name="login")
+
+
+def test_the_same_plan_on_the_same_arm_is_paired_in_any_order():
+    assert partners([PRICES, LOGIN], [LOGIN, PRICES]) == [(1, 0), (0, 1)]
+
+
+def test_the_same_version_comes_before_another_one_and_that_before_the_same_name():
+    newer, namesake = replace(PRICES, version=2), replace(PRICES, plan=9)
+    assert partners([namesake, newer, PRICES], [PRICES]) == [(2, 0)]
+    assert partners([namesake, newer], [PRICES]) == [(1, 0)]
+    assert partners([namesake], [PRICES]) == [(0, 0)]
+
+
+def test_the_same_endpoint_comes_before_the_same_target_and_that_before_another():
+    moved, elsewhere = replace(PRICES, endpoint=11), replace(PRICES, endpoint=20, target=200)
+    assert partners([elsewhere, moved, PRICES], [PRICES]) == [(2, 0)]
+    assert partners([elsewhere, moved], [PRICES]) == [(1, 0)]
+    assert partners([elsewhere], [PRICES]) == [(0, 0)]
+
+
+def test_another_scheme_connection_mode_or_number_of_injectors_is_another_test():
+    for other in (
+        replace(PRICES, scheme="https"),
+        replace(PRICES, connection_mode="keep-alive"),
+        replace(PRICES, injectors=2),
+        LOGIN,
+    ):
+        assert partners([PRICES], [other]) == []
+
+
+def test_every_test_has_at_most_one_partner():
+    twice = [PRICES, replace(PRICES, version=2)]
+    assert partners([PRICES], twice) == [(0, 0)]
+    assert partners(twice, [PRICES]) == [(0, 0)]
+
+
+def test_nothing_has_no_partner():
+    assert partners([], [PRICES]) == partners([PRICES], []) == []
