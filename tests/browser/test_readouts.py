@@ -50,3 +50,40 @@ def test_the_blocks_of_a_campaign_say_the_means_of_its_table(signed_in, finished
     signed_in.goto(f"/campaigns/{campaign}/")
     mean = signed_in.locator("[data-table^=test] tr.row-run td").first.inner_text()
     assert read(signed_in, "[data-blocks]", 300).split()[-1] == mean
+
+
+def rows_of(page, frame: str) -> list[list[str]]:
+    """The rows of the table that the chart shows on demand."""
+    page.locator(f"{frame} [data-chart-table] > summary").click()
+    rows = page.locator(f"{frame} [data-chart-table] tbody tr")
+    return [row.locator("th, td").all_inner_texts() for row in rows.all()]
+
+
+def test_arrow_keys_read_what_a_table_shows_at_once(signed_in, finished):
+    campaign, run = finished
+    signed_in.goto(f"/runs/{run}/")
+    points = signed_in.evaluate("JSON.parse(document.getElementById('points').textContent)")
+    seconds = rows_of(signed_in, "[data-over-time]")
+    told = ("at", "requests_text", "response_text", "errors_text")
+    for nth, row in enumerate(seconds):
+        assert [text.split() for text in row] == [points[key][nth].split() for key in told]
+    assert len(seconds) == len(points["second"])
+    curve = signed_in.evaluate("JSON.parse(document.getElementById('curve').textContent)")
+    texts = {each["label"]: each["text"] for each in curve}
+    percentiles = rows_of(signed_in, "[data-percentiles]")
+    for name, text in percentiles:
+        assert text.removeprefix("~") == texts[name]
+    plot = signed_in.locator("[data-percentiles]")
+    plot.locator(".chart-frame").focus()
+    for name, text in percentiles:
+        signed_in.keyboard.press("ArrowRight")
+        expected = f"{name} this run {text.removeprefix('~')}"
+        assert plot.locator(".readout").inner_text().split() == expected.split()
+    signed_in.keyboard.press("Escape")
+    assert plot.locator(".readout").inner_text() == ""
+    signed_in.goto(f"/campaigns/{campaign}/")
+    ((block, mean),) = rows_of(signed_in, "[data-blocks]")
+    signed_in.locator("[data-blocks] .chart-frame").focus()
+    signed_in.keyboard.press("ArrowLeft")
+    assert signed_in.locator("[data-blocks] .readout").inner_text().split()[-1] == mean
+    assert block == "block 1"

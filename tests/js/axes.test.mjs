@@ -10,6 +10,12 @@ test("logarithmic ticks are 1 2 5 and never too many", () => {
   assert.ok(logTicks(0.001, 1e6).length <= 6);
 });
 
+test("an axis of less than a decade has more than its two ends", () => {
+  assert.deepEqual(logTicks(2, 5), [2, 2.5, 3, 4, 5]);
+  assert.deepEqual(logTicks(5, 10), [5, 6, 8, 10]);
+  assert.deepEqual(logTicks(0.2, 1), [0.2, 0.3, 0.4, 0.5, 0.7, 1]);
+});
+
 test("a logarithmic range opens to the next ticks", () => {
   assert.deepEqual(logRange([12, 87]), { min: 10, max: 100 });
   assert.deepEqual(logRange([10]), { min: 5, max: 20 });

@@ -16,9 +16,11 @@ export function tickText(value) {
   return Number(value.toPrecision(6)).toLocaleString("en").replace("-", "\u2212");
 }
 
-// Ticks 1 2 5 10 … within [low, high], thinned to at most `most`.
+// Ticks 1 2 5 10 … within [low, high], thinned to at most `most`; a short axis has those between, too.
 export function logTicks(low, high, most = 6) {
-  for (const steps of [[1, 2, 5], [1, 3], [1]]) {
+  const usual = logTicksOf(low, high, [1, 2, 5]);
+  const close = usual.length < 4 ? [[1, 1.5, 2, 2.5, 3, 4, 5, 6, 8], [1, 2, 3, 4, 5, 7]] : [];
+  for (const steps of [...close, [1, 2, 5], [1, 3], [1]]) {
     const ticks = logTicksOf(low, high, steps);
     if (ticks.length <= most) return ticks;
   }

@@ -1,7 +1,8 @@
 // Every run a mark, connected along the blocks: how far repeats of one test lie apart.
 
-import { PLAIN, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
+import { PLAIN, crosshair, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
 import { roundUp, tickText } from "./axes.js";
+import { asTable, readable } from "./reading.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
 const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
@@ -14,9 +15,10 @@ export function blocksChart(canvas, lines, repeats) {
     type: "line",
     data: { datasets: [] },
     options: options(repeats, isNarrow, endWidthFor(canvas, [])),
-    plugins: [endLabels],
+    plugins: [endLabels, crosshair],
   });
   let shown = lines;
+  const tellTable = asTable(canvas.closest(".chart"), () => tableOf(shown, repeats));
 
   function draw() {
     chart.data.datasets = shown.map(datasetOf);
@@ -24,9 +26,15 @@ export function blocksChart(canvas, lines, repeats) {
     chart.options.scales.y.max = roundUp(Math.max(...means, 0) * 1.08);
     chart.options.layout.padding.right = endWidthFor(canvas, shown.map((line) => line.label));
     chart.update("none");
+    tellTable();
   }
 
-  listen(chart, () => shown);
+  const places = () => Array.from({ length: repeats }, (_, i) => i + 1);
+  readable(chart, {
+    places,
+    placeUnder: (x) => places().find((block) => block === Math.round(x)) ?? null,
+    say: (block) => readout(shown, block),
+  });
   onThemeChange(draw);
   draw();
   return {
@@ -42,6 +50,7 @@ function options(repeats, isNarrow, endWidth) {
     ...framed(endWidth),
     parsing: false,
     events: [],
+    plugins: { crosshair: { at: null } },
     scales: {
       x: {
         type: "linear",
@@ -89,18 +98,19 @@ function datasetOf(line) {
   };
 }
 
-function listen(chart, lines) {
-  const readout = chart.canvas.closest(".chart")?.querySelector(".readout");
-  if (!readout) return;
-  chart.canvas.addEventListener("pointermove", (event) => {
-    const left = chart.canvas.getBoundingClientRect().left;
-    const block = Math.round(chart.scales.x.getValueForPixel(event.clientX - left));
-    const values = lines()
-      .filter((line) => line.means[block - 1] !== undefined)
-      .map((line) => `${line.label} ${line.texts[block - 1]}`);
-    readout.textContent = values.length ? `block ${block}  ${values.join("  ")}` : "";
-  });
-  chart.canvas.addEventListener("pointerleave", () => {
-    readout.textContent = "";
-  });
+function readout(lines, block) {
+  const values = lines
+    .filter((line) => line.means[block - 1] !== undefined)
+    .map((line) => `${line.label} ${line.texts[block - 1]}`);
+  return values.length ? `block ${block}  ${values.join("  ")}` : "";
+}
+
+function tableOf(lines, repeats) {
+  return {
+    head: ["mean, ms", ...lines.map((line) => line.label)],
+    rows: Array.from({ length: repeats }, (_, i) => [
+      `block ${i + 1}`,
+      ...lines.map((line) => line.texts[i] ?? "\u2013"),
+    ]),
+  };
 }

@@ -1,7 +1,8 @@
 // The percentile plot: how slow is the slowest half, tenth, hundredth. x = 1/(1−q), logarithmic.
 
-import { PLAIN, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
+import { PLAIN, crosshair, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
 import { logRange, logTicks, roundUp, tickText } from "./axes.js";
+import { asTable, readable } from "./reading.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
 const TICKS = [2, 10, 100, 1000, 10_000, 100_000];
@@ -16,10 +17,11 @@ export function percentilePlot(canvas, lines, { switcher = null } = {}) {
     type: "line",
     data: { datasets: [] },
     options: options(endWidthFor(canvas, [])),
-    plugins: [endLabels],
+    plugins: [endLabels, crosshair],
   });
   let isLog = true;
   let shown = lines;
+  const tellTable = asTable(canvas.closest(".chart"), () => tableOf(shown));
 
   function draw() {
     chart.data.datasets = shown.map(datasetOf);
@@ -28,6 +30,7 @@ export function percentilePlot(canvas, lines, { switcher = null } = {}) {
     setHeight(chart, shown, isLog);
     chart.options.layout.padding.right = endWidthFor(canvas, shown.map((line) => line.label));
     chart.update("none");
+    tellTable();
   }
 
   for (const button of switcher?.querySelectorAll("button") ?? []) {
@@ -39,7 +42,11 @@ export function percentilePlot(canvas, lines, { switcher = null } = {}) {
       draw();
     });
   }
-  listen(chart, () => shown);
+  readable(chart, {
+    places: () => ticksOf(shown),
+    placeUnder: (x) => (x >= LOWEST ? x : null),
+    say: (x) => readout(shown, x),
+  });
   onThemeChange(draw);
   draw();
   return {
@@ -56,6 +63,7 @@ function options(endWidth) {
     parsing: false,
     normalized: true,
     events: [],
+    plugins: { crosshair: { at: null } },
     scales: {
       x: {
         type: "logarithmic",
@@ -96,7 +104,7 @@ function setHeight(chart, lines, isLog) {
 function datasetOf(line) {
   const token = line.token || line.scheme;
   const data = line.curve.filter((point) => point.x >= LOWEST).map((point) => ({ x: point.x, y: point.ms, beyond: point.beyond }));
-  const isMark = (i) => TICKS.some((tick) => Math.abs(data[i].x - tick) < tick * 1e-6);
+  const isMark = (i) => TICKS.some((tick) => isAt(data[i].x, tick));
   const isPlain = PLAIN.has(line.scheme);
   return {
     data,
@@ -119,20 +127,36 @@ function datasetOf(line) {
   };
 }
 
-// The pointer's percentile of every line, in the title line.
-function listen(chart, lines) {
-  const readout = chart.canvas.closest(".chart")?.querySelector(".readout");
-  if (!readout) return;
-  chart.canvas.addEventListener("pointermove", (event) => {
-    const x = chart.scales.x.getValueForPixel(event.clientX - chart.canvas.getBoundingClientRect().left);
-    if (!(x >= LOWEST)) return;
-    const points = lines().map((line) => pointAt(line.curve, x));
-    const values = lines().map((line, i) => `${line.label} ${points[i].text}`);
-    readout.textContent = `${farthest(points).label}  ${values.join("  ")}`;
-  });
-  chart.canvas.addEventListener("pointerleave", () => {
-    readout.textContent = "";
-  });
+// The percentile at x of every line.
+function readout(lines, x) {
+  const points = lines.map((line) => pointAt(line.curve, x));
+  const values = lines.map((line, i) => `${line.label} ${points[i].text}`);
+  return `${farthest(points).label}  ${values.join("  ")}`;
+}
+
+// The percentiles with a tick that any of the lines reaches.
+function ticksOf(lines) {
+  const reached = Math.max(0, ...lines.map((line) => line.curve.at(-1).x));
+  return TICKS.filter((tick) => tick <= reached * (1 + 1e-6));
+}
+
+// The plot's marks: a row a percentile, a column a line. As in all tables, ~ marks a weak one.
+function tableOf(lines) {
+  const text = ({ curve }, tick) => {
+    const point = curve.find(({ x }) => isAt(x, tick));
+    return point ? (point.beyond < 10 ? "~" : "") + point.text : "\u2013";
+  };
+  return {
+    head: ["ms", ...lines.map((line) => line.label)],
+    rows: ticksOf(lines).map((tick) => [
+      TICK_LABELS[TICKS.indexOf(tick)],
+      ...lines.map((line) => text(line, tick)),
+    ]),
+  };
+}
+
+function isAt(x, tick) {
+  return Math.abs(x - tick) < tick * 1e-6;
 }
 
 // A curve ends with its last sample: beyond, that is what is known.

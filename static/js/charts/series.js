@@ -3,6 +3,7 @@
 
 import { AXIS_WIDTH, crosshair, endLabels, fixWidth, framed, hatch, timeGround } from "./marks.js";
 import { logRange, logTicks, roundUp, tickText } from "./axes.js";
+import { asTable, onArrowKeys } from "./reading.js";
 import { timeAxis, timeTicks, timeUnit } from "./time_axis.js";
 import { timeSwitch } from "./time_switch.js";
 import { cssToken, onThemeChange } from "./theme.js";
@@ -19,6 +20,14 @@ const OF_FAILED = [
   { name: "failed p95", key: "failed_p95_ms", dash: [5, 3] },
 ];
 const MOST_KINDS = 4;
+// The heads of the table's columns.
+const TITLES = {
+  requests: "ok and failed a second",
+  response: "response time, ms",
+  open: "open connections",
+  messages: "messages a second",
+  errors: "errors a second",
+};
 
 // `frame` holds [data-panel] elements with a canvas each; `plan` is
 // {seconds, wholeSeconds, warmUp, intended, intendedText, scheme, words: {kind: sentence}}.
@@ -37,6 +46,7 @@ export function overTime(frame, firstPlan) {
   let points = [];
   let at = null;
   const choice = timeSwitch(frame, draw);
+  const tellTable = asTable(frame, () => tableOf(points, plan));
 
   // `nextPlan` where another run is shown from now on.
   function show(next, isLive = false, nextPlan = plan) {
@@ -59,6 +69,7 @@ export function overTime(frame, firstPlan) {
       each.chart.options.plugins.timeGround.reached = axis.reached;
     }
     read(at);
+    tellTable();
   }
 
   function read(second) {
@@ -291,14 +302,7 @@ function listen(frame, panels, points, at, read) {
     canvas.addEventListener("pointerdown", (event) => read(secondUnder(chart, event, points())));
     canvas.addEventListener("pointerleave", () => read(null));
   }
-  frame.tabIndex = 0;
-  frame.addEventListener("keydown", (event) => {
-    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (event.key === "Escape") read(null);
-    if (!step || !points().length) return;
-    event.preventDefault();
-    read(neighbour(points(), at(), step));
-  });
+  onArrowKeys(frame, () => points().map((point) => point.second), at, read);
 }
 
 function secondUnder(chart, event, points) {
@@ -314,8 +318,11 @@ function secondUnder(chart, event, points) {
   return nearest;
 }
 
-function neighbour(points, at, step) {
-  const index = points.findIndex((point) => point.second === at);
-  if (index < 0) return points[step > 0 ? 0 : points.length - 1].second;
-  return points[Math.min(points.length - 1, Math.max(0, index + step))].second;
+// What the crosshair says, for every second that is shown.
+function tableOf(points, plan) {
+  const columns = ["requests", "response", ...(plan.isExchange ? ["open", "messages"] : []), "errors"];
+  return {
+    head: ["second", ...columns.map((key) => TITLES[key])],
+    rows: points.map((point) => [point.at, ...columns.map((key) => point[`${key}_text`] ?? "\u2013")]),
+  };
 }
