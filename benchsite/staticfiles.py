@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from django.conf import settings
+from django.contrib.staticfiles import apps
 from django.contrib.staticfiles.finders import BaseFinder
 from django.core.files.storage import FileSystemStorage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
@@ -16,6 +17,12 @@ NODE_FILES = {
     "lib/inter.woff2": "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
     "lib/inter-license.txt": "@fontsource-variable/inter/LICENSE",
 }
+
+
+class StaticFilesConfig(apps.StaticFilesConfig):
+    """Leaves out Redoc, which no page uses: it would take a third of the time to collect all."""
+
+    ignore_patterns = [*apps.StaticFilesConfig.ignore_patterns, "redoc"]
 
 
 class NodeModulesFinder(BaseFinder):
