@@ -77,6 +77,14 @@ def make_test(campaign: Campaign, version: PlanVersion | None = None, **fields) 
     )
 
 
+def make_test_of(
+    project: Project, plan: str, target: str, campaign: str = "", scheme: str = "http"
+) -> Test:
+    """A test of a campaign, a plan and a target with these names."""
+    endpoint = make_endpoint(make_target(project, target), scheme)
+    return make_test(make_campaign(project, campaign), make_plan(project, plan), endpoint=endpoint)
+
+
 def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
     """A run with its shards; `state`, `outcome` and the like as given (default: queued)."""
     run = Run.objects.create(

@@ -4,21 +4,9 @@ import pytest
 
 from campaigns.services.items import archive_items
 from tests.api.conftest import token_client
-from tests.factories import make_campaign, make_plan, make_project, make_target, make_test
+from tests.factories import make_campaign, make_test
+from tests.items import KINDS, make_item
 from tests.services.engine import started
-
-KINDS = ["campaigns", "plans", "targets", "projects"]
-
-
-def make(kind: str, project, name: str, **fields):
-    if kind == "projects":
-        item = make_project(name, owner=project.memberships.get(role="owner").user)
-    elif kind == "plans":
-        item = make_plan(project, name).plan
-    else:
-        item = {"campaigns": make_campaign, "targets": make_target}[kind](project, name)
-    type(item).objects.filter(pk=item.pk).update(**fields)
-    return item
 
 
 def names(api, address: str) -> list[str]:
@@ -29,8 +17,8 @@ def names(api, address: str) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_patch_renames_tags_and_archives(api, project, kind):
-    item = make(kind, project, "before")
-    address = f"/api/v1/{kind}/{item.pk}/"
+    item = make_item(kind, project, "before")
+    address = f"/api/v1/{kind}s/{item.pk}/"
     change = {"name": "after", "tags": ["Soak", "nightly"], "archived": True}
     answer = api.patch(address, change, format="json")
     assert answer.status_code == 200
@@ -43,7 +31,7 @@ def test_patch_renames_tags_and_archives(api, project, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_patch_refuses_what_it_does_not_know(api, project, kind):
-    address = f"/api/v1/{kind}/{make(kind, project, 'a').pk}/"
+    address = f"/api/v1/{kind}s/{make_item(kind, project, 'a').pk}/"
     assert "colour" in api.patch(address, {"colour": 1}, format="json").json()["error"]["fields"]
     wrong = api.patch(address, {"name": " "}, format="json")
     assert wrong.status_code == 400
@@ -52,7 +40,7 @@ def test_patch_refuses_what_it_does_not_know(api, project, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_delete_deletes(api, project, kind):
-    address = f"/api/v1/{kind}/{make(kind, project, 'a').pk}/"
+    address = f"/api/v1/{kind}s/{make_item(kind, project, 'a').pk}/"
     assert api.delete(address).status_code == 204
     assert api.get(address).status_code == 404
 
@@ -69,22 +57,22 @@ def test_delete_says_why_not(api, project):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_lists_are_searched_filtered_and_sorted(api, project, kind, as_alice):
-    make(kind, project, "b", tags=["soak"])
-    make(kind, project, "a")
-    archive_items(by=as_alice, items=[make(kind, project, "old")])
-    assert names(api, f"{kind}/?ordering=name&archived=false") == ["a", "b"]
-    assert names(api, f"{kind}/?ordering=-name&archived=false") == ["b", "a"]
-    assert names(api, f"{kind}/?archived=true") == ["old"]
-    assert names(api, f"{kind}/?tag=soak") == ["b"]
-    assert names(api, f"{kind}/?search=SOA") == ["b"]
-    wrong = api.get(f"/api/v1/{kind}/?ordering=colour")
+    make_item(kind, project, "b", tags=["soak"])
+    make_item(kind, project, "a")
+    archive_items(by=as_alice, items=[make_item(kind, project, "old")])
+    assert names(api, f"{kind}s/?ordering=name&archived=false") == ["a", "b"]
+    assert names(api, f"{kind}s/?ordering=-name&archived=false") == ["b", "a"]
+    assert names(api, f"{kind}s/?archived=true") == ["old"]
+    assert names(api, f"{kind}s/?tag=soak") == ["b"]
+    assert names(api, f"{kind}s/?search=SOA") == ["b"]
+    wrong = api.get(f"/api/v1/{kind}s/?ordering=colour")
     assert wrong.status_code == 400
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_token_changes_nothing(project, alice, kind):
-    item = make(kind, project, "a")
+    item = make_item(kind, project, "a")
     client = token_client(alice, "run")
-    address = f"/api/v1/{kind}/{item.pk}/"
+    address = f"/api/v1/{kind}s/{item.pk}/"
     assert client.patch(address, {"name": "b"}, format="json").status_code == 403
     assert client.delete(address).status_code == 403

@@ -9,14 +9,7 @@ from django.utils import timezone
 from campaigns.exports.runs import COLUMNS, csv_of_runs
 from campaigns.models import Run
 from campaigns.queries.measured import whole_runs
-from tests.factories import (
-    make_campaign,
-    make_endpoint,
-    make_plan,
-    make_run,
-    make_target,
-    make_test,
-)
+from tests.factories import make_run, make_test_of
 from tests.queries.measured import measure, spoil
 
 pytestmark = pytest.mark.django_db
@@ -24,10 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def test_(project):
-    endpoint = make_endpoint(make_target(project, "=shop"), "https")
-    return make_test(
-        make_campaign(project, "+1 day"), make_plan(project, "@home"), endpoint=endpoint
-    )
+    return make_test_of(project, "@home", "=shop", "+1 day", "https")
 
 
 def rows_of(*runs: Run) -> list[dict[str, str]]:

@@ -26,11 +26,11 @@ from tests.factories import (
     make_test,
     make_user,
 )
+from tests.items import KINDS
 from tests.queries.measured import measure
 from tests.services.engine import started
 
 pytestmark = pytest.mark.django_db
-KINDS = ["campaign", "plan", "target", "project"]
 OURS = list(apps.get_app_config("campaigns").get_models())
 
 

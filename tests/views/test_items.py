@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign, Membership, PlanVersion, Project, SavedPlan, Target
+from campaigns.models import Campaign, Membership, PlanVersion, Project, SavedPlan
 from campaigns.services.items import archive_items
 from campaigns.services.shares import create_share
 from tests.factories import (
@@ -21,26 +21,17 @@ from tests.factories import (
     make_target,
     make_test,
 )
+from tests.items import KINDS, MODELS, make_item
 from tests.queries.measured import measure
 from tests.services.engine import started
 
 pytestmark = pytest.mark.django_db
-KINDS = ["campaign", "plan", "target", "project"]
-MODELS = {"campaign": Campaign, "plan": SavedPlan, "target": Target, "project": Project}
 
 
 @pytest.fixture
 def as_owner(client, alice):
     client.force_login(alice)
     return client
-
-
-def make(kind: str, project, name: str):
-    if kind == "project":
-        return make_project(name, owner=project.memberships.get(role="owner").user)
-    made = {"campaign": make_campaign, "plan": make_plan, "target": make_target}[kind]
-    item = made(project, name)
-    return item.plan if kind == "plan" else item
 
 
 def list_url(kind: str, project) -> str:
@@ -68,8 +59,8 @@ def link_of(response, rel: str) -> str:
 @pytest.mark.parametrize("kind", KINDS)
 class TestEveryList:
     def test_it_is_searched_by_name_and_tag(self, as_owner, project, kind):
-        make(kind, project, "Checkout")
-        tagged = make(kind, project, "Prices")
+        make_item(kind, project, "Checkout")
+        tagged = make_item(kind, project, "Prices")
         MODELS[kind].objects.filter(pk=tagged.pk).update(tags=["nightly"])
         assert listed(as_owner, kind, project, name="check") == ["Checkout"]
         assert listed(as_owner, kind, project, name="NIGHT") == ["Prices"]
@@ -79,7 +70,7 @@ class TestEveryList:
 
     def test_it_is_sorted_by_its_columns(self, as_owner, project, kind):
         for name in ("b", "a", "C"):
-            make(kind, project, name)
+            make_item(kind, project, name)
         assert listed(as_owner, kind, project, sort="name") == ["a", "b", "C"]
         assert listed(as_owner, kind, project, sort="-name") == ["C", "b", "a"]
         assert set(listed(as_owner, kind, project, sort="nonsense")) == {"a", "b", "C"}
@@ -87,13 +78,13 @@ class TestEveryList:
         assert 'aria-sort="descending"' in page
 
     def test_what_is_archived_is_shown_on_request_only(self, as_owner, project, kind, as_alice):
-        archive_items(by=as_alice, items=[make(kind, project, "old")])
-        make(kind, project, "new")
+        archive_items(by=as_alice, items=[make_item(kind, project, "old")])
+        make_item(kind, project, "new")
         assert listed(as_owner, kind, project) == ["new"]
         assert listed(as_owner, kind, project, view="archived") == ["old"]
 
     def test_ticked_rows_are_tagged_archived_and_restored(self, as_owner, project, kind):
-        pks = [make(kind, project, name).pk for name in ("a", "b", "c")][:2]
+        pks = [make_item(kind, project, name).pk for name in ("a", "b", "c")][:2]
 
         def do(what, **more):
             as_owner.post(bulk_url(kind, project), {"pk": pks, "do": what, **more})
@@ -106,7 +97,7 @@ class TestEveryList:
         assert not any(item.archived_at for item in do("restore"))
 
     def test_deleting_asks_first_and_then_deletes(self, as_owner, project, kind):
-        item = make(kind, project, "gone")
+        item = make_item(kind, project, "gone")
         ticked = {"pk": item.pk, "do": "delete"}
         asked = text_of(as_owner.post(bulk_url(kind, project), ticked))
         assert "Delete gone?" in asked
@@ -115,7 +106,7 @@ class TestEveryList:
         assert not MODELS[kind].objects.filter(pk=item.pk).exists()
 
     def test_it_is_renamed_on_a_page_of_its_own(self, as_owner, project, kind):
-        item = make(kind, project, "before")
+        item = make_item(kind, project, "before")
         url = reverse(f"{kind}-rename", args=[item.pk])
         assert "before" in text_of(as_owner.get(url))
         assert as_owner.post(url, {"name": "after", "tags": "Soak, nightly"}).status_code == 302
@@ -126,19 +117,19 @@ class TestEveryList:
         assert "Give the" in text_of(wrong)
 
     def test_somebody_elses_row_is_not_found(self, client, project, kind, charlie):
-        item = make(kind, project, "hidden")
+        item = make_item(kind, project, "hidden")
         client.force_login(charlie)
         ticked = {"pk": item.pk, "do": "archive"}
         assert client.post(bulk_url(kind, project), ticked).status_code == 404
 
     def test_without_a_tick_it_says_so(self, as_owner, project, kind):
-        make(kind, project, "a")
+        make_item(kind, project, "a")
         said = as_owner.post(bulk_url(kind, project), {"do": "archive"}, follow=True)
         assert f"Tick at least one {kind} first." in text_of(said)
 
     def test_the_next_page_keeps_the_filters_and_the_order(self, as_owner, project, kind):
         for number in range(30):
-            make(kind, project, f"row {number:02}")
+            make_item(kind, project, f"row {number:02}")
         chosen = {"name": "row", "sort": "-name", "rows": "25"}
         page = as_owner.get(list_url(kind, project), chosen)
         following = as_owner.get(list_url(kind, project) + link_of(page, "next"))
@@ -156,7 +147,7 @@ class TestEveryList:
 
         def fill(numbers: range) -> None:
             for number in numbers:
-                made = make(kind, project, f"{kind} {number}")
+                made = make_item(kind, project, f"{kind} {number}")
                 if kind == "campaign":
                     run_of(made)
 

@@ -10,10 +10,10 @@ from campaigns.models import Run
 from tests.factories import (
     make_campaign,
     make_endpoint,
-    make_plan,
     make_run,
     make_target,
     make_test,
+    make_test_of,
 )
 from tests.queries.measured import measure
 
@@ -23,11 +23,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def runs(project):
     """A finished run of plan A on target one, a waiting one of plan B on target two."""
-    made = []
-    for plan, target in (("A", "one"), ("B", "two")):
-        endpoint = make_endpoint(make_target(project, target))
-        version = make_plan(project, plan)
-        made.append(make_run(make_test(make_campaign(project), version, endpoint=endpoint)))
+    made = [make_run(make_test_of(project, *names)) for names in (("A", "one"), ("B", "two"))]
     measure(made[0], 12_000)
     return made
 
