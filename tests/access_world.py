@@ -4,7 +4,10 @@ OPEN stands in every name of the project, SECRET in what even a share link's vis
 headers, bodies, notes, and whatever belongs to another campaign. Neither reaches a stranger.
 """
 
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
+from http.cookies import SimpleCookie
 from typing import Any
 
 from django.test import Client
@@ -53,8 +56,15 @@ class World:
         if who in self.sessions:
             client.cookies["sessionid"] = self.sessions[who]
         if who == "visitor":
-            client.get(f"/s/{self.share_tokens['campaign']}/")
+            client.cookies = deepcopy(self._visitors_cookies)
         return client
+
+    @cached_property
+    def _visitors_cookies(self) -> SimpleCookie:
+        """What the page behind the share link left in a browser: the page takes a while."""
+        visitor = Client()
+        visitor.get(f"/s/{self.share_tokens['campaign']}/")
+        return visitor.cookies
 
 
 def make_world() -> World:
