@@ -1,7 +1,6 @@
 """N over T is exact: the demo target's own log says when each request came, and how many."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -18,24 +17,23 @@ def arrivals_and_seconds(site, new_project):
     (endpoint,) = rest.make_target(
         "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
     )
-    plan = rest.make_plan("100 over 10 s", PATH, model="over", requests=100, over_s=10)
-    campaign = rest.start("100 over 10 s", (plan, endpoint))
+    plan = rest.make_plan("50 over 5 s", PATH, model="over", requests=50, over_s=5)
+    campaign = rest.start("50 over 5 s", (plan, endpoint))
     (run,) = rest.wait_for_state(campaign, "done", 60)
-    time.sleep(0.2)
     lines = [json.loads(line) for line in Path(site.arrivals).read_text().splitlines()]
     arrivals = [line for line in lines if line["path"] == PATH]
     return arrivals, rest.get(f"runs/{run['id']}/seconds/?page_size=500")["results"]
 
 
-def test_a_hundred_over_ten_seconds_start_every_tenth_of_a_second(arrivals_and_seconds):
+def test_fifty_over_five_seconds_start_every_tenth_of_a_second(arrivals_and_seconds):
     arrivals, _ = arrivals_and_seconds
     first_ns = arrivals[0]["monotonic_ns"]
     after_s = sorted((line["monotonic_ns"] - first_ns) / 1e9 for line in arrivals)
     late = [(number, at) for number, at in enumerate(after_s) if abs(at - number / 10) > LIMIT_S]
-    assert len(after_s) == 100
-    assert after_s[-1] == pytest.approx(9.9, abs=LIMIT_S)
-    # One or two may have waited for a CPU; a wrong schedule would move them all.
-    assert len(late) <= 2, late
+    assert len(after_s) == 50
+    assert after_s[-1] == pytest.approx(4.9, abs=LIMIT_S)
+    # One may have waited for a CPU; a wrong schedule would move them all.
+    assert len(late) <= 1, late
 
 
 def test_the_database_counts_what_the_target_counted(arrivals_and_seconds):
@@ -44,4 +42,4 @@ def test_the_database_counts_what_the_target_counted(arrivals_and_seconds):
         name: sum(row["counters"].get(name, 0) for row in seconds) for name in ("started", "ok")
     }
     assert counted == {"started": len(arrivals), "ok": len(arrivals)}
-    assert len({line["connection"] for line in arrivals}) == 100
+    assert len({line["connection"] for line in arrivals}) == 50

@@ -8,7 +8,7 @@ def test_the_end_of_a_campaign_replaces_what_was_under_way(signed_in, site, new_
     (endpoint,) = rest.make_target(
         "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
     )
-    plan = rest.make_plan("short", model="over", requests=60, over_s=3)
+    plan = rest.make_plan("short", model="over", requests=40, over_s=2)
     page = signed_in
     campaign = rest.start("watched", (plan, endpoint), repeats=2)
     page.goto(f"/campaigns/{campaign}/")

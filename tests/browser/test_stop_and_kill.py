@@ -9,6 +9,9 @@ import re
 import signal
 
 import pytest
+from playwright.sync_api import expect
+
+from tests.waiting import eventually
 
 
 @pytest.fixture
@@ -31,9 +34,11 @@ def open_until_it_moves(page, campaign):
     page.locator("[data-now-key=rate]").filter(has_text=re.compile(r"\d")).wait_for(timeout=30_000)
 
 
-def test_stop_asks_once_and_keeps_what_was_measured(signed_in, long_run):
+def test_viewers_see_the_same_points_and_stop_keeps_what_was_measured(signed_in, long_run):
     rest, campaign = long_run
     open_until_it_moves(signed_in, campaign)
+    see_the_same_points_again(signed_in, min(rest.runs(campaign), key=lambda run: run["position"]))
+    signed_in.goto(f"/campaigns/{campaign}/")
     signed_in.get_by_role("button", name="Stop campaign").click()
     dialog = signed_in.locator("dialog[open]")
     assert "marked partial" in dialog.inner_text()
@@ -46,11 +51,8 @@ def test_stop_asks_once_and_keeps_what_was_measured(signed_in, long_run):
     signed_in.get_by_role("button", name="Run again").wait_for()
 
 
-def test_a_reload_and_a_second_viewer_see_the_same_points(signed_in, long_run):
-    rest, campaign = long_run
-    open_until_it_moves(signed_in, campaign)
-    run = min(rest.runs(campaign), key=lambda run: run["position"])["id"]
-    signed_in.goto(f"/runs/{run}/")
+def see_the_same_points_again(signed_in, run):
+    signed_in.goto(f"/runs/{run['id']}/")
     before = points_of(signed_in)
     signed_in.reload()
     after = points_of(signed_in)
@@ -72,12 +74,12 @@ def test_a_run_outlives_the_web_process_and_the_dispatcher(signed_in, site, long
     os.kill(site.pids[victim], signal.SIGKILL)
     # The page stays as it is and goes on by itself when the process is there again.
     signed_in.evaluate("window.notReloaded = true")
-    rate = signed_in.locator("[data-now-key=rate]")
-    signed_in.wait_for_timeout(3000)
-    rate.filter(has_text=re.compile(r"\d")).wait_for(timeout=30_000)
+    progress = signed_in.locator("[data-progress-words]").first
+    eventually(lambda: states_of(rest, campaign), 30, "the site answers")
+    for _ in range(2):
+        expect(progress).not_to_have_text(progress.inner_text(), timeout=30_000)
     assert signed_in.evaluate("window.notReloaded")
-    states = {run["state"] for run in retry(lambda: rest.runs(campaign), signed_in)}
-    assert "running" in states
+    assert "running" in states_of(rest, campaign)
 
 
 def test_losing_the_launcher_ends_the_run_and_says_why(signed_in, site, long_run):
@@ -102,10 +104,9 @@ def wait_for_end(rest, run, page) -> dict:
     raise AssertionError(f"after a minute the run is still {found['state']}")
 
 
-def retry(call, page, seconds: float = 30):
-    for _ in range(int(seconds * 2)):
-        try:
-            return call()
-        except OSError:
-            page.wait_for_timeout(500)
-    return call()
+def states_of(rest, campaign) -> set[str]:
+    """Of its runs; none while the site does not answer."""
+    try:
+        return {run["state"] for run in rest.runs(campaign)}
+    except OSError:
+        return set()

@@ -7,7 +7,7 @@ import pytest
 from tests.browser.presets.reading import number, open_last_run
 
 
-@pytest.mark.parametrize(("preset", "over_s"), [("over-10", "2"), ("over-100", "2")])
+@pytest.mark.parametrize(("preset", "over_s"), [("over-10", "1"), ("over-100", "1")])
 def test_soap_over_http_and_https_ends_in_both_percentages(measure, preset, over_s):
     found = measure(preset, {"over_s": over_s}, {"repeats": "1"})
     overhead = found.table("Overhead of HTTPS")
