@@ -113,6 +113,11 @@ campaign_urls = [
     path("campaigns/<int:campaign>/", campaigns.campaign_detail, name="campaign-detail"),
     *_item_urls("campaign", "projects/<int:project>/campaigns/"),
     path("campaigns/<int:campaign>/start/", campaigns.campaign_start, name="campaign-start"),
+    path(
+        "campaigns/<int:campaign>/try-again/",
+        campaigns.campaign_try_again,
+        name="campaign-try-again",
+    ),
     path("campaigns/<int:campaign>/stop/", campaigns.campaign_stop, name="campaign-stop"),
     path("campaigns/<int:campaign>/repeat/", campaigns.campaign_repeat, name="campaign-repeat"),
     path("campaigns/<int:campaign>/blocks/", campaigns.campaign_blocks, name="campaign-blocks"),

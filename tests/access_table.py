@@ -83,6 +83,7 @@ SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
     Rule("account"),
 )
 START = Rule("run", rows=(("campaign", "draft"),))
+TRY_AGAIN = Rule("run", rows=(("campaign", "held"),))
 MORE_BLOCKS = Rule("run", lambda world: {"after": 1, "blocks": 1})
 STOP_CAMPAIGN = Rule("stop", rows=(("campaign", "waiting"),))
 STOP_RUN = Rule("stop", rows=(("run", "queued"),))
@@ -144,6 +145,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "campaign-rename": {"GET": EDIT, "POST": EDIT},
     "campaign-bulk": {"POST": _ticked("campaign")},
     "campaign-start": {"POST": START},
+    "campaign-try-again": {"POST": TRY_AGAIN},
     "campaign-stop": {"POST": STOP_CAMPAIGN},
     "campaign-repeat": {"POST": EDIT},
     "campaign-blocks": {"POST": MORE_BLOCKS},
@@ -191,6 +193,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-campaign-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_campaign))},
     "api-campaign": {"GET": VIEW, "PATCH": TAG, "DELETE": DELETE_DRAFT},
     "api-campaign-start": {"POST": START},
+    "api-campaign-try-again": {"POST": TRY_AGAIN},
     "api-campaign-stop": {"POST": STOP_CAMPAIGN},
     "api-campaign-repeat": {"POST": EDIT},
     "api-campaign-blocks": {"POST": MORE_BLOCKS},

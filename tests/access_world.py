@@ -121,7 +121,9 @@ def _measure(world: World, project) -> None:
     make_test(draft, world.rows["version"], endpoint=world.rows["endpoint"])
     waiting = make_campaign(project, f"{SECRET} waiting", repeats=1, started_at=now)
     test = make_test(waiting, world.rows["version"], endpoint=world.rows["endpoint"])
-    world.rows |= {"draft": draft, "waiting": waiting, "queued": make_run(test)}
+    held = make_campaign(project, f"{SECRET} held", started_at=now, opened_at=None, held_at=now)
+    make_run(make_test(held, world.rows["version"], endpoint=world.rows["endpoint"]))
+    world.rows |= {"draft": draft, "waiting": waiting, "held": held, "queued": make_run(test)}
 
 
 def _done_run(test):

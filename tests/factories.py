@@ -58,7 +58,7 @@ def make_plan(project: Project, name: str = "", spec: dict | None = None) -> Pla
 
 
 def make_campaign(project: Project, name: str = "", **fields) -> Campaign:
-    fields = {"seed": 1, "repeats": 3, **fields}
+    fields = {"seed": 1, "repeats": 3, "opened_at": fields.get("started_at"), **fields}
     return Campaign.objects.create(
         project=project, name=name or f"campaign {next(_numbers)}", **fields
     )

@@ -9,7 +9,7 @@ from django.db import connection
 
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.engine import count_by_state
-from campaigns.services import dispatch, endings, probes
+from campaigns.services import dispatch, endings, first_requests, probes
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.names import NamesThread
 
@@ -104,6 +104,8 @@ class Dispatcher:
             dispatch.finish_campaigns,
             endings.summarise_late_runs,
             probes.expire_probes,
+            first_requests.settle_campaigns,
+            first_requests.end_held_campaigns,
         )
         for rule in rules:
             rule()

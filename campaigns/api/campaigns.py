@@ -27,6 +27,7 @@ from campaigns.services.campaigns import (
     start_campaign,
     stop_campaign,
 )
+from campaigns.services.first_requests import try_again
 
 
 class TestSerializer(serializers.ModelSerializer):
@@ -80,6 +81,8 @@ class CampaignSerializer(serializers.ModelSerializer):
             "created_by",
             "created_at",
             "started_at",
+            "opened_at",
+            "held_at",
             "stop_requested_at",
             "finished_at",
             "n_runs",
@@ -106,7 +109,8 @@ class NewCampaign(StrictSerializer):
         "`injectors`.",
     )
     keeps_going = serializers.BooleanField(
-        default=False, help_text="Make all runs, even if everything fails in one."
+        default=False,
+        help_text="Make all runs, even if first requests or everything in a run fails.",
     )
     practical_threshold = serializers.FloatField(default=0.05, min_value=0, max_value=1)
     seed = serializers.IntegerField(
@@ -125,6 +129,12 @@ class MoreBlocks(StrictSerializer):
         help_text="How many blocks the campaign has (`repeats`): adding twice is refused.",
     )
     blocks = serializers.IntegerField(default=1, min_value=1, max_value=MAX_REPEATS)
+
+
+class Start(StrictSerializer):
+    anyway = serializers.BooleanField(
+        default=False, help_text="Do not wait for the first requests, or no longer."
+    )
 
 
 class CampaignFilterSet(OfProject):
@@ -175,11 +185,22 @@ class CampaignViewSet(ItemViewSet):
         campaign = create_campaign(by=self.actor, project=project, cells=cells, **data)
         return self.answer(campaign.pk, status.HTTP_201_CREATED)
 
-    @extend_schema(request=None, operation_id="campaigns_start")
+    @extend_schema(request=Start, operation_id="campaigns_start")
     def start(self, request, pk):
-        """Queues all runs. A campaign can be started once."""
+        """Queues all runs, once, and sends the first requests.
+
+        If one of them goes wrong, the campaign is on hold (`held_at`): read them at
+        `probes/?campaign=`, then `try-again/`, start with `anyway`, or stop.
+        """
         campaign = self.get_object()
-        start_campaign(by=self.actor, campaign=campaign)
+        start_campaign(by=self.actor, campaign=campaign, **validated(Start, request.data))
+        return self.answer(campaign.pk)
+
+    @extend_schema(request=None, operation_id="campaigns_try_again")
+    def try_again(self, request, pk):
+        """Sends the first requests that failed once more, if the campaign is on hold."""
+        campaign = self.get_object()
+        try_again(by=self.actor, campaign=campaign)
         return self.answer(campaign.pk)
 
     @extend_schema(request=None, operation_id="campaigns_stop")

@@ -13,7 +13,7 @@ from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.shown.cost_words import cost_notes
 from campaigns.models import Project
 from campaigns.permissions import Action, require
-from campaigns.queries.checks import checks_before_start
+from campaigns.queries.checks import checks_before_start, first_requests_check
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.room import room_checks, room_of
 
@@ -84,6 +84,7 @@ class CampaignEstimate(APIView):
         checks = [
             *checks_before_start([each.endpoint for each in cells], max(counts)),
             *room_checks(estimate, room_of(hosts())),
+            first_requests_check((each.plan_version.value(), each.endpoint) for each in cells),
         ]
         found = {"notes": cost_notes(estimate), "checks": CheckSerializer(checks, many=True).data}
         return Response({**CostSerializer(estimate).data, **found})

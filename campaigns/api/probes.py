@@ -13,6 +13,7 @@ from campaigns.domain.errors import InvalidFields, InvalidPlan
 from campaigns.domain.plan.step import METHODS
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, Probe
+from campaigns.queries.first_requests import FirstRequest
 from campaigns.queries.probes import report_of
 from campaigns.services.probes import request_probe
 
@@ -27,6 +28,9 @@ class ProbeAnswerSerializer(serializers.Serializer):
     is_ok = serializers.BooleanField()
     mend = serializers.CharField(allow_blank=True, help_text="What to do about it.")
     detail = serializers.CharField(allow_blank=True)
+    is_expected = serializers.BooleanField(
+        allow_null=True, help_text="Of a plan's first request: whether the plan counts it as ok."
+    )
     status = serializers.IntegerField(allow_null=True)
     reason = serializers.CharField(allow_null=True)
     error = serializers.CharField(allow_null=True, help_text="The kind of failure.")
@@ -52,8 +56,8 @@ class ProbeSerializer(serializers.ModelSerializer):
     class Meta:
         model = Probe
         fields = (
-            *("id", "endpoint", "request", "requested_by", "requested_at"),
-            *("finished_at", "answer"),
+            *("id", "endpoint", "plan_version", "campaign", "request", "requested_by"),
+            *("requested_at", "finished_at", "answer"),
         )
         read_only_fields = fields
 
@@ -61,12 +65,15 @@ class ProbeSerializer(serializers.ModelSerializer):
     def get_answer(self, probe: Probe) -> dict[str, Any] | None:
         if probe.finished_at is None:
             return None
-        report, result = report_of(probe, timezone.now()), probe.result or {}
+        now = timezone.now()
+        report, result = report_of(probe, now), probe.result or {}
+        is_first = probe.plan_version_id is not None
         return {
             "sentence": report.sentence,
             "is_ok": report.is_ok,
             "mend": report.mend,
             "detail": report.detail,
+            "is_expected": FirstRequest(probe, report, now).is_expected if is_first else None,
             **{name: result.get(name) for name in (*_RESULT, *_SEEN)},
             "certificates": report.certificates,
         }
@@ -95,6 +102,7 @@ class NewProbe(StrictSerializer):
 class ProbeFilterSet(django_filters.FilterSet):
     endpoint = IdFilter()
     target = IdFilter("endpoint__target")
+    campaign = IdFilter()
 
     class Meta:
         model = Probe

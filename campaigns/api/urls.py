@@ -47,6 +47,11 @@ urlpatterns = [
     path("campaigns/estimate/", CampaignEstimate.as_view(), name="api-campaign-estimate"),
     path("campaigns/<int:pk>/", CampaignViewSet.as_view(ITEM), name="api-campaign"),
     path("campaigns/<int:pk>/start/", _post(CampaignViewSet, "start"), name="api-campaign-start"),
+    path(
+        "campaigns/<int:pk>/try-again/",
+        _post(CampaignViewSet, "try_again"),
+        name="api-campaign-try-again",
+    ),
     path("campaigns/<int:pk>/stop/", _post(CampaignViewSet, "stop"), name="api-campaign-stop"),
     path(
         "campaigns/<int:pk>/blocks/", _post(CampaignViewSet, "blocks"), name="api-campaign-blocks"

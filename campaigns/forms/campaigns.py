@@ -104,8 +104,9 @@ class CampaignForm(forms.Form):
     )
     keeps_going = forms.BooleanField(
         required=False,
-        label="Make all runs, even if everything fails in one",
-        help_text="Otherwise the campaign stops after such a run.",
+        label="Keep going, whatever fails",
+        help_text="Otherwise the campaign waits for you when a first request fails, and stops "
+        "after a run in which everything failed.",
     )
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)
 

@@ -230,10 +230,18 @@ def _look_at_campaign(campaign_id: int) -> Look:
     runs = Run.objects.filter(campaign=campaign).order_by("position").values_list("pk", "state")
     return Look(
         event=_newest_event(run__campaign=campaign_id),
-        state=campaign.state,
+        state=_state_of(campaign),
         is_over=campaign.state == "done",
         runs=tuple(RunLook(*run) for run in runs),
     )
+
+
+def _state_of(campaign: Campaign) -> str:
+    """Before the first run, pages show each of the first requests as it comes back."""
+    if not campaign.is_before_first_run:
+        return campaign.state
+    n_back = campaign.first_requests.filter(finished_at__isnull=False).count()
+    return f"{'held' if campaign.is_held else 'checking'}, {n_back}"
 
 
 def _look_at_run(run_id: int) -> Look:

@@ -28,11 +28,14 @@ class Campaign(Item):
     seed = models.BigIntegerField()
     # The smallest relative difference that gets a verdict: 0.05 is 5 %.
     practical_threshold = models.FloatField(default=0.05)
-    # Whether it makes all runs even if everything fails in one.
+    # Whether it makes all runs even if first requests, or everything in a run, fail.
     keeps_going = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
+    # From when its runs may begin: after the first requests, see services/first_requests.py.
+    opened_at = models.DateTimeField(null=True, blank=True)
+    held_at = models.DateTimeField(null=True, blank=True)  # a first request went wrong
     stop_requested_at = models.DateTimeField(null=True, blank=True)
     stop_requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
@@ -65,6 +68,16 @@ class Campaign(Item):
     @property
     def is_under_way(self) -> bool:
         return self.started_at is not None and self.finished_at is None
+
+    @property
+    def is_before_first_run(self) -> bool:
+        """Whether it is started and waits for what comes back of its first requests."""
+        return self.is_under_way and not (self.opened_at or self.stop_requested_at)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it waits for somebody to decide what to do about them."""
+        return self.is_before_first_run and self.held_at is not None
 
     @property
     def state(self) -> str:

@@ -3,6 +3,8 @@
 from django.conf import settings
 from django.db import models
 
+from campaigns.models.campaigns import Campaign
+from campaigns.models.plans import PlanVersion
 from campaigns.models.targets import Endpoint
 from campaigns.models.visibility import ProjectQuerySet
 
@@ -12,6 +14,13 @@ class Probe(models.Model):
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="probes")
     request = models.JSONField()  # a plan step, or an exchange's handshake and one message
+    # Of a plan's first request; with the campaign before whose first run it is sent.
+    plan_version = models.ForeignKey(
+        PlanVersion, models.CASCADE, null=True, blank=True, related_name="probes"
+    )
+    campaign = models.ForeignKey(
+        Campaign, models.CASCADE, null=True, blank=True, related_name="first_requests"
+    )
     requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     requested_at = models.DateTimeField(auto_now_add=True)
     # When a worker claimed it; only one can, so the request is never sent twice.
@@ -24,6 +33,13 @@ class Probe(models.Model):
 
     class Meta:
         ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "plan_version", "endpoint"],
+                condition=models.Q(campaign__isnull=False),
+                name="one_first_request_per_cell",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"probe {self.pk} of {self.endpoint}"

@@ -9,6 +9,7 @@ from django.db.models import Prefetch
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES
+from campaigns.domain.measured.outcomes import CLIENT_KINDS
 from campaigns.domain.plan.again import next_name
 from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.plan import ConnectionMode, Plan
@@ -101,6 +102,8 @@ def grid_of(project: Project) -> Grid:
         if target.live_endpoints
     ]
     probes = Probe.objects.filter(endpoint__target__in=targets, finished_at__isnull=False)
+    # What went wrong on our own side says nothing about the endpoint.
+    probes = probes.exclude(result__error__in=list(CLIENT_KINDS))
     latest = probes.order_by("endpoint_id", "-pk").distinct("endpoint_id")
     failed = {
         probe.endpoint_id: bool((probe.result or {}).get("error", True))

@@ -7,7 +7,9 @@ from django.conf import settings
 
 from campaigns.domain.lifecycle import ACTIVE_STATES
 from campaigns.domain.plan.addresses import is_address, parse_networks, vet
+from campaigns.domain.plan.first_request import changes_something
 from campaigns.domain.plan.machines import machines_of, written_addresses
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Run
 from campaigns.queries.engine import own_addresses
@@ -25,6 +27,18 @@ class Check:
 def checks_before_start(endpoints: Sequence[Endpoint], injectors: int) -> list[Check]:
     """The checks, in the order in which a start would fail."""
     return [*_addresses(endpoints), _injectors(injectors), *_busy_targets(endpoints)]
+
+
+def first_requests_check(cells: Iterable[tuple[Plan, Endpoint]]) -> Check:
+    """What the campaign sends before its first run, and what of it may change something there."""
+    plans = {(each, endpoint.pk): each for each, endpoint in cells}
+    changing = dict.fromkeys(filter(None, map(changes_something, plans.values())))
+    among = f"; {', '.join(changing)} may change something there" if changing else ""
+    return Check(
+        "info",
+        "Before the first run each plan's first request is sent once to each endpoint "
+        f"({counted(len(plans), 'requests')}{among}).",
+    )
 
 
 def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:

@@ -96,7 +96,8 @@ def free_slots() -> int:
 def head_runs():
     """The next run of each campaign without an active one, with `due_at`: when it may begin.
 
-    That is the previous run's end plus the pause, or the campaign's start.
+    That is the previous run's end plus the pause, or the campaign's opening: not before what came
+    back of its first requests is known.
     """
     first = (
         Run.objects.filter(campaign=OuterRef("campaign"), state=RunState.QUEUED)
@@ -116,14 +117,14 @@ def head_runs():
     busy = Run.objects.filter(state__in=ACTIVE_STATES).values("campaign")
     return (
         Run.objects.filter(state=RunState.QUEUED, pk=Subquery(first))
-        .filter(campaign__started_at__isnull=False, campaign__finished_at=None)
+        .filter(campaign__opened_at__isnull=False, campaign__finished_at=None)
         .exclude(campaign__in=busy)
         .annotate(last_end=Subquery(last_end))
         .annotate(
             due_at=Greatest(
                 Coalesce(
                     ExpressionWrapper(F("last_end") + pause, output_field=DateTimeField()),
-                    F("campaign__started_at"),
+                    F("campaign__opened_at"),
                 ),
                 # A run requeued after a failed barrier waits from then on.
                 F("state_at"),
@@ -185,6 +186,10 @@ def stuck_runs() -> list[Stuck]:
 
 def waiting_reason(campaign: Campaign, actor: Actor = NOBODY) -> str:
     """Why a started campaign's next run has not begun, in a sentence; "" if none waits."""
+    if campaign.is_held:
+        return "On hold, because a first request failed."
+    if campaign.is_before_first_run:
+        return "Waiting for what comes back of the first requests."
     head = head_runs().filter(campaign=campaign).first()
     return reason_to_wait(head, actor) if head else ""
 

@@ -173,7 +173,8 @@ def step_of(probe: Probe) -> dict[str, Any]:
 
 def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:
     """The try that this probe was part of, or the target's latest one with 0; None without one."""
-    probes = Probe.objects.filter(endpoint__target=target, endpoint__scheme__in=_SCHEMES)
+    typed_by_hand = Probe.objects.filter(plan_version=None)
+    probes = typed_by_hand.filter(endpoint__target=target, endpoint__scheme__in=_SCHEMES)
     found = probes.select_related("endpoint__target__project")
     typed = found.filter(pk=probe).first() if probe else found.order_by("-pk").first()
     if typed is None:

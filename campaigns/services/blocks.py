@@ -59,7 +59,11 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
         )
     is_going = Q(started_at__isnull=False, stop_requested_at=None) | Q(finished_at__isnull=False)
     added = Campaign.objects.filter(is_going, pk=campaign.pk, repeats=after).update(
-        repeats=after + blocks, finished_at=None, stop_requested_at=None, stop_requested_by=None
+        repeats=after + blocks,
+        held_at=None,
+        finished_at=None,
+        stop_requested_at=None,
+        stop_requested_by=None,
     )
     campaign.refresh_from_db()
     if not added:

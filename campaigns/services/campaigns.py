@@ -16,6 +16,11 @@ from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.blocks import MAX_REPEATS, queue_blocks
 from campaigns.services.campaign_cells import CampaignCell, cell_of, check_cells
+from campaigns.services.first_requests import (
+    forget_unsent,
+    send_first_requests,
+    start_anyway,
+)
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 
 MAX_PAUSE_S = 3600
@@ -114,13 +119,21 @@ def _check_numbers(name, repeats, order, pause_s, counts, practical_threshold) -
 
 
 @transaction.atomic
-def start_campaign(*, by: Actor, campaign: Campaign) -> None:
-    """Queue all runs. Only once."""
+def start_campaign(*, by: Actor, campaign: Campaign, anyway: bool = False) -> None:
+    """Queue all runs, only once, and send the first requests. `anyway`: do not wait for these, or
+    no longer. Raises Forbidden or Refused."""
     require(by, Action.RUN, campaign.project)
+    if anyway and campaign.is_before_first_run:
+        start_anyway(by=by, campaign=campaign)
+        return
     if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(started_at=Now()):
         raise Refused("This campaign has already been started. Repeat it to measure again.")
     queue_blocks(campaign)
-    campaign.refresh_from_db(fields=["started_at"])
+    if anyway:
+        Campaign.objects.filter(pk=campaign.pk).update(opened_at=Now())
+    else:
+        send_first_requests(by=by, campaign=campaign)
+    campaign.refresh_from_db(fields=["started_at", "opened_at"])
     poke(campaign_id=campaign.pk)
 
 
@@ -135,6 +148,7 @@ def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
         stop_requested_at=Now(), stop_requested_by=by.user
     )
     lock_runs(campaign.runs.all())
+    forget_unsent(campaign)
     end_queued(campaign.runs.all(), Outcome.STOPPED, STOPPED_BEFORE)
     request_stop(campaign.runs.all(), StopReason.USER, by=by.user)
     campaign.refresh_from_db(fields=["stop_requested_at", "stop_requested_by"])

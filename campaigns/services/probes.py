@@ -3,16 +3,19 @@
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from campaigns import queue
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
-from campaigns.models import Endpoint, PlanVersion, Probe
+from campaigns.live.pokes import poke
+from campaigns.models import Campaign, Endpoint, PlanVersion, Probe
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.probes import GIVEN_UP_AFTER
@@ -50,16 +53,37 @@ def request_probe(
     and a message or None. `credentials_of`: send those of this plan of the project. `is_guess`:
     nobody named this endpoint; it is removed again if nothing answers there.
     """
-    require(by, Action.RUN, endpoint.target.project)
-    if endpoint.archived_at or endpoint.target.archived_at:
-        raise Refused(f"{endpoint} is archived. Requests can no longer be sent to it.")
+    _require_endpoint(by, endpoint)
     is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
     cleaned = _clean_opening(request) if is_websocket else _clean_step(request)
     if credentials_of is not None:
         cleaned |= _credentials(endpoint, credentials_of)
     if is_guess:
         cleaned["is_guess"] = True
-    probe = Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
+    return _enqueue(Probe(endpoint=endpoint, request=cleaned, requested_by=by.user))
+
+
+def request_first(
+    *, by: Actor, version: PlanVersion, endpoint: Endpoint, campaign: Campaign | None = None
+) -> Probe:
+    """Enqueue the plan's first request to this endpoint, as a run would send it.
+
+    With a campaign it is one of those that the campaign's first run waits for.
+    """
+    _require_endpoint(by, endpoint)
+    request = first_request(version.value()) | _credentials(endpoint, version)
+    of = {"plan_version": version, "campaign": campaign}
+    return _enqueue(Probe(endpoint=endpoint, request=request, requested_by=by.user, **of))
+
+
+def _require_endpoint(by: Actor, endpoint: Endpoint) -> None:
+    require(by, Action.RUN, endpoint.target.project)
+    if endpoint.archived_at or endpoint.target.archived_at:
+        raise Refused(f"{endpoint} is archived. Requests can no longer be sent to it.")
+
+
+def _enqueue(probe: Probe) -> Probe:
+    probe.save()
     queue.enqueue(queue.PROBE, [probe.pk])
     return probe
 
@@ -81,18 +105,18 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "endpoint": probe.endpoint.frozen().to_json(),
         "secrets": {**secret_of(probe.endpoint), **secret_of_plan(probe.request.get("plan"))},
         "connection_mode": "new",
-        "timeouts": TIMEOUTS,
+        "timeouts": probe.request.get("timeouts", TIMEOUTS),
         "policy": {"allow": list(settings.ALLOWED_NETWORKS)},
     }
 
 
 def _what_is_tried(probe: Probe) -> dict[str, Any]:
-    if probe.endpoint.scheme not in WEBSOCKET_SCHEMES:
-        step = {name: probe.request[name] for name in _STEP if name in probe.request}
-        return {"step": step, "auth": probe.request.get("auth", {})}
     request = probe.request
-    names = ("path", "headers", "subprotocols")
-    return {"exchange": {name: request[name] for name in names}, "message": request["message"]}
+    given = {name: request[name] for name in ("auth", "http_version") if name in request}
+    if probe.endpoint.scheme not in WEBSOCKET_SCHEMES:
+        return {"step": {name: request[name] for name in _STEP if name in request}, **given}
+    exchange = {name: request[name] for name in ("path", "headers", "subprotocols")}
+    return {"exchange": exchange, "message": request["message"], **given}
 
 
 def claim_probe(*, probe_id: int) -> Probe | None:
@@ -101,6 +125,14 @@ def claim_probe(*, probe_id: int) -> Probe | None:
     if not waiting.update(claimed_at=Now()):
         return None
     return Probe.objects.select_related("endpoint").get(pk=probe_id)
+
+
+def claim_together(*, probe_id: int, most: int) -> list[Probe]:
+    """The probe and waiting others of its campaign, as far as nobody has claimed them."""
+    wanted = Q(pk=probe_id) | Q(campaign__first_requests=probe_id)
+    waiting = Probe.objects.filter(wanted, finished_at=None, claimed_at=None).order_by("pk")
+    pks = waiting.distinct().values_list("pk", flat=True)[:most]
+    return [claimed for pk in pks if (claimed := claim_probe(probe_id=pk))]
 
 
 def ring_waiting_probes() -> int:
@@ -132,7 +164,14 @@ def finish_probe(*, probe_id: int, result: dict[str, Any]) -> bool:
     )
     if n_kept and not _has_answered(result):
         _forget_guess(probe_id)
+    if n_kept:
+        _poke_campaign(probe_id)
     return bool(n_kept)
+
+
+def _poke_campaign(probe_id: int) -> None:
+    for campaign in Campaign.objects.filter(first_requests=probe_id).values_list("pk", flat=True):
+        poke(campaign_id=campaign)
 
 
 def _has_answered(result: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Stops a campaign after a run in which everything failed: more of them would say the same."""
+"""Stops a campaign by itself: after a run in which everything failed, more would say the same."""
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -18,7 +18,7 @@ def stop_if_everything_failed(run: Run) -> bool:
     if campaign.keeps_going or not waiting.exists():
         return False
     words = _words(run)
-    return bool(words) and _stop(campaign, f"Stopped after run {run.position}: {words}.")
+    return bool(words) and stop_by_itself(campaign, f"Stopped after run {run.position}: {words}.")
 
 
 def _words(run: Run) -> str:
@@ -34,7 +34,8 @@ def _words(run: Run) -> str:
 
 
 @transaction.atomic
-def _stop(campaign: Campaign, reason: str) -> bool:
+def stop_by_itself(campaign: Campaign, reason: str) -> bool:
+    """Cancel what is queued; `reason` is a sentence. False if somebody has stopped it before."""
     lock_runs(campaign.runs.all())
     going_on = Campaign.objects.filter(pk=campaign.pk, stop_requested_at=None, finished_at=None)
     if not going_on.update(stop_requested_at=Now(), stop_reason=reason):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
-from campaigns.domain.shown.badges import Badge, campaign_badge
+from campaigns.domain.shown.badges import Badge, campaign_badge, on_hold_badge
 from campaigns.domain.shown.next_steps import NextStep, next_steps
 from campaigns.domain.shown.progress import whole_percent
 from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAnswer
@@ -25,6 +25,7 @@ from campaigns.permissions import Actor
 from campaigns.queries.campaigns import current_run_of, runs_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
+from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.runs import planned_end, share_over
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.drawings import forest_groups, split_bars
@@ -130,6 +131,7 @@ def campaign_context(
         "planned_s": _planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "current": current,
+        "came_back": first_requests_of(campaign, actor),
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
@@ -183,6 +185,8 @@ def _injector_words(campaign: Campaign) -> str:
 
 
 def badge_of(campaign: Campaign, found: Answer | Gist | None) -> Badge:
+    if campaign.is_held:
+        return on_hold_badge()
     return campaign_badge(
         campaign.state,
         found.trust if found else "",

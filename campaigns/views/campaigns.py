@@ -23,7 +23,7 @@ from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.live.memory import answer_of, gists_of
-from campaigns.models import Campaign, Project
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, require
 from campaigns.queries.campaign_list import going_on
 from campaigns.queries.campaigns import (
@@ -38,13 +38,15 @@ from campaigns.queries.campaigns import (
     ticks_for,
     ticks_for_plan,
 )
-from campaigns.queries.checks import checks_before_start
+from campaigns.queries.checks import checks_before_start, first_requests_check
+from campaigns.queries.first_requests import tried_lately
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.room import room_checks, room_of
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
+from campaigns.services.first_requests import try_again, try_cells
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_page import badge_of, campaign_context, progress_of
 from campaigns.views.items import list_context
@@ -97,11 +99,14 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     else:
         initial = _initial(request, found, of_target(grid, target))
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
-    if request.method == "POST" and form.is_valid():
+    is_try = "try" in request.POST
+    if is_try:
+        _try_ticked(request, form)
+    elif request.method == "POST" and form.is_valid():
         campaign = _create(request, form, found)
         if campaign:
             return redirect("campaign-detail", campaign=campaign.pk)
-    status = 422 if form.errors else 200
+    status = 422 if form.errors and not is_try else 200
     shown = shown_of(grid, form.known()["cells"], target)
     context = {
         **_form_context(form, found),
@@ -176,6 +181,20 @@ def _initial(request: HttpRequest, project: Project, grid: Grid) -> dict[str, An
     }
 
 
+def _try_ticked(request: HttpRequest, form: CampaignForm) -> None:
+    """Send the first request of each ticked plan to each of its endpoints, without a campaign."""
+    try:
+        try_cells(by=actor_of(request), cells=_plans_and_endpoints(form))
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+
+
+def _plans_and_endpoints(form: CampaignForm) -> list[tuple[PlanVersion, Endpoint]]:
+    """Of the ticked cells; connection modes make no difference to a single request."""
+    cells = [form.grid.cells[key] for key in form.known()["cells"]]
+    return list(dict.fromkeys((plan.version, arm.endpoint) for plan, arm in cells))
+
+
 def _create(request: HttpRequest, form: CampaignForm, project: Project) -> Campaign | None:
     """The new campaign, started if requested; None if the form now has errors."""
     actor = actor_of(request)
@@ -231,9 +250,11 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "checks": [
             *checks_before_start([arm.endpoint for _, arm in cells], max(known["injectors"])),
             *room_checks(estimate, room),
+            first_requests_check((plan.plan, arm.endpoint) for plan, arm in cells),
         ]
         if cells
         else [],
+        "came_back": tried_lately(_plans_and_endpoints(form)),
     }
 
 
@@ -270,7 +291,17 @@ def _checked(read: Callable[..., Any], *given: Any) -> Any:
 @answers_refusals("campaign-detail")
 def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
-    services.start_campaign(by=actor, campaign=find(Campaign, actor, pk=campaign))
+    found = find(Campaign, actor, pk=campaign)
+    services.start_campaign(by=actor, campaign=found, anyway="anyway" in request.POST)
+    return redirect("campaign-detail", campaign=campaign)
+
+
+@login_required
+@require_POST
+@answers_refusals("campaign-detail")
+def campaign_try_again(request: HttpRequest, campaign: int) -> HttpResponse:
+    actor = actor_of(request)
+    try_again(by=actor, campaign=find(Campaign, actor, pk=campaign))
     return redirect("campaign-detail", campaign=campaign)
 
 

@@ -1,6 +1,8 @@
 import pytest
 
 from campaigns.models import Campaign
+from campaigns.services.first_requests import settle_campaign
+from campaigns.services.probes import finish_probe
 from tests.api.conftest import client_of, token_client
 from tests.factories import (
     make_campaign,
@@ -92,6 +94,24 @@ def test_it_repeats_as_a_new_draft(api, body):
     assert answer.json()["id"] != made["id"]
     assert answer.json()["state"] == "draft"
     assert answer.json()["name"] == made["name"]
+
+
+def test_it_waits_for_its_first_requests_and_says_what_came_back(api, body):
+    pk = api.post(CAMPAIGNS, body, format="json").json()["id"]
+    api.post(f"{CAMPAIGNS}{pk}/start/")
+    (probe,) = api.get(f"/api/v1/probes/?campaign={pk}").json()["results"]
+    assert (probe["campaign"], probe["answer"]) == (pk, None)
+    finish_probe(probe_id=probe["id"], result={"type": "probe", "status": 404, "error": None})
+    settle_campaign(campaign_id=pk)
+    held = api.get(f"{CAMPAIGNS}{pk}/").json()
+    assert held["held_at"]
+    assert held["opened_at"] is None
+    answer = api.get(f"/api/v1/probes/{probe['id']}/").json()["answer"]
+    assert (answer["status"], answer["is_expected"]) == (404, False)
+    again = api.post(f"{CAMPAIGNS}{pk}/try-again/").json()
+    assert again["held_at"] is None
+    anyway = api.post(f"{CAMPAIGNS}{pk}/start/", {"anyway": True}, format="json").json()
+    assert anyway["opened_at"]
 
 
 def test_a_get_never_starts_stops_or_repeats(api, project):

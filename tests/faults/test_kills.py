@@ -42,7 +42,7 @@ def begin(project, echo):
             pause_s=0,
             injectors=injectors,
         )
-        start_campaign(by=owner_of(project), campaign=campaign)
+        start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
         return campaign.runs.get()
 
     return begin

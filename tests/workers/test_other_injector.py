@@ -39,7 +39,7 @@ def started_run(project, port, injectors=1, **load):
     campaign = create_campaign(
         by=owner_of(project), project=project, cells=[cell], injectors=injectors, **given
     )
-    start_campaign(by=owner_of(project), campaign=campaign)
+    start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
     run = campaign.runs.get()
     return when(run, lambda: run.state == "preparing")
 

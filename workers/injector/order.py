@@ -105,6 +105,7 @@ def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:
         "load": {"model": "sequential", "requests": 1},
         "timeouts": data.get("timeouts") or {},
         "auth": data.get("auth") or {},
+        "http_version": data.get("http_version") or "1.1",
     }
 
 

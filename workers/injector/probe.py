@@ -94,7 +94,7 @@ def _make_prober(order: Order, guard: Guard) -> Prober:
         return WebSocketProber(dialler, ExchangeContext.of(order), order.message, looker)
     step = signed_steps(order.plan, order.secret)[0]
     host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
-    data = http1.request_bytes(step, host, ConnectionMode.NEW)
+    data = http1.request_bytes(step, host, ConnectionMode.NEW, order.plan.http_version)
     request = Request(order.plan, step, data, StepRecorder(0, len(data), is_scheduled=False))
     return HttpProber(dialler, request, looker)
 

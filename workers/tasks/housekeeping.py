@@ -19,6 +19,8 @@ HOSTS_KEPT_S = 7 * 24 * 3600
 @shared_task(name=HOUSEKEEPING)
 def delete_old_rows() -> None:
     call_command("clearsessions")
-    n_probes, _ = Probe.objects.filter(requested_at__lt=db_now(-PROBES_KEPT_S)).delete()
+    # A campaign's first requests are among its results.
+    old = Probe.objects.filter(campaign=None, requested_at__lt=db_now(-PROBES_KEPT_S))
+    n_probes, _ = old.delete()
     n_hosts, _ = InjectorHost.objects.filter(seen_at__lt=db_now(-HOSTS_KEPT_S)).delete()
     logger.info("Housekeeping: deleted %d old probes and %d lost hosts", n_probes, n_hosts)

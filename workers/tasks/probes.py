@@ -3,23 +3,40 @@
 import json
 import os
 import subprocess
+from multiprocessing.pool import ThreadPool
 from threading import Timer
 from typing import Any
 
 from celery import shared_task
 from django.conf import settings
 
-from campaigns.services.probes import claim_probe, finish_probe, order_of
+from campaigns.services.first_requests import settle_campaign
+from campaigns.services.probes import claim_together, finish_probe, order_of
 
 # The injector's own limits are shorter; this one is for an injector that hangs.
 LIMIT_S = 40
 
 
+# Of a campaign's first requests; one that hangs must not keep the others waiting.
+AT_ONCE = 4
+
+
 @shared_task(name="workers.probe")
 def probe(probe_id: int) -> None:
-    found = claim_probe(probe_id=probe_id)
-    if found is not None:
-        finish_probe(probe_id=probe_id, result=ask_injector(order_of(found)))
+    """Make this request, and meanwhile the others that its campaign waits for."""
+    while found := claim_together(probe_id=probe_id, most=AT_ONCE):
+        orders = [(each.pk, order_of(each)) for each in found]
+        with ThreadPool(len(found)) as asking:
+            for pk, result in asking.imap_unordered(_answer, orders):
+                finish_probe(probe_id=pk, result=result)
+        if found[0].campaign_id:
+            settle_campaign(campaign_id=found[0].campaign_id)
+
+
+def _answer(asked: tuple[int, dict[str, Any]]) -> tuple[int, dict[str, Any]]:
+    """Runs in a thread; touches no database."""
+    pk, order = asked
+    return pk, ask_injector(order)
 
 
 def ask_injector(order: dict[str, Any], command=None, limit_s: float = LIMIT_S) -> dict:

@@ -3,6 +3,7 @@ everything that is wrong at once, each sentence under the path of its field.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Self
@@ -209,11 +210,13 @@ class Plan:
         return frozenset(declared_names(self.variables, self.steps))
 
     def status_is_expected(self, status: int) -> bool:
-        text = str(status)
-        return any(
-            rule == text or (rule.endswith("xx") and rule[0] == text[0])
-            for rule in self.expected_status
-        )
+        return status_fits(status, self.expected_status)
+
+
+def status_fits(status: int, rules: Iterable[str]) -> bool:
+    """Whether a status is one of these, or in one of these classes, such as 404 and 2xx."""
+    text = str(status)
+    return any(rule == text or (rule.endswith("xx") and rule[0] == text[0]) for rule in rules)
 
 
 def _read_mode(reader: JsonReader, exchange: Exchange | None) -> dict[str, ConnectionMode]:

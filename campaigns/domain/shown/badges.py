@@ -54,6 +54,7 @@ _GLYPH_OF = {
     "passed": "good",
     "success": "good",
     "doubtful": "warn",
+    "on_hold": "warn",
     "changing": "warn",
     "overloaded": "warn",
     "warning": "warn",
@@ -102,6 +103,11 @@ def campaign_badge(state: str, trust: str, target_state: str, *, is_stopped: boo
     """The state until a campaign is done; then as a run's, of the worst of its tests."""
     outcome = "stopped" if is_stopped else "complete"
     return _ended(outcome, trust, target_state) if state == "done" else badge_of(state)
+
+
+def on_hold_badge() -> Badge:
+    """A campaign whose first requests went wrong; somebody has to decide."""
+    return badge_of("on_hold", "on hold")
 
 
 def _ended(outcome: str, trust: str, target_state: str) -> Badge:

@@ -16,6 +16,7 @@ from campaigns.management.study import latest_sample, make_sample
 from campaigns.models import Campaign, Run
 from campaigns.permissions import Actor
 from campaigns.queries.answers import campaign_answer
+from campaigns.queries.first_requests import first_requests_of
 from campaigns.services.campaigns import start_campaign
 
 POLL_S = 0.5
@@ -59,6 +60,9 @@ class Command(BaseCommand):
     def _wait(self, campaign: Campaign, until: float) -> None:
         news_at = time.monotonic()
         while campaign.finished_at is None:
+            if campaign.is_held:
+                failure = first_requests_of(campaign).failure
+                raise CommandError(f"The sample is on hold: {failure}.")
             if time.monotonic() > until:
                 raise CommandError(_why_late(campaign))
             if time.monotonic() >= news_at:

@@ -1,12 +1,13 @@
 // A form that asks the server what it would mean, a moment after the last change: [data-preview] is
 // the address. The answer replaces the page's regions. Fields inside [data-apart] are not sent.
+// answered() is called after each; returned is ask(), which asks at once.
 
 import $ from "../../lib/jquery.module.min.js";
 import { replaceRegions } from "./regions.js";
 
 const WAIT_MS = 300;
 
-export function previewWhileTyping(form) {
+export function previewWhileTyping(form, answered = () => {}) {
   let timer = 0;
   let asked = null;
 
@@ -14,7 +15,10 @@ export function previewWhileTyping(form) {
     asked?.abort();
     const sent = form.find(":input").not(form.find("[data-apart] :input")).serialize();
     asked = $.post(form.data("preview"), sent)
-      .done((html) => say(replaceRegions(html) ? "" : "Sign in again to see a preview."))
+      .done((html) => {
+        say(replaceRegions(html) ? "" : "Sign in again to see a preview.");
+        answered();
+      })
       .fail((_, why) => why === "abort" || say("The server does not answer; this is not up to date."));
   }
 
@@ -26,4 +30,5 @@ export function previewWhileTyping(form) {
     clearTimeout(timer);
     timer = setTimeout(ask, WAIT_MS);
   });
+  return ask;
 }

@@ -2,7 +2,9 @@
 
 import $ from "../../lib/jquery.module.min.js";
 import { previewWhileTyping } from "../live/preview.js";
+import { replaceRegions } from "../live/regions.js";
 
+const LOOK_AGAIN_MS = 700;
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 const grid = $("[data-grid]");
 
@@ -45,6 +47,25 @@ function showTarget() {
   });
 }
 
+// "Try now" posts the form to its own page; while an answer is awaited, the preview is asked again.
+function followTries(form) {
+  let timer = 0;
+  const ask = previewWhileTyping(form, lookAgain);
+
+  function lookAgain() {
+    clearTimeout(timer);
+    if (form.find("[data-awaited]").length) timer = setTimeout(ask, LOOK_AGAIN_MS);
+  }
+
+  form.on("click", "[name=try]", (event) => {
+    event.preventDefault();
+    $.post(window.location.href, `${form.serialize()}&try=1`).done((page) => {
+      replaceRegions(page);
+      lookAgain();
+    });
+  });
+}
+
 $("[data-target-filter]").on("change", showTarget);
 showTarget();
 grid
@@ -52,4 +73,4 @@ grid
   .on("change", showTotals)
   .on("keydown", "input", moveTick);
 showTotals();
-previewWhileTyping($("[data-preview]"));
+followTries($("[data-preview]"));

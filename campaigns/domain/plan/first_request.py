@@ -1,0 +1,59 @@
+"""The one request of a plan that is sent to each of its endpoints before a campaign's first run."""
+
+from typing import Any
+
+from campaigns.domain.plan.plan import HttpVersion, Plan, Timeouts
+from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.variables import filled_in
+
+# Somebody waits for it, so it has no longer than this, whatever the plan allows.
+LONGEST_S = 30.0
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+def first_request(plan: Plan) -> dict[str, Any]:
+    """What to send, how long to wait and which status is right, as a probe stores it.
+
+    It is the plan's first step, whatever its method, with the values of the first table row; what
+    later replies would provide is empty. Of a WebSocket plan it is the opening handshake.
+    """
+    return {
+        **_what(plan),
+        "timeouts": _timeouts(plan.timeouts),
+        "expected_status": list(plan.expected_status),
+    }
+
+
+def changes_something(plan: Plan) -> str:
+    """The first request, such as "POST /orders", if its method may change something; else ""."""
+    if plan.exchange is not None or plan.steps[0].method in SAFE_METHODS:
+        return ""
+    return f"{plan.steps[0].method} {plan.steps[0].path}"
+
+
+def _what(plan: Plan) -> dict[str, Any]:
+    if plan.exchange is not None:
+        opening = _with_values(plan, plan.exchange.opening)
+        return {
+            "method": "GET",
+            "path": opening.path,
+            "headers": [list(pair) for pair in opening.headers],
+            "subprotocols": list(plan.exchange.subprotocols),
+            "message": None,
+        }
+    step = _with_values(plan, plan.steps[0]).to_json()
+    sent = {name: step[name] for name in ("label", "method", "path", "headers", "body")}
+    is_old = plan.http_version == HttpVersion.HTTP_1_0
+    return {**sent, "http_version": str(plan.http_version)} if is_old else sent
+
+
+def _with_values(plan: Plan, step: Step) -> Step:
+    if not plan.variable_names:
+        return step
+    has_rows = bool(plan.variables.table[0])
+    return filled_in(step, plan.variables.values(0) if has_rows else {})
+
+
+def _timeouts(own: Timeouts) -> dict[str, float]:
+    limits = {"connect_s": own.connect_s, "tls_s": own.tls_s, "total_s": own.total_s}
+    return {name: min(limit_s, LONGEST_S) for name, limit_s in limits.items()}

@@ -1,0 +1,166 @@
+"""What came back of plans' first requests: those before a campaign's first run, and those that
+were tried on its form.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.plan.plan import status_fits
+from campaigns.domain.units import counted
+from campaigns.models import Campaign, Endpoint, PlanVersion, Probe
+from campaigns.permissions import Actor
+from campaigns.queries.probes import ProbeReport, days_left, is_given_up, report_of
+
+# What was tried on the form earlier says nothing about now.
+TRIED_WITHIN = timedelta(minutes=30)
+_UNEXPECTED = (
+    "Correct the plan's path or its expected status, or mend the service. A changed plan is a new "
+    "version: run the campaign again with it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRequest:
+    """`report` is None while the answer is awaited."""
+
+    probe: Probe
+    report: ProbeReport | None
+    now: datetime
+
+    @property
+    def _result(self) -> dict[str, Any]:
+        return self.probe.result or {}
+
+    @property
+    def words(self) -> str:
+        """GET /prices"""
+        return f"{self.probe.request['method']} {self.probe.request['path']}"
+
+    @property
+    def expected(self) -> str:
+        """2xx or 3xx"""
+        return " or ".join(self.probe.request["expected_status"])
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether the plan counts such a reply as ok; an opened WebSocket always is."""
+        if not self.report or not self.report.is_ok:
+            return False
+        rules = self.probe.request["expected_status"]
+        return bool(self.report.websocket) or status_fits(self._result["status"], rules)
+
+    @property
+    def status_words(self) -> str:
+        """200 OK; the error in words where nothing came back."""
+        return self.report.sentence.rstrip(".") if self.report else ""
+
+    @property
+    def problem(self) -> str:
+        """404 Not Found, but the plan expects 2xx; "" for what is right or still awaited."""
+        if not self.report or self.is_expected:
+            return ""
+        if self.report.is_ok:
+            return f"{self.status_words}, but the plan expects {self.expected}"
+        return self.status_words
+
+    @property
+    def what_to_do(self) -> str:
+        if not self.problem:
+            return ""
+        return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
+
+    @property
+    def tls_version(self) -> str:
+        return (self._result.get("tls") or {}).get("version") or ""
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        return self.report.certificates[0] if self.report and self.report.certificates else None
+
+    @property
+    def certificate_trust(self) -> str:
+        """Whether somebody vouched for the certificate."""
+        endpoint = self.probe.endpoint
+        if self._result.get("error") == Kind.TLS_VERIFY:
+            return "rejected"
+        if not endpoint.verify_tls:
+            return "not verified, as the endpoint says"
+        return "accepted by its fingerprint" if endpoint.tls.get("fingerprint") else "verified"
+
+    @property
+    def certificate_dates(self) -> str:
+        """valid until 2027-01-31, 70 days"""
+        until, days = self.certificate["not_after"][:10], days_left(self.certificate, self.now)
+        if days < 0:
+            return f"expired {until}, {counted(-days, 'days')} ago"
+        return f"valid until {until}, {counted(days, 'days')}"
+
+
+@dataclass(frozen=True, slots=True)
+class CameBack:
+    """The first requests of a campaign or of the ticked cells, in the order of the tests."""
+
+    rows: tuple[FirstRequest, ...]
+
+    @property
+    def waiting(self) -> int:
+        return sum(each.report is None for each in self.rows)
+
+    @property
+    def wrong(self) -> list[FirstRequest]:
+        return [each for each in self.rows if each.problem]
+
+    @property
+    def words(self) -> str:
+        """What a heading says of them."""
+        if self.waiting:
+            return f"{len(self.rows) - self.waiting} of {len(self.rows)} so far"
+        if self.wrong:
+            return f"{len(self.wrong)} of {counted(len(self.rows), 'first requests')} failed"
+        one = "The first request was" if len(self.rows) == 1 else "All first requests were"
+        return f"{one} answered as expected"
+
+    @property
+    def failure(self) -> str:
+        """The first problem with its place, and how many more there are; "" without."""
+        if not self.wrong:
+            return ""
+        first, more = self.wrong[0], len(self.wrong) - 1
+        others = f", and {counted(more, 'others')}" if more else ""
+        place = f"{first.words} on {first.probe.endpoint}"
+        return f"{first.problem[:1].upper()}{first.problem[1:]} ({place}{others})"
+
+
+def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> CameBack:
+    """Those that the campaign's first run waited for; with an actor, as far as it may see them."""
+    seen = Probe.objects.visible_to(actor) if actor else Probe.objects
+    places = list(campaign.tests.values_list("plan_version", "endpoint").order_by("position"))
+    found = seen.filter(campaign=campaign).select_related("endpoint", "plan_version__plan")
+    rows = sorted(found, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
+    return _came_back(rows)
+
+
+def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> CameBack:
+    """The latest tries of these cells, made a short while ago; cells never tried have none."""
+    wanted = list(dict.fromkeys((version.pk, endpoint.pk) for version, endpoint in cells))
+    found = Probe.objects.filter(
+        plan_version__in={version for version, _ in wanted},
+        endpoint__in={endpoint for _, endpoint in wanted},
+        requested_at__gt=timezone.now() - TRIED_WITHIN,
+    ).select_related("endpoint", "plan_version__plan")
+    latest = {(each.plan_version_id, each.endpoint_id): each for each in found.order_by("pk")}
+    return _came_back([latest[key] for key in wanted if key in latest])
+
+
+def _came_back(probes: Sequence[Probe]) -> CameBack:
+    now = timezone.now()
+    return CameBack(tuple(FirstRequest(each, _report(each, now), now) for each in probes))
+
+
+def _report(probe: Probe, now: datetime) -> ProbeReport | None:
+    return report_of(probe, now) if probe.finished_at or is_given_up(probe, now) else None

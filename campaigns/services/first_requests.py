@@ -1,0 +1,127 @@
+"""Before a campaign's first run: one request for each of its plans and endpoints.
+
+Runs may begin once the campaign is open (`opened_at`): when all of these were answered as their
+plans expect, or if it keeps going whatever fails. Otherwise it is on hold (`held_at`), until
+somebody starts it anyway, tries again or stops it, or until an hour is over. A request that nobody
+answers gets its result from `probes.expire_probes`, so no campaign waits longer than that.
+"""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.lifecycle import RunState
+from campaigns.live.pokes import poke
+from campaigns.models import Campaign, Endpoint, PlanVersion, Run
+from campaigns.models.dbtime import db_now
+from campaigns.permissions import Action, Actor, require
+from campaigns.queries.first_requests import first_requests_of
+from campaigns.services.plan_secrets import require_secret
+from campaigns.services.probes import request_first
+from campaigns.services.stopping import stop_by_itself
+
+HELD_FOR_S = 3600
+MAX_TRIED = 50
+
+
+def send_first_requests(*, by: Actor, campaign: Campaign) -> None:
+    """Enqueue one for each plan version and endpoint; modes and injectors make no difference."""
+    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target__project")
+    cells = {(each.plan_version_id, each.endpoint_id): each for each in tests.order_by("position")}
+    for test in cells.values():
+        request_first(by=by, version=test.plan_version, endpoint=test.endpoint, campaign=campaign)
+
+
+@transaction.atomic
+def try_cells(*, by: Actor, cells: Sequence[tuple[PlanVersion, Endpoint]]) -> None:
+    """Enqueue the same for cells of a campaign that does not exist yet. Raises Refused."""
+    if not cells:
+        raise Refused("Tick at least one cell to try.")
+    if len(cells) > MAX_TRIED:
+        raise Refused(f"At most {MAX_TRIED} plans and endpoints can be tried at once. Untick some.")
+    for version, endpoint in cells:
+        require_secret(version)
+        request_first(by=by, version=version, endpoint=endpoint)
+
+
+@transaction.atomic
+def settle_campaign(*, campaign_id: int) -> bool:
+    """Open the campaign or hold it, once all its requests came back; whether it did."""
+    campaign = _waiting().filter(pk=campaign_id, held_at=None).select_for_update().first()
+    if campaign is None:
+        return False
+    found = first_requests_of(campaign)
+    if found.waiting:
+        return False
+    is_open = campaign.keeps_going or not found.wrong
+    _waiting().filter(pk=campaign_id).update(**{"opened_at" if is_open else "held_at": Now()})
+    poke(campaign_id=campaign_id)
+    return True
+
+
+def settle_campaigns() -> int:
+    """The same for all that wait, should the worker have died that had the last answer."""
+    waiting = list(_waiting().filter(held_at=None).values_list("pk", flat=True))
+    return sum(settle_campaign(campaign_id=pk) for pk in waiting)
+
+
+def end_held_campaigns() -> int:
+    """Stop those that nobody has decided about for an hour."""
+    forgotten = _waiting().filter(held_at__lt=db_now(-HELD_FOR_S))
+    return sum(stop_by_itself(each, _forgotten_words(each)) for each in forgotten)
+
+
+def _forgotten_words(campaign: Campaign) -> str:
+    failure = first_requests_of(campaign).failure
+    return f"Not started: {failure}. Nobody started it anyway within an hour."
+
+
+@transaction.atomic
+def start_anyway(*, by: Actor, campaign: Campaign) -> None:
+    """Let the runs begin, whatever came back. Raises Forbidden or Refused."""
+    require(by, Action.RUN, campaign.project)
+    if not _waiting().filter(pk=campaign.pk).update(opened_at=Now()):
+        raise Refused("This campaign does not wait for its first requests.")
+    forget_unsent(campaign)
+    poke(campaign_id=campaign.pk)
+
+
+@transaction.atomic
+def try_again(*, by: Actor, campaign: Campaign) -> None:
+    """Send what failed once more, with the endpoints as they are now, which the runs then use too.
+
+    Raises Forbidden or Refused.
+    """
+    require(by, Action.RUN, campaign.project)
+    held = _waiting().filter(pk=campaign.pk, held_at__isnull=False)
+    if not held.select_for_update().exists():
+        raise Refused("This campaign is not on hold; there is nothing to try again.")
+    held.update(held_at=None)
+    for failed in first_requests_of(campaign).wrong:
+        probe = failed.probe
+        campaign.first_requests.filter(pk=probe.pk).update(campaign=None)
+        request_first(by=by, version=probe.plan_version, endpoint=probe.endpoint, campaign=campaign)
+    _take_endpoints_anew(campaign)
+    poke(campaign_id=campaign.pk)
+
+
+def _take_endpoints_anew(campaign: Campaign) -> None:
+    """Nothing has run yet, so an accepted certificate, say, is part of the runs to come."""
+    runs = list(campaign.runs.filter(state=RunState.QUEUED).select_related("test__endpoint"))
+    for run in runs:
+        run.snapshot |= {"endpoint": run.test.endpoint.frozen().to_json()}
+    Run.objects.bulk_update(runs, ["snapshot"], batch_size=200)
+
+
+def forget_unsent(campaign: Campaign) -> None:
+    """Take back the requests that no worker has picked up yet."""
+    campaign.first_requests.filter(claimed_at=None, finished_at=None).delete()
+
+
+def _waiting():
+    """The started campaigns whose runs may not begin yet."""
+    return Campaign.objects.filter(
+        started_at__isnull=False, opened_at=None, stop_requested_at=None, finished_at=None
+    )

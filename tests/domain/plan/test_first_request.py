@@ -1,0 +1,60 @@
+"""The one request of a plan that is sent before a campaign's first run."""
+
+import pytest
+
+from campaigns.domain.plan.first_request import changes_something, first_request
+from campaigns.domain.plan.plan import Plan
+from tests.values import plan_spec
+
+
+def plan_of(*steps, **fields) -> Plan:
+    return Plan.from_json({**plan_spec(), **({"steps": list(steps)} if steps else {}), **fields})
+
+
+def test_it_is_the_first_step_with_the_statuses_that_the_plan_expects():
+    login = {"method": "POST", "path": "/login/", "headers": [["X-A", "1"]], "body": "user=ann"}
+    plan = plan_of(login, {"path": "/cart"}, expected_status=["302"])
+    asked = first_request(plan)
+    assert (asked["method"], asked["path"], asked["body"]) == ("POST", "/login/", "user=ann")
+    assert asked["headers"] == [["X-A", "1"]]
+    assert asked["expected_status"] == ["302"]
+
+
+def test_it_has_the_values_of_the_first_row_and_none_of_later_replies():
+    extract = [{"name": "token", "from": "body", "pattern": "t=(.)"}]
+    step = {"path": "/p/${item}?t=${token}", "extract": extract}
+    asked = first_request(plan_of(step, variables={"csv": "item\n7 up\n8"}))
+    assert asked["path"] == "/p/7%20up?t="
+    assert "extract" not in asked
+
+
+def test_without_variables_a_dollar_is_plain_text():
+    assert first_request(plan_of({"path": "/p/${item}"}))["path"] == "/p/${item}"
+
+
+def test_it_waits_as_long_as_the_plan_but_nobody_waits_ten_minutes():
+    limits = {"connect_s": 2, "tls_s": 3, "total_s": 600}
+    asked = first_request(plan_of(timeouts=limits))
+    assert asked["timeouts"] == {"connect_s": 2, "tls_s": 3, "total_s": 30}
+
+
+def test_a_plan_of_http_1_0_sends_it_so():
+    assert "http_version" not in first_request(plan_of())
+    assert first_request(plan_of(http_version="1.0"))["http_version"] == "1.0"
+
+
+def test_of_a_websocket_plan_it_is_the_opening_handshake():
+    exchange = {"path": "/feed", "headers": [["X-A", "1"]], "subprotocols": ["chat"]}
+    plan = Plan.from_json({"exchange": exchange, "load": plan_spec()["load"]})
+    asked = first_request(plan)
+    assert {name: asked[name] for name in exchange} == exchange
+    assert asked["message"] is None
+    assert changes_something(plan) == ""
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [("GET", ""), ("HEAD", ""), ("OPTIONS", ""), ("POST", "POST /"), ("DELETE", "DELETE /")],
+)
+def test_it_is_said_if_it_may_change_something(method, words):
+    assert changes_something(plan_of({"method": method, "path": "/"})) == words

@@ -1,0 +1,251 @@
+"""One request for each plan and endpoint before a campaign's first run, and what follows."""
+
+import pytest
+
+from campaigns.domain.errors import Forbidden, Refused
+from campaigns.models import Campaign, Probe
+from campaigns.models.dbtime import db_now
+from campaigns.permissions import Actor
+from campaigns.queries.campaigns import grid_of, ticks_for
+from campaigns.queries.engine import stuck_runs, waiting_reason
+from campaigns.queries.first_requests import first_requests_of
+from campaigns.services import dispatch, probes
+from campaigns.services.campaigns import (
+    CampaignCell,
+    create_campaign,
+    start_campaign,
+    stop_campaign,
+)
+from campaigns.services.first_requests import (
+    end_held_campaigns,
+    settle_campaign,
+    settle_campaigns,
+    try_again,
+    try_cells,
+)
+from campaigns.services.items import delete_items
+from tests.factories import make_endpoint, make_plan, make_target, make_user
+from tests.services.engine import at_once, draft, host, owner_of
+
+pytestmark = pytest.mark.django_db
+OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
+REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
+
+
+def begun(project, **fields) -> Campaign:
+    host(slots=8)
+    campaign = draft(project, **fields)
+    start_campaign(by=owner_of(project), campaign=campaign)
+    return campaign
+
+
+def answer(campaign, *results) -> Campaign:
+    waiting = campaign.first_requests.filter(finished_at=None).order_by("pk")
+    for probe, result in zip(waiting, results, strict=False):
+        probes.claim_probe(probe_id=probe.pk)
+        probes.finish_probe(probe_id=probe.pk, result=result)
+    settle_campaign(campaign_id=campaign.pk)
+    campaign.refresh_from_db()
+    return campaign
+
+
+class TestSending:
+    def test_each_plan_and_endpoint_gets_one_whatever_the_modes_and_injectors(self, project):
+        target = make_target(project)
+        http, https = make_endpoint(target), make_endpoint(target, "https", verify_tls=False)
+        version = make_plan(project)
+        modes = [(http, "new"), (http, "keep-alive"), (https, "new"), (https, "resumed")]
+        campaign = create_campaign(
+            by=owner_of(project),
+            project=project,
+            name="all modes",
+            cells=[CampaignCell(version, *each) for each in modes],
+            repeats=3,
+            order="listed",
+            pause_s=0,
+        )
+        start_campaign(by=owner_of(project), campaign=campaign)
+        sent = campaign.first_requests.order_by("pk").values_list("plan_version", "endpoint")
+        assert list(sent) == [(version.pk, http.pk), (version.pk, https.pk)]
+
+    def test_the_first_run_waits_for_them(self, project):
+        campaign = begun(project)
+        assert dispatch.admit_runs() == 0
+        assert waiting_reason(campaign) == "Waiting for what comes back of the first requests."
+
+    def test_all_right_means_on_without_a_click(self, project):
+        campaign = answer(begun(project, n_tests=2), OK, OK)
+        assert (campaign.is_held, campaign.is_before_first_run) == (False, False)
+        assert dispatch.admit_runs() == 1
+
+    def test_it_waits_for_the_last_of_them(self, project):
+        campaign = answer(begun(project, n_tests=2), OK)
+        assert (campaign.opened_at, campaign.held_at) == (None, None)
+
+    def test_the_order_has_the_plan_s_own_limits_and_credentials(self, project):
+        campaign = begun(project)
+        order = probes.order_of(campaign.first_requests.get())
+        version = campaign.tests.get().plan_version.value()
+        assert order["timeouts"]["total_s"] == version.timeouts.total_s
+        assert order["step"]["path"] == version.steps[0].path
+
+
+class TestHolding:
+    @pytest.mark.parametrize(
+        ("result", "failure"),
+        [
+            (REFUSED, "No reply: connection refused (POST / on "),
+            (
+                {**OK, "status": 404, "reason": "Not Found"},
+                "404 Not Found, but the plan expects 2xx or 3xx (POST / on ",
+            ),
+        ],
+    )
+    def test_one_that_fails_holds_the_campaign_and_says_why(self, project, result, failure):
+        campaign = answer(begun(project, n_tests=2), result, OK)
+        assert campaign.is_held
+        assert dispatch.admit_runs() == 0
+        assert waiting_reason(campaign) == "On hold, because a first request failed."
+        came_back = first_requests_of(campaign)
+        assert came_back.words == "1 of 2 first requests failed"
+        assert came_back.failure.startswith(failure)
+
+    def test_one_that_keeps_going_goes_on(self, project):
+        answer(begun(project, keeps_going=True), REFUSED)
+        assert dispatch.admit_runs() == 1
+
+    def test_somebody_who_may_run_it_can_start_it_anyway(self, project, as_vera):
+        campaign = answer(begun(project), REFUSED)
+        with pytest.raises(Forbidden):
+            start_campaign(by=as_vera, campaign=campaign, anyway=True)
+        start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+        campaign.refresh_from_db()
+        assert dispatch.admit_runs() == 1
+        with pytest.raises(Refused, match="already been started"):
+            start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+
+    def test_what_nobody_decides_about_for_an_hour_is_stopped(self, project):
+        campaign = answer(begun(project), REFUSED)
+        assert end_held_campaigns() == 0
+        Campaign.objects.filter(pk=campaign.pk).update(held_at=db_now(-3601))
+        assert end_held_campaigns() == 1
+        dispatch.finish_campaigns()
+        campaign.refresh_from_db()
+        assert campaign.state == "done"
+        assert campaign.stop_reason.startswith("Not started: No reply: connection refused (")
+        assert campaign.runs.get().outcome == "stopped"
+
+    def test_an_hour_on_hold_does_not_count_as_waiting_for_the_first_run(self, project):
+        campaign = answer(begun(project), REFUSED)
+        long_ago = {"started_at": db_now(-3500), "held_at": db_now(-3500)}
+        Campaign.objects.filter(pk=campaign.pk).update(**long_ago)
+        start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+        assert dispatch.expire_runs() == 0
+
+
+class TestTryingAgain:
+    def test_only_what_failed_is_sent_again_with_the_endpoint_as_it_is_now(self, project):
+        campaign = answer(begun(project, n_tests=2), OK, REFUSED)
+        endpoint = campaign.tests.first().endpoint
+        endpoint.verify_tls = False
+        endpoint.save()
+        try_again(by=owner_of(project), campaign=campaign)
+        assert campaign.first_requests.filter(finished_at=None).count() == 1
+        assert campaign.first_requests.count() == 2
+        assert not campaign.runs.first().frozen.endpoint.verify_tls
+        answer(campaign, OK)
+        assert dispatch.admit_runs() == 1
+
+    def test_a_campaign_that_is_not_on_hold_has_nothing_to_try(self, project):
+        with pytest.raises(Refused, match="not on hold"):
+            try_again(by=owner_of(project), campaign=begun(project))
+
+    def test_a_stranger_may_not(self, project):
+        campaign = answer(begun(project), REFUSED)
+        with pytest.raises(Forbidden):
+            try_again(by=Actor(user=make_user()), campaign=campaign)
+
+
+class TestSurviving:
+    def test_a_worker_that_died_does_not_block_the_campaign_for_ever(self, project):
+        campaign = begun(project)
+        probes.claim_probe(probe_id=campaign.first_requests.get().pk)
+        assert settle_campaigns() == 0
+        campaign.first_requests.update(requested_at=db_now(-130))
+        probes.expire_probes()
+        assert settle_campaigns() == 1
+        campaign.refresh_from_db()
+        assert campaign.is_held
+        assert "worker stopped" in first_requests_of(campaign).rows[0].report.detail
+
+    def test_the_dispatcher_settles_what_a_worker_answered_and_died(self, project):
+        campaign = begun(project)
+        probes.finish_probe(probe_id=campaign.first_requests.get().pk, result=OK)
+        assert settle_campaigns() == 1
+        assert settle_campaigns() == 0
+        assert dispatch.admit_runs() == 1
+
+    def test_stop_takes_back_what_is_not_sent_and_ends_the_campaign(self, project):
+        campaign = begun(project, n_tests=3)
+        sent = campaign.first_requests.order_by("pk").first()
+        probes.claim_probe(probe_id=sent.pk)
+        stop_campaign(by=owner_of(project), campaign=campaign)
+        assert list(campaign.first_requests.all()) == [sent]
+        probes.finish_probe(probe_id=sent.pk, result=OK)
+        assert not settle_campaign(campaign_id=campaign.pk)
+        dispatch.finish_campaigns()
+        campaign.refresh_from_db()
+        assert (campaign.state, campaign.opened_at) == ("done", None)
+        assert stuck_runs() == []
+
+    def test_it_is_deleted_with_its_campaign(self, project):
+        campaign = answer(begun(project), REFUSED)
+        stop_campaign(by=owner_of(project), campaign=campaign)
+        dispatch.finish_campaigns()
+        delete_items(by=owner_of(project), items=[Campaign.objects.get(pk=campaign.pk)])
+        assert not Probe.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_that_settle_at_once_open_it_once(project):
+    campaign = begun(project)
+    probes.finish_probe(probe_id=campaign.first_requests.get().pk, result=OK)
+    settle = [lambda: settle_campaign(campaign_id=campaign.pk)] * 2
+    assert sorted(at_once(*settle)) == [False, True]
+
+
+def test_a_worker_takes_a_campaign_s_requests_together_and_each_once(project):
+    campaign = begun(project, n_tests=3)
+    first, *others = campaign.first_requests.order_by("pk")
+    assert probes.claim_together(probe_id=others[0].pk, most=2) == [first, others[0]]
+    assert probes.claim_together(probe_id=first.pk, most=2) == [others[1]]
+    assert probes.claim_together(probe_id=first.pk, most=2) == []
+
+
+class TestCellsOfAForm:
+    def test_they_are_tried_without_a_campaign(self, project, as_bob):
+        version, endpoint = make_plan(project), make_endpoint(make_target(project))
+        try_cells(by=as_bob, cells=[(version, endpoint)])
+        probe = Probe.objects.get()
+        assert (probe.plan_version, probe.endpoint, probe.campaign) == (version, endpoint, None)
+
+    def test_nobody_tries_a_hundred_at_once(self, project, as_bob):
+        endpoint = make_endpoint(make_target(project))
+        with pytest.raises(Refused, match="At most 50"):
+            try_cells(by=as_bob, cells=[(make_plan(project), endpoint)] * 51)
+
+    def test_what_did_not_answer_is_not_proposed_afterwards(self, project, as_bob):
+        silent, shop = (make_endpoint(make_target(project)) for _ in range(2))
+        version = make_plan(project)
+        assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{silent.pk}.new"]
+        try_cells(by=as_bob, cells=[(version, silent)])
+        probes.finish_probe(probe_id=Probe.objects.get().pk, result=REFUSED)
+        assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{shop.pk}.new"]
+
+    def test_a_worker_that_is_missing_says_nothing_about_the_target(self, project, as_bob):
+        endpoint = make_endpoint(make_target(project))
+        version = make_plan(project)
+        try_cells(by=as_bob, cells=[(version, endpoint)])
+        Probe.objects.update(requested_at=db_now(-130))
+        probes.expire_probes()
+        assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{endpoint.pk}.new"]

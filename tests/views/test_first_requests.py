@@ -1,0 +1,129 @@
+"""What came back of the first requests: on the campaign's page, and of what the form tries."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from campaigns.models import Probe
+from campaigns.services.dispatch import admit_runs
+from campaigns.services.first_requests import settle_campaign
+from campaigns.services.hosts import announce_host
+from campaigns.services.probes import finish_probe
+from campaigns.services.shares import create_share
+from tests.services.engine import owner_of
+from tests.views.campaign_form import cells, fields, new_url, started, text_of
+
+pytestmark = pytest.mark.django_db
+OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
+MISSING = {**OK, "status": 404, "reason": "Not Found"}
+CERTIFICATE = {"subject": "CN=shop.test", "not_after": "2020-01-31T00:00:00+00:00"}
+VERSIONED = {**OK, "tls": {"version": "TLSv1.3", "cipher": "X", "bits": 256}}
+
+
+@pytest.fixture
+def campaign(as_editor, project, target, version):
+    """With a plan on HTTP and on HTTPS, started."""
+    return started(as_editor, project, target, version)
+
+
+def answer(*results) -> None:
+    for probe, result in zip(Probe.objects.order_by("pk"), results, strict=True):
+        finish_probe(probe_id=probe.pk, result=result)
+        if "certificates" in result:
+            Probe.objects.filter(pk=probe.pk).update(result=result)
+        if probe.campaign_id:
+            settle_campaign(campaign_id=probe.campaign_id)
+
+
+def page_of(client, campaign) -> str:
+    return text_of(client.get(reverse("campaign-detail", args=[campaign.pk])))
+
+
+def test_until_they_came_back_the_page_says_what_it_waits_for(as_editor, campaign):
+    page = page_of(as_editor, campaign)
+    assert "First one request for each plan and endpoint: 0 of 2 so far." in page
+    assert "What came back</h2>" in page
+    assert "Start anyway" not in page
+
+
+def test_a_failure_comes_first_with_what_to_do_and_two_ways_on(as_editor, campaign):
+    answer(OK, MISSING)
+    page = page_of(as_editor, campaign)
+    assert "<b>On hold: 1 of 2 first requests failed.</b> 404 Not Found, but the plan" in page
+    assert "(POST / on https://127.0.0.1:8444)" in page
+    assert "The plan expects 2xx or 3xx." in page
+    assert "On hold" in text_of(as_editor.get(reverse("campaign-list", args=[campaign.project_id])))
+    as_editor.post(reverse("campaign-try-again", args=[campaign.pk]))
+    assert campaign.first_requests.filter(finished_at=None).count() == 1
+
+
+def test_start_anyway_starts_it_but_not_for_another_site_s_form(as_editor, bob, campaign):
+    announce_host(name="host 1", slots=8, facts={})
+    answer(OK, MISSING)
+    address = reverse("campaign-start", args=[campaign.pk])
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(bob)
+    assert strict.post(address, {"anyway": "1"}).status_code == 403
+    assert admit_runs() == 0
+    as_editor.post(address, {"anyway": "1"})
+    assert admit_runs() == 1
+    assert "1 of 2 first requests failed" in page_of(as_editor, campaign)
+
+
+def test_a_viewer_sees_what_came_back_and_no_buttons(client, vera, campaign):
+    answer(OK, MISSING)
+    client.force_login(vera)
+    page = page_of(client, campaign)
+    assert "404 Not Found" in page
+    assert "Start anyway" not in page
+    assert "Try again" not in page
+
+
+def test_a_certificate_is_named_with_its_dates_and_whether_it_was_verified(as_editor, campaign):
+    campaign.tests.last().endpoint.__class__.objects.update(verify_tls=False)
+    answer(OK, {**VERSIONED, "certificates": [CERTIFICATE]})
+    page = page_of(as_editor, campaign)
+    assert "TLSv1.3, CN=shop.test" in page
+    assert "not verified, as the endpoint says; expired 2020-01-31" in page
+
+
+def test_a_rejected_certificate_says_so(as_editor, campaign):
+    rejected = {"type": "probe", "status": None, "error": "tls_verify"}
+    answer(OK, {**rejected, "certificates": [CERTIFICATE]})
+    page = page_of(as_editor, campaign)
+    assert "No reply: certificate rejected" in page
+    assert "CN=shop.test<span" in page
+    assert "rejected; expired" in page
+
+
+def test_a_share_link_does_not_show_them(client, project, campaign):
+    answer(OK, MISSING)
+    _, token = create_share(
+        by=owner_of(project), project=project, days=1, note="", campaign=campaign
+    )
+    client.logout()
+    page = text_of(client.get(f"/s/{token}/", follow=True))
+    assert "On hold: a first request failed" in page
+    assert "404" not in page
+
+
+def test_the_form_tries_what_is_ticked_and_shows_what_came_back(
+    as_editor, project, target, version
+):
+    ticked = cells(version, target, ("http", "new"), ("http", "keep-alive"), ("https", "new"))
+    tried = as_editor.post(new_url(project), fields(ticked, **{"try": "1"}))
+    assert tried.status_code == 200
+    assert not project.campaigns.exists()
+    assert "data-awaited" in text_of(tried)
+    answer(OK, MISSING)
+    shown = as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked))
+    assert "404 Not Found" in text_of(shown)
+    assert "data-awaited" not in text_of(shown)
+
+
+def test_the_form_says_what_is_sent_before_the_start(as_editor, project, target, version):
+    ticked = cells(version, target, ("http", "new"), ("http", "keep-alive"), ("https", "new"))
+    shown = as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked))
+    assert "is sent once to each endpoint (2 requests; POST / may change something" in text_of(
+        shown
+    )
