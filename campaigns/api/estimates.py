@@ -82,9 +82,9 @@ class CampaignEstimate(APIView):
             pause_s=asked["pause_s"],
         )
         checks = [
+            first_requests_check((each.plan_version.value(), each.endpoint) for each in cells),
             *checks_before_start([each.endpoint for each in cells], max(counts)),
             *room_checks(estimate, room_of(hosts())),
-            first_requests_check((each.plan_version.value(), each.endpoint) for each in cells),
         ]
         found = {"notes": cost_notes(estimate), "checks": CheckSerializer(checks, many=True).data}
         return Response({**CostSerializer(estimate).data, **found})

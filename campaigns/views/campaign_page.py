@@ -127,6 +127,7 @@ def campaign_context(
         "answer": answer,
         "badge": badge_of(campaign, answer),
         "is_live": is_live,
+        "has_begun": is_live and not campaign.is_before_first_run,
         "progress": progress,
         "planned_s": _planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",

@@ -248,9 +248,9 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "preview": preview,
         "seed": known["seed"],
         "checks": [
+            first_requests_check((plan.plan, arm.endpoint) for plan, arm in cells),
             *checks_before_start([arm.endpoint for _, arm in cells], max(known["injectors"])),
             *room_checks(estimate, room),
-            first_requests_check((plan.plan, arm.endpoint) for plan, arm in cells),
         ]
         if cells
         else [],

@@ -178,6 +178,13 @@ def test_a_probe_shows_one_request_in_full(program, server_tls):
     assert b"X-Try: 1" in server.requests[0]
 
 
+def test_a_probe_speaks_http_1_0_where_the_order_says_so(program):
+    with scripted(always(b"HTTP/1.0 200 OK\r\n\r\nhello")) as server:
+        (answer,), _ = program(probe_order(server.port) | {"http_version": "1.0"}).rest()
+    assert (answer["error"], answer["snippet"]) == (None, "hello")
+    assert b" HTTP/1.0\r\n" in server.requests[0]
+
+
 @pytest.mark.parametrize(
     ("given", "kind"),
     [

@@ -92,7 +92,7 @@ def test_a_rejected_certificate_says_so(as_editor, campaign):
     answer(OK, {**rejected, "certificates": [CERTIFICATE]})
     page = page_of(as_editor, campaign)
     assert "No reply: certificate rejected" in page
-    assert "CN=shop.test<span" in page
+    assert "CN=shop.test <span" in page
     assert "rejected; expired" in page
 
 

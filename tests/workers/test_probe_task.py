@@ -6,7 +6,9 @@ import sys
 import pytest
 
 from campaigns.models import Probe
+from campaigns.services.campaigns import start_campaign
 from tests.factories import make_endpoint, make_target
+from tests.services.engine import draft
 from workers.tasks import probes
 
 ANSWER = {"type": "probe", "status": 200, "error": None}
@@ -71,3 +73,14 @@ def test_the_task_stores_the_real_program_s_answer_once(probe):
 @pytest.mark.django_db
 def test_a_task_whose_row_is_gone_does_nothing():
     probes.probe(0)
+
+
+@pytest.mark.django_db
+def test_a_campaign_s_first_requests_are_made_together_and_settle_it(project, as_bob):
+    # Nothing listens on port 1.
+    campaign = draft(project, n_tests=2, endpoint=make_endpoint(make_target(project), port=1))
+    start_campaign(by=as_bob, campaign=campaign)
+    probes.probe(campaign.first_requests.first().pk)
+    campaign.refresh_from_db()
+    errors = [each.result["error"] for each in campaign.first_requests.all()]
+    assert (errors, campaign.is_held) == (["connect_refused"] * 2, True)
