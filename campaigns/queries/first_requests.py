@@ -14,7 +14,7 @@ from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe
 from campaigns.permissions import Actor
-from campaigns.queries.probes import ProbeReport, days_left, is_given_up, report_of
+from campaigns.queries.probes import ProbeReport, days_left, report_of
 
 # What was tried on the form earlier says nothing about now.
 TRIED_WITHIN = timedelta(minutes=30)
@@ -159,8 +159,9 @@ def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> CameBack:
 
 def _came_back(probes: Sequence[Probe]) -> CameBack:
     now = timezone.now()
-    return CameBack(tuple(FirstRequest(each, _report(each, now), now) for each in probes))
-
-
-def _report(probe: Probe, now: datetime) -> ProbeReport | None:
-    return report_of(probe, now) if probe.finished_at or is_given_up(probe, now) else None
+    return CameBack(
+        tuple(
+            FirstRequest(each, report_of(each, now) if each.finished_at else None, now)
+            for each in probes
+        )
+    )
