@@ -70,6 +70,8 @@ def progress_of(campaign: Campaign, current: Run | None = None) -> CampaignProgr
 def _ends_at(
     campaign: Campaign, current: Run | None, n_runs: int, done: list[datetime]
 ) -> datetime | None:
+    if campaign.is_held:
+        return None  # when somebody decides
     n_left, now = n_runs - len(done), timezone.now()
     end = planned_end(current) if current else None
     if end and n_left == 1:

@@ -79,6 +79,7 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     for campaign in running:
         campaign.current = current_run_of(campaign)
         campaign.progress = progress_of(campaign, campaign.current)
+        campaign.badge = badge_of(campaign, None)
     context |= {
         "running": running,
         "may": rights_in(found, actor),
