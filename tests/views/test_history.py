@@ -49,7 +49,9 @@ def text_of(response) -> str:
 def test_a_change_is_told_first_with_size_interval_date_and_campaigns(opened, project):
     (test,) = make_history(project, SLOWER)
     page = text_of(opened(test))
-    said = r"Slower by ([0-9.]+) % \[([0-9.]+), ([0-9.]+)\] since 9 Nov 2026: 28.5 instead of 26.0 ms"
+    said = (
+        r"Slower by ([0-9.]+) % \[([0-9.]+), ([0-9.]+)\] since 9 Nov 2026: 28.5 instead of 26.0 ms"
+    )
     size, low, high = map(float, re.search(said, page).groups())
     assert low < size < high
     assert size == pytest.approx(9.6, abs=0.1)

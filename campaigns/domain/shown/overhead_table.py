@@ -41,6 +41,17 @@ def time_decimals(rows: Sequence[OverheadRow]) -> int:
     )
 
 
+def difference_decimals(rows: Sequence[OverheadRow]) -> int:
+    """The decimals of all differences: no more than the interval of the average supports, down to
+    half of its width, and no more than the times have."""
+    most = time_decimals(rows)
+    mean = next((row for row in rows if row.metric == "mean" and row.interval), None)
+    if mean is None:
+        return most
+    width_ms = (mean.interval.high - mean.interval.low) * mean.interval.baseline / 1000
+    return next((places for places in range(most) if width_ms >= 2 * 10**-places), most)
+
+
 def in_names(text: str, names: tuple[str, str]) -> str:
     """A text about HTTP and HTTPS, with the names of another pair such as WS and WSS."""
     plain, tls = names
@@ -70,7 +81,11 @@ def overhead_table(
 
     `names`: of the baseline and the candidate. Columns of TLS twins keep the keys of their schemes.
     """
-    decimals = dict.fromkeys(("http", "https", "difference"), time_decimals(rows)) | _DECIMALS
+    decimals = {
+        **dict.fromkeys(("http", "https"), time_decimals(rows)),
+        "difference": difference_decimals(rows),
+        **_DECIMALS,
+    }
     signed = {"difference", "increase"}
     figures = [_figures(row) for row in rows]
     columns = [

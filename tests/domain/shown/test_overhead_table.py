@@ -1,0 +1,31 @@
+"""The table of an overhead: a difference has no more digits than it is known to."""
+
+import pytest
+
+from campaigns.domain.judged.overhead import OverheadRow
+from campaigns.domain.judged.ratio import RatioInterval
+from campaigns.domain.shown.overhead_table import overhead_table
+
+REST = {"se": 0.01, "df": 2, "k": 3, "p_value": 0.01, "is_paired": True, "logs": ()}
+
+
+def row(metric: str, low: float, high: float) -> OverheadRow:
+    """9.778 ms against 14.300 ms, with this interval of their ratio."""
+    ratio = 14.3 / 9.778
+    interval = RatioInterval(9_778, 14_300, ratio, low, high, **REST)
+    return OverheadRow(metric, 9_778, 14_300, interval)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (1.46, 1.465, "+4.52"),  # known to 0.05 ms
+        (1.42, 1.50, "+4.5"),  # to 0.8 ms
+        (1.2, 1.8, "+5"),  # to 6 ms
+    ],
+)
+def test_a_difference_has_no_more_digits_than_its_interval_supports(low, high, said):
+    table = overhead_table("k", "T", [row("mean", low, high), row("p95", 1.1, 2)], None, "")
+    for each in table.rows:
+        baseline, candidate, difference, *_ = (cell.text for cell in each.cells)
+        assert (baseline, candidate, difference) == ("9.78", "14.30", said)
