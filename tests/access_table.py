@@ -176,6 +176,10 @@ PAGES: dict[str, dict[str, Rule]] = {
 API: dict[str, dict[str, Rule]] = {
     "api-project-list": {"GET": ACCOUNT},
     "api-project": {"GET": VIEW, "PATCH": TAG_PROJECT, "DELETE": ADMINISTER},
+    "api-project-history": {"GET": VIEW},
+    "api-project-history-csv": {"GET": VIEW},
+    "api-test-history": {"GET": VIEW},
+    "api-test-history-csv": {"GET": VIEW},
     "api-target-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_target))},
     "api-target": {"GET": VIEW, "PUT": Rule("edit", _target), "PATCH": TAG, "DELETE": EDIT},
     "api-target-archive": {"POST": Rule("edit")},

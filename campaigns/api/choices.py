@@ -14,6 +14,7 @@ from campaigns.domain.lifecycle import (
 from campaigns.domain.plan.plan import ConnectionMode, HttpVersion
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
+from campaigns.domain.shown.history_words import Standing
 from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
 from campaigns.permissions import Role
 from campaigns.queries.campaign_list import STATE_IS
@@ -35,5 +36,6 @@ CONNECTION_MODES = _pairs(ConnectionMode)
 ROLES = _pairs(Role)
 ROW_ORDERS = _pairs(RowOrder)
 WORDS = _pairs(Word)
+STANDINGS = _pairs(Standing)
 HTTP_VERSIONS = _pairs(HttpVersion)
 TLS_VERSIONS = _pairs(VERSIONS)

@@ -6,6 +6,12 @@ from campaigns.api.campaigns import CampaignViewSet
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
 from campaigns.api.estimates import CampaignEstimate
 from campaigns.api.failures import RunFailures
+from campaigns.api.history import (
+    HistoryOfProject,
+    HistoryOfProjectCsv,
+    HistoryOfTest,
+    HistoryOfTestCsv,
+)
 from campaigns.api.metrics import MetricList
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
 from campaigns.api.presets import PresetList
@@ -31,6 +37,14 @@ def _post(view, action: str):
 urlpatterns = [
     path("projects/", ProjectViewSet.as_view(LIST), name="api-project-list"),
     path("projects/<int:pk>/", ProjectViewSet.as_view(ITEM), name="api-project"),
+    path("projects/<int:pk>/history/", HistoryOfProject.as_view(), name="api-project-history"),
+    path(
+        "projects/<int:pk>/history.csv",
+        HistoryOfProjectCsv.as_view(),
+        name="api-project-history-csv",
+    ),
+    path("tests/<int:pk>/history/", HistoryOfTest.as_view(), name="api-test-history"),
+    path("tests/<int:pk>/history.csv", HistoryOfTestCsv.as_view(), name="api-test-history-csv"),
     path("targets/", TargetViewSet.as_view(LIST_AND_CREATE), name="api-target-list"),
     path("targets/<int:pk>/", TargetViewSet.as_view(ITEM_AND_EDIT), name="api-target"),
     path("targets/<int:pk>/archive/", _post(TargetViewSet, "archive"), name="api-target-archive"),

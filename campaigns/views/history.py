@@ -14,7 +14,12 @@ from campaigns.models import Project, Test
 from campaigns.permissions import Actor
 from campaigns.queries.history import METRICS, arms_of, histories, history_of, recent
 from campaigns.views.access import actor_of, find
-from campaigns.views.history_chart import chart_of, rows_of_changes, rows_of_points
+from campaigns.views.history_chart import (
+    chart_of,
+    others_than,
+    rows_of_changes,
+    rows_of_points,
+)
 from campaigns.views.history_rows import counts_of, in_order, rows_of
 
 PAGE_SIZE = 25
@@ -39,7 +44,8 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "sentence": history_sentence(history, METRICS[chosen.metric]),
         "changes": rows_of_changes(history),
         "page": page,
-        "rows": rows_of_points(list(page)),
+        "others": others_than(chosen.metric),
+        "rows": rows_of_points(list(page), chosen.metric),
         "chart": chart_of(history, found.endpoint.scheme),
         "arms": arms_of(actor, found),
         "query": request.GET.urlencode(),

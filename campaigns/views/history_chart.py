@@ -8,10 +8,10 @@ from typing import Any
 
 from django.urls import reverse
 
+from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
 from campaigns.domain.shown.history_words import (
-    began,
-    change_sentence,
+    change_words,
     day,
     evidence,
     why_not_counted,
@@ -20,8 +20,15 @@ from campaigns.domain.shown.history_words import (
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import DASH, count, decimals_for, number, percent
 
+_PERCENTILES = ("p50", "p95", "p99")
 
-def rows_of_points(points: Sequence[CampaignPoint]) -> list[dict[str, Any]]:
+
+def others_than(metric: str) -> list[str]:
+    """The percentiles beside the metric."""
+    return [name for name in _PERCENTILES if name != metric]
+
+
+def rows_of_points(points: Sequence[CampaignPoint], metric: str = "") -> list[dict[str, Any]]:
     """The table's rows: times in ms, each column with the same decimals."""
     keys = ("p50_us", "p95_us", "p99_us", "value_us")
     texts = {key: _column([getattr(point, key) for point in points]) for key in keys}
@@ -34,6 +41,7 @@ def rows_of_points(points: Sequence[CampaignPoint]) -> list[dict[str, Any]]:
             "requests": count(point.n),
             "why": why_not_counted(point),
             "trust": point.trust.replace("_", " "),
+            "others": [texts[f"{name}_us"][index] for name in others_than(metric)],
             **{key.removesuffix("_us"): texts[key][index] for key in keys},
         }
         for index, point in enumerate(points)
@@ -62,8 +70,7 @@ def rows_of_changes(history: TestHistory) -> list[dict[str, Any]]:
     """Newest first."""
     return [
         {
-            "sentence": change_sentence(history, change),
-            "began": began(history, change),
+            "sentence": change_words(history, change),
             "evidence": evidence(change),
             "word": word_of(history, change),
             "campaign": history.points[change.index].campaign,
@@ -74,19 +81,19 @@ def rows_of_changes(history: TestHistory) -> list[dict[str, Any]]:
 
 def chart_of(history: TestHistory, scheme: str) -> dict[str, Any]:
     points = history.points
-    rows = rows_of_points(points)
+    rows, numbers = rows_of_points(points), [_numbers(point) for point in points]
     return {
         "scheme": scheme,
         "at": [day(point.at) for point in points],
         "links": [reverse("campaign-detail", args=[point.campaign]) for point in points],
-        **{key: [row[key] for row in map(_numbers, points)] for key in _NUMBERS},
+        **{key: [row[key] for row in numbers] for key in _NUMBERS},
         "isOdd": sorted(history.course.odd),
         "valueText": [_value_text(row) for row in rows],
         "percentilesText": [
-            f"p50 {row['p50']}  p95 {row['p95']}  p99 {row['p99']}" for row in rows
+            "  ".join(f"{name} {row[name]}" for name in _PERCENTILES) for row in rows
         ],
         "errorsText": [row["errors"] for row in rows],
-        "changes": [_change(history, number) for number in range(len(history.course.changes))],
+        "changes": [_change(history, change) for change in history.course.changes],
         "levels": _levels(history),
         "marks": [
             {"index": mark.index, "text": ", ".join(name for name, *_ in mark.differences)}
@@ -123,8 +130,7 @@ def _value_text(row: dict[str, Any]) -> str:
     return f"{row['value']} {row['interval']}".strip()
 
 
-def _change(history: TestHistory, place: int) -> dict[str, Any]:
-    change = history.course.changes[place]
+def _change(history: TestHistory, change: Change) -> dict[str, Any]:
     size = percent(change.ratio - 1, decimals=1, signed=True)
     return {
         "index": change.index,
@@ -132,7 +138,7 @@ def _change(history: TestHistory, place: int) -> dict[str, Any]:
         "to": change.latest,
         "text": size,
         "word": str(word_of(history, change) or ""),
-        "sentence": plain_text(change_sentence(history, change)),
+        "sentence": plain_text(change_words(history, change)),
     }
 
 

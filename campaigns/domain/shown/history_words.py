@@ -96,8 +96,13 @@ def change_sentence(history: TestHistory, change: Change) -> Sentence:
         (f": {ms_of(change.after)} instead of {ms(change.before)}", False),
     ]
     if causes := history.causes(change):
-        sentence.append((f". {_changed(causes)}, so the target need not be the reason", False))
+        sentence.append((f"; {_changed(causes)}, so the target need not be the reason", False))
     return sentence
+
+
+def change_words(history: TestHistory, change: Change) -> Sentence:
+    """The sentence of a change with the campaigns between which it began."""
+    return [*change_sentence(history, change), (f", {began(history, change)}.", False)]
 
 
 def _direction(history: TestHistory, change: Change) -> str:

@@ -11,7 +11,7 @@ const PERCENTILES = [
   { name: "p95", width: 1.6, dash: [7, 3] },
   { name: "p50", width: 1.5, dash: [] },
 ];
-const MANY = 120; // campaigns, whose marks are smaller
+const LEAST_ERRORS = 0.5; // percent at the top of their axis: a few in a million fill no panel
 
 // `frame` holds [data-panel] elements with a canvas each; `history` is what views/history_chart.py
 // makes: columns of numbers and of texts, changes, levels and marks.
@@ -121,7 +121,7 @@ function setValue({ chart, element }, history) {
   element.querySelector("[data-axis]").textContent = range.min > 0 ? `axis from ${tickText(range.min)}` : "from 0";
   const odd = new Set(history.isOdd);
   const colour = cssToken(history.scheme);
-  const radius = history.at.length > MANY ? 2 : 3.5;
+  const radius = Math.min(3.5, Math.max(1.5, chart.width / history.at.length / 3));
   const isHollow = PLAIN.has(history.scheme);
   chart.data.datasets = [
     ...history.levels.map((level) => levelOf(level)),
@@ -187,7 +187,7 @@ function setErrors({ chart }, history) {
       minBarLength: 0,
     },
   ];
-  fromZero(chart, history.errors);
+  fromZero(chart, [LEAST_ERRORS / 1.05, ...history.errors]);
 }
 
 function fromZero(chart, values) {

@@ -1,0 +1,228 @@
+"""The history of tests over campaigns: of one test, and of all tests of a project."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from campaigns.api.access import actor_of, find
+from campaigns.api.choices import STANDINGS
+from campaigns.api.fields import IdField, StrictSerializer
+from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.domain.judged.changes import Change
+from campaigns.domain.judged.histories import CampaignPoint, TestHistory
+from campaigns.domain.shown.history_words import (
+    change_words,
+    history_sentence,
+    standing_of,
+    why_not_counted,
+)
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.exports.files import text_file
+from campaigns.exports.history import csv_of_histories, csv_of_history
+from campaigns.models import Project, Test
+from campaigns.queries.history import (
+    METRICS,
+    HistoryFilter,
+    NamedHistory,
+    histories,
+    history_of,
+    recent,
+)
+
+
+class TestHistoryQuery(StrictSerializer):
+    tag = serializers.CharField(required=False, help_text="Campaigns with this tag.")
+    first = serializers.DateField(required=False, help_text="The first day, such as 2026-11-01.")
+    last = serializers.DateField(required=False, help_text="The last day.")
+    metric = serializers.ChoiceField(required=False, choices=list(METRICS.items()))
+
+    @classmethod
+    def chosen(cls, request) -> HistoryFilter:
+        query = cls(data=request.query_params.dict())
+        query.is_valid(raise_exception=True)
+        return HistoryFilter(**query.validated_data)
+
+
+class ProjectHistoryQuery(TestHistoryQuery):
+    target = IdField(required=False)
+    plan = IdField(required=False)
+    arm = serializers.CharField(required=False, help_text="Such as https keep-alive.")
+
+
+class ChangeSerializer(serializers.Serializer):
+    """A new level of the metric. It began after campaign `after` and not later than `until`."""
+
+    since = serializers.IntegerField(help_text="The first campaign of the new level.")
+    after = serializers.IntegerField()
+    until = serializers.IntegerField()
+    before_us = serializers.FloatField(source="change.before")
+    after_us = serializers.FloatField(source="change.after")
+    ratio = serializers.FloatField(source="change.ratio")
+    low = serializers.FloatField(source="change.low", help_text="Of the ratio's 95 % interval.")
+    high = serializers.FloatField(source="change.high")
+    p_value = serializers.FloatField(source="change.p_value")
+    sentence = serializers.CharField()
+    causes = serializers.ListField(
+        child=serializers.ListField(child=serializers.CharField()),
+        help_text="What was changed at the same time: name, before, after.",
+    )
+
+
+class PointSerializer(serializers.Serializer):
+    """One campaign: means over its runs that count, times in µs."""
+
+    campaign = serializers.IntegerField()
+    name = serializers.CharField(source="campaign_name")
+    test = serializers.IntegerField()
+    started_at = serializers.DateTimeField(source="at")
+    plan_version = serializers.IntegerField()
+    runs = serializers.IntegerField(source="k")
+    value_us = serializers.FloatField(allow_null=True)
+    interval_us = serializers.ListField(child=serializers.FloatField(), allow_null=True)
+    p50_us = serializers.FloatField(allow_null=True)
+    p95_us = serializers.FloatField(allow_null=True)
+    p99_us = serializers.FloatField(allow_null=True)
+    requests = serializers.IntegerField(source="n")
+    errors = serializers.IntegerField()
+    measurement = serializers.CharField(source="trust", allow_blank=True)
+    target_state = serializers.CharField(allow_blank=True)
+    why_not_counted = serializers.SerializerMethodField()
+    is_odd = serializers.BooleanField(default=False)
+
+    def get_why_not_counted(self, point: CampaignPoint) -> str:
+        return why_not_counted(point)
+
+
+class ExpectedSerializer(serializers.Serializer):
+    """Where 99 % of further campaigns of this level lie, in µs."""
+
+    level_us = serializers.FloatField(source="level")
+    low_us = serializers.FloatField(source="low")
+    high_us = serializers.FloatField(source="high")
+    is_odd = serializers.BooleanField(help_text="Whether the newest campaign lies outside.")
+
+
+class HistoryInShortSerializer(serializers.Serializer):
+    test = serializers.IntegerField(help_text="The newest one.")
+    plan = serializers.IntegerField()
+    plan_name = serializers.CharField()
+    target = serializers.IntegerField()
+    endpoint = serializers.CharField()
+    connection_mode = serializers.CharField()
+    injectors = serializers.IntegerField()
+    standing = serializers.ChoiceField(choices=STANDINGS)
+    sentence = serializers.CharField()
+    campaigns = serializers.IntegerField(help_text="How many count.")
+    newest = PointSerializer(allow_null=True)
+    expected = ExpectedSerializer(allow_null=True)
+    change = ChangeSerializer(allow_null=True, help_text="The last one.")
+
+
+class TestHistorySerializer(HistoryInShortSerializer):
+    changes = ChangeSerializer(many=True)
+    points = PointSerializer(many=True)
+
+
+class ProjectHistorySerializer(serializers.Serializer):
+    project = serializers.IntegerField()
+    tests = HistoryInShortSerializer(many=True)
+
+
+def _test(request, pk: int) -> tuple[Test, NamedHistory, HistoryFilter]:
+    test, by = find(Test, request, pk=pk), TestHistoryQuery.chosen(request)
+    return test, history_of(actor_of(request), test, by), by
+
+
+def _tests(request, pk: int) -> tuple[Project, list[NamedHistory], HistoryFilter]:
+    project, by = find(Project, request, pk=pk), recent(ProjectHistoryQuery.chosen(request))
+    return project, histories(actor_of(request), project, by), by
+
+
+def _in_short(named: NamedHistory, by: HistoryFilter) -> dict[str, Any]:
+    history = named.history
+    return {
+        "test": history.newest and history.newest.test,
+        "plan": named.plan.pk,
+        "plan_name": named.plan.name,
+        "target": named.endpoint.target_id,
+        "endpoint": named.endpoint.origin,
+        "connection_mode": named.key.connection_mode,
+        "injectors": named.key.injectors,
+        "standing": standing_of(history),
+        "sentence": plain_text(history_sentence(history, METRICS[by.metric])),
+        "campaigns": history.n_counted,
+        "newest": history.newest,
+        "expected": history.course.expected,
+        "change": history.last_change and _change(history, history.last_change),
+    }
+
+
+def _change(history: TestHistory, change: Change) -> dict[str, Any]:
+    points = history.points
+    return {
+        "change": change,
+        "since": points[change.index].campaign,
+        "after": points[history.before(change)].campaign,
+        "until": points[change.latest].campaign,
+        "sentence": plain_text(change_words(history, change)),
+        "causes": history.causes(change),
+    }
+
+
+class HistoryOfTest(APIView):
+    @extend_schema(
+        parameters=[TestHistoryQuery],
+        responses=TestHistorySerializer,
+        operation_id="tests_history",
+    )
+    def get(self, request, pk):
+        """The test over all campaigns that have ended, oldest first, with its changes of level."""
+        test, named, by = _test(request, pk)
+        history = named.history
+        found = {
+            **_in_short(named, by),
+            "changes": [_change(history, change) for change in history.course.changes],
+            "points": history.points,
+        }
+        data = TestHistorySerializer({**found, "test": found["test"] or test.pk}).data
+        for index in history.course.odd:
+            data["points"][index]["is_odd"] = True
+        return Response(data)
+
+
+class HistoryOfTestCsv(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(parameters=[TestHistoryQuery], responses=CSV, operation_id="tests_history_csv")
+    def get(self, request, pk):
+        """The same, a row per campaign, times in µs."""
+        test, named, _ = _test(request, pk)
+        return text_file(f"history-of-test-{test.pk}.csv", csv_of_history(named))
+
+
+class HistoryOfProject(APIView):
+    @extend_schema(
+        parameters=[ProjectHistoryQuery],
+        responses=ProjectHistorySerializer,
+        operation_id="projects_history",
+    )
+    def get(self, request, pk):
+        """Every test of the project in short; of the last 90 days unless days are given."""
+        project, found, by = _tests(request, pk)
+        tests = [_in_short(named, by) for named in found]
+        return Response(ProjectHistorySerializer({"project": project.pk, "tests": tests}).data)
+
+
+class HistoryOfProjectCsv(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(
+        parameters=[ProjectHistoryQuery], responses=CSV, operation_id="projects_history_csv"
+    )
+    def get(self, request, pk):
+        """The same, a row per test, times in µs."""
+        project, found, _ = _tests(request, pk)
+        return text_file(f"history-of-project-{project.pk}.csv", csv_of_histories(found))

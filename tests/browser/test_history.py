@@ -1,0 +1,35 @@
+"""From the overview of a project's history to the campaign with which a test became slower."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.models import Campaign
+from tests.browser.installation import sign_in
+from tests.histories import make_history
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SLOWER = [26.0, 26.2, 25.8, 26.1, 25.9, 26.0, 28.5, 28.6, 28.4, 28.7]
+
+
+def test_the_keyboard_leads_from_a_change_to_its_campaign(served_tab, alice, project):
+    make_history(project, SLOWER, begin=timezone.now() - timedelta(days=20))
+    sign_in(served_tab, "alice", "pw")
+    served_tab.goto(f"/projects/{project.pk}/history/")
+    served_tab.get_by_text(re.compile("1 slower")).wait_for()
+    served_tab.locator("tbody th a").click()
+    served_tab.get_by_text(re.compile("Slower by")).first.wait_for()
+    panels = served_tab.locator("[data-history]")
+    panels.focus()
+    panels.press("Shift+ArrowLeft")
+    readout = served_tab.locator("[data-panel=value] .readout")
+    readout.filter(has_text="28.5").wait_for()
+    panels.press("ArrowLeft")
+    readout.filter(has_text="26.0").wait_for()
+    panels.press("ArrowRight")
+    panels.press("Enter")
+    begun = Campaign.objects.get(name="night 6")
+    served_tab.wait_for_url(f"**/campaigns/{begun.pk}/")
