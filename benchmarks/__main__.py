@@ -1,16 +1,27 @@
-"""The whole table, with one command: cost, punctuality, memory, accuracy, words, judgement;
-or parts.
+"""The whole table, with one command: cost, punctuality, memory, accuracy, words, changes,
+judgement; or parts.
 """
 
 import argparse
 import os
 import sys
 
-from benchmarks import accuracy, injector_cost, judgement, live, open_loop, tls, websocket, words
+from benchmarks import (
+    accuracy,
+    changes,
+    injector_cost,
+    judgement,
+    live,
+    open_loop,
+    tls,
+    websocket,
+    words,
+)
 from benchmarks.awake import awake
 from benchmarks.figures import show
 from benchmarks.selection import (
     ACCURACY,
+    CHANGES,
     JUDGEMENT,
     LIVE,
     NAMES,
@@ -40,6 +51,8 @@ def main() -> int:
             show("Accuracy, with cores that are kept from sleeping", accuracy.measure())
     if selection.wants(WORDS):
         show(words.TITLE, words.measure())
+    if selection.wants(CHANGES):
+        show(changes.TITLE, changes.measure())
     if selection.wants(JUDGEMENT):
         for title, lines in judgement.measure_all(selection.trials):
             show(f"{judgement.TITLE}. {title}", lines)

@@ -7,9 +7,9 @@ from benchmarks.judgement import TRIALS
 
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
 # Of the site and of its judgement; they start what they need themselves.
-LIVE, WORDS, JUDGEMENT = "live", "words", "judgement"
+LIVE, WORDS, CHANGES, JUDGEMENT = "live", "words", "changes", "judgement"
 CASE_NAMES = tuple(slug(case) for case in CASES)
-NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, LIVE, WORDS, JUDGEMENT, *CASE_NAMES)
+NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, LIVE, WORDS, CHANGES, JUDGEMENT, *CASE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Selection:
 
     @property
     def wants_the_injector(self) -> bool:
-        return not self.names or bool(self.names - {LIVE, WORDS, JUDGEMENT})
+        return not self.names or bool(self.names - {LIVE, WORDS, CHANGES, JUDGEMENT})
 
     @property
     def wants_some_cost(self) -> bool:
