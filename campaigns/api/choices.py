@@ -8,6 +8,7 @@ from campaigns.domain.lifecycle import (
     Precision,
     RunState,
     TargetState,
+    ThresholdState,
     Trust,
     Validity,
 )
@@ -30,6 +31,7 @@ RUN_STOP_REASONS = _pairs(each for each in StopReason if each not in BY_ITSELF)
 OUTCOMES = _pairs(Outcome)
 TRUSTS = _pairs(Trust)
 TARGET_STATES = _pairs(TargetState)
+THRESHOLD_STATES = _pairs(ThresholdState)
 PRECISIONS = _pairs(Precision)
 VALIDITIES = _pairs(Validity)
 CONNECTION_MODES = _pairs(ConnectionMode)

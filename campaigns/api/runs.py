@@ -11,6 +11,7 @@ from campaigns.api.choices import (
     RUN_STATES,
     RUN_STOP_REASONS,
     TARGET_STATES,
+    THRESHOLD_STATES,
     TRUSTS,
     VALIDITIES,
 )
@@ -21,6 +22,7 @@ from campaigns.exports.files import text_file
 from campaigns.exports.runs import csv_of_runs
 from campaigns.models import Run, ShardSecond
 from campaigns.queries.measured import whole_runs
+from campaigns.queries.runs import with_verdicts
 from campaigns.services.runs import stop_run
 
 
@@ -33,6 +35,13 @@ class RunSerializer(JudgedRunSerializer):
     connection_mode = serializers.CharField(source="test.connection_mode")
     stop_requested = serializers.ChoiceField(
         choices=RUN_STOP_REASONS, allow_null=True, help_text="What stopped it, or is stopping it."
+    )
+
+    threshold_state = serializers.ChoiceField(
+        choices=THRESHOLD_STATES,
+        allow_null=True,
+        help_text="Whether the target kept the plan's thresholds. null: it has none, the run goes "
+        "on, or its measurement is not usable.",
     )
 
     class Meta:
@@ -55,6 +64,7 @@ class RunSerializer(JudgedRunSerializer):
             "state_at",
             "outcome",
             "judgement",
+            "threshold_state",
             "validity",
             "validity_reasons",
             "n_shards",
@@ -88,8 +98,7 @@ class RunWithSnapshotSerializer(RunSerializer):
 
     @extend_schema_field(VerdictSerializer(many=True))
     def get_thresholds(self, run: Run):
-        summary = run.summaries.order_by("-revision").values_list("thresholds", flat=True)
-        return summary.first() or []
+        return [each.to_json() for each in run.verdicts]
 
     class Meta(RunSerializer.Meta):
         fields = (*RunSerializer.Meta.fields, "snapshot", "thresholds")
@@ -128,7 +137,7 @@ class RunViewSet(VisibleViewSet):
     filterset_class = RunFilterSet
 
     def get_queryset(self):
-        runs = super().get_queryset()
+        runs = with_verdicts(super().get_queryset())
         return runs.select_related("campaign", "test__endpoint", "test__plan_version__plan")
 
     def get_serializer_class(self):

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import find
-from campaigns.api.choices import TARGET_STATES, TRUSTS, WORDS
+from campaigns.api.choices import TARGET_STATES, THRESHOLD_STATES, TRUSTS, WORDS
 from campaigns.api.judgement import VALIDITY_OF, JudgementSerializer, ValidityField
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport
@@ -57,6 +57,14 @@ class TableSerializer(serializers.Serializer):
     rows = RowSerializer(many=True)
 
 
+def _threshold_field() -> serializers.ChoiceField:
+    return serializers.ChoiceField(
+        choices=THRESHOLD_STATES,
+        allow_blank=True,
+        help_text="Broken if any run broke one of the plan's rules; empty without rules.",
+    )
+
+
 class TestTableSerializer(serializers.Serializer):
     """One plan on one arm: a row a run, a mean row and a pooled row."""
 
@@ -73,6 +81,7 @@ class TestTableSerializer(serializers.Serializer):
     target_state = serializers.ChoiceField(
         choices=TARGET_STATES, allow_blank=True, help_text="The worst in any of its runs."
     )
+    threshold_state = _threshold_field()
     validity = ValidityField(allow_blank=True)
     table = TableSerializer()
 
@@ -128,6 +137,7 @@ class CampaignTablesSerializer(serializers.Serializer):
     campaign = serializers.IntegerField()
     sentence = serializers.CharField()
     grounds = serializers.ListField(child=serializers.CharField())
+    threshold_state = _threshold_field()
     n_done = serializers.IntegerField()
     n_runs = serializers.IntegerField()
     has_word = serializers.BooleanField(help_text="Present from three finished repeats on.")
@@ -144,6 +154,7 @@ class RunTablesSerializer(serializers.Serializer):
     sentence = serializers.CharField()
     grounds = serializers.ListField(child=serializers.CharField())
     judgement = JudgementSerializer(allow_null=True)
+    threshold_state = _threshold_field()
     validity = ValidityField(allow_blank=True)
     tables = TableSerializer(many=True)
 
@@ -210,6 +221,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "campaign": campaign.pk,
         "sentence": plain_text(answer.sentence),
         "grounds": answer.grounds,
+        "threshold_state": answer.threshold_state,
         "n_done": answer.n_done,
         "n_runs": answer.n_runs,
         "has_word": answer.has_word,
@@ -222,6 +234,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
                 "plan": test.plan_label,
                 "measurement": test.trust,
                 "target_state": test.target_state,
+                "threshold_state": test.threshold_state,
                 "validity": VALIDITY_OF.get(test.trust, ""),
                 "table": test.table.to_json(),
             }
@@ -239,6 +252,7 @@ def _run_json(run: Run, report: RunReport) -> dict[str, Any]:
         "sentence": plain_text(report.sentence),
         "grounds": report.grounds,
         "judgement": report.judged and report.judged.to_json(),
+        "threshold_state": run.threshold_state or "",
         "validity": report.judged.as_validity()["validity"] if report.judged else "",
         "tables": [table.to_json() for table in report.tables],
     }

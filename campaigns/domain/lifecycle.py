@@ -58,6 +58,13 @@ class TargetState(StrEnum):
     FAILING = "failing"
 
 
+class ThresholdState(StrEnum):
+    """Whether the target kept the plan's rules. Part of the answer about the target."""
+
+    KEPT = "kept"
+    BROKEN = "broken"
+
+
 class Precision(StrEnum):
     """How much the number of response times supports: nothing, no p99, or a p99."""
 

@@ -8,6 +8,7 @@ from typing import Any
 from campaigns.domain.judged.observations import judged_percentile
 from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
+from campaigns.domain.shown.threshold_words import broken_words
 from campaigns.exports.tables import safe
 from campaigns.models import Run
 from campaigns.queries.measured import MeasuredRun
@@ -37,7 +38,7 @@ _SETTING = (
 )
 _ANSWERS = (
     *("measurement", "measurement_reason", "target_state", "target_reason"),
-    *("precision", "precision_reason", "weak"),
+    *("thresholds", "thresholds_broken", "precision", "precision_reason", "weak"),
 )
 
 
@@ -73,7 +74,7 @@ def csv_of_runs(runs: Iterable[MeasuredRun]) -> str:
     writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\r\n")
     writer.writeheader()
     for each in runs:
-        row = {**_setting(each.run), **_answers(each.run), **_figures(each)}
+        row = {**_setting(each.run), **_answers(each), **_figures(each)}
         writer.writerow({key: _plain(value) for key, value in row.items()})
     return out.getvalue()
 
@@ -109,11 +110,13 @@ def _setting(run: Run) -> dict[str, Any]:
     }
 
 
-def _answers(run: Run) -> dict[str, Any]:
-    judged = run.judged
+def _answers(each: MeasuredRun) -> dict[str, Any]:
+    run, judged = each.run, each.judged
     return {
         "measurement": run.trust,
         "target_state": run.target_state,
+        "thresholds": each.threshold_state,
+        "thresholds_broken": each.threshold_state and broken_words([each.thresholds]),
         "precision": run.precision,
         "measurement_reason": judged and judged.measurement.text,
         "target_reason": judged and judged.target.text,

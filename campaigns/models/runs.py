@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.judged.thresholds import Verdict, threshold_state
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     LIVE_SHARD_STATES,
@@ -18,12 +19,14 @@ from campaigns.domain.lifecycle import (
     Precision,
     ShardState,
     TargetState,
+    ThresholdState,
     Trust,
 )
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun
+from campaigns.domain.plan.questions import seeks_limit
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.targets import Target
 from campaigns.models.visibility import ProjectQuerySet, SharedQuerySet
@@ -119,6 +122,26 @@ class Run(models.Model):
     def judged(self) -> Judgement | None:
         """Its judgement; None until it is summarised."""
         return Judgement.from_json(self.judgement) if self.judgement else None
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """On its plan's rules, by its newest summary; `queries.runs.with_verdicts` reads those of
+        many runs at once."""
+        if "newest_thresholds" in self.__dict__:
+            stored = self.newest_thresholds
+        else:
+            newest = self.summaries.order_by("-revision")
+            stored = newest.values_list("thresholds", flat=True).first()
+        return [Verdict.from_json(each) for each in stored or ()]
+
+    @property
+    def threshold_state(self) -> ThresholdState | None:
+        return threshold_state(self.verdicts, self.trust) if self.is_done else None
+
+    @property
+    def has_found_limit(self) -> bool:
+        """Whether its target was overloaded by a load that looks for the limit."""
+        return self.target_state == TargetState.OVERLOADED and seeks_limit(self.frozen.plan)
 
     @property
     def ends(self) -> list[InjectorEnd]:

@@ -7,29 +7,44 @@ from collections.abc import Sequence
 
 from campaigns.domain.judged.comparison import holm
 from campaigns.domain.judged.failures import everything_failed
-from campaigns.domain.lifecycle import TargetState
+from campaigns.domain.judged.thresholds import Verdict
+from campaigns.domain.lifecycle import Outcome, TargetState
 from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.plan.questions import seeks_limit
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.shown.latency_table import latency_table
+from campaigns.domain.shown.no_answer import cause_words, no_answer_words
 from campaigns.domain.shown.report_words import (
+    NO_ANSWER_GROUND,
     all_failed_sentence,
     errors_text,
     failure_lead,
+    run_sentence,
 )
-from campaigns.domain.shown.results import Answer, OverheadAnswer, Sentence, SplitAnswer, TestAnswer
+from campaigns.domain.shown.results import (
+    Answer,
+    OverheadAnswer,
+    Sentence,
+    SplitAnswer,
+    TestAnswer,
+    trimmed,
+)
 from campaigns.domain.shown.sentences import Pair, overhead_sentence
 from campaigns.domain.shown.sweep_table import injector_words
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
-from campaigns.domain.units import DASH, counted, ms, percent, rate
+from campaigns.domain.shown.threshold_words import broken_words, kept_words
+from campaigns.domain.units import DASH, counted, duration, ms, percent, rate
 from campaigns.models import Campaign, Endpoint, Run, Test
 from campaigns.queries.failures import CampaignFailures, failures_of
 from campaigns.queries.measured import (
     MeasuredRun,
+    counted_runs,
     measured_runs,
     pooled_of,
     target_state_of,
+    threshold_state_of,
     trust_of,
 )
 from campaigns.queries.overheads import (
@@ -40,6 +55,7 @@ from campaigns.queries.overheads import (
     pairs_of,
     set_aside_of,
 )
+from campaigns.queries.reports import run_status
 from campaigns.queries.sweeps import arm_words, sweep_answers
 
 __all__ = [
@@ -51,6 +67,8 @@ __all__ = [
     "measured_tests",
 ]
 
+# How a run ended that has partial figures.
+_CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
 _COUNTED = ("errors", "attempts")
 _INTERVALS = f"{percent(0.95, decimals=0)} intervals"
 
@@ -93,12 +111,19 @@ def _answer(
     overheads = [compare(campaign, pair) for pair in pairs_of(arms, chosen)]
     is_final = campaign.finished_at is not None
     failures = failures_of(runs)
-    sentence = _sentence(campaign, arms, overheads, runs, is_final)
+    partial = _partial_run(runs) if is_final else None
+    if partial:
+        sentence = run_sentence(run_status(partial.run, partial.measurement))
+    else:
+        sentence = [
+            *_first_words(campaign, runs, failures, counted_in(arm.scheme for arm in arms)),
+            *_sentence(campaign, arms, overheads, runs, failures, is_final),
+        ]
     return Answer(
-        sentence=_with_failures(
-            campaign.stop_reason, sentence, failures, counted_in(arm.scheme for arm in arms)
-        ),
-        grounds=_grounds(campaign, arms, overheads, runs),
+        sentence=trimmed(sentence),
+        grounds=_grounds(campaign, arms, overheads, runs, partial),
+        partial_run=partial and partial.run.pk,
+        has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
         tests=[_test_answer(campaign, arm) for arm in arms],
         overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
         n_done=sum(each.run.is_done for each in runs),
@@ -111,16 +136,33 @@ def _answer(
     )
 
 
-def _with_failures(
-    stop_reason: str, sentence: Sentence, failures: CampaignFailures, noun: str
+def _partial_run(runs: Sequence[MeasuredRun]) -> MeasuredRun | None:
+    """The run with most requests that did not end as planned, where no run did with figures."""
+    if any(each.is_whole for each in runs):
+        return None
+    measured = [each for each in runs if each.run.outcome in _CUT_SHORT and each.figures.attempts]
+    return max(measured, key=lambda each: each.figures.attempts, default=None)
+
+
+def _first_words(
+    campaign: Campaign, runs: Sequence[MeasuredRun], failures: CampaignFailures, noun: str
 ) -> Sentence:
-    """The target's failures first; where nothing else came, nothing else is said."""
-    nothing_else = everything_failed(failures.rows, failures.attempts)
-    if stop_reason:
-        return [(stop_reason, True), *([] if nothing_else else [(" ", False), *sentence])]
-    if nothing_else:
-        return all_failed_sentence(failures.rows, failures.attempts, noun)
-    return [*failure_lead(failures.rows, failures.attempts, noun), *sentence]
+    """What comes before the figures: broken rules, and the target's failures."""
+    broken = broken_words(_judged_rules(runs))
+    said = [(f"{broken}.", True), (" ", False)] if broken else []
+    if campaign.stop_reason:
+        return [(campaign.stop_reason, True), (" ", False), *said]
+    if everything_failed(failures.rows, failures.attempts):
+        failed = all_failed_sentence(failures.rows, failures.attempts, noun)
+        return [*failed, (" ", False), *said]
+    if not counted_runs(runs):
+        return said
+    return [*said, *failure_lead(failures.rows, failures.attempts, noun)]
+
+
+def _judged_rules(runs: Sequence[MeasuredRun]) -> list[list[Verdict]]:
+    """The verdicts of each run whose thresholds say something about the target."""
+    return [each.thresholds for each in runs if each.threshold_state]
 
 
 def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
@@ -225,6 +267,8 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
         means_text=_means_text(campaign, arm, table),
         trust=trust_of(arm.runs),
         target_state=target_state_of(arm.runs),
+        threshold_state=threshold_state_of(arm.runs),
+        finds_limit=any(each.run.has_found_limit for each in arm.runs),
         curve=curve(total.timing("response")),
     )
 
@@ -242,14 +286,47 @@ def _means_text(campaign: Campaign, arm: MeasuredTest, table: Table) -> list[str
     return [by_repeat.get(repeat, DASH) for repeat in range(1, campaign.repeats + 1)]
 
 
-def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: bool) -> Sentence:
-    n_done = sum(each.run.is_done for each in runs)
+def _sentence(
+    campaign: Campaign,
+    arms: Sequence[MeasuredTest],
+    overheads: Sequence[Overhead],
+    runs: Sequence[MeasuredRun],
+    failures: CampaignFailures,
+    is_final: bool,
+) -> Sentence:
+    """The figures; where everything failed, nothing more is said."""
+    if everything_failed(failures.rows, failures.attempts):
+        return []
     if campaign.started_at is None:
         tests, repeats = counted(len(arms), "tests"), counted(campaign.repeats, "repeats")
         n_runs = len(arms) * campaign.repeats
         return [(f"Not started yet: {tests}, {repeats}, {counted(n_runs, 'runs')}.", False)]
     if not any(arm.counted for arm in arms):
-        return [(_nothing_yet(n_done, runs, is_final), False)]
+        return _nothing_yet(runs, is_final)
+    kept = kept_words(_judged_rules(runs))
+    return [
+        *_overload_words(runs),
+        *_figures_sentence(arms, overheads, runs, is_final),
+        *([(f" {kept}.", False)] if kept and is_final else []),
+    ]
+
+
+def _overload_words(runs: Sequence[MeasuredRun]) -> Sentence:
+    """Where all that counts measures overload: the finding, if the load looks for the limit."""
+    counted = counted_runs(runs)
+    if not all(each.judged and each.judged.is_saturated for each in counted):
+        return []
+    is_found = all(each.run.has_found_limit for each in counted)
+    said = "The limit was found" if is_found else "The target was overloaded"
+    return [(said, True), (f": {counted[0].judged.target.text} ", False)]
+
+
+def _figures_sentence(
+    arms: Sequence[MeasuredTest],
+    overheads: Sequence[Overhead],
+    runs: Sequence[MeasuredRun],
+    is_final: bool,
+) -> Sentence:
     if not overheads:
         return _plain_sentence(arms, runs, is_final)
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
@@ -261,19 +338,40 @@ def _sentence(campaign, arms, overheads: Sequence[Overhead], runs, is_final: boo
             each.verdict,
             each.has_word,
             each.pair.names,
+            _why_not(each),
         )
         for each in overheads
     ]
     return overhead_sentence(pairs, is_final=is_final)
 
 
-def _nothing_yet(n_done: int, runs: Sequence[MeasuredRun], is_final: bool) -> str:
+def _why_not(overhead: Overhead) -> str:
+    """Why there is nothing to compare: "the injector had no CPU in 3 of 3 HTTPS runs"; "" where
+    that is still to come."""
+    for arm, name in zip(overhead.pair, overhead.pair.names, strict=True):
+        spoilt = [each.judged for each in arm.runs if each.has_no_answer]
+        if spoilt and not arm.counted:
+            return cause_words(spoilt, len(arm.runs), f"{name} runs")
+    return ""
+
+
+def _nothing_yet(runs: Sequence[MeasuredRun], is_final: bool) -> Sentence:
+    """No run has figures that count: why not, or what is awaited."""
+    ended = [each for each in runs if each.run.is_done]
+    spoilt = [each.judged for each in ended if each.has_no_answer]
+    if spoilt:
+        said = no_answer_words(spoilt, len(ended), so_far=not is_final)
+        return [(f"{said}.", True)]
+    if is_final:
+        why = next((each.why_unusable for each in runs if each.why_unusable), "")
+        return [(f"No answer: no run has figures. {why}".strip(), False)]
+    return [(_awaited(len(ended), runs), False)]
+
+
+def _awaited(n_done: int, runs: Sequence[MeasuredRun]) -> str:
     has = "has" if 1 in (n_done, len(runs)) else "have"
     done = f"{n_done} of {counted(len(runs), 'runs')} {has} ended"
-    if not is_final:
-        return f"{done}. Figures appear with the first usable run, a verdict with the third repeat."
-    why = next((each.why_unusable for each in runs if each.why_unusable), "")
-    return f"No usable runs. {why}".strip()
+    return f"{done}. Figures appear with the first usable run, a verdict with the third repeat."
 
 
 def _plain_sentence(
@@ -286,6 +384,12 @@ def _plain_sentence(
         arm, figures = pooled[0]
         name = f"{arm.plan_label} over {arm.label}"
         errors = errors_text(figures.errors, figures.attempts, arm.noun)
+        if seeks_limit(arm.counted[0].measurement.plan):
+            return [
+                (f"{so_far}{name} answers at most ", False),
+                (f"{rate(figures.rate_per_s)} ok {arm.noun}/s", True),
+                (f", {ms(figures.mean_us)} on average, {errors}.", False),
+            ]
         text = f"{so_far}{name} takes "
         return [
             (text, False),
@@ -308,8 +412,16 @@ def _grounds(
     arms: Sequence[MeasuredTest],
     overheads: Sequence[Overhead],
     runs: Sequence[MeasuredRun],
+    partial: MeasuredRun | None,
 ) -> list[str]:
+    if partial:
+        return [
+            f"partial figures of run {partial.run.label}, which measured for "
+            f"{duration(partial.measurement.duration_s)}"
+        ]
     pooled = [figures for arm in arms if (figures := pooled_of(arm.runs)[1])]
+    if not pooled and any(each.has_no_answer for each in runs):
+        return [*_judgement_grounds(runs)[:1], NO_ANSWER_GROUND]
     if not pooled:
         return []
     grounds = [_interval_ground(each) for each in overheads[:1]]
@@ -392,7 +504,9 @@ def _target_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
         found = [each for each in runs if each.run.target_state == state and each.is_usable]
         if found:
             where = f"in {len(found)} of {len(runs)} runs" if len(runs) > 1 else "in the only run"
-            return [f"target {state} {where}: {found[0].judged.target.text}"]
+            is_limit = all(each.run.has_found_limit for each in found)
+            said = "limit found" if is_limit else f"target {state}"
+            return [f"{said} {where}: {found[0].judged.target.text}"]
     return []
 
 

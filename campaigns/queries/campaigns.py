@@ -25,6 +25,7 @@ from campaigns.models import (
     SavedPlan,
     Target,
 )
+from campaigns.queries.runs import with_verdicts
 
 _MODES = {
     "http": (ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE),
@@ -251,7 +252,7 @@ def current_run_of(campaign: Campaign) -> Run | None:
 def runs_of(campaign: Campaign) -> list[Run]:
     """All runs of a campaign in order."""
     related = ("test__endpoint", "test__plan_version__plan")
-    return list(campaign.runs.select_related(*related).order_by("position"))
+    return list(with_verdicts(campaign.runs.select_related(*related)).order_by("position"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.likeness import ArmRun
-from campaigns.domain.judged.thresholds import Verdict
-from campaigns.domain.lifecycle import Outcome, TargetState, Trust
+from campaigns.domain.judged.thresholds import Verdict, threshold_state
+from campaigns.domain.lifecycle import Outcome, TargetState, ThresholdState, Trust
 from campaigns.domain.measured.figures import Figures, figures_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import TIMINGS, Total, total_of
@@ -40,6 +40,10 @@ class MeasuredRun:
     @property
     def thresholds(self) -> list[Verdict]:
         return self.measurement.thresholds if self.measurement else []
+
+    @property
+    def threshold_state(self) -> ThresholdState | None:
+        return threshold_state(self.thresholds, self.run.trust)
 
     @property
     def most_open(self) -> int | None:
@@ -81,6 +85,11 @@ class MeasuredRun:
         if judged and not judged.is_usable:
             return f"Not usable: {judged.measurement.text}"
         return judged.target.text if judged and judged.is_saturated else ""
+
+    @property
+    def has_no_answer(self) -> bool:
+        """Whether it has response times that nobody may believe."""
+        return self.run.trust == Trust.NOT_USABLE and bool(self.figures and self.figures.n)
 
     def line(self, *, is_counted: bool) -> Line:
         """The run's row in a table of repeats; `is_counted`: it enters mean and pooled."""
@@ -157,11 +166,12 @@ def _measured(run: Run, summary: RunSummary | None, decoded: Collection[str]) ->
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
     """The runs of a test that enter its mean and pooled rows: the usable ones.
 
-    Without any, the whole ones: their figures are shown as doubtful, and no verdict uses them.
-    Partial and failed runs never count.
+    Without any, the whole ones of an overloaded target: no verdict uses them. Partial, failed and
+    not usable runs never count.
     """
     runs = list(runs)
-    return [each for each in runs if each.is_usable] or [each for each in runs if each.is_whole]
+    whole = [each for each in runs if each.is_whole and not each.has_no_answer]
+    return [each for each in runs if each.is_usable] or whole
 
 
 def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
@@ -179,6 +189,12 @@ def trust_of(runs: Iterable[MeasuredRun]) -> str:
     if len(found) > 1:
         return Trust.DOUBTFUL
     return next(iter(found), "")
+
+
+def threshold_state_of(runs: Iterable[MeasuredRun]) -> str:
+    """Broken if any run broke a rule; "" if none was judged by any."""
+    found = {each.threshold_state for each in runs}
+    return next((str(each) for each in reversed(ThresholdState) if each in found), "")
 
 
 def target_state_of(runs: Iterable[MeasuredRun]) -> str:

@@ -51,7 +51,7 @@ class MeasuredTest:
 
     @property
     def counted(self) -> list[MeasuredRun]:
-        """The runs that its figures cover; doubtful ones if it has no usable run."""
+        """The runs that its figures cover; those of an overloaded target if it has no others."""
         return counted_runs(self.runs)
 
     @property
@@ -60,7 +60,7 @@ class MeasuredTest:
 
     @property
     def is_sound(self) -> bool:
-        """Whether its figures can be trusted; true while there are none."""
+        """Whether its figures are of response times, not of overload; true while there are none."""
         return bool(self.n_usable) or not self.counted
 
     @property

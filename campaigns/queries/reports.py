@@ -27,7 +27,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     """The run page's content; without `measurement`, from the stored one."""
     seen = measurement or measurement_of(run)
     figures, total, duration_s = seen.figures, seen.total, seen.duration_s
-    plan, state = seen.plan, _state(run, seen)
+    plan, state = seen.plan, run_status(run, seen)
     return RunReport(
         sentence=run_sentence(state),
         grounds=run_grounds(state),
@@ -44,6 +44,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         closes=closes_table(total),
         phases=phases_of(run, plan),
         progress=progress_of(seen),
+        has_no_answer=state.has_no_answer,
         sessions=session_tables(total, duration_s),
         parts=tables.parts_table(total),
         errors=run_errors(seen),
@@ -62,7 +63,8 @@ def run_errors(seen: Measurement) -> Errors:
     return errors_of(seen.failures, seen.plan.labels, seen.steps, attempts, seen.duration_s)
 
 
-def _state(run: Run, seen: Measurement) -> RunStatus:
+def run_status(run: Run, seen: Measurement) -> RunStatus:
+    """What the run's sentence and tiles are written from."""
     return RunStatus(
         state=run.state,
         outcome=str(run.outcome or ""),
@@ -71,6 +73,7 @@ def _state(run: Run, seen: Measurement) -> RunStatus:
         figures=seen.figures,
         plan=seen.plan,
         failures=tuple(seen.failures),
+        verdicts=tuple(seen.thresholds),
         measured=progress_of(seen).words,
         failed_reply_us=seen.total.timing("failed_reply").percentile_us(P50),
     )

@@ -12,9 +12,11 @@ from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.exchange_tables import exchange_columns
 from campaigns.domain.shown.latency_table import Line, plain_table
+from campaigns.domain.shown.no_answer import no_answer_words
 from campaigns.domain.shown.tables import Cell
 from campaigns.models import Project, Run, RunSummary
 from campaigns.permissions import Actor
+from campaigns.queries.runs import with_verdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,8 @@ def filtered_runs(actor: Actor, project: Project, by: RunFilter) -> QuerySet[Run
         found = found.filter(state_at__gte=by.since)
     newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
     return (
-        found.annotate(summary_id=Subquery(newest.values("pk")[:1]))
+        with_verdicts(found)
+        .annotate(summary_id=Subquery(newest.values("pk")[:1]))
         .select_related("campaign", "test__endpoint__target", "test__plan_version__plan")
         .order_by("-campaign_id", "-position")
     )
@@ -94,9 +97,12 @@ class RunRows:
 def run_rows(runs: Sequence[Run]) -> RunRows:
     """The runs with their figures; each column has the same decimals on the whole page."""
     found = RunSummary.objects.in_bulk([run.summary_id for run in runs if run.summary_id])
-    seen = [_measured(found.get(run.summary_id)) for run in runs]
+    seen = [
+        None if run.trust == Trust.NOT_USABLE else _measured(found.get(run.summary_id))
+        for run in runs
+    ]
     lines = [
-        Line(run.label, figures_of(*each) if each else None, why=_NOTHING)
+        Line(run.label, figures_of(*each) if each else None, why=_why_nothing(run))
         for run, each in zip(runs, seen, strict=True)
     ]
     table = plain_table("runs", "Runs", lines)
@@ -112,6 +118,13 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
         has_exchanges,
         counted_in(run.frozen.endpoint.scheme for run in runs),
     )
+
+
+def _why_nothing(run: Run) -> str:
+    """Figures that nobody may believe are on the run's page alone."""
+    if run.trust == Trust.NOT_USABLE:
+        return f"{no_answer_words([run.judged], 1)}."
+    return _NOTHING
 
 
 def _measured(summary: RunSummary | None) -> tuple[Total, float] | None:

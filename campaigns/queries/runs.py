@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
 from campaigns.domain.measured.outcomes import WORDS, Kind
@@ -11,10 +12,16 @@ from campaigns.domain.measured.series import Point
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.domain.units import rate
-from campaigns.models import Run, RunEvent
+from campaigns.models import Run, RunEvent, RunSummary
 from campaigns.queries.measurements import whole_seconds
 
 ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
+
+
+def with_verdicts(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """The runs, each with what its `verdicts` are read from."""
+    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
+    return runs.annotate(newest_thresholds=Subquery(newest.values("thresholds")[:1]))
 
 
 @dataclass(frozen=True, slots=True)

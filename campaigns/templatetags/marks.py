@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from campaigns.domain.shown.badges import GLYPHS, Badge, badge_of, glyph_of, run_badge
+from campaigns.domain.shown.badges import GLYPHS, Answers, Badge, badge_of, glyph_of, run_badge
 from campaigns.domain.shown.glossary import Term, split_at_terms, term_of
 from campaigns.domain.units import counted
 from campaigns.models import Run
@@ -38,12 +38,17 @@ def _drawn(name: str) -> str:
 def badge(what: Any, word: Any = "") -> dict[str, Badge]:
     """The badge of a run, of a state (with another word, where one is given), or as it is."""
     if isinstance(what, Run):
-        return {"badge": run_badge(what.state, *_answers(what))}
+        return {"badge": run_badge(what.state, str(what.outcome or ""), _answers(what))}
     return {"badge": what if isinstance(what, Badge) else badge_of(what, str(word or ""))}
 
 
-def _answers(run: Run) -> tuple[str, ...]:
-    return tuple(each or "" for each in (run.outcome, run.trust, run.target_state))
+def _answers(run: Run) -> Answers:
+    return Answers(
+        trust=run.trust or "",
+        target_state=run.target_state or "",
+        thresholds=run.threshold_state or "",
+        finds_limit=run.has_found_limit,
+    )
 
 
 @register.simple_tag

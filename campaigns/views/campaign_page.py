@@ -12,7 +12,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
-from campaigns.domain.shown.badges import Badge, campaign_badge, on_hold_badge
+from campaigns.domain.shown.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.shown.next_steps import NextStep, next_steps
 from campaigns.domain.shown.progress import whole_percent
 from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAnswer
@@ -121,10 +121,10 @@ def campaign_context(
     current = current_run_of(campaign)
     is_live = campaign.state in {"running", "stopping"}
     progress = progress_of(campaign, current)
-    watched = current or _only_run(runs)
+    watched = current or _run_that_speaks(runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
     return {
-        **_watching(watched_page, progress, is_only=len(runs) == 1),
+        **_watching(watched_page, progress, answer, is_only=len(runs) == 1),
         "campaign": campaign,
         "answer": answer,
         "badge": badge_of(campaign, answer),
@@ -158,15 +158,21 @@ def campaign_context(
     }
 
 
-def _only_run(runs: list[Run]) -> Run | None:
-    """The run of a campaign that has no other, once it has begun."""
-    return runs[0] if len(runs) == 1 and runs[0].state != RunState.QUEUED else None
+def _run_that_speaks(runs: list[Run], answer: Answer) -> Run | None:
+    """The run of a campaign that has no other, once it has begun; or the one whose partial figures
+    are all there is."""
+    if len(runs) == 1:
+        return runs[0] if runs[0].state != RunState.QUEUED else None
+    return next((run for run in runs if run.pk == answer.partial_run), None)
 
 
-def _watching(page: dict[str, Any], progress: CampaignProgress, *, is_only: bool) -> dict[str, Any]:
-    """The run that the campaign's page shows like the run's own: the one under way, or the only
-    one. `page` is that run's context, {} for none. `run_speaks`: the campaign has no figures but
-    that run's, so its sentence and tiles are the campaign's."""
+def _watching(
+    page: dict[str, Any], progress: CampaignProgress, answer: Answer, *, is_only: bool
+) -> dict[str, Any]:
+    """The run that the campaign's page shows like the run's own: the one under way, the only one,
+    or the one whose partial figures are all there is. `page` is that run's context, {} for none.
+    `run_speaks`: the campaign has no figures but that run's, so its sentence and tiles are the
+    campaign's."""
     if not page:
         return {"watched": None, "run_speaks": False, "percent": "", "is_only": is_only}
     run, report = page["run"], page["report"]
@@ -174,7 +180,7 @@ def _watching(page: dict[str, Any], progress: CampaignProgress, *, is_only: bool
     return {
         "watched": page,
         "is_only": is_only,
-        "run_speaks": is_only and run.outcome != Outcome.COMPLETE,
+        "run_speaks": run.pk == answer.partial_run or (is_only and run.outcome != Outcome.COMPLETE),
         "percent": "" if run.is_done else percent,
     }
 
@@ -190,16 +196,16 @@ def _injector_words(campaign: Campaign) -> str:
 def badge_of(campaign: Campaign, found: Answer | Gist | None) -> Badge:
     if campaign.is_held:
         return on_hold_badge()
-    return campaign_badge(
-        campaign.state,
-        found.trust if found else "",
-        found.target_state if found else "",
-        is_stopped=campaign.stop_requested_at is not None,
-    )
+    known = found.found if found else Answers()
+    is_stopped = campaign.stop_requested_at is not None
+    return campaign_badge(campaign.state, known, is_stopped=is_stopped)
 
 
 def tiles_of(answer: Answer) -> list[dict[str, Any]]:
-    """A tile per overhead, else per test: a figure and what it is compared with."""
+    """A tile per overhead, else per test: a figure and what it is compared with. None where there
+    is no answer."""
+    if answer.has_no_answer:
+        return []
     if answer.overheads:
         return [_overhead_tile(each) for each in answer.overheads[:_MOST_TILES]]
     return [_test_tile(each) for each in answer.tests[:_MOST_TILES]]

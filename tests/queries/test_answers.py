@@ -12,7 +12,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
+from tests.queries.measured import end, https_campaign, measure, run_in_blocks, spoil
 from tests.values import plan_spec
 
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
@@ -137,20 +137,39 @@ def test_a_run_that_is_not_usable_is_shown_with_its_reason_and_enters_nothing(fi
     assert answer.tests[0].means_ms[0] is None
 
 
-def test_without_a_single_usable_run_the_figures_are_shown_as_doubtful_and_get_no_word(project):
+def test_without_a_single_usable_run_there_is_no_answer_and_no_figure_but_in_the_rows(project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP, HTTPS], lateness_us=15_000)
     answer = campaign_answer(done(campaign))
     table = answer.tests[0].table
-    assert values(table, "Mean of 3 doubtful runs")["mean"] == 18.9
-    assert values(table, "Pooled, 6,000 doubtful requests")["max"] == 20.9
-    assert "No run can be trusted" in table.note
+    assert values(table, "Repeat 1")["mean"] == 18.9
+    assert values(table, "Mean")["mean"] is values(table, "Pooled")["n"] is None
     (overhead,) = answer.overheads
-    assert values(overhead.table, "average")["increase"] == 54.1
+    assert values(overhead.table, "average")["increase"] is None
     assert overhead.word == "inconclusive"
     assert overhead.word_reason.startswith("6 finished runs cannot be used. Not usable: The ")
-    assert "is inconclusive: +54" in plain_text(answer.sentence)
+    said = "No answer: the injector sent late in 6 of 6 runs."
+    assert plain_text(answer.sentence) == said
     assert not answer.has_word
+
+
+def test_an_arm_without_a_usable_run_leaves_nothing_to_compare(project):
+    campaign, tests = https_campaign(project)
+    run_in_blocks([tests[0]], [HTTP])
+    run_in_blocks([tests[1]], [HTTPS], lateness_us=15_000)
+    said = plain_text(campaign_answer(done(campaign)).sentence)
+    assert said == "On a new connection no answer: the injector sent late in 3 of 3 HTTPS runs."
+
+
+def test_a_campaign_that_was_stopped_in_its_first_run_says_what_that_run_measured(project):
+    campaign, tests = https_campaign(project)
+    stopped = measure(make_run(tests[0]), 20_000, seconds=4, outcome=Outcome.STOPPED)
+    end(make_run(tests[1]), Outcome.STOPPED)
+    answer = campaign_answer(done(campaign))
+    said = plain_text(answer.sentence).replace("\u202f", " ")
+    assert said.startswith("Stopped: it did not end as planned. 20.0 ms on average")
+    assert answer.partial_run == stopped.pk
+    assert answer.grounds == [f"partial figures of run {stopped.label}, which measured for 4 s"]
 
 
 def test_a_failed_run_is_not_averaged_as_zero(project):
@@ -322,3 +341,42 @@ def test_a_campaign_says_how_many_runs_keep_each_threshold(project):
     assert row.label == "HTTP new connection: mean < 15 ms"
     assert [cell.text for cell in row.cells] == ["2 of 3 runs", "20 ms", "15 ms", "failed"]
     assert answer.thresholds in answer.tables
+
+
+def test_a_broken_threshold_comes_first_and_a_kept_one_last(project):
+    rules = [{"metric": "mean", "limit": 15, "unit": "ms"}]
+    version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
+    test = make_test(make_campaign(project), version)
+    measure(make_run(test, 1), 10_000)
+    answer = campaign_answer(done(test.campaign))
+    assert plain_text(answer.sentence).endswith(" Kept: mean < 15 ms.")
+    assert answer.found.thresholds == "kept"
+    measure(make_run(test, 2), 20_000)
+    answer = campaign_answer(test.campaign)
+    said = "Broken in 1 of 2 runs: mean < 15 ms (was 20 ms). "
+    assert plain_text(answer.sentence).startswith(said)
+    assert answer.found.thresholds == "broken"
+
+
+def test_a_measurement_that_is_not_usable_breaks_no_threshold(project):
+    rules = [{"metric": "mean", "limit": 15, "unit": "ms"}]
+    version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
+    test = make_test(make_campaign(project, repeats=1), version)
+    run = measure(make_run(test), 20_000, lateness_us=15_000)
+    answer = campaign_answer(done(test.campaign))
+    assert plain_text(answer.sentence) == "No answer: the injector sent late."
+    assert (answer.found.thresholds, run.threshold_state) == ("", None)
+
+
+def test_a_campaign_that_looks_for_the_limit_tells_the_rate_and_its_overload_is_the_finding(
+    project,
+):
+    spec = plan_spec(model="open", stages=[{"duration_s": 10, "from_per_s": 10, "to_per_s": 400}])
+    test = make_test(make_campaign(project, repeats=1), make_plan(project, spec=spec))
+    run = measure(make_run(test), 20_000)
+    spoil(run, dropped=0.05)
+    answer = campaign_answer(done(test.campaign))
+    said = plain_text(answer.sentence).replace("\u202f", " ")
+    assert said.startswith("The limit was found: The target did not keep up")
+    assert "answers at most 200 ok requests/s, 20.0 ms on average" in said
+    assert answer.found.finds_limit

@@ -61,8 +61,12 @@ def test_a_percentile_that_the_run_is_too_short_for_is_a_dash_with_the_reason(pr
 
 def test_a_run_that_is_not_usable_says_so_and_why(project):
     run = measure(new_run(project), 20_000, lateness_us=15_000)
-    assert "The measurement is not usable: The injector sent late" in said(run)
-    (check,) = run_report(run).checks
+    assert said(run) == "No answer: the injector sent late."
+    report = run_report(run)
+    assert report.tiles == []
+    (why, check) = report.checks
+    assert why[0] == "not_usable"
+    assert why[1].startswith("The injector sent late (p99 15.0")
     assert check == ("info", "While the injector is in doubt, the target is not judged.")
 
 
@@ -294,6 +298,7 @@ def test_thresholds_are_judged_at_the_end(project):
         ["p95 < 30 ms", "22 ms", "30 ms", "passed", "–"],
         ["rate > 500 /s", "200 /s", "500 /s", "failed", "0"],
     ]
+    assert said(run).startswith("Broken: rate > 500 /s (was 200 /s). 20.0 ms on average")
 
 
 def test_thresholds_are_judged_while_the_run_goes(project):
@@ -305,6 +310,7 @@ def test_thresholds_are_judged_while_the_run_goes(project):
         store_second(run, make_second(second, [mean_us] * 100))
     run.refresh_from_db()
     assert told(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "failed", "2"]
+    assert said(run).startswith("Broken so far: p95 < 30 ms (is 90 ms) and rate > 500 /s (is ")
 
 
 def test_a_plan_without_rules_has_no_table_of_them(project):

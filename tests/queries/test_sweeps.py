@@ -36,7 +36,7 @@ def column(table, key):
 
 def test_a_sweep_has_a_row_for_each_number_of_injectors_in_their_order(campaign):
     twelve, one = sweep(campaign, [12, 1])
-    measure(make_run(twelve, n_shards=12), 20_000)
+    measure(make_run(twelve), 20_000)
     measure(make_run(one, position=2), 10_000)
     (found,) = campaign_answer(campaign).sweeps
     assert [row.label for row in found.table.rows] == [
@@ -53,7 +53,7 @@ def test_a_sweep_has_a_row_for_each_number_of_injectors_in_their_order(campaign)
 def test_a_row_without_a_usable_run_says_so_and_is_not_drawn(campaign):
     one, _, four = sweep(campaign, [1, 2, 4])
     measure(make_run(one), 10_000)
-    measure(make_run(four, position=2, n_shards=4), 10_000)
+    measure(make_run(four, position=2), 10_000)
     (found,) = campaign_answer(campaign).sweeps
     assert column(found.table, "rate")[1] == "–"
     throughput, _ = sweep_panels(found)
@@ -83,7 +83,7 @@ def test_the_campaign_page_has_table_and_curves(client, bob, campaign):
     one, two = sweep(campaign, [1, 2])
     type(campaign).objects.filter(pk=campaign.pk).update(started_at=campaign.created_at)
     for position, test in enumerate((one, two), 1):
-        measure(make_run(test, position=position, n_shards=test.injectors), 10_000)
+        measure(make_run(test, position=position), 10_000)
     client.force_login(bob)
     page = client.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
     assert "by number of injector processes" in page

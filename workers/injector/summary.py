@@ -8,7 +8,7 @@ from typing import Any
 from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.judged.judgement import Judgement, judge
 from campaigns.domain.judged.observations import hosts_of, is_loopback, observe
-from campaigns.domain.judged.thresholds import ThresholdJudge
+from campaigns.domain.judged.thresholds import ThresholdJudge, threshold_state
 from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.injector_end import (
@@ -107,6 +107,7 @@ class LocalRun:
             "judgement": self.judgement.to_json(),
             **self.judgement.as_validity(),
             "warnings": warnings_of(self.ends),
+            "threshold_state": threshold_state(seen.thresholds, self.judgement.measurement.state),
             "thresholds": [each.to_json() for each in seen.thresholds],
             "outcome": "complete" if seen.is_whole else "stopped",
             "metrics": metrics,

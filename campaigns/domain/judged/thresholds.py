@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any, Self
 
+from campaigns.domain.lifecycle import ThresholdState, Trust
 from campaigns.domain.measured.figures import percentiles_us
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import P50, P95, P99
@@ -68,6 +69,14 @@ class Verdict:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         return cls(**data)
+
+
+def threshold_state(verdicts: Sequence[Verdict], trust: str | None) -> ThresholdState | None:
+    """Of a run with this trust. None without rules, and where the measurement is not usable: it
+    says nothing about the target."""
+    if not verdicts or trust == Trust.NOT_USABLE:
+        return None
+    return ThresholdState.KEPT if all(each.passed for each in verdicts) else ThresholdState.BROKEN
 
 
 class ThresholdJudge:

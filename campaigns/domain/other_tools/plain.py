@@ -20,6 +20,8 @@ from campaigns.domain.other_tools.report_words import (
     quantile,
 )
 from campaigns.domain.percentiles import P50, P90, P95, P99
+from campaigns.domain.shown.no_answer import no_answer_words
+from campaigns.domain.shown.threshold_words import broken_words
 from campaigns.domain.units import counted
 
 _NAME_WIDTH = 15
@@ -33,9 +35,8 @@ def plain(result: Measurement, head: ReportHead) -> str:
     dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     n_replayed = total.count("replayed")
     replayed = f", {n_replayed:,} sent again on a new connection" if n_replayed else ""
-    failed = failure_words(result.failures, n_ok + n_failed + total.count("dropped"))
     lines = [
-        *([f"{failed}."] if failed else []),
+        *_first_words(result, head),
         f"{counted(n_ok + n_failed, 'requests')} in {duration_s:.2f} s: {n_ok:,} ok, "
         f"{n_failed:,} failed{dropped}{replayed}",
         f"{per_s(n_ok, duration_s)} ok/s",
@@ -51,6 +52,16 @@ def plain(result: Measurement, head: ReportHead) -> str:
         *_error_lines(result.failures),
     ]
     return "\n".join([*lines, *closing_lines(result, head)[0 if total.errors else 1 :]])
+
+
+def _first_words(result: Measurement, head: ReportHead) -> list[str]:
+    """What to know before any figure: that there is no answer, or what was broken and failed."""
+    judged = head.judged
+    if judged and not judged.is_usable:
+        return [f"{no_answer_words([judged], 1)}. The figures below are in no answer."]
+    failed = failure_words(result.failures, result.figures.attempts)
+    broken = broken_words([result.thresholds])
+    return [f"{said}." for said in (broken, failed) if said]
 
 
 def _message_lines(total: Total, duration_s: float) -> list[str]:

@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.session import ThinkKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,18 @@ QUESTIONS: dict[str, Question] = {
         ),
     )
 }
+
+
+def seeks_limit(plan: Plan) -> bool:
+    """Whether the load asks how much the target can take, so that overload is what was looked for:
+    connections that send without a pause until a time is over, or stages that only rise."""
+    load = plan.load
+    if load.stages:
+        rates = [rate for each in load.stages for rate in (each.from_per_s, each.to_per_s)]
+        return rates == sorted(rates) and rates[0] < rates[-1]
+    is_pausing = plan.exchange is not None or plan.session.think_time.kind != ThinkKind.NONE
+    is_crowd = load.model == Model.CLOSED and (load.connections or 1) > 1
+    return is_crowd and bool(load.duration_s) and not is_pausing
 
 
 def recommended(schemes: Sequence[str]) -> str:

@@ -52,6 +52,8 @@ _GLYPH_OF = {
     "trusted": "good",
     "healthy": "good",
     "passed": "good",
+    "kept": "good",
+    "broken": "bad",
     "success": "good",
     "doubtful": "warn",
     "on_hold": "warn",
@@ -94,15 +96,28 @@ def badge_of(state: str, word: str = "") -> Badge:
     return Badge(state, text[:1].upper() + text[1:])
 
 
-def run_badge(state: str, outcome: str, trust: str, target_state: str) -> Badge:
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What was found about a run, or the worst of a campaign's tests; "" where nothing is known.
+
+    `thresholds` is kept or broken. `finds_limit`: overload is what was looked for.
+    """
+
+    trust: str = ""
+    target_state: str = ""
+    thresholds: str = ""
+    finds_limit: bool = False
+
+
+def run_badge(state: str, outcome: str, found: Answers) -> Badge:
     """The state until a run is done; then how it ended, and what was not as it should be."""
-    return _ended(outcome, trust, target_state) if state == "done" else badge_of(state)
+    return _ended(outcome, found) if state == "done" else badge_of(state)
 
 
-def campaign_badge(state: str, trust: str, target_state: str, *, is_stopped: bool) -> Badge:
+def campaign_badge(state: str, found: Answers, *, is_stopped: bool) -> Badge:
     """The state until a campaign is done; then as a run's, of the worst of its tests."""
     outcome = "stopped" if is_stopped else "complete"
-    return _ended(outcome, trust, target_state) if state == "done" else badge_of(state)
+    return _ended(outcome, found) if state == "done" else badge_of(state)
 
 
 def on_hold_badge() -> Badge:
@@ -110,11 +125,24 @@ def on_hold_badge() -> Badge:
     return badge_of("on_hold", "on hold")
 
 
-def _ended(outcome: str, trust: str, target_state: str) -> Badge:
-    answer, words = "", ""
-    if trust not in {"", "trusted"}:
-        answer, words = trust, trust.replace("_", " ")
-    elif target_state not in {"", "healthy"}:
-        answer, words = target_state, f"target {target_state}"
+def _ended(outcome: str, found: Answers) -> Badge:
+    words = _words(found)
+    answer = next(iter(words), "")
     shown = answer or outcome if outcome == "complete" else outcome
-    return badge_of(shown, f"{outcome}, {words}" if words else outcome)
+    return badge_of(shown, ", ".join([outcome, *words.values()]))
+
+
+def _words(found: Answers) -> dict[str, str]:
+    """The answers that a badge tells, with their words; the first decides the glyph."""
+    words = {}
+    if found.thresholds == "broken":
+        words["broken"] = "threshold broken"
+    if found.trust not in {"", "trusted"}:
+        words[found.trust] = found.trust.replace("_", " ")
+    elif found.finds_limit and found.target_state == "overloaded":
+        words["complete"] = "limit found"
+    elif found.target_state not in {"", "healthy"}:
+        words[found.target_state] = f"target {found.target_state}"
+    elif found.thresholds == "kept":
+        words["kept"] = "thresholds kept"
+    return words

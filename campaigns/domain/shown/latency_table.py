@@ -33,10 +33,7 @@ _NO_RUN = "No usable runs yet."
 _WEAK_TAIL = (
     "In some of the runs a part of it is the injector's own delay; their rows say how much."
 )
-_DOUBTFUL = (
-    "No run can be trusted. Mean and pooled come from doubtful runs and are not used for a "
-    "verdict. The rows say why."
-)
+_OVERLOAD = "Every run measured overload, so no verdict uses these response times."
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +64,7 @@ def latency_table(
 ) -> Table:
     """Run rows, then the mean row over the counted ones, then the pooled row.
 
-    Not sound: no run can be trusted, and mean and pooled are marked as doubtful.
-    `noun`: what is counted.
+    Not sound: all that counts are runs of an overloaded target. `noun`: what is counted.
     """
     counted = [line.figures for line in lines if line.is_counted and line.figures]
     notes = _outlier_notes(lines)
@@ -81,15 +77,15 @@ def latency_table(
         Row(line.label, cells, "run", " ".join(filter(None, (line.note, note))), line.link)
         for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
     ]
-    rows.append(Row(_mean_label(counted, is_sound), columns[-2], "mean", mean_note(counted)))
-    rows.append(Row(_pooled_label(pooled, is_sound, noun), columns[-1], "pooled"))
+    rows.append(Row(_mean_label(counted), columns[-2], "mean", mean_note(counted)))
+    rows.append(Row(_pooled_label(pooled, noun), columns[-1], "pooled"))
     return Table(
         key,
         title,
         _columns(noun),
         tuple(rows),
         label_title="run",
-        note=_left_out_note(lines) if is_sound else _DOUBTFUL,
+        note=_left_out_note(lines) if is_sound else _OVERLOAD,
     )
 
 
@@ -210,16 +206,16 @@ def _counted(each: Figure) -> Cell:
     return empty(each.why) if each.value is None else count_cell(int(each.value))
 
 
-def _mean_label(counted: Sequence[Figures], is_sound: bool) -> str:
+def _mean_label(counted: Sequence[Figures]) -> str:
     if not counted:
         return "Mean"
-    return f"Mean of {units.counted(len(counted), 'runs' if is_sound else 'doubtful runs')}"
+    return f"Mean of {units.counted(len(counted), 'runs')}"
 
 
-def _pooled_label(pooled: Figures | None, is_sound: bool, noun: str) -> str:
+def _pooled_label(pooled: Figures | None, noun: str) -> str:
     if pooled is None:
         return "Pooled"
-    return f"Pooled, {units.counted(pooled.n, noun if is_sound else f'doubtful {noun}')}"
+    return f"Pooled, {units.counted(pooled.n, noun)}"
 
 
 def mean_note(counted: Sequence[Figures]) -> str:

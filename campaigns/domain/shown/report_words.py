@@ -16,13 +16,17 @@ from campaigns.domain.judged.failures import (
 )
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.observations import judged_percentile
+from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.failures import FailureRow
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.shown.results import Sentence
+from campaigns.domain.plan.questions import seeks_limit
+from campaigns.domain.shown.no_answer import no_answer_words
+from campaigns.domain.shown.results import Sentence, trimmed
+from campaigns.domain.shown.threshold_words import broken_words, kept_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,16 @@ class RunStatus:
     failures: tuple[FailureRow, ...] = ()
     failed_reply_us: float | None = None
     measured: str = ""  # "22:22 of 1:00:00 measured"
+    verdicts: tuple[Verdict, ...] = ()
 
     @property
     def is_done(self) -> bool:
         return self.state == "done"
+
+    @property
+    def has_no_answer(self) -> bool:
+        """Whether there are response times that nobody may believe."""
+        return bool(self.judged and not self.judged.is_usable and self.figures.n)
 
 
 _WAITING = {
@@ -68,22 +78,52 @@ def errors_text(errors: int, attempts: int, noun: str) -> str:
 
 
 def run_sentence(run: RunStatus) -> Sentence:
-    """How it ended if not as planned, and what the target was if not healthy; then average, rate
-    and errors, and whether the measurement can be used."""
-    sentence = [*_ending(run), *_target_words(run)]
+    """The first words of a run's page, without a space at their end."""
+    return trimmed(_sentence(run))
+
+
+def _sentence(run: RunStatus) -> Sentence:
+    """What was broken, how it ended if not as planned, and what the target was if not healthy;
+    then average, rate and errors, and whether to doubt them. No figure if nobody may use it."""
+    if run.has_no_answer:
+        return [*_ending(run), (f"{no_answer_words([run.judged], 1)}.", True)]
+    if run.figures.attempts and not run.figures.n:
+        return [*_ending(run), *_nothing_ok(run), *_doubt_words(run)]
+    sentence = [*_broken(run), *_ending(run), *_target_words(run)]
     if not run.figures.attempts:
         if run.is_done:
             return [*sentence, ("Nothing was measured.", False)]
         return [(_WAITING.get(run.state, "The first second has not arrived yet."), False)]
     sentence += _measured_words(run)
-    return [*sentence, *_doubt_words(run)]
+    return [*sentence, *_kept(run), *_doubt_words(run)]
+
+
+def _nothing_ok(run: RunStatus) -> Sentence:
+    """What the target answered instead comes before the rules that this breaks."""
+    so_far = "" if run.is_done else " so far"
+    said = all_failed_sentence(
+        run.failures, run.figures.attempts, run.plan.nouns, so_far, run.failed_reply_us
+    )
+    return [*_target_words(run), *said, (" ", False), *_broken(run)]
+
+
+def _broken(run: RunStatus) -> Sentence:
+    words = broken_words([run.verdicts], is_over=run.is_done) if run.figures.attempts else ""
+    return [(f"{words}.", True), (" ", False)] if words else []
+
+
+def _kept(run: RunStatus) -> Sentence:
+    words = kept_words([run.verdicts]) if run.is_done else ""
+    return [(f" {words}.", False)] if words else []
 
 
 def _target_words(run: RunStatus) -> Sentence:
     target = run.judged and run.judged.target
     if not target or target.state in {None, TargetState.HEALTHY} or _names_failures(run):
         return []
-    return [(f"The target was {target.state}", True), (f": {target.text} ", False)]
+    found = target.state == TargetState.OVERLOADED and seeks_limit(run.plan)
+    said = "The limit was found" if found else f"The target was {target.state}"
+    return [(said, True), (f": {target.text} ", False)]
 
 
 def _names_failures(run: RunStatus) -> bool:
@@ -112,17 +152,20 @@ def _measured_words(run: RunStatus) -> Sentence:
     figures = run.figures
     so_far = "" if run.is_done else " so far"
     rate = units.rate(figures.rate_per_s)
-    if not figures.n:
-        return all_failed_sentence(
-            run.failures, figures.attempts, run.plan.nouns, so_far, run.failed_reply_us
-        )
     p95 = _percentile_text(figures, P95)
+    took = f"{units.ms(figures.mean_us)} on average", f" (p95 {p95})" if p95 else ""
+    per_s = f"{rate} ok {run.plan.nouns}/s"
+    errors = f"{_errors(figures, run.plan.nouns)}."
+    lead = failure_lead(run.failures, figures.attempts, run.plan.nouns)
+    if seeks_limit(run.plan):
+        at_most = so_far or " at most"
+        return [*lead, (f"{per_s}{at_most}", True), (f", {''.join(took)}, {errors}", False)]
     return [
-        *failure_lead(run.failures, figures.attempts, run.plan.nouns),
-        (f"{units.ms(figures.mean_us)} on average", True),
-        (f"{f' (p95 {p95})' if p95 else ''} at ", False),
-        (f"{rate} ok {run.plan.nouns}/s", True),
-        (f"{so_far}, {_errors(figures, run.plan.nouns)}.", False),
+        *lead,
+        (took[0], True),
+        (f"{took[1]} at ", False),
+        (per_s, True),
+        (f"{so_far}, {errors}", False),
     ]
 
 
@@ -168,7 +211,12 @@ def _errors(figures: Figures, noun: str) -> str:
     return errors_text(figures.errors, figures.attempts, noun)
 
 
+NO_ANSWER_GROUND = "the figures below are in no answer; measure again"
+
+
 def run_grounds(run: RunStatus) -> list[str]:
+    if run.has_no_answer:
+        return [NO_ANSWER_GROUND]
     precision = [run.judged.precision.text.removesuffix(".")] if run.judged else []
     has_part = run.is_done and run.outcome != "complete" and run.figures.attempts
     partial = [f"partial figures: {run.measured}"] if has_part else []
@@ -191,7 +239,10 @@ def run_checks(run: RunStatus) -> list[tuple[str, str]]:
 
 
 def run_tiles(run: RunStatus) -> list[dict[str, Any]]:
-    """Ok requests/s, p50, p95, p99 and errors: [{key, title, value, unit, lines}]."""
+    """Ok requests/s, p50, p95, p99 and errors: [{key, title, value, unit, lines}]; none where
+    there is no answer."""
+    if run.has_no_answer:
+        return []
     figures = run.figures
     return [
         _tile(

@@ -4,17 +4,29 @@ Queries make them; pages, the REST interface, exports and the terminal draw them
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from campaigns.domain.judged.advice import Advice
 from campaigns.domain.judged.judgement import Judgement
-from campaigns.domain.lifecycle import TargetState, Trust
+from campaigns.domain.lifecycle import TargetState, ThresholdState, Trust
 from campaigns.domain.measured.snapshot import Total
+from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.errors_table import Errors
 from campaigns.domain.shown.progress import Progress
 from campaigns.domain.shown.tables import Table
 
 Sentence = list[tuple[str, bool]]  # (text, is it bold)
+
+
+def trimmed(sentence: Sentence) -> Sentence:
+    """Without the space after the last word."""
+    while sentence and not sentence[-1][0].strip():
+        sentence = sentence[:-1]
+    if not sentence:
+        return sentence
+    text, is_bold = sentence[-1]
+    return [*sentence[:-1], (text.rstrip(), is_bold)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,8 @@ class TestAnswer:
     means_text: list[str]
     trust: str
     target_state: str
+    threshold_state: str
+    finds_limit: bool
     curve: list[dict[str, Any]]
 
 
@@ -111,17 +125,19 @@ class SweepAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """The part of an answer that lists show: small, so that many can be cached."""
+    """The part of an answer that lists show: small, so that many can be cached. `found` is what
+    the badge tells."""
 
     sentence: Sentence
-    trust: str
-    target_state: str
+    found: Answers
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A campaign's answer: the sentence first, then its grounds, tables and overheads.
 
+    `has_no_answer`: nobody may believe its response times.
+    `partial_run`: the run that did not end as planned and whose partial figures are all there is.
     `exchanges`: what its WebSocket tests have beside, none without any.
     """
 
@@ -134,6 +150,8 @@ class Answer:
     has_word: bool
     thresholds: Table
     errors: Errors
+    partial_run: int | None = None
+    has_no_answer: bool = False
     exchanges: tuple[Table, ...] = ()
     sweeps: tuple[SweepAnswer, ...] = ()
 
@@ -148,8 +166,24 @@ class Answer:
         return _worst({test.target_state for test in self.tests}, TargetState)
 
     @property
+    def threshold_state(self) -> str:
+        """Broken if any of its tests broke a rule; "" without rules."""
+        return _worst({test.threshold_state for test in self.tests}, ThresholdState)
+
+    @property
+    def found(self) -> Answers:
+        """What its badge tells."""
+        overloaded = [each for each in self.tests if each.target_state == TargetState.OVERLOADED]
+        return Answers(
+            trust=self.trust,
+            target_state=self.target_state,
+            thresholds=self.threshold_state,
+            finds_limit=bool(overloaded) and all(each.finds_limit for each in overloaded),
+        )
+
+    @property
     def gist(self) -> "Gist":
-        return Gist(self.sentence, self.trust, self.target_state)
+        return Gist(self.sentence, self.found)
 
     @property
     def tables(self) -> list[Table]:
@@ -162,7 +196,7 @@ class Answer:
         return [*sweeps, *tests, *self.exchanges, *thresholds, *overheads, *errors]
 
 
-def _worst(found: set[str], states: type[Trust] | type[TargetState]) -> str:
+def _worst(found: set[str], states: type[StrEnum]) -> str:
     return next((str(each) for each in reversed(states) if each in found), "")
 
 
@@ -172,6 +206,7 @@ class RunReport:
 
     `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `judged` is None
     until the run has ended; `checks`: [(glyph, text)] of what the sentence does not say.
+    `has_no_answer`: nobody may believe its response times.
     """
 
     sentence: Sentence
@@ -190,6 +225,7 @@ class RunReport:
     closes: Table
     phases: Table
     progress: Progress
+    has_no_answer: bool = False
     sessions: tuple[Table, ...] = ()
 
     @property

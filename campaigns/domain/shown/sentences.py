@@ -7,7 +7,7 @@ from campaigns.domain.judged.comparison import ComparisonVerdict, Word
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.shown.overhead_table import HTTP_NAMES, time_decimals
-from campaigns.domain.shown.results import Sentence
+from campaigns.domain.shown.results import Sentence, trimmed
 from campaigns.domain.units import number, percent, with_unit
 
 MODES = {
@@ -26,7 +26,7 @@ _MOST = 4  # pairs that the sentence tells one by one
 @dataclass(frozen=True, slots=True)
 class Pair:
     """One comparison, as input of the sentence. `plan_label` is "" if all have the same plan,
-    `connection_mode` is "" if the names tell it."""
+    `connection_mode` is "" if the names tell it; `why_not`: why there is nothing to compare."""
 
     plan_label: str
     connection_mode: str
@@ -34,6 +34,7 @@ class Pair:
     verdict: ComparisonVerdict
     has_word: bool
     names: tuple[str, str] = HTTP_NAMES
+    why_not: str = ""
 
 
 def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
@@ -48,7 +49,7 @@ def overhead_sentence(pairs: Sequence[Pair], *, is_final: bool) -> Sentence:
         sentence.append(
             (f"No verdict yet: that takes {MIN_REPEATS} finished repeats of each.", False)
         )
-    return _trimmed(sentence)
+    return trimmed(sentence)
 
 
 def _lead(pair: Pair, *, so_far: bool) -> str:
@@ -62,6 +63,8 @@ def _lead(pair: Pair, *, so_far: bool) -> str:
 def _clause(pair: Pair, lead: str, *, is_final: bool) -> Sentence:
     mean, word = pair.mean, pair.verdict.word
     plain, tls = pair.names
+    if mean.ratio is None and pair.why_not:
+        return [(_capital(f"{lead}no answer: {pair.why_not}."), False)]
     if mean.ratio is None:
         return [(_capital(f"{lead}nothing can be compared yet."), False)]
     change, interval, times = _change(mean), _interval(mean), _times(mean)
@@ -129,16 +132,6 @@ def _typical_us(mean: OverheadRow) -> tuple[float, float]:
     if mean.interval:
         return mean.interval.candidate, mean.interval.baseline
     return mean.candidate_us, mean.baseline_us
-
-
-def _trimmed(sentence: Sentence) -> Sentence:
-    """Without the space after the last word."""
-    while sentence and not sentence[-1][0].strip():
-        sentence = sentence[:-1]
-    if not sentence:
-        return sentence
-    text, is_bold = sentence[-1]
-    return [*sentence[:-1], (text.rstrip(), is_bold)]
 
 
 def plain_text(sentence: Sentence) -> str:

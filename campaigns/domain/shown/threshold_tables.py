@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from campaigns.domain.judged.thresholds import Verdict
-from campaigns.domain.plan.threshold import RATES
-from campaigns.domain.shown.cells import Figure, count_cell, empty, figure_cell, text_cell
+from campaigns.domain.shown.cells import count_cell, empty, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.tables import Cell, Row, Table
-from campaigns.domain.units import decimals_for
+from campaigns.domain.shown.threshold_words import cell_with_unit, worst_of
 
 _NO_FIGURE = "No {} succeeded."
 
@@ -28,7 +27,7 @@ def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
 def _cells(verdict: Verdict) -> tuple[Cell, ...]:
     return (
         _measured(verdict, verdict.measured),
-        _figure(verdict.limit, verdict.unit),
+        cell_with_unit(verdict.limit, verdict.unit),
         text_cell("passed" if verdict.passed else "failed", tone=_tone(verdict.passed)),
         empty("The rule is not broken.") if verdict.passed else count_cell(verdict.since),
     )
@@ -36,16 +35,9 @@ def _cells(verdict: Verdict) -> tuple[Cell, ...]:
 
 def _measured(verdict: Verdict, value: float | None) -> Cell:
     if value is not None:
-        return _figure(value, verdict.unit)
+        return cell_with_unit(value, verdict.unit)
     is_of_sessions = verdict.metric.startswith("session")
     return empty(_NO_FIGURE.format("session" if is_of_sessions else "request"))
-
-
-def _figure(value: float, unit: str) -> Cell:
-    """With its unit, since every row has its own."""
-    decimals = 0 if value == int(value) else decimals_for([value])
-    cell = figure_cell(Figure(value), decimals)
-    return Cell(cell.value, f"{cell.text} {unit}".strip())
 
 
 def _tone(passed: bool) -> str:
@@ -70,13 +62,10 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
 
 def _cells_of_runs(verdicts: Sequence[Verdict]) -> tuple[Cell, ...]:
     first, n_kept = verdicts[0], sum(each.passed for each in verdicts)
-    measured = [each.measured for each in verdicts if each.measured is not None]
-    is_lower_worse = first.metric in RATES
-    worst = (min if is_lower_worse else max)(measured, default=None)
     has_all = n_kept == len(verdicts)
     return (
         text_cell(f"{n_kept} of {len(verdicts)} runs"),
-        _measured(first, worst),
-        _figure(first.limit, first.unit),
+        _measured(first, worst_of(verdicts)),
+        cell_with_unit(first.limit, first.unit),
         text_cell("passed" if has_all else "failed", tone=_tone(has_all)),
     )

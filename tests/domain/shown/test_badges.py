@@ -5,6 +5,7 @@ import pytest
 from campaigns.domain.lifecycle import Outcome, RunState, TargetState, Trust
 from campaigns.domain.shown.badges import (
     GLYPHS,
+    Answers,
     badge_of,
     campaign_badge,
     glyph_of,
@@ -57,7 +58,7 @@ def test_a_badge_may_have_another_word_than_its_state():
 def test_a_run_shows_its_state_then_how_it_ended_and_only_what_was_not_well(
     state, outcome, trust, target_state, glyph, word
 ):
-    badge = run_badge(state, outcome, trust, target_state)
+    badge = run_badge(state, outcome, Answers(trust, target_state))
     assert (badge.glyph, badge.word) == (glyph, word)
 
 
@@ -74,5 +75,29 @@ def test_a_run_shows_its_state_then_how_it_ended_and_only_what_was_not_well(
 def test_a_campaign_shows_its_state_then_the_worst_of_its_tests(
     state, trust, target_state, is_stopped, glyph, word
 ):
-    badge = campaign_badge(state, trust, target_state, is_stopped=is_stopped)
+    badge = campaign_badge(state, Answers(trust, target_state), is_stopped=is_stopped)
     assert (badge.glyph, badge.word) == (glyph, word)
+
+
+@pytest.mark.parametrize(
+    ("found", "glyph", "word"),
+    [
+        (Answers("trusted", "healthy", "kept"), "good", "Complete, thresholds kept"),
+        (Answers("trusted", "healthy", "broken"), "bad", "Complete, threshold broken"),
+        (
+            Answers("trusted", "overloaded", "broken"),
+            "bad",
+            "Complete, threshold broken, target overloaded",
+        ),
+        (Answers("doubtful", "", "kept"), "warn", "Complete, doubtful"),
+    ],
+)
+def test_a_badge_says_whether_the_thresholds_were_kept(found, glyph, word):
+    badge = run_badge("done", "complete", found)
+    assert (badge.glyph, badge.word) == (glyph, word)
+
+
+def test_overload_is_the_finding_where_the_limit_was_looked_for():
+    found = Answers("trusted", "overloaded", finds_limit=True)
+    badge = run_badge("done", "complete", found)
+    assert (badge.glyph, badge.word) == ("done", "Complete, limit found")

@@ -1,0 +1,61 @@
+"""Rules that were kept or broken, in words: "Broken: p95 < 200 ms (was 312 ms)"."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.judged.thresholds import Verdict
+from campaigns.domain.plan.threshold import RATES
+from campaigns.domain.shown.cells import Figure, figure_cell
+from campaigns.domain.shown.tables import Cell
+from campaigns.domain.units import counted, decimals_for
+
+_MOST_NAMED = 2
+
+
+def cell_with_unit(value: float, unit: str) -> Cell:
+    """A limit or what was measured, since every rule has its own unit: "200 ms", "1.25 %"."""
+    decimals = 0 if value == int(value) else decimals_for([value])
+    cell = figure_cell(Figure(value), decimals)
+    return Cell(cell.value, f"{cell.text} {unit}".strip())
+
+
+def worst_of(verdicts: Sequence[Verdict]) -> float | None:
+    """The worst figure of one rule in several runs; None if it had none in any."""
+    measured = [each.measured for each in verdicts if each.measured is not None]
+    return (min if verdicts[0].metric in RATES else max)(measured, default=None)
+
+
+def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> str:
+    """What was broken, from the verdicts of each run; "" if nothing was."""
+    broken = [each for verdicts in runs for each in verdicts if not each.passed]
+    if not broken:
+        return ""
+    by_rule: dict[str, list[Verdict]] = {}
+    for each in broken:
+        by_rule.setdefault(each.rule, []).append(each)
+    n_broken = sum(any(not each.passed for each in verdicts) for verdicts in runs)
+    where = f" in {n_broken} of {counted(len(runs), 'runs')}" if len(runs) > 1 else ""
+    verb = "at worst" if n_broken > 1 else ("was" if is_over else "is")
+    rules = [f"{rule} ({_measured(some, verb)})" for rule, some in by_rule.items()]
+    return f"Broken{'' if is_over else ' so far'}{where}: {_listed(rules)}"
+
+
+def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
+    """The rules, if there are any and all were kept; else ""."""
+    verdicts = [each for some in runs for each in some]
+    if not verdicts or not all(each.passed for each in verdicts):
+        return ""
+    return f"Kept: {_listed(list(dict.fromkeys(each.rule for each in verdicts)))}"
+
+
+def _measured(verdicts: Sequence[Verdict], verb: str) -> str:
+    worst = worst_of(verdicts)
+    if worst is not None:
+        return f"{verb} {cell_with_unit(worst, verdicts[0].unit).text}"
+    return f"no {'session' if verdicts[0].metric.startswith('session') else 'request'} succeeded"
+
+
+def _listed(rules: list[str]) -> str:
+    if len(rules) > _MOST_NAMED + 1:
+        rules = [*rules[:_MOST_NAMED], f"{len(rules) - _MOST_NAMED} more"]
+    *most, last = rules
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,68 @@
+"""Rules that were kept or broken, as a first line says them."""
+
+import pytest
+
+from campaigns.domain.judged.thresholds import Verdict, threshold_state
+from campaigns.domain.shown.threshold_words import broken_words, kept_words
+
+
+def p95(measured: float | None, limit: float = 200) -> Verdict:
+    is_kept = measured is not None and measured < limit
+    return Verdict(f"p95 < {limit:g} ms", "p95", limit, "ms", measured, is_kept, None)
+
+
+def rate(measured: float, limit: float = 100) -> Verdict:
+    return Verdict(f"rate > {limit:g} /s", "rate", limit, "/s", measured, measured > limit, None)
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([], ""),
+        ([[p95(150)]], ""),
+        ([[p95(312.2)]], "Broken: p95 < 200 ms (was 312 ms)"),
+        ([[p95(None)]], "Broken: p95 < 200 ms (no request succeeded)"),
+        (
+            [[p95(312), rate(80)], [p95(150), rate(70)]],
+            "Broken in 2 of 2 runs: p95 < 200 ms (at worst 312 ms) and rate > 100 /s "
+            "(at worst 70 /s)",
+        ),
+        ([[p95(312)], [p95(150)]], "Broken in 1 of 2 runs: p95 < 200 ms (was 312 ms)"),
+        (
+            [[p95(312, limit) for limit in (100, 200, 300, 301)]],
+            "Broken: p95 < 100 ms (was 312 ms), p95 < 200 ms (was 312 ms) and 2 more",
+        ),
+    ],
+)
+def test_what_was_broken_is_said_with_its_worst_figure(runs, said):
+    assert broken_words(runs) == said
+
+
+def test_while_a_run_goes_on_the_figure_is_of_now():
+    assert broken_words([[p95(312)]], is_over=False) == "Broken so far: p95 < 200 ms (is 312 ms)"
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([[]], ""),
+        ([[p95(150)], [p95(160)]], "Kept: p95 < 200 ms"),
+        ([[p95(150), rate(200)]], "Kept: p95 < 200 ms and rate > 100 /s"),
+        ([[p95(150)], [p95(312)]], ""),
+    ],
+)
+def test_rules_are_kept_if_all_runs_keep_them(runs, said):
+    assert kept_words(runs) == said
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "trust", "state"),
+    [
+        ([], "trusted", None),
+        ([p95(150)], "trusted", "kept"),
+        ([p95(150), p95(312)], "doubtful", "broken"),
+        ([p95(312)], "not_usable", None),
+    ],
+)
+def test_a_measurement_that_is_not_usable_says_nothing_about_thresholds(verdicts, trust, state):
+    assert threshold_state(verdicts, trust) == state

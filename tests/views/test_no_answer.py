@@ -1,0 +1,104 @@
+"""A campaign whose runs are all not usable: no place states one of its figures as a result."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.queries.tool_reports import tool_report
+from tests.factories import make_campaign, make_endpoint, make_plan, make_run, make_target
+from tests.factories import make_test as a_test
+from tests.queries.measured import measure
+from tests.values import plan_spec
+from tests.views.test_shares import make_link
+
+pytestmark = pytest.mark.django_db
+FIGURE = "18.9"
+SAID = "No answer: the injector sent late"
+
+
+@pytest.fixture
+def campaign(project):
+    """Three repeats by one and by two injector processes, a threshold among them."""
+    project.name = "Sample"
+    project.save()
+    rules = [{"metric": "mean", "limit": 5, "unit": "ms"}]
+    spec = plan_spec(model="over", requests=2000, over_s=10) | {"thresholds": rules}
+    campaign = make_campaign(project, started_at=timezone.now(), finished_at=timezone.now())
+    version, endpoint = make_plan(project, spec=spec), make_endpoint(make_target(project))
+    for injectors in (1, 2):
+        test = a_test(campaign, version, endpoint=endpoint, injectors=injectors)
+        for repeat in (1, 2, 3):
+            measure(make_run(test, repeat), 18_900, lateness_us=15_000)
+    return campaign
+
+
+def page(client, name, *args, **query):
+    return client.get(reverse(name, args=args), query).content.decode()
+
+
+def answer_in(html: str) -> str:
+    """The first line with its grounds, and the tiles."""
+    regions = re.findall(
+        r'<(section|div)[^>]*data-live="(?:verdict|tiles)">(.*?)</\1>', html, re.DOTALL
+    )
+    return " ".join(text for _, text in regions)
+
+
+def of_share(client, campaign):
+    return answer_in(
+        Client().get(make_link(client, "campaign-share", campaign.pk)).content.decode()
+    )
+
+
+def first_lines_of_terminal(client, campaign):
+    return tool_report(campaign.runs.first(), "plain").partition("\n")[0]
+
+
+PLACES = {
+    "campaign": lambda client, it: answer_in(page(client, "campaign-detail", it.pk)),
+    "run": lambda client, it: answer_in(page(client, "run-detail", it.runs.first().pk)),
+    "campaign list": lambda client, it: page(client, "campaign-list", it.project_id),
+    "home": lambda client, it: page(client, "project-measure", it.project_id),
+    "runs of the project": lambda client, it: page(client, "run-list", it.project_id),
+    "share": of_share,
+    "terminal": first_lines_of_terminal,
+    "REST, campaign": lambda client, it: client.get(
+        reverse("api-campaign-tables", args=[it.pk])
+    ).json()["sentence"],
+    "REST, run": lambda client, it: client.get(
+        reverse("api-run-tables", args=[it.runs.first().pk])
+    ).json()["sentence"],
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_place_has_a_figure_of_it_but_says_why(as_editor, campaign, place):
+    told = PLACES[place](as_editor, campaign)
+    assert SAID in told
+    assert FIGURE not in told
+    assert "Broken" not in told
+
+
+def test_a_comparison_has_neither_difference_nor_ratio(as_editor, campaign):
+    first, second = campaign.runs.all()[:2]
+    told = as_editor.get(reverse("api-comparison", args=[first.pk, second.pk])).json()
+    values = [row["values"] for row in told["table"]["rows"]]
+    assert {value["difference"] for value in values} == {value["ratio"] for value in values}
+    assert {value["ratio"] for value in values} == {None}
+
+
+def test_a_sweep_has_no_speed_up_and_no_curve(as_editor, campaign):
+    told = as_editor.get(reverse("api-campaign-tables", args=[campaign.pk])).json()
+    (sweep,) = told["sweeps"]
+    assert {row["values"]["speed_up"] for row in sweep["rows"]} == {None}
+    assert 'class="sweep-dot"' not in page(as_editor, "campaign-detail", campaign.pk)
+
+
+def test_the_figures_are_in_grey_below(as_editor, campaign):
+    html = page(as_editor, "campaign-detail", campaign.pk)
+    assert "has-no-answer" in html
+    assert FIGURE in html
+    assert len(re.findall(r'class="row-run row-grey"', html)) == 6
