@@ -3,6 +3,7 @@
 from collections import deque
 
 from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.units import counted
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, now
 from workers.injector.http1 import BadReply
@@ -49,9 +50,8 @@ class Conversation:
             if is_over and not self._dues and self._channel.is_flushed:
                 return
             if self._close_code is not None:
-                raise BadReply(
-                    Kind.EOF_MID_BODY, f"closed with {self._close_code}: {self._n_sent} messages"
-                )
+                sent = counted(self._n_sent, "messages")
+                raise BadReply(Kind.EOF_MID_BODY, f"{self._closed_with} after {sent}")
             self._read(until, is_over=is_over, may_go_on=may_go_on)
 
     def _send_due(self, count: int) -> bool:
@@ -152,6 +152,12 @@ class Conversation:
         if opcode == frames.PING and not self._has_sent_close:
             self._channel.write(self._context.masked(frames.PONG, payload))
 
+    @property
+    def _closed_with(self) -> str:
+        """The server's close code and reason: "closed with 1011 (out of memory)"."""
+        reason = self._reader.close_reason
+        return f"closed with {self._close_code}" + (f" ({reason})" if reason else "")
+
     def _note_close(self, code: int) -> None:
         self._close_code = code
         self._channel.has_close_code = True
@@ -171,9 +177,7 @@ class Conversation:
                 if data is not None:
                     self._take_input(data)
                 if self._close_code is not None:
-                    raise BadReply(
-                        Kind.EOF_MID_BODY, f"closed with {self._close_code} while kept open"
-                    )
+                    raise BadReply(Kind.EOF_MID_BODY, f"{self._closed_with} while kept open")
         finally:
             held_socket.wake_with(None)
 

@@ -2,6 +2,7 @@
 
 import sys
 
+from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.exchange import Exchange, ExchangeMode, Verify
 from campaigns.domain.plan.plan import Plan
@@ -15,7 +16,13 @@ from workers.injector.websocket.masking import KEY_BYTES, MaskingKeys, masked_co
 from workers.injector.websocket.opening import VaryingUpgrade, make_upgrade
 from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.stock import Stock
-from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, make_keys
+from workers.injector.websocket.upgrade import (
+    UpgradeCheck,
+    UpgradeRejected,
+    UpgradeRequest,
+    accept_of,
+    make_keys,
+)
 
 _NEVER = sys.maxsize
 _NUMBER_BYTES = 8
@@ -67,6 +74,22 @@ class ExchangeContext:
         frame = frames.encode_frame(frames.CLOSE, payload, bytes(KEY_BYTES))
         closes = masked_copies(frame, len(payload), count)
         return list(zip(keys, map(accept_of, keys), closes, strict=True))
+
+    @property
+    def template(self) -> bytes:
+        """The opening request as the plan has it, for an example of a failure."""
+        return self.upgrade.template
+
+    def secret_values(self) -> tuple[str, ...]:
+        """None but the order's own: what a server said to a variable's value is not shown."""
+        return ()
+
+    def note_example(self, kind: Kind, status: int, end: int, error: Exception) -> None:
+        """Of a failure at `end`: the reply that refused the opening, or why it was closed."""
+        refusal = error if isinstance(error, UpgradeRejected) else None
+        may_echo_values = isinstance(self.upgrade, VaryingUpgrade)
+        said = (None, "") if may_echo_values else (refusal, str(error))
+        self.recorder.examples.note(self, kind, status, end, *said)
 
     def stop(self) -> None:
         """Open conversations send nothing more, and close."""

@@ -19,7 +19,7 @@ _CONTROL_CAP_BYTES = 125
 _FIN, _RESERVED, _OPCODE, _MASKED, _LENGTH = 0x80, 0x70, 0x0F, 0x80, 0x7F
 _CODES_OF_THE_RFC = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015)})
 
-# (TEXT or BINARY, payload), (PING or PONG, payload), (CLOSE, code)
+# (TEXT or BINARY, payload), (PING or PONG, payload), (CLOSE, code).
 Event = tuple[int, Any]
 
 
@@ -56,7 +56,7 @@ class FrameReader:
 
     __slots__ = (
         "_buffer", "_decoder", "_expects_mask", "_n_fragments", "_opcode", "_parts", "_size",
-        "is_closed",
+        "close_reason", "is_closed",
     )  # fmt: skip
 
     def __init__(self, *, expects_mask: bool = False):
@@ -68,6 +68,7 @@ class FrameReader:
         self._n_fragments = 0
         self._decoder: codecs.IncrementalDecoder | None = None
         self.is_closed = False
+        self.close_reason = ""
 
     def feed(self, data: bytes) -> list[Event]:
         """The events that these bytes complete. Raises BadReply."""
@@ -154,7 +155,9 @@ class FrameReader:
         opcode = first & _OPCODE
         if opcode == CLOSE:
             self.is_closed = True
-            return CLOSE, _close_code(payload)
+            code = _close_code(payload)
+            self.close_reason = payload[2:].decode()
+            return CLOSE, code
         if opcode >= CLOSE:
             return opcode, payload
         if first & _FIN and not self._opcode:

@@ -22,6 +22,11 @@ class VaryingUpgrade:
         exchange = replace(self._exchange, path=opening.path, headers=opening.headers)
         return UpgradeRequest.of(exchange, self._host_header).bytes_with(key)
 
+    @property
+    def template(self) -> bytes:
+        """The request as the plan has it, with the variables' names."""
+        return UpgradeRequest.of(self._exchange, self._host_header).template
+
 
 def make_upgrade(
     exchange: Exchange, host_header: str, order: Order

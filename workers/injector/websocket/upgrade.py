@@ -50,6 +50,11 @@ class UpgradeRequest:
     def bytes_with(self, key: bytes) -> bytes:
         return self.before + key + self.after
 
+    @property
+    def template(self) -> bytes:
+        """The request without a key, as an example of a failure shows it."""
+        return self.bytes_with(b"[made for each connection]")
+
 
 class UpgradeCheck:
     """Checks whether a head opens the connection; remembers good heads apart from their accept."""
@@ -104,11 +109,18 @@ class UpgradeCheck:
 
 
 class UpgradeRejected(BadReply):
-    """An HTTP reply other than 101."""
+    """An HTTP reply other than 101. `kept` is what came of its body with the head."""
 
     def __init__(self, head: Head):
+        self.head = head
         self.status = head.status
+        self.kept = b""
         super().__init__(Kind.WS_UPGRADE_REJECTED, f"{head.status} {head.reason}"[:100])
+
+    @property
+    def body_bytes(self) -> int:
+        """Of the whole body if its length is known, else of what was kept."""
+        return len(self.kept) if self.head.body_bytes is None else self.head.body_bytes
 
 
 def _values(head: Head, wanted: str) -> list[str]:

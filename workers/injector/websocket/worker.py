@@ -88,8 +88,12 @@ class WebSocketWorker(Worker):
             raise channel.ended()
         for _ in range(_INTERIM_CAP):
             head, data = self._receive_head(channel, data)
-            if context.check.opens(head, accept):
-                return data
+            try:
+                if context.check.opens(head, accept):
+                    return data
+            except UpgradeRejected as refusal:
+                refusal.kept = data
+                raise
         raise BadReply(Kind.HTTP_PARSE, f"more than {_INTERIM_CAP} interim replies")
 
     def _receive_head(self, channel: Channel, data: bytes) -> tuple[bytes, bytes]:
@@ -157,6 +161,7 @@ class WebSocketWorker(Worker):
                 context.recorder.closes_with(ABNORMAL).append(end)
         failure = (kind, status, sent, received, faults.is_socket_timeout(error, kind))
         context.failures.append(Failure(intended, start, end, *failure))
+        context.note_example(kind, status, end, error)
         self.limit = self.began = 0
         self.drop_connection()
         return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
