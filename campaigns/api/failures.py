@@ -7,6 +7,7 @@ from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
 from campaigns.domain.judged.failures import cause_words
+from campaigns.domain.shown.remedies import remedy
 from campaigns.models import FailureExample, Run
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.measurements import measurement_of
@@ -30,6 +31,7 @@ class FailureSerializer(serializers.Serializer):
     count = serializers.IntegerField()
     first = serializers.IntegerField(allow_null=True, help_text="Second of first sight.")
     last = serializers.IntegerField(allow_null=True, help_text="Second of last sight.")
+    remedy = serializers.CharField(help_text="What to do about it.")
     examples = FailureExampleSerializer(many=True, help_text="Up to three.")
 
 
@@ -45,6 +47,8 @@ _EXAMPLE = OpenApiExample(
             "count": 1200,
             "first": 0,
             "last": 59,
+            "remedy": "Nothing is at this path. Check it, and the host name that the server "
+            "expects.",
             "examples": [
                 {
                     "shard": 0,
@@ -82,6 +86,7 @@ class RunFailures(APIView):
                 "count": row.count,
                 "first": row.first,
                 "last": row.last,
+                "remedy": remedy(row.kind, row.status),
                 "examples": examples.get((label, row.kind, row.status), []),
             }
             for row in seen.failures

@@ -10,6 +10,7 @@ from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import P50
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.remedies import remedy
 from campaigns.domain.shown.tables import Cell, Row, Table
 
 
@@ -107,7 +108,7 @@ def _row(row: FailureRow, labels: Sequence[str], share: Cell, time: Cell) -> Row
         time,
     )
     link = {"step": row.step, "error": row.kind, "status": row.status}
-    return Row(kind_words(row.kind), cells, "error", link=link)
+    return Row(kind_words(row.kind), cells, "error", remedy(row.kind, row.status), link)
 
 
 def _reply_p50(row: FailureRow, rows: Sequence[FailureRow], steps: Sequence[Total]) -> Figure:

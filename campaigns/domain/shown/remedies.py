@@ -1,5 +1,8 @@
-"""An error kind in words, and what to do about it: for the page of a single request."""
+"""What to do about a failure, by kind and status: on the page of a single request, and in each row
+of the errors of a run or campaign.
+"""
 
+from campaigns.domain.measured.failures import DROPPED
 from campaigns.domain.measured.outcomes import WORDS, Kind
 
 REMEDIES: dict[Kind, str] = {
@@ -43,16 +46,46 @@ REMEDIES: dict[Kind, str] = {
     "overloaded, or its workers are busy.",
     Kind.WRITE_ERROR: "The server closed the connection while the request was being sent. Often "
     "the body is too large for it.",
+    Kind.ABORTED_BY_STOP: "Nothing to mend: these were in flight when the run was stopped.",
     Kind.CLIENT_FD_EXHAUSTED: "Raise the limit of open files (ulimit -n) on the injector host.",
     Kind.CLIENT_FILE_TABLE: "Raise fs.file-max on the injector host.",
     Kind.CLIENT_OTHER: "This went wrong in the injector, not at the target. The reason is below.",
     Kind.CLIENT_PORTS: "Wait a minute, or widen net.ipv4.ip_local_port_range on the injector's "
     "host.",
 }
+# Statuses that the plan does not expect; by the first digit where the status itself has no row.
+_OF_STATUS: dict[int, str] = {
+    3: "The server redirects. Measure the address in its Location header, or expect this status.",
+    4: "The server refuses the request. Compare it with one that works.",
+    5: "The server failed. Its log of these seconds says why.",
+    400: "The server did not understand the request. Compare its headers and body with one that "
+    "works.",
+    401: "The server wants credentials. Set them under the plan's authentication.",
+    403: "The server forbids this. Check the credentials, and its rules for addresses and user "
+    "agents.",
+    404: "Nothing is at this path. Check it, and the host name that the server expects.",
+    405: "The path does not take this method. Check the method.",
+    408: "The server waited too long for the request. It may be overloaded.",
+    413: "The body is too large for the server. Send a smaller one, or raise its limit.",
+    415: "The server does not take this kind of body. Check the Content-Type header.",
+    429: "The server limits requests of one client. Raise that limit, or send fewer.",
+    502: "The proxy got no valid answer from the server behind it. Check that this one is running.",
+    503: "The server refuses for now: it is overloaded, out of workers, or in maintenance.",
+    504: "The proxy waited too long for the server behind it. That server is slow or overloaded.",
+}
+_OF_DROPPED = (
+    "All connections were busy when the request was due. Allow more in flight, or take it as the "
+    "target's limit."
+)
 FALLBACK = "Try it from the injector host with curl -v and compare."
 
 
-def remedy(kind: str) -> str:
+def remedy(kind: str, status: int = 0) -> str:
+    """`status` is that of a whole reply, 0 without one."""
+    if status:
+        return _OF_STATUS.get(status) or _OF_STATUS.get(status // 100) or FALLBACK
+    if kind == DROPPED:
+        return _OF_DROPPED
     try:
         return REMEDIES.get(Kind(kind), FALLBACK)
     except ValueError:
