@@ -1,9 +1,11 @@
 """Values of the domain with sensible defaults, for tests with and without a database."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from campaigns.domain.measured.series import Point, point_of
 from campaigns.domain.measured.snapshot import PARTS, Second, Timing
 
 
@@ -37,3 +39,13 @@ def make_second(
         timings={**timings, **fields.pop("timings", {})},
         **{"errors": {}, "statuses": statuses, "in_flight": 0, "vitals": None, **fields},
     )
+
+
+def make_point(second: int, **fields: Any) -> Point:
+    """A second with ten ok requests of about 10 ms."""
+    return {**_a_point(), "second": second, **fields}
+
+
+@cache
+def _a_point() -> Point:
+    return point_of(0, [(0, make_second(0, [10_000] * 10))], {0: None}, None)

@@ -25,6 +25,7 @@ from campaigns.domain.measured.series import Point
 from campaigns.domain.shown.progress import progress_of
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.run_points import now_texts, point_columns
+from campaigns.domain.shown.thinning import LAST_S, MOST_POINTS, thinned
 from campaigns.live.events import Look, RunLook
 from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent
@@ -148,11 +149,14 @@ class Followed:
         return measured
 
     def _news(self, after: int, measured: Measurement | None) -> dict[str, Any] | None:
+        n_points = len(self._points)
         first = bisect_right(self._points, after, key=itemgetter("second"))
-        if first == len(self._points):
+        if first == n_points:
             return None
+        is_due = n_points > MOST_POINTS and first // LAST_S < n_points // LAST_S
         return {
-            "points": self._columns_from(first, measured),
+            "points": self._columns_from(0 if is_due else first, measured),
+            "all": is_due or not first,
             "now": now_texts(self._points),
             "progress": progress_of(measured).to_json() if measured else None,
         }
@@ -160,11 +164,12 @@ class Followed:
     def _columns_from(self, first: int, measured: Measurement | None) -> dict[str, list]:
         """Formats each second of an active run once."""
         if measured is None:
-            return point_columns(self._points[first:])
+            before = min(first, 1)  # tells whether a second is missing
+            return thinned(point_columns(self._points[first - before :]), before)
         n_known = len(self._columns["second"])
         for key, values in point_columns(self._points[n_known:]).items():
             self._columns[key] += values
-        return {key: values[first:] for key, values in self._columns.items()}
+        return thinned(self._columns, first)
 
     def _report(self, run: Run, measured: Measurement | None) -> RunReport:
         if measured is None:  # the run has ended meanwhile
@@ -197,8 +202,10 @@ class Feed:
         return self._follow(run_id).points()
 
     def news(self, run_id: int, after: int) -> dict[str, Any] | None:
-        """{"points": `run_points.point_columns` of the seconds after `after`, "now": the texts of
-        the last one, "progress"}; None if no second is new."""
+        """{"points": the columns of the seconds after `after`, thinned, "all", "now": the texts of
+        the last one, "progress"}; None if no second is new. With `all` the points are
+        the whole run's: every five minutes of a long run, so that a page's points do not pile up.
+        """
         return self._follow(run_id).news(after)
 
     def report(self, run: Run) -> RunReport:

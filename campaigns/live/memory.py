@@ -13,6 +13,7 @@ from django.db.models import Aggregate, Count, Max, QuerySet
 
 from campaigns.domain.shown.results import Answer, Gist, RunReport
 from campaigns.domain.shown.run_points import point_columns
+from campaigns.domain.shown.thinning import thinned
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent, RunSummary, Test
@@ -115,7 +116,7 @@ def report_of(run: Run) -> RunReport:
 
 def point_columns_of(run: Run) -> dict[str, list]:
     """The points of a finished run; an active one sends them on its stream."""
-    return _COLUMNS.get(_run_key(run), lambda: point_columns(points_of(run)))
+    return _COLUMNS.get(_run_key(run), lambda: thinned(point_columns(points_of(run))))
 
 
 def tool_reports_of(run: Run) -> list[tuple[str, str]]:

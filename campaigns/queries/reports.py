@@ -1,5 +1,6 @@
 """One run's report, from its measurement."""
 
+from campaigns.domain.judged.observations import steadiness_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.percentiles import P50
@@ -17,6 +18,7 @@ from campaigns.domain.shown.report_words import (
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.session_tables import session_tables
 from campaigns.domain.shown.threshold_tables import run_thresholds_table
+from campaigns.domain.shown.trend_words import trend_words
 from campaigns.models import Run
 from campaigns.queries.facts import run_facts
 from campaigns.queries.measurements import measurement_of
@@ -45,6 +47,8 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         phases=phases_of(run, plan),
         progress=progress_of(seen),
         has_no_answer=state.has_no_answer,
+        verdicts=state.verdicts,
+        trend=_trend(state, seen),
         sessions=session_tables(total, duration_s),
         parts=tables.parts_table(total),
         errors=run_errors(seen),
@@ -55,6 +59,12 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         checks=run_checks(state),
         thresholds=run_thresholds_table(seen.thresholds),
     )
+
+
+def _trend(state: RunStatus, seen: Measurement) -> str:
+    if state.has_no_answer:
+        return ""
+    return trend_words(*steadiness_of(seen), is_over=state.is_done)
 
 
 def run_errors(seen: Measurement) -> Errors:

@@ -123,6 +123,7 @@ def campaign_context(
     progress = progress_of(campaign, current)
     watched = current or _run_that_speaks(runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
+    drawn = {watched.test_id: watched_page["report"].curve} if watched else {}
     return {
         **_watching(watched_page, progress, answer, is_only=len(runs) == 1),
         "campaign": campaign,
@@ -142,8 +143,9 @@ def campaign_context(
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
         "sweeps": [(sweep, sweep_panels(sweep)) for sweep in answer.sweeps],
-        "plots": plots_of(answer),
-        "plot_data": plot_data(answer, campaign.repeats),
+        "drawn_from": "Drawn from the first usable run on.",
+        "plots": _plots(answer, drawn, is_live=is_live, is_only=len(runs) == 1),
+        "plot_data": plot_data(answer, campaign.repeats, drawn),
         "run_rows": run_rows(runs, answer),
         "compared": compared_names(answer.overheads),
         "twins": twin_names(answer.tests),
@@ -342,6 +344,19 @@ def plots_of(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
+def _plots(
+    answer: Answer, drawn: dict[int, list], *, is_live: bool, is_only: bool
+) -> list[dict[str, Any]]:
+    """The plots that have, or will have, something to draw."""
+    plots = []
+    for plot in plots_of(answer):
+        has_means = any(mean is not None for test in plot["tests"] for mean in test.means_ms)
+        has_curve = any(test.curve or drawn.get(test.test_id) for test in plot["tests"])
+        if is_live or has_curve or has_means:
+            plots.append({**plot, "has_blocks": has_means or (is_live and not is_only)})
+    return plots
+
+
 def arm_labels(answer: Answer) -> dict[int, str]:
     """A short label for each test; the long one where two of a plan would look the same."""
     short = {test.test_id: f"{test.scheme.upper()} {test.connection_mode}" for test in answer.tests}
@@ -351,7 +366,8 @@ def arm_labels(answer: Answer) -> dict[int, str]:
     return {test.test_id: test.label for test in answer.tests}
 
 
-def plot_data(answer: Answer, repeats: int) -> dict[str, Any]:
+def plot_data(answer: Answer, repeats: int, drawn: dict[int, list]) -> dict[str, Any]:
+    """`drawn`: the curve so far of a test's run, which is shown until the test has its own."""
     arms = arm_labels(answer)
     return {
         "repeats": repeats,
@@ -361,7 +377,7 @@ def plot_data(answer: Answer, repeats: int) -> dict[str, Any]:
                     "label": arms[test.test_id],
                     "scheme": test.scheme,
                     "mode": test.connection_mode,
-                    "curve": test.curve,
+                    "curve": test.curve or drawn.get(test.test_id, []),
                     "means": test.means_ms,
                     "texts": test.means_text,
                 }

@@ -3,6 +3,7 @@
 from typing import Any
 
 from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.shown.threshold_lines import threshold_lines
 from campaigns.domain.units import counted
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
@@ -24,9 +25,10 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     event = FEED.run(run.pk).event
     points = points_of(run) if run.is_done else FEED.points(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
-    drawing = chart_plan(run)
-    sparks = sparks_of(points, drawing["wholeSeconds"])
     report = report_of(run)
+    verdicts = () if report.has_no_answer else report.verdicts
+    drawing = chart_plan(run) | {"limits": threshold_lines(plan.thresholds, verdicts)}
+    sparks = sparks_of(points, drawing["wholeSeconds"])
     return {
         "run": run,
         "report": report,

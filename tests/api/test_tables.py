@@ -151,7 +151,10 @@ def test_csv_has_the_figures_of_json(api, noun_and_pk):
     assert answer["Content-Type"] == "text/csv; charset=utf-8"
     assert answer["Content-Disposition"].startswith("attachment;")
     written = [[as_number(cell) for cell in row] for row in rows_of_csv(answer.content.decode())]
-    assert written == [row for table in tables for row in values_of(table)]
+    told = [row for table in tables for row in values_of(table)]
+    # Some tables have a note after their figures.
+    without_notes = [row[: len(values)] for row, values in zip(written, told, strict=True)]
+    assert without_notes == told
 
 
 def test_csv_is_the_file_that_the_page_offers(api, alice, noun_and_pk):

@@ -26,8 +26,13 @@ test("nothing new leaves the same array", () => {
 });
 
 test("a gap breaks the line", () => {
-  const line = lineOf([at(0, { p50_ms: 3 }), at(4, { p50_ms: 5 })], (point) => point.p50_ms);
+  const line = lineOf([at(0, { p50_ms: 3 }), at(4, { p50_ms: 5, gap: true })], (point) => point.p50_ms);
   assert.deepEqual(line, [{ x: 0, y: 3 }, { x: 1, y: null }, { x: 4, y: 5 }]);
+});
+
+test("seconds that the server left out of a long run break no line", () => {
+  const line = lineOf([at(0, { p50_ms: 3 }), at(4, { p50_ms: 5, gap: false })], (point) => point.p50_ms);
+  assert.deepEqual(line, [{ x: 0, y: 3 }, { x: 4, y: 5 }]);
 });
 
 test("the most frequent error comes first", () => {

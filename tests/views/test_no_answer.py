@@ -82,12 +82,13 @@ def test_no_place_has_a_figure_of_it_but_says_why(as_editor, campaign, place):
     assert "Broken" not in told
 
 
-def test_a_comparison_has_neither_difference_nor_ratio(as_editor, campaign):
+def test_a_comparison_states_no_figure_and_gives_no_word(as_editor, campaign):
     first, second = campaign.runs.all()[:2]
-    told = as_editor.get(reverse("api-comparison", args=[first.pk, second.pk])).json()
-    values = [row["values"] for row in told["table"]["rows"]]
-    assert {value["difference"] for value in values} == {value["ratio"] for value in values}
-    assert {value["ratio"] for value in values} == {None}
+    columns = {"a": f"run-{first.pk}", "b": f"run-{second.pk}"}
+    told = as_editor.get(reverse("api-comparison"), columns).json()
+    assert told["sentences"]
+    assert FIGURE not in " ".join([*told["sentences"], *told["grounds"]])
+    assert {each["word"] for each in told["tests"]} <= {"", "inconclusive"}
 
 
 def test_a_sweep_has_no_speed_up_and_no_curve(as_editor, campaign):

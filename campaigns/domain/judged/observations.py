@@ -5,7 +5,7 @@ from math import sqrt
 from typing import Any
 
 from campaigns.domain.judged.criteria import Observed
-from campaigns.domain.judged.steady import steadiness
+from campaigns.domain.judged.steady import Steadiness, steadiness
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import CLIENT_KINDS, WORDS, Kind
 from campaigns.domain.measured.series import Point
@@ -224,8 +224,8 @@ def _little(seen: Measurement) -> Observed | None:
     return Observed(abs(in_flight - busy_s / seen.duration_s) / in_flight)
 
 
-def _unsteady(seen: Measurement) -> dict[str, Observed]:
-    """How much of the run precedes its last stretch at one level, by its seconds' p50.
+def steadiness_of(seen: Measurement) -> tuple[Steadiness | None, int | None]:
+    """What the seconds' p50 say, and the second from which the last level holds.
 
     Only for constant loads. Leaves out the last second, which is incomplete.
     """
@@ -239,10 +239,16 @@ def _unsteady(seen: Measurement) -> dict[str, Observed]:
         if point["second"] >= 0 and point["p50_ms"]
     ]
     found = steadiness([level for _, level in levels]) if is_even else None
+    return found, levels[found.steady_from][0] if found else None
+
+
+def _unsteady(seen: Measurement) -> dict[str, Observed]:
+    """How much of the run precedes its last stretch at one level."""
+    found, second = steadiness_of(seen)
     if found is None or not found.steady_from:
         return {}
     code = "warming_up" if found.ratio > 1 else "slowing_down"
-    return {code: Observed(found.unsteady_share, levels[found.steady_from][0])}
+    return {code: Observed(found.unsteady_share, second)}
 
 
 def _in_flight_growing(seen: Measurement) -> Observed | None:

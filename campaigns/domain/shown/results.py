@@ -9,6 +9,7 @@ from typing import Any
 
 from campaigns.domain.judged.advice import Advice
 from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import TargetState, ThresholdState, Trust
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.shown.badges import Answers
@@ -206,7 +207,7 @@ class RunReport:
 
     `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `judged` is None
     until the run has ended; `checks`: [(glyph, text)] of what the sentence does not say.
-    `has_no_answer`: nobody may believe its response times.
+    `has_no_answer`: nobody may believe its response times. `trend`: whether they rose or fell.
     """
 
     sentence: Sentence
@@ -226,6 +227,8 @@ class RunReport:
     phases: Table
     progress: Progress
     has_no_answer: bool = False
+    verdicts: tuple[Verdict, ...] = ()
+    trend: str = ""
     sessions: tuple[Table, ...] = ()
 
     @property

@@ -124,6 +124,32 @@ function drawEnd(ctx, end, y, right) {
   ctx.fillText(shortened(end.text, room, (text) => ctx.measureText(text).width), x, y);
 }
 
+// The rule above each threshold's line, at its left end; `dataset.limitLabel` is the rule.
+export const limitLabels = {
+  id: "limitLabels",
+  afterDatasetsDraw(chart) {
+    const { ctx, chartArea: area } = chart;
+    const limits = chart.data.datasets
+      .map((dataset, i) => ({ dataset, first: chart.getDatasetMeta(i).data.find((each) => Number.isFinite(each.y)) }))
+      .filter(({ dataset, first }) => dataset.limitLabel && first);
+    // Above the line, or below it where there is no room.
+    const besides = limits.map(({ first }) => (first.y - area.top < 16 ? first.y + 9 : first.y - 9));
+    const heights = pushApart(besides, LABEL_GAP, area.top + 6, area.bottom - 6);
+    ctx.save();
+    ctx.textBaseline = "middle";
+    ctx.textAlign = "left";
+    ctx.font = endFont();
+    for (const [i, { dataset }] of limits.entries()) {
+      const { width } = ctx.measureText(dataset.limitLabel);
+      ctx.fillStyle = cssToken("paper");
+      ctx.fillRect(area.left + 4, heights[i] - 7, width + 8, 14);
+      ctx.fillStyle = cssToken(dataset.labelToken);
+      ctx.fillText(dataset.limitLabel, area.left + 8, heights[i]);
+    }
+    ctx.restore();
+  },
+};
+
 // One dotted line at the second that is read; `options.at` is null while nothing is read.
 export const crosshair = {
   id: "crosshair",

@@ -1,7 +1,7 @@
 // A run over time: requests, response time and errors, one above another on the same seconds.
 // One crosshair runs through all panels; their title lines say what it reads.
 
-import { AXIS_WIDTH, crosshair, endLabels, fixWidth, framed, hatch, timeGround } from "./marks.js";
+import { AXIS_WIDTH, crosshair, endLabels, fixWidth, framed, hatch, limitLabels, timeGround } from "./marks.js";
 import { logRange, logTicks, roundUp, tickText } from "./axes.js";
 import { asTable, onArrowKeys } from "./reading.js";
 import { timeAxis, timeTicks, timeUnit } from "./time_axis.js";
@@ -30,7 +30,8 @@ const TITLES = {
 };
 
 // `frame` holds [data-panel] elements with a canvas each; `plan` is
-// {seconds, wholeSeconds, warmUp, intended, intendedText, scheme, words: {kind: sentence}}.
+// {seconds, wholeSeconds, warmUp, intended, intendedText, scheme, words: {kind: sentence},
+// limits: [{panel, label, value, isBroken}]}.
 export function overTime(frame, firstPlan) {
   let plan = firstPlan;
   const panels = {
@@ -61,7 +62,7 @@ export function overTime(frame, firstPlan) {
     choice.offer(axis.isLong, isUnderWay);
     points = told.filter(({ second }) => second >= axis.min && second < axis.max);
     setRequests(panels.requests, points, plan, axis);
-    setResponse(panels.response, points, plan);
+    setResponse(panels.response, points, plan, axis);
     setExchange(panels, points, plan);
     setErrors(panels.errors, points, plan);
     for (const each of all) {
@@ -93,7 +94,7 @@ function panel(frame, name, { options, words }) {
     type: "line",
     data: { datasets: [] },
     options,
-    plugins: [timeGround, endLabels, crosshair],
+    plugins: [timeGround, endLabels, limitLabels, crosshair],
   });
   return { element, chart, words, readout: element.querySelector(".readout") };
 }
@@ -177,9 +178,24 @@ function setRequests({ chart, element }, points, plan, axis) {
   if (intended.length) {
     datasets.push(line(intended, "ink-3", { borderDash: [4, 3], borderWidth: 1.2 }));
   }
-  const top = Math.max(...[...completed, ...intended].map((each) => each.y || 0), 1);
+  const limits = limitLines("requests", plan, axis);
+  const drawn = [...completed, ...intended, ...limits.flatMap((each) => each.data)];
+  const top = Math.max(...drawn.map((each) => each.y || 0), 1);
   chart.options.scales.y.max = roundUp(top * 1.08);
-  chart.data.datasets = datasets;
+  chart.data.datasets = [...datasets, ...limits];
+}
+
+// The thresholds of a panel: level lines with their rules, red where they are broken.
+function limitLines(name, plan, axis) {
+  return (plan.limits ?? []).filter((each) => each.panel === name).map(({ label, value, isBroken }) => {
+    const data = [axis.min, axis.max].map((x) => ({ x, y: value }));
+    return limitLine(data, label, isBroken);
+  });
+}
+
+function limitLine(data, limitLabel, isBroken) {
+  const token = isBroken ? "bad" : "ink-2";
+  return { ...line(data, token, { borderDash: [8, 4], borderWidth: 1.2 }), limitLabel, labelToken: token };
 }
 
 // What ended in the last part of a second is no count per second: drawn, it would look like an outage.
@@ -187,11 +203,10 @@ function wholeOf(points, plan) {
   return points.filter((point) => point.second < (plan.wholeSeconds ?? Infinity));
 }
 
-function setResponse({ chart }, points, plan) {
-  const drawn = points.filter((point) => point.ok > 0);
-  const bySecond = new Map(drawn.map((point) => [point.second, point]));
+function setResponse({ chart }, points, plan, axis) {
+  const bySecond = new Map(points.map((point) => [point.second, point]));
   chart.data.datasets = PERCENTILES.map(({ name, key, nth, width, dash }) => {
-    const data = lineOf(drawn, (point) => point[key]);
+    const data = lineOf(points, (point) => (point.ok > 0 ? point[key] : null));
     const weak = (context) => bySecond.get(data[context.p1DataIndex]?.x)?.sound < nth;
     return line(data, `${plan.scheme}-${name}`, {
       endLabel: name,
@@ -202,18 +217,19 @@ function setResponse({ chart }, points, plan) {
       },
     });
   });
-  chart.data.datasets.push(...failedReplies(points));
+  const limits = limitLines("response", plan, axis);
+  chart.data.datasets.push(...failedReplies(points), ...limits);
   const values = points
     .flatMap((point) => [point.p50_ms, point.p99_ms, point.failed_p50_ms, point.failed_p95_ms])
+    .concat(limits.map((each) => each.data[0].y))
     .filter((each) => each > 0);
   Object.assign(chart.options.scales.y, logRange(values));
 }
 
 function failedReplies(points) {
-  const drawn = points.filter((point) => point.failed_p50_ms > 0);
-  if (!drawn.length) return [];
+  if (!points.some((point) => point.failed_p50_ms > 0)) return [];
   return OF_FAILED.map(({ name, key, dash }) =>
-    line(lineOf(drawn, (point) => point[key]), "bad", { endLabel: name, borderWidth: 1.3, borderDash: dash }));
+    line(lineOf(points, (point) => point[key]), "bad", { endLabel: name, borderWidth: 1.3, borderDash: dash }));
 }
 
 // What only WebSockets have; runs of HTTP do without these panels.
@@ -241,11 +257,21 @@ function setErrors({ chart, element }, points, plan) {
     datasets.push(bars(chart, points, MOST_KINDS, (point) =>
       rest.reduce((n, kind) => n + (point.errors[kind] || 0), 0)));
   }
-  chart.data.datasets = datasets;
-  const top = Math.max(...points.map((point) => point.failed), 0);
+  const limits = shareLines(points, plan);
+  chart.data.datasets = [...datasets, ...limits];
+  const allowed = limits.flatMap((each) => each.data).map((each) => each.y || 0);
+  const top = Math.max(...points.map((point) => point.failed), ...allowed, 0);
   chart.options.scales.y.max = top ? roundUp(top * 1.05) : 1;
   chart.options.scales.y.ticks.stepSize = top && top < 4 ? 1 : undefined;
   writeKey(element.querySelector(".key"), shown, kinds.length > MOST_KINDS, plan);
+}
+
+// Errors below a share: so many of each second's requests may fail.
+function shareLines(points, plan) {
+  return (plan.limits ?? []).filter((each) => each.panel === "errors").map(({ label, value, isBroken }) => {
+    const data = lineOf(points, (point) => value * (point.ok + point.failed));
+    return { ...limitLine(data, label, isBroken), type: "line", stack: label, order: -1 };
+  });
 }
 
 const HATCH_STEPS = [0, 5, 9, 3, 13];
@@ -258,6 +284,7 @@ function bars(chart, points, nth, value) {
     backgroundColor: fill,
     borderColor: cssToken("bad"),
     borderWidth: nth ? 1 : 0,
+    barThickness: points.length > 300 ? "flex" : undefined,
     barPercentage: 1,
     categoryPercentage: 0.9,
     stack: "errors",
@@ -319,10 +346,18 @@ function secondUnder(chart, event, points) {
 }
 
 // What the crosshair says, for every second that is shown.
+// The thresholds of a column: ", threshold p95 < 200 ms (broken)".
+function limitWords(key, plan) {
+  return (plan.limits ?? [])
+    .filter(({ panel: name }) => name === key)
+    .map(({ label, isBroken }) => `, threshold ${label} (${isBroken ? "broken" : "kept"})`)
+    .join("");
+}
+
 function tableOf(points, plan) {
   const columns = ["requests", "response", ...(plan.isExchange ? ["open", "messages"] : []), "errors"];
   return {
-    head: ["second", ...columns.map((key) => TITLES[key])],
+    head: ["second", ...columns.map((key) => TITLES[key] + limitWords(key, plan))],
     rows: points.map((point) => [point.at, ...columns.map((key) => point[`${key}_text`] ?? "\u2013")]),
   };
 }

@@ -22,12 +22,13 @@ function inOrder(points) {
   return points.every((point, i) => i === 0 || point.second > points[i - 1].second);
 }
 
-// {x, y} pairs of one figure; a second without a point breaks the line (y is null there).
+// {x, y} pairs of one figure. A missing second breaks the line (y is null there), as the server says:
+// of a long run it leaves out points.
 export function lineOf(points, value) {
   const line = [];
   for (const [i, point] of points.entries()) {
     const previous = points[i - 1];
-    if (previous && point.second > previous.second + 1) line.push({ x: previous.second + 1, y: null });
+    if (previous && point.gap) line.push({ x: previous.second + 1, y: null });
     line.push({ x: point.second, y: value(point) ?? null });
   }
   return line;

@@ -6,6 +6,7 @@ import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import "../lib/dialogs.js";
+import "../lib/error_rows.js";
 import { block, livePage, showProgress } from "../live/page.js";
 import { mergePoints, pointsOf } from "../live/points.js";
 
@@ -67,8 +68,8 @@ function tellNow() {
   });
 }
 
-function second({ run, points, now, progress }) {
-  told.set(run, { points: mergePoints(toldOf(run).points, pointsOf(points)), now });
+function second({ run, points, all, now, progress }) {
+  told.set(run, { points: mergePoints(all ? [] : toldOf(run).points, pointsOf(points)), now });
   for (const each of told.keys()) if (each !== run && each !== current.run) told.delete(each);
   if (run !== current.run) return;
   current.chart?.show(toldOf(run).points, isUnderWay());

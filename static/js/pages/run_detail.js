@@ -5,6 +5,7 @@ import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import "../lib/dialogs.js";
+import "../lib/error_rows.js";
 import { block, livePage, showProgress } from "../live/page.js";
 import { mergePoints, pointsOf } from "../live/points.js";
 
@@ -44,7 +45,7 @@ function replaced() {
 
 livePage({
   second(news) {
-    points = mergePoints(points, pointsOf(news.points));
+    points = mergePoints(news.all ? [] : points, pointsOf(news.points));
     show();
     if (news.progress) showProgress(news.progress);
   },
