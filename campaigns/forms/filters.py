@@ -20,7 +20,6 @@ from campaigns.queries.run_list import (
     RunFilter,
 )
 
-ANSWERS = ("measurement", "target_state", "precision")
 ARMS = [f"{scheme} {mode}" for scheme in SCHEMES for mode in ConnectionMode]
 _SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 
@@ -79,7 +78,8 @@ class CampaignFilterForm(FilterForm, ItemFilterForm):
     has_archived = False
     views = tuple(VIEWS)
     finds = "Name, tag, target or plan"
-    field_order = ("name", "state", "target", *ANSWERS, "since")
+    further = ("measurement", "target_state", "precision")
+    field_order = ("name", "state", "target", "since", *further)
     state = _one_of("State", {state: state.capitalize() for state in STATE_IS})
     measurement = _one_of("Measurement", MEASUREMENTS)
     target_state = _one_of("Target state", TARGET_STATES)

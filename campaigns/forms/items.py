@@ -17,6 +17,7 @@ class ItemFilterForm(forms.Form):
     chosen_as = ItemFilter
 
     views: Sequence[str] = ()  # of its own, beside ARCHIVED
+    further: Sequence[str] = ()  # fields that a page shows on demand
 
     view = forms.ChoiceField(required=False, widget=forms.HiddenInput)
     name = forms.CharField(required=False)
@@ -45,6 +46,19 @@ class ItemFilterForm(forms.Form):
         self.is_valid()
         chosen = (name for name in self.fields if name not in {"view", "sort"})
         return {name: self._words(name) for name in chosen if self.cleaned_data.get(name)}
+
+    @property
+    def first_fields(self) -> list[forms.BoundField]:
+        return [field for field in self.visible_fields() if field.name not in self.further]
+
+    @property
+    def further_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.further]
+
+    @property
+    def has_further(self) -> bool:
+        """Whether one of the further fields narrows the list."""
+        return not self.filters().keys().isdisjoint(self.further)
 
     def _words(self, name: str) -> str:
         field, value = self.fields[name], self.cleaned_data[name]

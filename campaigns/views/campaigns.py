@@ -17,7 +17,7 @@ from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.proposals import Proposal, proposal_for
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
-from campaigns.domain.units import counted
+from campaigns.domain.units import counted, figure
 from campaigns.exports.files import text_file, wants_blocks
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
@@ -44,6 +44,7 @@ from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.room import room_checks, room_of
+from campaigns.queries.trends import trends_of
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again, try_cells
@@ -51,6 +52,7 @@ from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_page import badge_of, campaign_context, progress_of
 from campaigns.views.items import list_context
 from campaigns.views.measure import field_page
+from campaigns.views.sparks import trend_of
 
 # Query parameters of a new campaign besides the shown target.
 _ASKED = ("question", "plan", "preset", "again")
@@ -70,10 +72,13 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         return field_page(request, found)
     context = list_context(request, "campaign", found)
     gists = gists_of([campaign for campaign in context["page"] if campaign.n_done])
+    trends = trends_of(context["page"].rows)
     for campaign in context["page"]:
         gist = gists.get(campaign.pk)
         campaign.sentence = gist.sentence if gist else []
         campaign.badge = badge_of(campaign, gist)
+        p95_ms = trends.get(campaign.pk, [None])
+        campaign.p95, campaign.trend = figure(p95_ms[-1]), trend_of(p95_ms)
         campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
     running = list(going_on(actor, found))
     for campaign in running:

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
@@ -21,6 +22,7 @@ from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.items import Item
 from campaigns.permissions import Actor, require
 from campaigns.queries.campaign_list import VIEWS, campaign_views, list_campaigns
+from campaigns.queries.columns import LETTERS
 from campaigns.queries.items import (
     ARCHIVED,
     USUAL_SORT,
@@ -193,6 +195,8 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
     if not items:
         raise Refused(f"Tick at least one {kind.noun} first.")
     what = request.POST.get("do", "")
+    if what == "compare" and kind.model is Campaign:
+        return _compare(items)
     if what == "delete" and "confirmed" not in request.POST:
         return _ask_before_deleting(request, kind, found, items)
     if what not in _ACTIONS:
@@ -215,6 +219,16 @@ def _chosen(
     if len(items) < len(pks):
         raise Http404
     return items
+
+
+def _compare(campaigns: Sequence[Item]) -> HttpResponse:
+    """The comparison of these campaigns, the oldest of which is the baseline."""
+    if not 2 <= len(campaigns) <= len(LETTERS):
+        ticked = "1 is" if len(campaigns) == 1 else f"{len(campaigns)} are"
+        raise Refused(f"Tick two to {len(LETTERS)} campaigns to compare them; {ticked} ticked.")
+    pks = sorted(campaign.pk for campaign in campaigns)
+    columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
+    return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
 
 
 def _ask_before_deleting(

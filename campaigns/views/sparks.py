@@ -1,10 +1,11 @@
-"""The sparklines in a run's tiles: no axes, the last point marked, minimum and maximum in the
-title. They show the tile's figure over the last seconds.
+"""Sparklines: no axes, the last point marked, minimum and maximum in the title. A run's tiles show
+their figure over the last seconds, the list of campaigns the p95 of the last with the same test.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
+from statistics import median
 
 from campaigns.domain.measured.series import Point
 from campaigns.domain.units import count, figure, percent
@@ -37,6 +38,30 @@ def sparks_of(points: Sequence[Point], whole_seconds: int | None = None) -> dict
         "errors": _spark([_error_share(point) for point in measured], percent),
     }
     return {key: spark for key, spark in sparks.items() if spark}
+
+
+TREND_WIDTH, TREND_HEIGHT = 72, 20
+_LEAST_SPAN = 0.1  # of the median, to either side: smaller changes look small
+_LEAST_POINTS = 3
+
+
+def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
+    """The last campaigns of a test around their median, evenly spaced; None under three figures."""
+    known = [value for value in values_ms if value is not None]
+    if len(known) < _LEAST_POINTS:
+        return None
+    middle = median(known)
+    span = max(_LEAST_SPAN * middle, *(abs(value - middle) for value in known))
+    step = (TREND_WIDTH - 2 * _EDGE) / (len(values_ms) - 1)
+    room = TREND_HEIGHT / 2 - _EDGE
+    points = [
+        (f"{_EDGE + n * step:.1f}", f"{TREND_HEIGHT / 2 - room * (value - middle) / span:.1f}")
+        for n, value in enumerate(values_ms)
+        if value is not None
+    ]
+    path = "M" + "L".join(" ".join(point) for point in points)
+    words = f"p95 of the last {len(known)}: from {figure(min(known))} to {figure(max(known))} ms"
+    return Spark(path, points[-1], words, is_zero=False)
 
 
 def _error_share(point: Point) -> float | None:

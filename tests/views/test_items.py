@@ -293,3 +293,15 @@ def test_without_a_row_the_page_says_which_filter_to_drop(as_owner, project):
     assert 'Without <a href="?name=night">state Done</a> there is 1' in page
     nothing = text_of(as_owner.get(list_url("campaign", project), {"view": "look"}))
     assert "Nothing needs a look" in nothing
+
+
+def test_ticked_campaigns_are_compared_with_the_oldest(as_owner, project):
+    first, second, third = (make_campaign(project, name) for name in "abc")
+    ticked = {"pk": [third.pk, first.pk], "do": "compare"}
+    moved = as_owner.post(bulk_url("campaign", project), ticked)
+    assert moved["Location"] == (
+        f"{reverse('comparison')}?a=campaign-{first.pk}&b=campaign-{third.pk}"
+    )
+    alone = {"pk": second.pk, "do": "compare"}
+    said = as_owner.post(bulk_url("campaign", project), alone, follow=True)
+    assert "Tick two to 6 campaigns to compare them; 1 is ticked." in text_of(said)

@@ -17,9 +17,14 @@ function follow(selector) {
   $(selector).get(0)?.click();
 }
 
+// What takes letters itself keeps them, and so does an open dialog.
+const TAKES_KEYS = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], dialog[open]";
+
+export const isForKeys = (event) =>
+  !(event.ctrlKey || event.metaKey || event.altKey || $(event.target).closest(TAKES_KEYS).length);
+
 $(document).on("keydown", (event) => {
-  const isTyping = $(event.target).closest("input, textarea, select, [contenteditable]").length > 0;
-  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!isForKeys(event)) return;
   if (Date.now() < chordUntil) {
     chordUntil = 0;
     if (PLACES[event.key]) follow(`[data-place="${PLACES[event.key]}"]`);

@@ -13,6 +13,7 @@ function tell() {
   const isAny = isAll || ticked > 0;
   $("#bulk").toggleClass("is-ticked", isAny).find("button").prop("disabled", !isAny);
   $("[data-bulk-words]").text(isAll ? "All selected" : ticked ? `${ticked} selected` : "Tick rows to change them");
+  $("[data-bulk-compare]").text(ticked && !isAll ? `Compare ${ticked}` : "Compare");
   boxes().each((_, box) => $(box).closest("tr").toggleClass("selected", box.checked || isAll));
   const page = $("[data-tick-page]").get(0);
   if (page) {

@@ -1,6 +1,7 @@
 // Lists: filters apply at once, running campaigns move, ticked rows change or compare.
 
 import $ from "../../lib/jquery.module.min.js";
+import { watchRowKeys } from "../lib/row_keys.js";
 import { hasTicks, watchTicks } from "../lib/ticks.js";
 import { refreshPage } from "../live/regions.js";
 
@@ -19,6 +20,7 @@ if ($("[data-moving]").length) {
 }
 
 watchTicks();
+watchRowKeys();
 
 function tellCompare() {
   const boxes = $("#compare input[name=run]");
