@@ -11,6 +11,11 @@ from benchsite.settings import *
 
 # Hashed names need a collected manifest; tests/test_static.py tests those by themselves.
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+# By this name the live server of tests knows that it has static files to serve.
+INSTALLED_APPS = [
+    "django.contrib.staticfiles" if app == "benchsite.staticfiles.StaticFilesConfig" else app
+    for app in INSTALLED_APPS
+]
 # A slow hash protects people's passwords; the cast has none worth it.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
