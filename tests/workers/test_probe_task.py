@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from campaigns.domain.errors import Refused
 from campaigns.models import Probe
 from campaigns.services.campaigns import start_campaign
 from tests.factories import make_endpoint, make_target
@@ -84,3 +85,14 @@ def test_a_campaign_s_first_requests_are_made_together_and_settle_it(project, as
     campaign.refresh_from_db()
     errors = [each.result["error"] for each in campaign.first_requests.all()]
     assert (errors, campaign.is_held) == (["connect_refused"] * 2, True)
+
+
+@pytest.mark.django_db
+def test_a_request_whose_secret_cannot_be_read_is_answered_with_the_reason(probe, monkeypatch):
+    def refuse(_):
+        raise Refused("No key decrypts the secret.")
+
+    monkeypatch.setattr(probes, "order_of", refuse)
+    probes.probe(probe.pk)
+    probe.refresh_from_db()
+    assert probe.result["detail"] == "No key decrypts the secret."

@@ -10,27 +10,38 @@ from typing import Any
 from celery import shared_task
 from django.conf import settings
 
+from campaigns.domain.errors import Refused
+from campaigns.models import Probe
 from campaigns.services.first_requests import settle_campaign
 from campaigns.services.probes import claim_together, finish_probe, order_of
 
 # The injector's own limits are shorter; this one is for an injector that hangs.
 LIMIT_S = 40
-
-
 # Of a campaign's first requests; one that hangs must not keep the others waiting.
 AT_ONCE = 4
 
 
 @shared_task(name="workers.probe")
 def probe(probe_id: int) -> None:
-    """Make this request, and meanwhile the others that its campaign waits for."""
-    while found := claim_together(probe_id=probe_id, most=AT_ONCE):
-        orders = [(each.pk, order_of(each)) for each in found]
-        with ThreadPool(len(found)) as asking:
-            for pk, result in asking.imap_unordered(_answer, orders):
-                finish_probe(probe_id=pk, result=result)
-        if found[0].campaign_id:
-            settle_campaign(campaign_id=found[0].campaign_id)
+    """Make this request, or some of those that its campaign waits for: each has its message."""
+    found = claim_together(probe_id=probe_id, most=AT_ONCE)
+    if not found:
+        return
+    orders = dict(filter(None, map(_order, found)))
+    with ThreadPool(len(found)) as asking:
+        for pk, result in asking.imap_unordered(_answer, orders.items()):
+            finish_probe(probe_id=pk, result=result)
+    if found[0].campaign_id:
+        settle_campaign(campaign_id=found[0].campaign_id)
+
+
+def _order(probe: Probe) -> tuple[int, dict[str, Any]] | None:
+    """None for one that cannot be ordered, such as one whose secret no key decrypts."""
+    try:
+        return probe.pk, order_of(probe)
+    except Refused as refusal:
+        finish_probe(probe_id=probe.pk, result=_failure(str(refusal)))
+        return None
 
 
 def _answer(asked: tuple[int, dict[str, Any]]) -> tuple[int, dict[str, Any]]:

@@ -61,6 +61,7 @@ function followTries(form) {
     event.preventDefault();
     $.post(window.location.href, `${form.serialize()}&try=1`).done((page) => {
       replaceRegions(page);
+      document.getElementById("tried").scrollIntoView({ block: "nearest" });
       lookAgain();
     });
   });
