@@ -1,5 +1,7 @@
+import json
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from campaigns.domain.judged.ratio import ratio_interval
 A = [100, 102, 98, 101, 99]
 B = [110, 113, 108, 111, 109]
 MS = 1000
+STUDY = Path(__file__).parents[2] / "golden" / "uniserve_repeats.json"
 
 
 def word(baseline, candidate, threshold=0.05, paired=True, **options):
@@ -93,6 +96,28 @@ def test_what_speaks_against_the_comparison_wins_over_the_figures():
         Reason.ERRORS,
         "Too many failed.",
     )
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "ratio", "said"),
+    [
+        ("P1.R1.uni.blade", "P2.R1.uni.ml370", 1.0958, "slower"),
+        ("P1.R2.uni.blade", "P2.R2.uni.ml370", 1.1608, "slower"),
+        ("P1.R3.uni.blade", "P2.R3.uni.ml370", 1.1823, "slower"),
+        ("P1.R1.uni.blade", "P1.R3.uni.blade", 0.9958, "no practical difference"),
+        ("P1.R1.uni.pc", "P1.R3.uni.pc", 1.0038, "inconclusive"),
+        ("P1.L3.uni.local", "P1.L1.uni.local", 1.1070, "inconclusive"),
+    ],
+)
+def test_campaigns_of_the_study_get_the_words_that_its_tables_support(
+    baseline, candidate, ratio, said
+):
+    """Its means are arithmetic, so ratios agree to the spread of the runs."""
+    tables = {each["key"]: each["rows"] for each in json.loads(STUDY.read_text())["tables"]}
+    sides = ([float(row[0]) * 1e6 for row in tables[key]] for key in (baseline, candidate))
+    interval = ratio_interval(*sides, paired=False)
+    assert interval.ratio == pytest.approx(ratio, rel=0.01)
+    assert str(verdict(interval, 0.05).word) == said
 
 
 def test_holm_corrects_for_the_number_of_looks():
