@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.timezone import localtime
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.judged.pairing import TestKey, partners
+from campaigns.domain.judged.pairing import PlanOnArm, partners
 from campaigns.domain.shown.when_words import when_words
 from campaigns.models import Campaign, Run, Test
 from campaigns.permissions import Actor
@@ -80,13 +80,13 @@ class Side:
     tests: list[MeasuredTest]
 
     @property
-    def keys(self) -> list[TestKey]:
+    def keys(self) -> list[PlanOnArm]:
         return [key_of(each.test) for each in self.tests]
 
 
-def key_of(test: Test) -> TestKey:
+def key_of(test: Test) -> PlanOnArm:
     version, endpoint = test.plan_version, test.endpoint
-    return TestKey(
+    return PlanOnArm(
         plan=version.plan_id,
         version=version.number,
         plan_name=version.plan.name,

@@ -1,19 +1,22 @@
 """One compared test in detail: its figures on both sides, every run, the percentile plot."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from campaigns.domain.judged.overhead import part_means_us
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.measured.snapshot import Total
-from campaigns.domain.shown.cells import Figure, count_cell, figure_cell
+from campaigns.domain.shown.cells import Figure, count_cell, figure_cell, text_cell
 from campaigns.domain.shown.compared import ComparedDetail, ComparedTest
 from campaigns.domain.shown.exchange_tables import exchange_figures
 from campaigns.domain.shown.latency_table import figures_by_key, latency_table
 from campaigns.domain.shown.metrics import METRICS
+from campaigns.domain.shown.overhead_table import overhead_table, split_answer
 from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.units import DASH, decimals_for
 from campaigns.queries.measured import pooled_of
-from campaigns.queries.overheads import MeasuredTest, Overhead, overhead_answer
+from campaigns.queries.overheads import MeasuredTest, Overhead
 
 _COUNTS = ("rate", "errors", "n")
 _RATIO_DECIMALS = 3
@@ -22,18 +25,23 @@ _DOTTED = [1, 3]  # the baseline's line
 
 def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
     """The figures behind one row of a comparison."""
-    answer = overhead_answer(overhead, is_final=True)
     arms, names = tuple(overhead.pair), overhead.pair.names
     pooled = [pooled_of(arm.runs) for arm in arms]
     return ComparedDetail(
         test=test,
-        times=answer.table,
+        times=_times_table(test, overhead),
         counts=_counts_table(names, pooled, arms[1].noun),
         repeats=tuple(
             _repeats(letter, name, arm, figures)
             for letter, name, arm, (_, figures) in zip("ab", names, arms, pooled, strict=True)
         ),
-        split=answer.split,
+        split=split_answer(
+            [
+                (name, arm.scheme, part_means_us([each.total for each in arm.counted]))
+                for name, arm in zip(names, arms, strict=True)
+            ]
+        ),
+        noun=arms[1].noun,
         lines=[
             {
                 "label": name,
@@ -47,10 +55,20 @@ def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
     )
 
 
+def _times_table(test: ComparedTest, overhead: Overhead) -> Table:
+    """All figures of the response time; the word as the comparison has it."""
+    table = overhead_table(
+        "times", "Response times", overhead.rows, None, test.why, overhead.pair.names
+    )
+    mean, *others = table.rows
+    said = replace(mean, cells=(*mean.cells[:-1], text_cell(test.said, test.why)))
+    return replace(table, rows=(said, *others))
+
+
 def _repeats(letter: str, name: str, arm: MeasuredTest, figures: Figures | None) -> Table:
     return latency_table(
         f"runs-{letter}",
-        f"Runs of {name}",
+        f"Every run, {name}",
         [each.line(is_counted=each in arm.counted) for each in arm.runs],
         figures,
         is_sound=arm.is_sound,

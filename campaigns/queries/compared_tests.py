@@ -81,7 +81,7 @@ def comparison_of(columns: Sequence[ComparedColumn], asked: str = "") -> Compari
         grounds=_grounds(tests, pairs),
         warnings=_warnings(tests),
         differs=_differences(pairs, changes, overheads),
-        same=_same(pairs),
+        same=_same(pairs, overheads),
         tests=ordered,
         alone=_alone(baseline, candidates, pairs),
         table=comparison_table(
@@ -306,12 +306,25 @@ _MEASURED = {
 _FORBIDDING = {"injector hosts", "status"}
 
 
-def _same(pairs: Sequence[_Pair]) -> list[tuple[str, str]]:
-    """The load that both sides reached, which is to be looked at first."""
-    if len(pairs) != 1:
-        return []
-    rates = [_rate(each) for each in pairs[0].arms]
-    return [("requests sent", " and ".join(rates) + "/s")] if all(rates) else []
+_SAME = ("plan", "target", "host", "injector hosts", "reply", "status")
+
+
+def _same(pairs: Sequence[_Pair], overheads: Sequence[Overhead]) -> list[tuple[str, str]]:
+    """What all tests have alike on both sides: (name, value), and the load that they reached."""
+    alike = [dict(each.likeness["same"] + each.likeness["equal"]) for each in overheads]
+    found = [
+        (name, ", ".join(dict.fromkeys(each[name] for each in alike)))
+        for name in _SAME
+        if alike and all(name in each for each in alike)
+    ]
+    loads = dict.fromkeys(load for pair in pairs if (load := _load(pair)))
+    return [*found, *([("requests sent", ", ".join(loads))] if loads else [])]
+
+
+def _load(pair: _Pair) -> str:
+    """Such as "99.9 and 99.9/s"; "" where one side sent nothing."""
+    rates = [_rate(each) for each in pair.arms]
+    return f"{' and '.join(rates)}/s" if all(rates) else ""
 
 
 def _rate(test: MeasuredTest) -> str:

@@ -29,7 +29,7 @@ def comparison_context(
     which = _which(compared, asked.get("show", ""))
     tests = compared.shown(which)
     threshold = columns[-1].campaign.practical_threshold
-    axis = RatioAxis([[_ends(test)] for test in tests if test.interval], threshold)
+    axis = RatioAxis([[ends] for test in tests if (ends := _ends(test))], threshold)
     cells = dict(zip((test.key for test in compared.tests), compared.table.rows, strict=True))
     names = {column.letter: column for column in columns}
     detail = compared.detail
@@ -63,13 +63,22 @@ def comparison_context(
             for each, n in compared.n_shown().items()
         ],
         "shown": which,
+        "baseline_query": query_of(asked, choose=LETTERS[0], test=""),
+        "column_query": _column_query(asked, columns),
         "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),
         "csv_query": query_of(asked, show="", test=""),
         "detail": detail,
         "bars": split_bars([detail.split]) if detail and detail.split else None,
-        "noun": "requests",
+        "split_names": {"baseline": columns[0].name},
+        "noun": detail.noun if detail else "",
         "curves": {"lines": detail.lines if detail else []},
     }
+
+
+def _column_query(asked: Mapping[str, str], columns: Sequence[ComparedColumn]) -> str:
+    """Of the page on which one more column is chosen; "" if there can be no more."""
+    free = [letter for letter in LETTERS if letter not in {each.letter for each in columns}]
+    return query_of(asked, choose=free[0], test="") if free else ""
 
 
 def _heading(columns: Sequence[ComparedColumn]) -> str:
@@ -112,10 +121,11 @@ def _cells(compared: Comparison, row: Row) -> dict[str, Any]:
 
 
 def _ends(test: ComparedTest) -> dict[str, float]:
-    """The outermost of interval and runs, as ratios to the baseline's mean."""
+    """The outermost of interval and runs, as ratios to the baseline's mean; {} for none."""
     ratios = [ratio for side in _ratios(test) for ratio, _ in side]
-    interval = test.interval
-    return {"low": min(interval.low, *ratios), "high": max(interval.high, *ratios)}
+    if test.interval:
+        ratios += [test.interval.low, test.interval.high]
+    return {"low": min(ratios), "high": max(ratios)} if ratios else {}
 
 
 def _ratios(test: ComparedTest) -> list[list[tuple[float, str]]]:

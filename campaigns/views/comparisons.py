@@ -17,7 +17,7 @@ from campaigns.models import Run
 from campaigns.queries.columns import LETTERS, ComparedColumn, columns_of, in_common_with
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.views.access import actor_of, find
-from campaigns.views.comparison_page import comparison_context
+from campaigns.views.comparison_page import comparison_context, query_of
 
 
 @login_required
@@ -31,7 +31,7 @@ def comparison(request: HttpRequest) -> HttpResponse:
     except InvalidFields as fault:
         context = {"faults": list(dict.fromkeys(fault.errors.values()))}
         return render(request, "comparisons/choose.html", context, status=422)
-    if len(columns) < 2:
+    if len(columns) < 2 or request.GET.get("choose") in [*LETTERS]:
         return render(request, "comparisons/choose.html", _choice(request, columns))
     compared = comparison_of(columns, request.GET.get("test", ""))
     context = comparison_context(columns, compared, request.GET)
@@ -59,14 +59,21 @@ def _columns(request: HttpRequest) -> list[ComparedColumn]:
 
 
 def _choice(request: HttpRequest, columns: list[ComparedColumn]) -> dict[str, Any]:
-    """What the only column can be compared with; nothing without a column."""
+    """The campaigns that can be one more column, or the one that `choose` names."""
     if not columns:
         return {"faults": []}
-    (column,) = columns
+    letter = request.GET.get("choose") or ("b" if columns[0].letter == "a" else "a")
+    column = next((each for each in reversed(columns) if each.letter != letter), columns[0])
+    taken = {each.reference for each in columns}
     return {
         "project": column.campaign.project,
         "column": column,
-        "choices": in_common_with(actor_of(request), column.campaign),
+        "is_baseline": letter == "a",
+        "choices": [
+            (choice, query_of(request.GET, **{letter: f"campaign-{choice.campaign.pk}"}))
+            for choice in in_common_with(actor_of(request), column.campaign)
+            if f"campaign-{choice.campaign.pk}" not in taken
+        ],
         "faults": [],
     }
 

@@ -13,7 +13,7 @@ PLACES = {
     "target": "targets",
     "probe": "targets",
     "plan": "plans",
-    "comparison": "history",
+    "comparison": "campaigns",
     "history": "history",
     "injector": "injectors",
     "token": "account",

@@ -118,8 +118,19 @@ def test_a_campaign_leads_to_its_earlier_ones_newest_first(as_vera, weeks):
     assert address in campaign.content.decode()
     page = as_vera.get(address)
     choices = page.context["choices"]
-    assert [choice.campaign for choice in choices] == [weeks[1], weeks[0]]
-    assert f">{choices[0].when}</a>" in page.content.decode()
+    assert [choice.campaign for choice, _ in choices] == [weeks[1], weeks[0]]
+    assert f">{choices[0][0].when}</a>" in page.content.decode()
+
+
+def test_a_third_column_is_chosen_from_the_others(as_vera, weeks):
+    third = same_as(weeks[0])
+    Campaign.objects.filter(pk=third.pk).update(started_at=timezone.now())
+    page = page_of(as_vera, *weeks)
+    choice = as_vera.get(f"{reverse('comparison')}?{page.context['column_query']}")
+    ((chosen, query),) = choice.context["choices"]
+    assert chosen.campaign == third
+    three = as_vera.get(f"{reverse('comparison')}?{query}")
+    assert [column.row for column in three.context["columns"]] == [*weeks, third]
 
 
 def test_the_csv_has_a_row_per_test(as_vera, weeks):

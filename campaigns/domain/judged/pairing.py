@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class TestKey:
+class PlanOnArm:
     """What identifies a test from one campaign to the next; plan, endpoint and target by id."""
-
-    __test__ = False  # pytest: not a test case
 
     plan: int
     version: int
@@ -20,7 +18,9 @@ class TestKey:
     injectors: int
 
 
-def partners(baseline: Sequence[TestKey], candidate: Sequence[TestKey]) -> list[tuple[int, int]]:
+def partners(
+    baseline: Sequence[PlanOnArm], candidate: Sequence[PlanOnArm]
+) -> list[tuple[int, int]]:
     """The pairs as (index in baseline, index in candidate), in the order of the candidate.
 
     Closest first, each test once: the same version of the plan before another version before
@@ -37,7 +37,7 @@ def partners(baseline: Sequence[TestKey], candidate: Sequence[TestKey]) -> list[
 
 
 def _candidates(
-    baseline: Sequence[TestKey], candidate: Sequence[TestKey]
+    baseline: Sequence[PlanOnArm], candidate: Sequence[PlanOnArm]
 ) -> Iterator[tuple[tuple[int, int], int, int]]:
     for second, theirs in enumerate(candidate):
         for first, ours in enumerate(baseline):
@@ -46,7 +46,7 @@ def _candidates(
                 yield distance, second, first
 
 
-def _distance(first: TestKey, second: TestKey) -> tuple[int, int] | None:
+def _distance(first: PlanOnArm, second: PlanOnArm) -> tuple[int, int] | None:
     """How far apart the plans are and how far the arms; None for tests that have no relation."""
     if (first.scheme, first.connection_mode, first.injectors) != (
         second.scheme,

@@ -1,12 +1,18 @@
 """All that determines what a run sends, copied when it is queued; later edits do not affect it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
+
+
+@lru_cache(maxsize=256)
+def _parsed(plan_json: str) -> Plan:
+    return Plan.from_json(json.loads(plan_json))
 
 
 @dataclass(frozen=True)
@@ -28,8 +34,8 @@ class FrozenRun:
 
     @cached_property
     def plan(self) -> Plan:
-        """Parsed on first use: lists of runs need only names."""
-        return Plan.from_json(self.plan_json)
+        """Parsed on first use: lists of runs need only names, and many runs have the same plan."""
+        return _parsed(json.dumps(self.plan_json))
 
     @property
     def plan_label(self) -> str:

@@ -95,14 +95,16 @@ class ComparedTest:
 
 @dataclass(frozen=True, slots=True)
 class ComparedDetail:
-    """The figures behind a row. `repeats`: every run of the baseline and of the candidate; `lines`:
-    their percentile plots, [{"label", "scheme", "mode", "dash", "curve"}]."""
+    """The figures behind a row. `repeats`: every run of the baseline and of the candidate; `noun`:
+    what is counted; `lines`: the percentile plots, [{"label", "scheme", "mode", "dash", "curve"}].
+    """
 
     test: ComparedTest
     times: Table
     counts: Table
     repeats: tuple[Table, Table]
     split: SplitAnswer | None
+    noun: str
     lines: list[dict[str, Any]]
 
     @property

@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from campaigns.domain.judged.pairing import TestKey, partners
+from campaigns.domain.judged.pairing import PlanOnArm, partners
 
-PRICES = TestKey(1, 1, "prices", 10, 100, "http", "new", 1)
+PRICES = PlanOnArm(1, 1, "prices", 10, 100, "http", "new", 1)
 LOGIN = replace(PRICES, plan=2, plan_name="login")
 
 
