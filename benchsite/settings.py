@@ -45,7 +45,7 @@ INSTALLED_APPS = [
     "django.contrib.humanize",
     "django.contrib.messages",
     "django.contrib.sessions",
-    "benchsite.staticfiles.StaticFilesConfig",
+    "django.contrib.staticfiles",
     "django_celery_beat",
     "django_filters",
     "rest_framework",
@@ -248,7 +248,7 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
-    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "benchsite.staticfiles.AppFilesFinder",
     "benchsite.staticfiles.NodeModulesFinder",
 ]
 STORAGES = {
