@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from django import forms
+from django.forms.utils import flatatt
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
 
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import SCHEMES
@@ -24,9 +26,22 @@ ARMS = [f"{scheme} {mode}" for scheme in SCHEMES for mode in ConnectionMode]
 _SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 
 
+class LongSelect(forms.Select):
+    """A select of hundreds of options at once; Django's own renders a template for each."""
+
+    def render(self, name, value, attrs=None, renderer=None):
+        options = (
+            (flatatt({"value": key, "selected": str(key) == str(value or "")}), label)
+            for key, label in self.choices
+        )
+        attrs = flatatt(self.build_attrs(self.attrs, {**(attrs or {}), "name": name}))
+        inner = format_html_join("", "<option{}>{}</option>", options)
+        return format_html("<select{}>{}</select>", attrs, inner)
+
+
 def _of_project() -> forms.Field:
     """A choice among the project's rows; `FilterForm` knows the project."""
-    return forms.TypedChoiceField(required=False, coerce=int, empty_value=None)
+    return forms.TypedChoiceField(required=False, coerce=int, empty_value=None, widget=LongSelect)
 
 
 def _one_of(label: str, words: Mapping[str, str]) -> forms.ChoiceField:

@@ -1,6 +1,6 @@
 """Tests over campaigns: a point for each campaign that has ended, from its runs' stored figures."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
@@ -59,10 +59,8 @@ def recent(by: HistoryFilter) -> HistoryFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class TestKey:
+class HistoryKey:
     """What makes tests of different campaigns the same one."""
-
-    __test__ = False  # pytest: not a test case
 
     plan: int
     endpoint: int
@@ -74,7 +72,7 @@ class TestKey:
 class NamedHistory:
     """A history with what it is of. `others`: the newest tests of its plan on other arms."""
 
-    key: TestKey
+    key: HistoryKey
     plan: SavedPlan
     endpoint: Endpoint
     history: TestHistory
@@ -99,7 +97,7 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
         connection_mode=key.connection_mode,
         injectors=key.injectors,
     )
-    points = _points(actor, same, by).get(key, [])
+    points = _points(actor, same, by, _runs_of_tests).get(key, [])
     kept = points[-MOST_CAMPAIGNS:]
     return NamedHistory(
         key,
@@ -110,8 +108,8 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
     )
 
 
-def key_of(test: Test) -> TestKey:
-    return TestKey(
+def key_of(test: Test) -> HistoryKey:
+    return HistoryKey(
         test.plan_version.plan_id, test.endpoint_id, test.connection_mode, test.injectors
     )
 
@@ -119,16 +117,13 @@ def key_of(test: Test) -> TestKey:
 def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[NamedHistory]:
     """Every test of the project with its history. Points have facts where a change needs them."""
     tests = Test.objects.filter(campaign__project=project)
-    points = _points(actor, tests, by)
+    points = _points(actor, tests, by, _runs_of_campaigns)
     plans = SavedPlan.objects.visible_to(actor).filter(project=project).in_bulk()
     endpoints = Endpoint.objects.visible_to(actor).filter(target__project=project)
     endpoints = endpoints.select_related("target").in_bulk()
     found = {key: TestHistory(some[-MOST_CAMPAIGNS:]) for key, some in points.items()}
-    changed = [history for history in found.values() if history.last_change]
-    explained = iter(_explained(changed))
-    found = {
-        key: next(explained) if history.last_change else history for key, history in found.items()
-    }
+    changed = {key: history for key, history in found.items() if history.last_change}
+    found |= dict(zip(changed, _explained(list(changed.values())), strict=True))
     return [
         NamedHistory(key, plans[key.plan], endpoints[key.endpoint], history)
         for key, history in found.items()
@@ -151,19 +146,17 @@ def arms_of(actor: Actor, test: Test) -> list[Test]:
 
 
 def _points(
-    actor: Actor, tests: QuerySet[Test], by: HistoryFilter
-) -> dict[TestKey, list[CampaignPoint]]:
+    actor: Actor,
+    tests: QuerySet[Test],
+    by: HistoryFilter,
+    runs_of: Callable[[QuerySet[Test], Iterable[int]], QuerySet[Run]],
+) -> dict[HistoryKey, list[CampaignPoint]]:
     """The points of these tests by what they are of, in order of time, without facts."""
     tests = _chosen(tests.visible_to(actor), by)
-    figures = _figures(tests, by.metric)
-    campaigns = {
-        pk: (name, at)
-        for pk, name, at in Campaign.objects.filter(tests__in=tests)
-        .distinct()
-        .values_list("pk", "name", "started_at")
-        .order_by()
-    }
-    found: dict[TestKey, list[CampaignPoint]] = {}
+    started = Campaign.objects.filter(pk__in=tests.values("campaign")).order_by()
+    campaigns = {pk: rest for pk, *rest in started.values_list("pk", "name", "started_at")}
+    figures = _figures(runs_of(tests, campaigns), by.metric)
+    found: dict[HistoryKey, list[CampaignPoint]] = {}
     columns = ("pk", "campaign_id", "plan_version__number", "plan_version__plan_id")
     arm = ("endpoint_id", "connection_mode", "injectors")
     rows = tests.order_by("campaign__started_at", "campaign_id", "position")
@@ -171,8 +164,17 @@ def _points(
         if pk in figures:
             name, at = campaigns[campaign]
             point = CampaignPoint(campaign, name, pk, at, version, **figures[pk])
-            found.setdefault(TestKey(*key), []).append(point)
+            found.setdefault(HistoryKey(*key), []).append(point)
     return found
+
+
+def _runs_of_tests(tests: QuerySet[Test], campaigns: Iterable[int]) -> QuerySet[Run]:
+    return Run.objects.filter(test__in=tests)
+
+
+def _runs_of_campaigns(tests: QuerySet[Test], campaigns: Iterable[int]) -> QuerySet[Run]:
+    """Of all tests of the campaigns, which lie together: twice as fast as test by test."""
+    return Run.objects.filter(campaign__in=list(campaigns))
 
 
 def _chosen(tests: QuerySet[Test], by: HistoryFilter) -> QuerySet[Test]:
@@ -193,11 +195,11 @@ def _chosen(tests: QuerySet[Test], by: HistoryFilter) -> QuerySet[Test]:
 _TRUSTS, _STATES = list(Trust), list(TargetState)
 
 
-def _figures(tests: QuerySet[Test], metric: str) -> dict[int, dict[str, Any]]:
+def _figures(runs: QuerySet[Run], metric: str) -> dict[int, dict[str, Any]]:
     """The figures of a `CampaignPoint` by test; none of a test of which nothing was measured."""
     value = f"{metric}_us"
     rows = (
-        Run.objects.filter(test__in=tests, n__isnull=False)
+        runs.filter(n__isnull=False)
         .order_by()
         .values_list("test_id")
         .annotate(

@@ -11,6 +11,11 @@ def spikes_of(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     padded = np.pad(series, _REACH, mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _REACH + 1)
     neighbours = np.delete(windows, _REACH, axis=1)
-    medians = np.median(neighbours, axis=1)
-    spread = np.median(np.abs(neighbours - medians[:, None]), axis=1)
+    medians = _medians(neighbours)
+    spread = _medians(np.abs(neighbours - medians[:, None]))
     return np.abs(series - medians) > _LIMIT * spread, medians
+
+
+def _medians(rows: np.ndarray) -> np.ndarray:
+    """Of rows of six values; NumPy's own median takes several times as long for so few."""
+    return np.sort(rows, axis=1)[:, _REACH - 1 : _REACH + 1].mean(axis=1)

@@ -1,0 +1,79 @@
+"""A history's points, what was changed between them, and the causes that a change may have."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from campaigns.domain.judged.histories import CampaignPoint, TestHistory
+
+SLOWER = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 110.0, 111.0, 109.0, 110.0, 112.0, 108.0]
+
+
+def point(number: int, value_us: float | None, **fields) -> CampaignPoint:
+    usual = {
+        "campaign": number,
+        "campaign_name": f"night {number}",
+        "test": number,
+        "at": datetime(2026, 11, 1, tzinfo=UTC) + timedelta(days=number),
+        "plan_version": 1,
+        "k": 3 if value_us else 0,
+        "value_us": value_us,
+        "sd_us": 1.0,
+        "aside_us": None,
+        "p50_us": value_us,
+        "p95_us": value_us,
+        "p99_us": value_us,
+        "n": 1000,
+        "errors": 0,
+        "trust": "trusted",
+        "target_state": "healthy",
+    }
+    return CampaignPoint(**usual | fields)
+
+
+def history(values=SLOWER, **changed) -> TestHistory:
+    """`changed`: fields of the points from index 6 on."""
+    fields = [changed if number >= 6 else {} for number in range(len(values))]
+    return TestHistory(
+        [point(n, v, **f) for n, (v, f) in enumerate(zip(values, fields, strict=True))]
+    )
+
+
+def test_the_interval_is_the_t_interval_between_runs():
+    low, high = point(0, 100.0).interval_us  # t(2, 97.5 %) = 4.3027
+    assert (low, high) == pytest.approx((100 - 4.3027 / 3**0.5, 100 + 4.3027 / 3**0.5), rel=1e-4)
+    assert point(0, 100.0, k=1).interval_us is None
+
+
+def test_facts_that_are_known_on_both_sides_and_differ_are_marked():
+    found = history(facts={"Server": "apache"}).marks
+    assert found == ()  # what the server was before is not known
+    both = [point(0, 1.0, facts={"Server": "a"}), point(1, 1.0, facts={"Server": "b"})]
+    (mark,) = TestHistory(both).marks
+    assert (mark.index, mark.differences) == (1, (("Server", "a", "b"),))
+
+
+def test_what_was_changed_where_a_change_began_may_be_its_cause():
+    found = history(plan_version=2)
+    (change,) = found.course.changes
+    assert found.causes(change) == (("Plan version", "v1", "v2"),)
+
+
+def test_what_was_changed_elsewhere_is_no_cause():
+    values = [*SLOWER, 110.0, 111.0, 109.0]
+    points = [point(n, v, plan_version=1 + (n >= 12)) for n, v in enumerate(values)]
+    found = TestHistory(points)
+    (change,) = found.course.changes
+    assert found.causes(change) == ()
+
+
+def test_a_change_began_after_the_last_campaign_that_counts():
+    values = [*SLOWER[:6], None, *SLOWER[6:]]
+    found = history(values)
+    (change,) = found.course.changes
+    assert (found.before(change), change.index) == (5, 7)
+
+
+def test_a_history_without_points_has_no_newest_and_no_change():
+    empty = TestHistory([])
+    assert (empty.newest, empty.last_change, empty.marks, empty.is_odd) == (None, None, (), False)

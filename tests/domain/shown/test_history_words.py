@@ -1,0 +1,76 @@
+"""What a history says in words."""
+
+import pytest
+
+from campaigns.domain.shown.history_words import (
+    Standing,
+    change_words,
+    evidence,
+    history_sentence,
+    overview_sentence,
+    standing_of,
+)
+from campaigns.domain.shown.sentences import plain_text
+from tests.domain.judged.test_histories import SLOWER, TestHistory, history, point
+
+CALM = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0, 100.0, 101.0]
+
+
+def said(found: TestHistory) -> str:
+    return plain_text(history_sentence(found, "p95")).replace("\u202f", " ")
+
+
+@pytest.mark.parametrize(
+    ("values", "standing"),
+    [
+        (SLOWER, Standing.SLOWER),
+        ([1e4 / each for each in SLOWER], Standing.FASTER),
+        (CALM, Standing.UNCHANGED),
+        ([*CALM, 130.0], Standing.ODD),
+        (CALM[:4], Standing.NEW),
+        ([*CALM, None], Standing.UNCOUNTED),
+        ([], Standing.UNCOUNTED),
+    ],
+)
+def test_how_the_newest_campaign_stands(values, standing):
+    assert standing_of(history(values)) is standing
+
+
+def test_a_change_with_a_cause_has_moved():
+    assert standing_of(history(plan_version=2)) is Standing.MOVED
+    assert "Higher by" in said(history(plan_version=2))
+    assert "Plan version changed from v1 to v2 at the same time" in said(history(plan_version=2))
+
+
+def test_a_change_says_between_which_campaigns_it_began():
+    found = history()
+    words = plain_text(change_words(found, found.last_change))
+    assert words.endswith("between campaigns #5 (6 Nov 2026) and #6 (7 Nov 2026).")
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"trust": "not_usable"}, "its measurements are not usable"),
+        ({"target_state": "overloaded"}, "the target was overloaded"),
+        ({}, "too few requests succeeded"),
+    ],
+)
+def test_a_campaign_that_does_not_count_says_why(fields, why):
+    assert why in said(TestHistory([point(0, None, **fields)]))
+
+
+def test_nothing_yet_is_said():
+    assert said(TestHistory([])) == "No campaign of this test has ended yet."
+
+
+def test_evidence_is_a_p_value_and_never_zero():
+    change = history().last_change
+    assert evidence(change) == "p < 0.0001"
+
+
+def test_an_overview_counts_what_moved():
+    counts = {Standing.SLOWER: 2, Standing.ODD: 1, Standing.UNCHANGED: 4}
+    assert plain_text(overview_sentence(counts)) == "2 slower, 1 odd of 7 tests; 4 unchanged."
+    assert plain_text(overview_sentence({Standing.UNCHANGED: 3})) == "No change in any of 3 tests."
+    assert plain_text(overview_sentence({})) == "No campaign has ended in this time."
