@@ -77,7 +77,7 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         gist = gists.get(campaign.pk)
         campaign.sentence = gist.sentence if gist else []
         campaign.badge = badge_of(campaign, gist)
-        p95_ms = trends.get(campaign.pk, [None])
+        p95_ms = trends.get(campaign.pk) or [None]  # a draft has none yet
         campaign.p95, campaign.trend = figure(p95_ms[-1]), trend_of(p95_ms)
         campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
     running = list(going_on(actor, found))
