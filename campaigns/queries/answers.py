@@ -10,7 +10,7 @@ from campaigns.domain.judged.failures import everything_failed
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, TargetState
 from campaigns.domain.measured.percentile_curve import curve
-from campaigns.domain.plan.questions import seeks_limit
+from campaigns.domain.plan.questions import is_flat_out
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.shown.latency_table import latency_table
@@ -384,7 +384,7 @@ def _plain_sentence(
         arm, figures = pooled[0]
         name = f"{arm.plan_label} over {arm.label}"
         errors = errors_text(figures.errors, figures.attempts, arm.noun)
-        if seeks_limit(arm.counted[0].measurement.plan):
+        if is_flat_out(arm.counted[0].measurement.plan):
             return [
                 (f"{so_far}{name} answers at most ", False),
                 (f"{rate(figures.rate_per_s)} ok {arm.noun}/s", True),

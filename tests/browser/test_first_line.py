@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from campaigns.models import FailureExample
 from tests.browser.installation import sign_in
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.queries.measured import measure
@@ -72,3 +73,30 @@ def test_an_injector_that_is_not_usable_leaves_no_figure_in_the_first_line(page,
         cell = page.locator("table.figures tbody td.num").first
         grey = page.evaluate("getComputedStyle(document.querySelector('.unit')).color")
         assert cell.evaluate("each => getComputedStyle(each).color") == grey
+
+
+def test_a_click_or_enter_on_an_error_row_opens_its_examples(page, project):
+    seen = {"counters": {"failed": 20}, "errors": {"connect_refused": 20}}
+    run = finished(project, "Checkout", 20_000, **seen)
+    FailureExample.objects.create(
+        run=run,
+        shard=0,
+        second=0,
+        step=0,
+        kind="connect_refused",
+        status=0,
+        at_us=1_200,
+        request="POST / HTTP/1.1\nHost: shop",
+        reply="",
+        detail="Connection refused",
+    )
+    page.goto(f"/runs/{run.pk}/")
+    row = page.locator(".error-row")
+    assert "Check the port, and that the server listens" in row.inner_text()
+    example = page.locator("#example-0 .example").first
+    row.locator("td").nth(2).click()
+    expect(example).to_be_visible()
+    row.locator("td").nth(2).click()
+    expect(example).to_be_hidden()
+    row.get_by_role("link").press("Enter")
+    expect(example).to_be_visible()

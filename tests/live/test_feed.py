@@ -8,6 +8,7 @@ import redis
 from django.conf import settings
 from django.db import connection
 
+from campaigns.domain.shown.thinning import LAST_S, MOST_POINTS
 from campaigns.live import waiting
 from campaigns.live.events import BEFORE_ALL
 from campaigns.live.feed import CHANNEL, Bell, Feed, Shared
@@ -170,6 +171,26 @@ def test_a_finished_run_is_told_with_its_late_seconds(project):
     feed.bell.ring()
     assert seconds(feed.news(run.pk, BEFORE_ALL)) == [*range(10), 12]
     assert seconds(feed.news(run.pk, 8)) == [9, 12]
+
+
+def test_a_long_run_is_told_anew_every_five_minutes_in_a_thousand_points(run):
+    feed, n_seconds = Feed(), MOST_POINTS + LAST_S
+    row = store_second(run, make_second(0, [10_000]))
+    later = [ShardSecond(**{**fields_of(row), "second": each}) for each in range(1, n_seconds)]
+    ShardSecond.objects.bulk_create(later)
+    told = feed.news(run.pk, BEFORE_ALL)
+    assert told["all"]
+    assert len(seconds(told)) <= MOST_POINTS
+    assert seconds(feed.news(run.pk, n_seconds - 2)) == [n_seconds - 1]
+    crossed = (n_seconds - 1) // LAST_S * LAST_S - 1
+    assert seconds(feed.news(run.pk, crossed - 1))[0] == 0
+    assert feed.news(run.pk, crossed - 1)["all"]
+    assert not feed.news(run.pk, n_seconds - 2)["all"]
+
+
+def fields_of(row: ShardSecond) -> dict:
+    names = [each.attname for each in row._meta.fields if each.name != "id"]
+    return {name: getattr(row, name) for name in names}
 
 
 def test_a_look_names_the_newest_event_and_the_runs_in_order(run):

@@ -368,9 +368,7 @@ def test_a_measurement_that_is_not_usable_breaks_no_threshold(project):
     assert (answer.found.thresholds, run.threshold_state) == ("", None)
 
 
-def test_a_campaign_that_looks_for_the_limit_tells_the_rate_and_its_overload_is_the_finding(
-    project,
-):
+def test_overload_is_the_finding_of_a_campaign_that_looks_for_the_limit(project):
     spec = plan_spec(model="open", stages=[{"duration_s": 10, "from_per_s": 10, "to_per_s": 400}])
     test = make_test(make_campaign(project, repeats=1), make_plan(project, spec=spec))
     run = measure(make_run(test), 20_000)
@@ -378,5 +376,13 @@ def test_a_campaign_that_looks_for_the_limit_tells_the_rate_and_its_overload_is_
     answer = campaign_answer(done(test.campaign))
     said = plain_text(answer.sentence).replace("\u202f", " ")
     assert said.startswith("The limit was found: The target did not keep up")
-    assert "answers at most 200 ok requests/s, 20.0 ms on average" in said
+    assert "takes 20.0 ms on average at 200 ok requests/s" in said
     assert answer.found.finds_limit
+
+
+def test_what_a_target_answers_at_most_is_told_before_its_times(project):
+    spec = plan_spec(model="closed", connections=64, duration_s=10)
+    test = make_test(make_campaign(project, repeats=1), make_plan(project, spec=spec))
+    measure(make_run(test), 20_000)
+    said = plain_text(campaign_answer(done(test.campaign)).sentence).replace("\u202f", " ")
+    assert "answers at most 200 ok requests/s, 20.0 ms on average, no errors in 2,000" in said

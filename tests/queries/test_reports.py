@@ -44,6 +44,14 @@ def test_a_complete_run_says_average_rate_and_errors(project):
     assert "one run describes only itself" in run_report(run).grounds[-1]
 
 
+def test_a_run_that_sends_flat_out_says_the_rate_first(project):
+    spec = plan_spec(model="closed", connections=64, duration_s=10)
+    run = measure(new_run(project, version=make_plan(project, spec=spec)), 20_000)
+    assert said(run) == (
+        "200 ok requests/s at most, 20.0 ms on average (p95 22.0 ms), no errors in 2,000 requests."
+    )
+
+
 def test_its_tiles_are_rate_percentiles_and_errors(project):
     report = run_report(measure(new_run(project), 20_000))
     assert [each["key"] for each in report.tiles] == ["rate", "p50", "p95", "p99", "errors"]

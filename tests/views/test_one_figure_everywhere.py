@@ -112,7 +112,9 @@ def test_tables_of_page_csv_and_rest_have_the_same_figures(viewer, watched):
         for row, values in zip(table.rows, told["rows"], strict=True):
             _, *written = next(lines)
             texts = [cell.text for cell in row.cells]
-            assert [as_page_text(each) for each in written] == texts
+            figures, notes = written[: len(texts)], written[len(texts) :]
+            assert [as_page_text(each) for each in figures] == texts
+            assert "".join(notes) == row.note
             assert [
                 _as_text(cell, value)
                 for cell, value in zip(row.cells, values["values"].values(), strict=True)

@@ -11,7 +11,7 @@ from campaigns.models import Campaign, Run
 from campaigns.queries.runs import planned_end
 from campaigns.views.campaign_page import progress_of
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
-from tests.queries.measured import measure
+from tests.queries.measured import end, measure
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -86,6 +86,23 @@ def test_what_a_stopped_run_measured_is_there_and_called_partial(as_editor, test
     assert "2,000 requests" in page
     assert '<p class="verdict">No usable runs' not in page
     assert '<script id="points"' in page
+
+
+def test_a_campaign_stopped_in_its_first_run_shows_what_that_run_measured(
+    as_editor, test_of_an_hour
+):
+    Campaign.objects.update(repeats=2)
+    run = measure(make_run(test_of_an_hour), 12_000, outcome=Outcome.STOPPED)
+    end(make_run(test_of_an_hour, 2), Outcome.STOPPED)
+    Campaign.objects.update(finished_at=timezone.now())
+    page = page_of(as_editor, "campaign-detail", run.campaign_id)
+    assert "partial figures: 0:10 of 1:00:00 measured" in page
+    assert "The partial run over time" in page
+    assert '<script id="points"' in page
+    assert 'data-percentiles="0"' in page
+    assert "data-blocks" not in page
+    listed = page_of(as_editor, "campaign-list", run.campaign.project_id)
+    assert "12.0 ms on average" in listed
 
 
 def test_a_run_that_ended_as_planned_leaves_the_answer_to_its_campaign(as_editor, test_of_an_hour):

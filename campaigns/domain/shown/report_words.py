@@ -23,7 +23,7 @@ from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.questions import seeks_limit
+from campaigns.domain.plan.questions import is_flat_out, seeks_limit
 from campaigns.domain.shown.no_answer import no_answer_words
 from campaigns.domain.shown.results import Sentence, trimmed
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
@@ -157,7 +157,7 @@ def _measured_words(run: RunStatus) -> Sentence:
     per_s = f"{rate} ok {run.plan.nouns}/s"
     errors = f"{_errors(figures, run.plan.nouns)}."
     lead = failure_lead(run.failures, figures.attempts, run.plan.nouns)
-    if seeks_limit(run.plan):
+    if is_flat_out(run.plan):
         at_most = so_far or " at most"
         return [*lead, (f"{per_s}{at_most}", True), (f", {''.join(took)}, {errors}", False)]
     return [

@@ -3,7 +3,8 @@
 import pytest
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.questions import QUESTIONS, recommended
+from campaigns.domain.plan.presets import PRESETS
+from campaigns.domain.plan.questions import QUESTIONS, is_flat_out, recommended, seeks_limit
 
 STEP = {"method": "GET", "path": "/prices", "headers": [], "body": ""}
 
@@ -39,3 +40,25 @@ def test_its_arms_are_on_what_answers(key, schemes, arms):
 )
 def test_one_question_is_recommended(schemes, key):
     assert recommended(schemes) == key
+
+
+def test_only_the_question_about_the_limit_looks_for_it():
+    plans = {key: Plan.from_json(each.spec(STEP, {})) for key, each in QUESTIONS.items()}
+    assert [key for key, plan in plans.items() if seeks_limit(plan)] == ["limit"]
+    assert is_flat_out(plans["limit"])
+
+
+def test_two_presets_look_for_the_limit_and_one_of_them_is_flat_out():
+    plans = {key: Plan.from_json(each.spec) for key, each in PRESETS.items()}
+    assert [key for key, plan in plans.items() if seeks_limit(plan)] == ["stress", "capacity"]
+    assert [key for key, plan in plans.items() if is_flat_out(plan)] == ["capacity"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"connections": 1}, {"duration_s": None, "requests": 1000}],
+)
+def test_one_connection_or_a_number_of_requests_is_no_search_for_the_limit(changed):
+    load = QUESTIONS["limit"].load | changed
+    spec = QUESTIONS["limit"].spec(STEP, {}) | {"load": load}
+    assert not seeks_limit(Plan.from_json(spec))
