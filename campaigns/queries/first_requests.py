@@ -72,6 +72,8 @@ class FirstRequest:
     def what_to_do(self) -> str:
         if not self.problem:
             return ""
+        if self._result.get("error") == Kind.CLIENT_OTHER and self.report.detail:
+            return self.report.detail
         return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
 
     @property

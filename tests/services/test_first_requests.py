@@ -176,7 +176,7 @@ class TestSurviving:
         assert settle_campaigns() == 1
         campaign.refresh_from_db()
         assert campaign.is_held
-        assert "worker stopped" in first_requests_of(campaign).rows[0].report.detail
+        assert "worker stopped" in first_requests_of(campaign).rows[0].what_to_do
 
     def test_the_dispatcher_settles_what_a_worker_answered_and_died(self, project):
         campaign = begun(project)
