@@ -65,6 +65,13 @@ class DisclosedFields(forms.Form):
     def disclosures(self) -> list[Disclosure]:
         return [self._disclosure(group) for group in GROUPS]
 
+    @property
+    def differing_words(self) -> str:
+        """How many of the disclosures have something set that is not usual."""
+        n = sum(not each.is_usual for each in self.disclosures)
+        verb = "differs" if n == 1 else "differ"
+        return f"{n} of {len(GROUPS)} {verb} from the usual" if n else "none differs from the usual"
+
     def _disclosure(self, group: Group) -> Disclosure:
         rows = [self[name] for name in names_in(group.key) if name in self.fields]
         more = [self[name] for name in _MORE.get(group.key, ())]

@@ -34,7 +34,7 @@ _BEFORE = {"stages": ["rate_shape"], "requests": ["stop"]}
 class LoadFields(LOAD.form()):
     """The domain validates the load; fields that the chosen model does not use are left out."""
 
-    stages = LOAD.field("stages", area(4))
+    stages = LOAD.field("stages", area(3))
     shares = LOAD.field("shares", text_widget("input-medium", placeholder="2, 1, 1"))
     rate_shape = form_choice("Rate over time", RATES)
     stop = form_choice("Stop", STOPS)

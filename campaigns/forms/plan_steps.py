@@ -4,6 +4,7 @@ Pages add, remove and move steps by moving values between these fields. Further 
 path are left out, so that steps can be removed without a script too.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from django import forms
 
 from campaigns.domain.plan.step import BODYLESS_METHODS, MAX_STEPS, METHODS
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
+from campaigns.domain.units import counted
 from campaigns.forms.numbers import number
 from campaigns.forms.plan_fields import FormPart
 from campaigns.forms.plan_variables import read_extracts, write_extracts
@@ -26,6 +28,7 @@ ORDER_WORDS = {
 }
 _EXAMPLE = 'token = body: name="csrf" value="([^"]+)"'
 _BLANK = "step0_"
+_KIND_OF_BODY = re.compile(r"^content-type:.*\b(json|xml|html)\b", re.IGNORECASE | re.MULTILINE)
 _STEP_FIELDS = ("label", "method", "path", "headers", "body", "extract", "weight")
 
 
@@ -38,10 +41,38 @@ class StepBlock:
     prefix: str
 
     @property
-    def says_more(self) -> bool:
-        """Whether the fields under the request line have something to see, or an error."""
-        more = [self.fields[name] for name in ("label", "headers", "body", "extract")]
-        return any(field.value() or field.errors for field in more)
+    def more_has_errors(self) -> bool:
+        """Whether a field under the request line has an error to see."""
+        return any(self.fields[name].errors for name in ("label", "headers", "body", "extract"))
+
+    @property
+    def more_words(self) -> str:
+        """What is set under the request line: "2 headers, XML body of 412 bytes"; "" if nothing."""
+        headers, extracts = (_n_lines(self._text(name)) for name in ("headers", "extract"))
+        said = (
+            f"named {self._text('label')}" if self._text("label") else "",
+            counted(headers, "headers") if headers else "",
+            body_words(self._text("body"), self._text("headers")),
+            f"{counted(extracts, 'values')} taken from the reply" if extracts else "",
+        )
+        return ", ".join(filter(None, said))
+
+    def _text(self, name: str) -> str:
+        return str(self.fields[name].value() or "").strip()
+
+
+def _n_lines(text: str) -> int:
+    return sum(bool(line.strip()) for line in text.splitlines())
+
+
+def body_words(body: str, headers: str) -> str:
+    """JSON body of 120 bytes; its kind is what Content-Type says. "" without a body."""
+    if not body:
+        return ""
+    kind = _KIND_OF_BODY.search(headers)
+    named = f"{kind.group(1).upper()} " if kind else ""
+    n_bytes = len(body.replace("\r\n", "\n").encode())
+    return f"{named}body of {counted(n_bytes, 'bytes')}"
 
 
 def step_fields() -> dict[str, forms.Field]:

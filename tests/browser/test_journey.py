@@ -141,7 +141,7 @@ def make_plan(page, project_path):
     page.locator("#id_name").fill("addRItoScope")
     page.locator("[name=method]").select_option("POST")
     page.locator("#id_path").fill("/soap")
-    page.get_by_text("Headers, body, name").first.click()
+    page.get_by_text("Headers and body").first.click()
     page.locator("#id_headers").fill("Content-Type: text/xml; charset=utf-8")
     page.locator("[name=body_file]").set_input_files(
         files=[{"name": "soap.xml", "mimeType": "text/xml", "buffer": SOAP.encode()}]

@@ -67,6 +67,7 @@ def test_the_field_that_is_typed_in_keeps_its_focus_and_its_text(open_form):
 
 def test_neither_bodies_nor_secrets_are_sent_for_a_preview(open_form):
     form = open_form("over-10")
+    form.get_by_text("Headers and body").click()
     form.locator("#id_body").fill("the body")
     form.get_by_text("Sign-in and secrets").click()
     form.get_by_text("Bearer token").click()

@@ -106,3 +106,32 @@ def test_a_plan_of_the_project_can_be_copied(form_at, project):
 def test_a_plan_of_another_project_cannot(form_at, project):
     plan = make_plan(make_project("other"), "Theirs").plan
     assert "Theirs" not in form_at(copy=plan.pk).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, ""),
+        ({"headers": "Accept: */*\nX-Number: 2"}, "2 headers"),
+        (
+            {"headers": "Content-Type: application/json", "body": "{}"},
+            "1 header, JSON body of 2 bytes",
+        ),
+        ({"body": "é"}, "body of 2 bytes"),
+        (
+            {"label": "sign in", "extract": "token = header X-Token: (.*)"},
+            "named sign in, 1 value taken from the reply",
+        ),
+    ],
+)
+def test_what_is_set_under_a_request_is_said_while_it_is_closed(given, words):
+    (block,) = PlanForm({"n_steps": "1", **given}).step_blocks
+    assert block.more_words == words
+
+
+def test_the_form_says_how_many_disclosures_differ(form_at):
+    assert "none differs from the usual" in form_at().content.decode()
+    with_sessions = form_at(preset="sessions")
+    n = sum(not each.is_usual for each in disclosures_of(with_sessions).values())
+    assert n
+    assert f"{n} of {len(GROUPS)} differ" in with_sessions.content.decode()

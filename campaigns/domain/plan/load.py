@@ -121,8 +121,8 @@ class Load:
     distribution: Distribution = choice("Arrivals", Distribution.DETERMINISTIC,
         {Distribution.DETERMINISTIC: "Even", Distribution.EXPONENTIAL: "Random",
         Distribution.UNIFORM: "Random between two gaps"}, used_by=_OPEN,
-        help="Random: in bursts and gaps, as independent visitors arrive, but exactly as many. "
-        "The campaign's seed fixes them, so that every run gets the same.",
+        help="Random: in bursts and gaps, like independent visitors, but exactly as many; the "
+        "same for every run.",
         detail="exponential works with stages too. uniform has gaps from `uniform_min_s` to "
         "`uniform_max_s` in place of the rate.",
         option="--distribution",

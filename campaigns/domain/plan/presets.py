@@ -212,7 +212,7 @@ _OF_EVERY_DAY = (
     ),
     Preset(
         "stress",
-        "What happens as more and more come?",
+        "What as more and more come?",
         "from 1 to 100 requests a second within two minutes",
         "Stress",
         _spec(

@@ -47,7 +47,15 @@ function showChanges() {
   changes.prop("hidden", !changed.length).find("[data-changes]").empty().append(buttons);
 }
 
+const differing = $("[data-n-differing]");
+
+function tellDiffering() {
+  const n = $(".more-rows .is-changed").length;
+  const all = $(".more-rows .group-line").length;
+  differing.text(n ? `${n} of ${all} ${n === 1 ? "differs" : "differ"} from the usual` : "none differs from the usual");
+}
+
 form.on("input", showBodyHint).on("input", showChanges);
 showBodyHint();
 showChanges();
-previewWhileTyping(form);
+previewWhileTyping(form, tellDiffering);
