@@ -179,7 +179,7 @@ def test_a_probe_shows_one_request_in_full(program, server_tls):
 
 
 def test_a_probe_speaks_http_1_0_where_the_order_says_so(program):
-    with scripted(always(b"HTTP/1.0 200 OK\r\n\r\nhello")) as server:
+    with scripted(always(b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello")) as server:
         (answer,), _ = program(probe_order(server.port) | {"http_version": "1.0"}).rest()
     assert (answer["error"], answer["snippet"]) == (None, "hello")
     assert b" HTTP/1.0\r\n" in server.requests[0]
