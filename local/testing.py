@@ -24,8 +24,9 @@ IN_PARALLEL = ("-n", str(N_WORKERS), *BY_FILE)
 # Each worker has an installation and a Chromium of its own, which keep a core busy.
 IN_BROWSERS = ("-n", str(os.cpu_count() or 1), *BY_FILE)
 ALONE = ("-n", "0")
-# The folders of the tests marked pure.
-PURE_FOLDERS = ("tests/domain", "tests/exports", "tests/injector", "tests/benchmarks")
+# Where the tests marked pure are, without files that cannot be imported without settings.
+PURE = ("tests/domain", "tests/exports/test_tables.py", "tests/injector", "tests/benchmarks")
+PURE += ("--ignore=tests/benchmarks/test_judgement.py",)
 TESTS_FAILED = 1  # pytest's exit status
 
 
@@ -50,7 +51,7 @@ def test_fast() -> int:
     supervisor = Supervisor(var_dir() / "log")
     supervisor.stop_on_signals()
     env = environment_without_installation()
-    pure = (*IN_PARALLEL, "-m", "pure and not sockets", *PURE_FOLDERS)
+    pure = (*IN_PARALLEL, "-m", "pure and not sockets", *PURE)
     try:
         results = {
             "pure Python tests": _pytest(supervisor, env, *pure),

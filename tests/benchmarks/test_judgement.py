@@ -10,8 +10,6 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.management.study import MODES
 from tests.values import make_second, plan_spec
 
-pytestmark = pytest.mark.pure
-
 
 def test_it_starts_its_own_servers_and_injectors():
     assert not Selection(frozenset({"judgement"})).wants_the_injector
