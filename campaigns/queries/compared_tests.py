@@ -23,7 +23,14 @@ from campaigns.domain.units import percent, rate
 from campaigns.queries.columns import ComparedColumn, Side, sides_of
 from campaigns.queries.compared_detail import detail_of
 from campaigns.queries.measured import MeasuredRun
-from campaigns.queries.overheads import ArmPair, Blocker, MeasuredTest, Overhead, compare
+from campaigns.queries.overheads import (
+    ArmPair,
+    Blocker,
+    MeasuredTest,
+    Overhead,
+    compare,
+    unlike_by_accident,
+)
 from campaigns.queries.run_settings import settings_of
 
 # Reasons for which no word is given, with what to do about them.
@@ -278,7 +285,8 @@ def _differences(
             found.setdefault(key, []).append(pair.label)
         for name, one, other in overhead.likeness["different"]:
             if name in _MEASURED:
-                key = (_MEASURED[name], pair.letter, one, other, name in _FORBIDDING)
+                forbids = name in unlike_by_accident(pair.arms, overhead.likeness)
+                key = (_MEASURED[name], pair.letter, one, other, forbids)
                 found.setdefault(key, []).append(pair.label)
     n_tests = {pair.letter: sum(p.letter == pair.letter for p in pairs) for pair in pairs}
     rows = [
@@ -303,7 +311,6 @@ _MEASURED = {
     "status": "Statuses",
     "requests a run": "Requests per run",
 }
-_FORBIDDING = {"injector hosts", "status"}
 
 
 _SAME = ("plan", "target", "host", "injector hosts", "reply", "status")

@@ -276,7 +276,7 @@ def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
     if errors and _too_many_errors(errors):
         shares = " and ".join(percent(share) for share in errors)
         found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))
-    if unlike_names := _unlike_by_accident(pair, likeness):
+    if unlike_names := unlike_by_accident(pair, likeness):
         names = ", ".join(unlike_names)
         found.append(
             (Reason.NOT_LIKE_FOR_LIKE, f"The two are not set up alike. They differ in: {names}.")
@@ -294,7 +294,7 @@ def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
     return found
 
 
-def _unlike_by_accident(pair: ArmPair, likeness) -> list[str]:
+def unlike_by_accident(pair: ArmPair, likeness) -> list[str]:
     """What differs although nobody chose it."""
     names = [row[0] for row in likeness["different"]]
     if not pair.is_chosen:

@@ -112,7 +112,7 @@ def test_two_repeats_have_a_difference_but_no_word(project, compared):
     assert test.mean.increase == pytest.approx(0.117, abs=0.01)
     assert test.why.startswith("A verdict needs 3 finished repeats of both; 2 can be used.")
     assert "Add blocks" in test.why
-    assert "2 are without a verdict" in said(found)
+    assert said(found).startswith("None of 2 tests gets a verdict against campaign #")
 
 
 def test_every_row_has_the_smallest_difference_that_it_could_have_shown(earlier, compared):
@@ -255,6 +255,31 @@ def test_runs_that_cannot_be_trusted_have_no_word(earlier, compared):
     assert found.increase is None
 
 
+def test_where_no_run_can_be_trusted_the_sentence_has_no_figure(earlier, compared):
+    later = later_of(earlier, SLOW)
+    for test in (*earlier, *later):
+        for run in test.runs.all():
+            spoil(run, cpu=0.9)
+    sentence = said(compared(*campaigns(earlier, later)))
+    assert "None of 2 tests gets a verdict" in sentence
+    assert "6 finished runs cannot be used. Not usable:" in sentence
+    assert "+" not in sentence
+
+
+def test_injectors_on_another_host_forbid_a_word(earlier, compared):
+    later = later_of(earlier, SLOW)
+    for test in later:
+        for run in test.runs.all():
+            run.shards.update(host="inj-2")
+    found = compared(*campaigns(earlier, later))
+    assert [each.word for each in found.tests] == ["", ""]
+    (hosts,) = [each for each in found.differs if each.name == "Injector hosts"]
+    assert hosts.forbids
+    assert found.tests[0].why.endswith(
+        "They differ in: injector hosts. Measure both sides with the same settings."
+    )
+
+
 class TestTwoRuns:
     """Single runs: figures beside each other, never a word."""
 
@@ -333,9 +358,9 @@ class TestTwoRuns:
         assert "1 finished run cannot be used. Failed" in said(compared(runs[0], failed))
 
     @pytest.mark.parametrize("is_baseline", [True, False])
-    def test_a_run_that_is_not_usable_has_no_difference(self, runs, is_baseline, compared):
+    def test_a_run_that_is_not_usable_has_nothing_to_compare(self, runs, is_baseline, compared):
         spoilt = runs[0] if is_baseline else runs[1]
         spoil(spoilt, cpu=0.9)
         found = compared(*runs)
-        assert [cell.text for cell in found.table.rows[0].cells[:4]] == ["10.0", "15.0", "–", "–"]
-        assert "+50" not in said(found)
+        assert [cell.text for cell in found.table.rows[0].cells[:4]] == ["–"] * 4
+        assert "nothing can be compared. 1 finished run cannot be used. Not usable:" in said(found)

@@ -35,6 +35,12 @@ def comparison_sentence(
     if len(tests) == 1:
         return _of_one(tests[0], baseline, candidate)
     counts = {word: [each for each in tests if each.word == word] for word in (*Word, "")}
+    if len(counts[""]) == len(tests):
+        return [
+            (lead, False),
+            (f"None of {counted(len(tests), 'tests')} gets a verdict", True),
+            (f" against {baseline}. {tests[0].why}", False),
+        ]
     slower, faster = counts[Word.SLOWER], counts[Word.FASTER]
     if not slower and not faster:
         return [
