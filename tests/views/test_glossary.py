@@ -38,3 +38,22 @@ def test_terms_in_a_text_are_linked_and_the_text_is_escaped():
 
 def test_nothing_stays_nothing():
     assert draw("{{ text|with_terms }}", text=None) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "entry"),
+    [
+        ("95 % intervals over 3 paired blocks", "block"),
+        ("one arm has no usable run", "arm"),
+        ("lateness against own delay", "lateness"),
+        ("lateness against own delay", "own-delay"),
+        ("Highest percentile, pooled", "pooled"),
+        ("2 of 2 comparisons differ after Holm's correction", "holm-s-correction"),
+        ("as the benchmark of WMI2", "wmi2"),
+        ("L1 of the study", "l1-l2-l3"),
+        ("R99-2", "r99-1-r99-2"),
+        ("What arrives", "arrivals"),
+    ],
+)
+def test_words_that_readers_did_not_understand_lead_to_their_entry(text, entry):
+    assert f'#{entry}"' in draw("{{ text|with_terms }}", text=text)

@@ -28,6 +28,7 @@ TERMS = (
         "One endpoint with one connection mode, such as HTTPS with keep-alive. A campaign "
         "compares arms.",
         ("arms",),
+        True,
     ),
     Term(
         "arrivals",
@@ -46,6 +47,7 @@ TERMS = (
         "One pass over all tests of a campaign, in an order that balances the others. Each repeat "
         "is one block, so a drift of the target affects all arms alike.",
         ("blocks",),
+        True,
     ),
     Term("campaign", "Plans × arms × repeats, measured as one experiment with one answer."),
     Term(
