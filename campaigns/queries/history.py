@@ -251,11 +251,6 @@ def _explained(histories: Sequence[TestHistory]) -> list[TestHistory]:
     return [_with(each, facts) for each in histories]
 
 
-def _around_last_change(history: TestHistory) -> Sequence[CampaignPoint]:
-    change = history.last_change
-    return history.points[history.before(change) : change.latest + 1]
-
-
 def _with_facts(points: Sequence[CampaignPoint]) -> list[CampaignPoint]:
     return list(_with(TestHistory(points), _facts([point.test for point in points])).points)
 
