@@ -140,7 +140,8 @@ def _partial_run(runs: Sequence[MeasuredRun]) -> MeasuredRun | None:
     """The run with most requests that did not end as planned, where no run did with figures."""
     if any(each.is_whole for each in runs):
         return None
-    measured = [each for each in runs if each.run.outcome in _CUT_SHORT and each.figures.attempts]
+    cut_short = [each for each in runs if each.run.outcome in _CUT_SHORT and each.figures]
+    measured = [each for each in cut_short if each.figures.attempts]
     return max(measured, key=lambda each: each.figures.attempts, default=None)
 
 

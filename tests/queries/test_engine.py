@@ -52,7 +52,7 @@ def test_a_running_run_is_stuck_when_nobody_stops_its_overrun(project):
 
 def test_runs_behind_the_next_one_of_their_campaign_are_never_stuck(project):
     campaign = started(project, n_tests=3)
-    Campaign.objects.update(started_at=db_now(-9000))
+    Campaign.objects.update(started_at=db_now(-9000), opened_at=db_now(-9000))
     Run.objects.update(state_at=db_now(-9000))
     assert stuck_runs() == [Stuck(campaign.runs.first().pk, RunState.QUEUED)]
 

@@ -188,7 +188,7 @@ class TestAdmission:
 
     def test_a_run_that_was_next_for_an_hour_expires_and_says_why(self, project):
         campaign = started(project, n_tests=2)
-        Campaign.objects.update(started_at=db_now(-3700))
+        Campaign.objects.update(started_at=db_now(-3700), opened_at=db_now(-3700))
         Run.objects.update(state_at=db_now(-3700))
         assert stuck_runs()
         assert dispatch.expire_runs() == 1
