@@ -23,6 +23,7 @@ def test_the_keyboard_leads_from_a_change_to_its_campaign(served_tab, alice, pro
     served_tab.locator("tbody th a").click()
     served_tab.get_by_text(re.compile("Slower by")).first.wait_for()
     panels = served_tab.locator("[data-history]")
+    panels.get_by_text("axis from").wait_for()  # drawn, so the keys are obeyed
     panels.focus()
     panels.press("Shift+ArrowLeft")
     readout = served_tab.locator("[data-panel=value] .readout")
