@@ -4,6 +4,7 @@ An empty variable counts as unset, because compose passes unset variables as emp
 """
 
 import ipaddress
+import json
 import os
 import shlex
 from pathlib import Path
@@ -68,6 +69,18 @@ def env_networks(name: str, default: str = "") -> list[str]:
         except ValueError as error:
             raise ImproperlyConfigured(f"{name}: {error}. Write such as 10.1.0.0/16.") from None
     return networks
+
+
+def env_limits(name: str) -> dict[str, list[float | None]]:
+    """JSON such as {"cpu": [0.7, 0.9]}; {} if it is not set."""
+    text = env_str(name, "{}")
+    try:
+        found = json.loads(text)
+        if all(len(pair) == 2 for pair in found.values()):
+            return found
+    except (AttributeError, TypeError, ValueError):
+        pass
+    raise ImproperlyConfigured(f'{name}={text!r}: write JSON such as {{"cpu": [0.7, 0.9]}}.')
 
 
 def env_secret(name: str) -> str:

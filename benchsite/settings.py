@@ -11,6 +11,7 @@ from benchsite.env import (
     env_bool,
     env_choice,
     env_int,
+    env_limits,
     env_list,
     env_networks,
     env_secret,
@@ -181,7 +182,7 @@ if not 0 < HEARTBEAT_S < DEAD_MAN_S < LEASE_S:
         f"BENCHSITE_LEASE_S={LEASE_S}: write numbers that grow in this order."
     )
 # Limits that differ from campaigns.domain.judged.judgement.LIMITS: {code: (mild, severe)}.
-JUDGEMENT_LIMITS = {}
+JUDGEMENT_LIMITS = env_limits("BENCHSITE_JUDGEMENT_LIMITS")
 
 # --- accounts ------------------------------------------------------------------------------------
 AUTHENTICATION_BACKENDS = [

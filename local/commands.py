@@ -57,5 +57,5 @@ def _inside(command: str, arguments: list[str]) -> int:
     if command == "site":
         from local.stage import stage
 
-        return stage()
+        return stage(arguments)
     return 0

@@ -1,4 +1,5 @@
-"""`python -m local site`: a throw-away installation on free ports, for tests and pictures.
+"""`python -m local site [NAME=VALUE …]`: a throw-away installation on free ports, for tests and
+pictures, with these settings.
 
 The first line of its output is JSON with its URL and account. It ends at the end of its input or
 on SIGTERM, and removes everything.
@@ -12,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from local.console import LocalError, fail
@@ -22,8 +23,9 @@ from local.site import Account, Site
 from local.supervisor import StopRequested
 
 
-def stage() -> int:
+def stage(settings: Sequence[str] = ()) -> int:
     _forget_settings()
+    os.environ.update(each.split("=", 1) for each in settings)
     var = Path(tempfile.mkdtemp(prefix="benchsite-site-"))
     var.chmod(0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
     site = Site(var, free_ports(), is_throw_away=True)
@@ -45,10 +47,10 @@ def stage() -> int:
 
 
 @contextlib.contextmanager
-def staged() -> Iterator[dict]:
+def staged(**settings: str) -> Iterator[dict]:
     """Run such an installation in its own process; yields its first line."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "local", "site"],
+        [sys.executable, "-m", "local", "site", *(f"{k}={v}" for k, v in settings.items())],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

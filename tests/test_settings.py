@@ -65,6 +65,8 @@ def test_every_variable_that_is_documented_is_read():
         ("BENCHSITE_INJECTOR_SLOTS", "2.5"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8 300.0.0.0/8"),
         ("BENCHSITE_LOG_LEVEL", "loud"),
+        ("BENCHSITE_JUDGEMENT_LIMITS", "cpu: 0.7"),
+        ("BENCHSITE_JUDGEMENT_LIMITS", '{"cpu": 0.7}'),
         ("BENCHSITE_SECRET_KEY_FILE", "/nowhere/key"),
         ("DATABASE_URL", "nonsense"),
         ("DATABASE_URL", ""),
@@ -76,6 +78,13 @@ def test_a_wrong_value_is_answered_with_the_name_of_its_variable(name, value):
     done = python("import benchsite.settings", **{name: value})
     assert done.returncode != 0
     assert f"ImproperlyConfigured: {name}" in done.stderr
+
+
+def test_a_limit_of_no_criterion_is_answered_at_the_start():
+    limits = {"BENCHSITE_JUDGEMENT_LIMITS": '{"gpu": [0.7, 0.9]}'}
+    done = python("import benchsite.settings, django; django.setup()", **limits)
+    assert done.returncode != 0
+    assert "BENCHSITE_JUDGEMENT_LIMITS has unknown codes: gpu. Known codes: " in done.stderr
 
 
 def test_a_wrong_yes_or_no_is_named_too():

@@ -129,7 +129,8 @@ def limits_with(overrides: Mapping[str, Any]) -> dict[str, Limits]:
     if unknown:
         known = ", ".join(sorted(LIMITS))
         raise KeyError(
-            f"JUDGEMENT_LIMITS has unknown codes: {', '.join(unknown)}. Known codes: {known}."
+            f"BENCHSITE_JUDGEMENT_LIMITS has unknown codes: {', '.join(unknown)}. "
+            f"Known codes: {known}."
         )
     return {**LIMITS, **{code: Limits(*pair) for code, pair in overrides.items()}}
 
