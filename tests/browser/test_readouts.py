@@ -56,6 +56,7 @@ def rows_of(page, frame: str) -> list[list[str]]:
     """The rows of the table that the chart shows on demand."""
     page.locator(f"{frame} [data-chart-table] > summary").click()
     rows = page.locator(f"{frame} [data-chart-table] tbody tr")
+    rows.first.wait_for()
     return [row.locator("th, td").all_inner_texts() for row in rows.all()]
 
 
