@@ -13,6 +13,9 @@ from campaigns.domain.measured.snapshot import Timing
 
 # The same as own_time_p99 below the limit of doubt: a note, and the percentile is marked as weak.
 OWN_TAIL = "own_tail"
+# From this run_delay on another program competes for the CPU: then the p99 is doubted as soon as it
+# would be noted, because what the injector added is no whim of the hypervisor.
+_CONTENDED = "contended_share"
 # Shares are fractions of 1; the injector's CPU share of one core, other processes' of the machine.
 LIMITS: dict[str, Limits] = {
     "no_seconds": Limits(None, 0),
@@ -26,6 +29,7 @@ LIMITS: dict[str, Limits] = {
     "cpu": Limits(0.60, 0.85),
     "cpu_5s": Limits(0.80, 0.95),
     "run_delay": Limits(0.50),
+    "contended_share": Limits(0.25),
     "throttled": Limits(0.01, 0.25),
     "hub_lag": Limits(100_000, 400_000),
     "hub_lag_p50_us": Limits(2_000, 10_000),
@@ -119,7 +123,7 @@ _UNSENT: dict[str, str] = {
     "slot_wait": "{value} of the requests waited for a free connection (limit {limit}).",
 }
 _PARTS = {part for parts in _RELATIVE.values() for part in parts}
-CODES = ({*LIMITS} - _PARTS | {*_RELATIVE}) - {OWN_TAIL}
+CODES = ({*LIMITS} - _PARTS | {*_RELATIVE}) - {OWN_TAIL, _CONTENDED}
 UNSENT = frozenset(_UNSENT)
 
 
@@ -135,7 +139,8 @@ def reasons_of_measurement(
         reason
         for code, seen in observed.items()
         if code in CODES
-        and (reason := _reason(code, _SENTENCES, seen, limits_of(code, limits, seen, headline_us)))
+        and (limit := _limits_in(observed, code, limits, headline_us))
+        and (reason := _reason(code, _SENTENCES, seen, limit))
     ]
     if not any(reason.code in _EFFECTS for reason in found):
         found = [reason for reason in found if reason.code not in _without_effect(observed)]
@@ -146,6 +151,20 @@ def reasons_of_measurement(
             if (reason := _reason(code, _UNSENT, observed[code], limits[code]))
         ]
     return sorted(found, key=lambda reason: reason.state != Trust.NOT_USABLE)
+
+
+def _limits_in(
+    observed: Mapping[str, Observed], code: str, limits: Mapping[str, Limits], headline_us: float
+) -> Limits:
+    found = limits_of(code, limits, observed[code], headline_us)
+    if code == HIGH_EFFECT and _is_contended(observed, limits):
+        return Limits(limits_of(OWN_TAIL, limits, observed[code]).mild, found.severe)
+    return found
+
+
+def _is_contended(observed: Mapping[str, Observed], limits: Mapping[str, Limits]) -> bool:
+    waited = observed.get("run_delay")
+    return waited is not None and excess("run_delay", waited.value, limits[_CONTENDED]) is not None
 
 
 def _without_effect(observed: Mapping[str, Observed]) -> frozenset[str]:
