@@ -5,10 +5,9 @@ Checks no permissions: callers pass rows found with visible_to.
 
 from collections.abc import Sequence
 
-from campaigns.domain.judged.comparison import holm
 from campaigns.domain.judged.failures import everything_failed
 from campaigns.domain.judged.thresholds import Verdict
-from campaigns.domain.lifecycle import Outcome, TargetState
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.plan.questions import is_flat_out
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
@@ -16,28 +15,21 @@ from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_
 from campaigns.domain.shown.latency_table import latency_table
 from campaigns.domain.shown.no_answer import cause_words, no_answer_words
 from campaigns.domain.shown.report_words import (
-    NO_ANSWER_GROUND,
     all_failed_sentence,
     errors_text,
     failure_lead,
     run_sentence,
 )
-from campaigns.domain.shown.results import (
-    Answer,
-    OverheadAnswer,
-    Sentence,
-    SplitAnswer,
-    TestAnswer,
-    trimmed,
-)
+from campaigns.domain.shown.results import Answer, Sentence, TestAnswer, trimmed
 from campaigns.domain.shown.sentences import Pair, overhead_sentence
-from campaigns.domain.shown.sweep_table import injector_words
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
-from campaigns.domain.units import DASH, counted, duration, ms, percent, rate
-from campaigns.models import Campaign, Endpoint, Run, Test
+from campaigns.domain.units import DASH, counted, ms, rate
+from campaigns.models import Campaign, Run, Test
+from campaigns.queries.arms import measured_tests
 from campaigns.queries.failures import CampaignFailures, failures_of
+from campaigns.queries.grounds import grounds_of
 from campaigns.queries.measured import (
     MeasuredRun,
     counted_runs,
@@ -47,30 +39,12 @@ from campaigns.queries.measured import (
     threshold_state_of,
     trust_of,
 )
-from campaigns.queries.overheads import (
-    MeasuredTest,
-    Overhead,
-    compare,
-    overhead_answer,
-    pairs_of,
-    set_aside_of,
-)
+from campaigns.queries.overheads import MeasuredTest, Overhead, compare, overhead_answer, pairs_of
 from campaigns.queries.reports import run_status
-from campaigns.queries.sweeps import arm_words, sweep_answers
-
-__all__ = [
-    "Answer",
-    "OverheadAnswer",
-    "SplitAnswer",
-    "TestAnswer",
-    "campaign_answer",
-    "measured_tests",
-]
+from campaigns.queries.sweeps import sweep_answers
 
 # How a run ended that has partial figures.
 _CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
-_COUNTED = ("errors", "attempts")
-_INTERVALS = f"{percent(0.95, decimals=0)} intervals"
 
 
 def campaign_answer(campaign: Campaign, chosen: tuple[int, int] | None = None) -> Answer:
@@ -121,7 +95,7 @@ def _answer(
         ]
     return Answer(
         sentence=trimmed(sentence),
-        grounds=_grounds(campaign, arms, overheads, runs, partial),
+        grounds=grounds_of(campaign, arms, overheads, runs, partial),
         partial_run=partial and partial.run.pk,
         has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
         tests=[_test_answer(campaign, arm) for arm in arms],
@@ -196,54 +170,6 @@ def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
         )
         for arm in arms
     )
-
-
-def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
-    """Each test with its own of the runs, and the labels that tell it apart from the others."""
-    by_test = {test.pk: [each for each in runs if each.run.test_id == test.pk] for test in tests}
-    numbers = {test.plan_version.plan_id: set() for test in tests}
-    for test in tests:
-        numbers[test.plan_version.plan_id].add(test.plan_version.number)
-    targets = {test.endpoint.target_id for test in tests}
-    counts = {test.injectors for test in tests}
-    places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
-    addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
-    return [
-        MeasuredTest(
-            test,
-            _arm_label(
-                test,
-                addresses[test.endpoint_id],
-                names_target=len(targets) > 1,
-                names_injectors=len(counts) > 1,
-            ),
-            _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
-            tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
-        )
-        for test in tests
-    ]
-
-
-def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]:
-    """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443"."""
-    if len(endpoints) == n_told_apart:
-        return dict.fromkeys((each.pk for each in endpoints), "")
-    one_host = len({each.host for each in endpoints}) == 1
-    return {each.pk: f"{'' if one_host else each.host}:{each.port}" for each in endpoints}
-
-
-def _arm_label(test, address: str, *, names_target: bool, names_injectors: bool) -> str:
-    parts = [
-        arm_words(test),
-        test.endpoint.target.name if names_target else "",
-        address,
-        injector_words(test.injectors) if names_injectors else "",
-    ]
-    return ", ".join(filter(None, parts))
-
-
-def _plan_label(test, *, names_version: bool) -> str:
-    return str(test.plan_version) if names_version else test.plan_version.plan.name
 
 
 def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
@@ -406,124 +332,3 @@ def _plain_sentence(
         (ms(most.mean_us), True),
         (f" ({slow.plan_label}, {slow.label}).", False),
     ]
-
-
-def _grounds(
-    campaign: Campaign,
-    arms: Sequence[MeasuredTest],
-    overheads: Sequence[Overhead],
-    runs: Sequence[MeasuredRun],
-    partial: MeasuredRun | None,
-) -> list[str]:
-    if partial:
-        return [
-            f"partial figures of run {partial.run.label}, which measured for "
-            f"{duration(partial.measurement.duration_s)}"
-        ]
-    pooled = [figures for arm in arms if (figures := pooled_of(arm.runs)[1])]
-    if not pooled and any(each.has_no_answer for each in runs):
-        return [*_judgement_grounds(runs)[:1], NO_ANSWER_GROUND]
-    if not pooled:
-        return []
-    grounds = [_interval_ground(each) for each in overheads[:1]]
-    if overheads:
-        grounds.append(f"practical threshold {percent(campaign.practical_threshold, decimals=0)}")
-    errors, attempts = (sum(getattr(each, name) for each in pooled) for name in _COUNTED)
-    grounds.append(errors_text(errors, attempts, counted_in(arm.scheme for arm in arms)))
-    if overheads:
-        grounds.append("primary metric: average, whose parts add up")
-    grounds += _set_aside_ground(overheads, runs)
-    grounds += _holm_ground(overheads)
-    return grounds + _judgement_grounds(runs)
-
-
-def _interval_ground(overhead: Overhead) -> str:
-    if overhead.is_paired:
-        return _blocks_ground(overhead)
-    k = min(len(arm.counted) for arm in overhead.pair)
-    if k < 2:
-        return "no interval with fewer than two repeats"
-    return f"{_INTERVALS} over {k} repeats of each"
-
-
-def _blocks_ground(overhead: Overhead) -> str:
-    """Such as "95 % intervals over 4 of 5 blocks, paired; run 12.7 cannot be used"."""
-    paired = set.intersection(*({run.run.repeat for run in arm.counted} for arm in overhead.pair))
-    done = {run.run.repeat for arm in overhead.pair for run in arm.runs if run.run.is_done}
-    if len(done) < 2 or len(paired) < 2:
-        return "no interval with fewer than two repeats"
-    if paired == done:
-        return f"{_INTERVALS} over {len(paired)} paired blocks"
-    runs = (run for arm in overhead.pair for run in arm.runs)
-    missing = [run.run.label for run in runs if run.run.is_done and not run.is_usable]
-    named = f"; {_named(missing)} cannot be used" if missing else ""
-    return f"{_INTERVALS} over {len(paired)} of {len(done)} blocks, paired{named}"
-
-
-def _named(labels: Sequence[str]) -> str:
-    """Such as "run 12.7", "runs 12.7 and 12.9"."""
-    shown = [*labels[:3], f"{len(labels) - 3} more"] if len(labels) > 3 else list(labels)
-    *most, last = shown
-    return f"runs {', '.join(most)} and {last}" if most else f"run {last}"
-
-
-def _set_aside_ground(overheads: Sequence[Overhead], runs: Sequence[MeasuredRun]) -> list[str]:
-    """Such as "run 12.7 is set aside, too far off the others"."""
-    pks = {each.run_id for overhead in overheads for each in set_aside_of(overhead)}
-    labels = [each.run.label for each in runs if each.run.pk in pks]
-    if not labels:
-        return []
-    is_or_are = "is" if len(labels) == 1 else "are"
-    return [f"{_named(labels)} {is_or_are} set aside, too far off the others"]
-
-
-def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
-    tested = [each.mean.interval for each in overheads if each.has_word and each.mean.interval]
-    if len(tested) < 2:
-        return []
-    differing = sum(p < 0.05 for p in holm([interval.p_value for interval in tested]))
-    return [f"{differing} of {len(tested)} comparisons differ after Holm's correction"]
-
-
-def _judgement_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
-    """How many runs are doubtful or left out and how the target was, each with a reason; notes."""
-    grounds = []
-    doubtful = [each for each in runs if each.is_usable and each.judged and each.judged.is_in_doubt]
-    if doubtful:
-        said = _of_runs(doubtful, runs, "are doubtful", "is doubtful")
-        grounds.append(f"{said}: {doubtful[0].judged.measurement.text}")
-    left_out = [each for each in runs if each.run.is_done and not each.is_usable]
-    if left_out:
-        said = _of_runs(left_out, runs, "cannot be used", "cannot be used")
-        grounds.append(f"{said}: {left_out[0].why_unusable}")
-    return [*grounds, *_target_grounds(runs), *_notes(runs)]
-
-
-def _target_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
-    """The worst state of the target, unless a run that is left out for it was named."""
-    for state in (TargetState.FAILING, TargetState.OVERLOADED, TargetState.CHANGING):
-        found = [each for each in runs if each.run.target_state == state and each.is_usable]
-        if found:
-            where = f"in {len(found)} of {len(runs)} runs" if len(runs) > 1 else "in the only run"
-            is_limit = all(each.run.has_found_limit for each in found)
-            said = "limit found" if is_limit else f"target {state}"
-            return [f"{said} {where}: {found[0].judged.target.text}"]
-    return []
-
-
-def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Of each kind of note the one with the highest value, and how many runs have one."""
-    notes = [note for each in runs if each.judged for note in each.judged.notes]
-    found = []
-    for code in dict.fromkeys(note.code for note in notes):
-        alike = sorted((each for each in notes if each.code == code), key=lambda each: each.value)
-        differ = len({each.text for each in alike}) > 1
-        where = f"in {len(alike)} of {len(runs)} runs, at most: " if differ else ""
-        found.append(where + alike[-1].text)
-    return found
-
-
-def _of_runs(some: Sequence, runs: Sequence, many_are: str, one_is: str) -> str:
-    if len(runs) == 1:
-        return f"the only run {one_is}"
-    return f"{len(some)} of {len(runs)} runs {one_is if len(some) == 1 else many_are}"

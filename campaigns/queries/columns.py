@@ -14,7 +14,7 @@ from campaigns.domain.judged.pairing import PlanOnArm, partners
 from campaigns.domain.shown.when_words import when_words
 from campaigns.models import Campaign, Run, Test
 from campaigns.permissions import Actor
-from campaigns.queries.answers import measured_tests
+from campaigns.queries.arms import measured_tests
 from campaigns.queries.measured import measured_runs
 from campaigns.queries.overheads import MeasuredTest
 

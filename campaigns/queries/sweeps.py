@@ -5,15 +5,10 @@ from collections.abc import Sequence
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P95, Shown, shown
 from campaigns.domain.shown.results import SweepAnswer
-from campaigns.domain.shown.sentences import MODES
 from campaigns.domain.shown.sweep_table import SweepLine, sweep_table
-from campaigns.models import Test
+from campaigns.queries.arms import arm_words
 from campaigns.queries.measured import pooled_of, target_state_of, trust_of
 from campaigns.queries.overheads import MeasuredTest
-
-
-def arm_words(test: Test) -> str:
-    return f"{test.endpoint.scheme.upper()} {MODES[test.connection_mode]}"
 
 
 def sweep_answers(arms: Sequence[MeasuredTest]) -> list[SweepAnswer]:

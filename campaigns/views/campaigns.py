@@ -49,7 +49,8 @@ from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again, try_cells
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
-from campaigns.views.campaign_page import badge_of, campaign_context, progress_of
+from campaigns.views.campaign_page import badge_of, campaign_context
+from campaigns.views.campaign_progress import progress_of
 from campaigns.views.items import list_context
 from campaigns.views.measure import field_page
 from campaigns.views.sparks import trend_of

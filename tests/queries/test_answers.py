@@ -44,16 +44,6 @@ def test_the_sentence_says_what_https_costs(finished):
     )
 
 
-def test_its_grounds_name_interval_threshold_requests_and_metric(finished):
-    grounds = campaign_answer(finished[0]).grounds
-    assert grounds == [
-        "95\u202f% intervals over 3 paired blocks",
-        "practical threshold 5\u202f%",
-        "no errors in 12,000 requests",
-        "primary metric: average, whose parts add up",
-    ]
-
-
 def test_each_test_has_run_rows_a_mean_row_and_a_pooled_row(finished):
     campaign, tests, runs = finished
     answer = campaign_answer(campaign)
@@ -198,30 +188,6 @@ def test_blocks_stay_paired_where_a_run_of_another_is_missing(project):
     answer = campaign_answer(done(campaign))
     assert answer.overheads[0].word == "slower"
     assert answer.grounds[0] == "95\u202f% intervals over 3 of 4 blocks, paired"
-
-
-def test_notes_of_one_kind_are_one_line_with_the_highest_value(finished):
-    campaign, _, runs = finished
-    spoil(runs[0], own_tail=1_500)
-    spoil(runs[3], own_tail=2_500)
-    (line,) = [each for each in campaign_answer(campaign).grounds if "own delay" in each]
-    assert line.startswith("in 2 of 6 runs, at most: About 2.50\u202fms of the")
-
-
-def test_doubtful_runs_keep_the_word_and_the_grounds_say_why(project):
-    campaign, tests = https_campaign(project)
-    run_in_blocks(tests, [HTTP, HTTPS], vitals={"cpu_share": 0.7})
-    answer = campaign_answer(done(campaign))
-    assert answer.overheads[0].word == "slower"
-    assert answer.trust == "doubtful"
-    assert answer.grounds[-1].startswith("6 of 6 runs are doubtful: The injector was busy")
-
-
-def test_the_only_run_is_not_1_of_1_runs(project):
-    campaign = make_campaign(project, repeats=1)
-    measure(make_run(make_test(campaign)), 10_000, vitals={"cpu_share": 0.7})
-    answer = campaign_answer(done(campaign))
-    assert answer.grounds[-1].startswith("the only run is doubtful: The injector was busy")
 
 
 def test_many_errors_forbid_a_word_about_times(project):

@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome
 from campaigns.models import Campaign, Run
 from campaigns.queries.runs import planned_end
-from campaigns.views.campaign_page import progress_of
+from campaigns.views.campaign_progress import progress_of
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end, measure
 from tests.values import make_second, plan_spec

@@ -1,0 +1,61 @@
+"""A campaign's tests with their runs, and the labels that tell them apart."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.shown.sentences import MODES
+from campaigns.domain.shown.sweep_table import injector_words
+from campaigns.models import Endpoint, Test
+from campaigns.queries.measured import MeasuredRun
+from campaigns.queries.overheads import MeasuredTest
+
+
+def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
+    """Each test with its own of the runs, and the labels that tell it apart from the others."""
+    by_test = {test.pk: [each for each in runs if each.run.test_id == test.pk] for test in tests}
+    numbers = {test.plan_version.plan_id: set() for test in tests}
+    for test in tests:
+        numbers[test.plan_version.plan_id].add(test.plan_version.number)
+    targets = {test.endpoint.target_id for test in tests}
+    counts = {test.injectors for test in tests}
+    places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
+    addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
+    return [
+        MeasuredTest(
+            test,
+            _arm_label(
+                test,
+                addresses[test.endpoint_id],
+                names_target=len(targets) > 1,
+                names_injectors=len(counts) > 1,
+            ),
+            _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
+            tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
+        )
+        for test in tests
+    ]
+
+
+def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]:
+    """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443"."""
+    if len(endpoints) == n_told_apart:
+        return dict.fromkeys((each.pk for each in endpoints), "")
+    one_host = len({each.host for each in endpoints}) == 1
+    return {each.pk: f"{'' if one_host else each.host}:{each.port}" for each in endpoints}
+
+
+def _arm_label(test, address: str, *, names_target: bool, names_injectors: bool) -> str:
+    parts = [
+        arm_words(test),
+        test.endpoint.target.name if names_target else "",
+        address,
+        injector_words(test.injectors) if names_injectors else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _plan_label(test, *, names_version: bool) -> str:
+    return str(test.plan_version) if names_version else test.plan_version.plan.name
+
+
+def arm_words(test: Test) -> str:
+    return f"{test.endpoint.scheme.upper()} {MODES[test.connection_mode]}"

@@ -1,0 +1,69 @@
+"""The tiles of a campaign's page: a figure of each comparison or test, and what belongs to it."""
+
+from typing import Any
+
+from campaigns.domain.plan.target import counted_in
+from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
+from campaigns.domain.units import DASH, counted, number
+
+_MOST_TILES = 5
+
+
+def tiles_of(answer: Answer) -> list[dict[str, Any]]:
+    """A tile per overhead, else per test: a figure and what it is compared with. None where there
+    is no answer."""
+    if answer.has_no_answer:
+        return []
+    if answer.overheads:
+        return [_overhead_tile(each) for each in answer.overheads[:_MOST_TILES]]
+    return [_test_tile(each) for each in answer.tests[:_MOST_TILES]]
+
+
+def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
+    row = overhead.table.rows[0]
+    cells = dict(zip([c.key for c in overhead.table.columns], row.cells, strict=True))
+    interval = next((each for each in overhead.forest if each["primary"]), None)
+    plain, tls = overhead.names
+    lines = []
+    if interval:
+        low, high = (number((interval[end] - 1) * 100, 1, signed=True) for end in ("low", "high"))
+        lines.append(f"{low} to {high}\u202f%, 95\u202f% interval")
+    if cells["difference"].value is not None:
+        lines.append(
+            f"{cells['difference'].text}\u202fms, {cells['share'].text}\u202f% of {tls} time"
+        )
+    increase = cells["increase"].value
+    return {
+        "title": overhead.title,
+        "note": overhead.plan_label,
+        "word": overhead.word,
+        "value": DASH if increase is None else number(increase, 1, signed=True),
+        "unit": "" if increase is None else f"% vs {plain}",
+        "lines": lines or [overhead.word_reason],
+    }
+
+
+def _test_tile(test: TestAnswer) -> dict[str, Any]:
+    keys = [column.key for column in test.table.columns]
+    pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
+    cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
+    shown = next((key for key in ("p95", "p50", "mean") if _has(cells, key)), "mean")
+    noun = counted_in([test.scheme])
+    lines = [f"{cells['rate'].text} ok {noun}/s"] if _has(cells, "rate") else []
+    lines += [
+        counted(cells[key].value, nouns)
+        for key, nouns in (("n", noun), ("errors", "errors"))
+        if _has(cells, key)
+    ]
+    return {
+        "title": test.label,
+        "note": test.plan_label,
+        "word": "",
+        "value": cells[shown].text if _has(cells, shown) else DASH,
+        "unit": f"ms, {shown}" if _has(cells, shown) else "",
+        "lines": lines or ["no usable run"],
+    }
+
+
+def _has(cells: dict, key: str) -> bool:
+    return key in cells and cells[key].value is not None
