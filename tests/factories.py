@@ -113,13 +113,5 @@ def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
     return run
 
 
-def store_alike(run: Run, second: Second, count: int) -> None:
-    """So many seconds in which the same was seen; its histograms are encoded once."""
-    row = {"run": run, "shard": 0, "epoch": 1, **second.to_json()}
-    ShardSecond.objects.bulk_create(
-        ShardSecond(**{**row, "second": number}) for number in range(count)
-    )
-
-
 def store_second(run: Run, second: Second, shard: int = 0, epoch: int = 1) -> ShardSecond:
     return ShardSecond.objects.create(run=run, shard=shard, epoch=epoch, **second.to_json())
