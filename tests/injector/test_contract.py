@@ -1,6 +1,7 @@
 """Every line of an injector is one that docs/injector.schema.json describes, whoever wrote it."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,10 +32,15 @@ LOADS = {
 }
 
 
+@cache
+def validator(name):
+    """Of the schema's definition; to make one takes longer than to check a line with it."""
+    return Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]})
+
+
 def fault(line, name):
     """What the schema's definition says against a line, or None."""
-    validator = Draft202012Validator({"$ref": f"#/$defs/{name}", "$defs": SCHEMA["$defs"]})
-    return best_match(validator.iter_errors(line))
+    return best_match(validator(name).iter_errors(line))
 
 
 def whole_order(port, **given):
