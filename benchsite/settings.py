@@ -292,6 +292,7 @@ SPECTACULAR_SETTINGS = {
         "Role": "campaigns.api.choices.ROLES",
         "RowOrder": "campaigns.api.choices.ROW_ORDERS",
         "CampaignOrder": "campaigns.models.Campaign.Order",
+        "TriageState": "campaigns.api.choices.TRIAGE_STATES",
         "Word": "campaigns.api.choices.WORDS",
         "HttpVersion": "campaigns.api.choices.HTTP_VERSIONS",
         "TlsVersion": "campaigns.api.choices.TLS_VERSIONS",

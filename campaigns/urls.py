@@ -22,6 +22,7 @@ from campaigns.views import (
     streams,
     targets,
     tokens,
+    triage,
 )
 
 TARGET, PLAN = {"noun": "target"}, {"noun": "plan"}
@@ -143,6 +144,9 @@ history_urls = [
     path("projects/<int:project>/history.csv", history.history_csv, name="history-csv"),
     path("tests/<int:test>/history/", history.history_test, name="history-test"),
     path("tests/<int:test>/history.csv", history.history_test_csv, name="history-test-csv"),
+    path("projects/<int:project>/triage/", triage.triage_list, name="triage-list"),
+    path("projects/<int:project>/triage.csv", triage.triage_csv, name="triage-csv"),
+    path("triage/<int:entry>/", triage.triage_judge, name="triage-judge"),
 ]
 
 share_urls = [

@@ -75,6 +75,10 @@ def _probe(world: World) -> dict[str, Any]:
     return {"endpoint": world.rows["endpoint"].pk, "request": {"path": "/"}}
 
 
+def _judged(world: World) -> dict[str, Any]:
+    return {"state": "acknowledged", "seen": "open"}
+
+
 VIEW, EDIT, RUN, STOP = Rule("view"), Rule("edit"), Rule("run"), Rule("stop")
 SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
     Rule("share"),
@@ -160,6 +164,9 @@ PAGES: dict[str, dict[str, Rule]] = {
     "history-csv": {"GET": VIEW},
     "history-test": {"GET": VIEW},
     "history-test-csv": {"GET": VIEW},
+    "triage-list": {"GET": VIEW},
+    "triage-csv": {"GET": VIEW},
+    "triage-judge": {"POST": Rule("edit", _judged)},
     "run-stream": {"GET": VIEW},
     "run-csv": {"GET": VIEW},
     "run-seconds-csv": {"GET": VIEW},
@@ -180,6 +187,9 @@ API: dict[str, dict[str, Rule]] = {
     "api-project-history-csv": {"GET": VIEW},
     "api-test-history": {"GET": VIEW},
     "api-test-history-csv": {"GET": VIEW},
+    "api-project-triage": {"GET": VIEW},
+    "api-project-triage-csv": {"GET": VIEW},
+    "api-triage": {"GET": VIEW, "POST": Rule("edit", _judged)},
     "api-target-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_target))},
     "api-target": {"GET": VIEW, "PUT": Rule("edit", _target), "PATCH": TAG, "DELETE": EDIT},
     "api-target-archive": {"POST": Rule("edit")},

@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.models import ApiToken, Probe
+from campaigns.models import ApiToken, Probe, TriageChange, TriageEntry, TriageNote
 from campaigns.permissions import Actor, Role, Scope
 from campaigns.services.shares import create_share
 from campaigns.services.summaries import summarise_run
@@ -79,6 +79,7 @@ def make_world() -> World:
     world.rows["membership"] = project.memberships.get(user=people["vera"])
     _describe(world, project)
     _measure(world, project)
+    _change(world, project)
     _sign_in(world, people)
     _share(world, project, people)
     return world
@@ -133,6 +134,26 @@ def _done_run(test):
         store_second(run, make_second(second, [1000 + 10 * n for n in range(40)]))
     summarise_run(run)
     return run
+
+
+def _change(world: World, project) -> None:
+    """A change of level with a note."""
+    rows, now = world.rows, timezone.now()
+    entry = TriageEntry.objects.create(project=project, target=rows["target"])
+    times = {"since_at": now, "after_at": now, "until_at": now}
+    figures = {"before_us": 9.0, "after_us": 10.0, "ratio": 1.1, "low": 1.0, "high": 1.2}
+    arm = {"endpoint": rows["endpoint"], "connection_mode": "new", "injectors": 1}
+    TriageChange.objects.create(
+        entry=entry,
+        plan=rows["plan"],
+        since=rows["campaign"],
+        p_value=1e-4,
+        **arm,
+        **times,
+        **figures,
+    )
+    TriageNote.objects.create(entry=entry, state="open", why=f"{SECRET} note")
+    world.rows |= {"entry": entry, "triage": entry}
 
 
 def _sign_in(world: World, people: dict) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from campaigns.domain.judged.comparison import Word
+from campaigns.domain.judged.triage import TriageState
 from campaigns.domain.lifecycle import (
     Outcome,
     Precision,
@@ -39,5 +40,6 @@ ROLES = _pairs(Role)
 ROW_ORDERS = _pairs(RowOrder)
 WORDS = _pairs(Word)
 STANDINGS = _pairs(Standing)
+TRIAGE_STATES = _pairs(TriageState)
 HTTP_VERSIONS = _pairs(HttpVersion)
 TLS_VERSIONS = _pairs(VERSIONS)

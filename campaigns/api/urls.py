@@ -22,6 +22,7 @@ from campaigns.api.runs import RunsCsv, RunViewSet, SecondViewSet
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import TargetViewSet
+from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
 
 LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}
@@ -45,6 +46,11 @@ urlpatterns = [
     ),
     path("tests/<int:pk>/history/", HistoryOfTest.as_view(), name="api-test-history"),
     path("tests/<int:pk>/history.csv", HistoryOfTestCsv.as_view(), name="api-test-history-csv"),
+    path("projects/<int:pk>/triage/", TriageOfProject.as_view(), name="api-project-triage"),
+    path(
+        "projects/<int:pk>/triage.csv", TriageOfProjectCsv.as_view(), name="api-project-triage-csv"
+    ),
+    path("triage/<int:pk>/", TriageOne.as_view(), name="api-triage"),
     path("targets/", TargetViewSet.as_view(LIST_AND_CREATE), name="api-target-list"),
     path("targets/<int:pk>/", TargetViewSet.as_view(ITEM_AND_EDIT), name="api-target"),
     path("targets/<int:pk>/archive/", _post(TargetViewSet, "archive"), name="api-target-archive"),

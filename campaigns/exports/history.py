@@ -1,13 +1,11 @@
 """Histories as CSV: a row for each campaign of a test, or for each test. Times in µs."""
 
-import csv
-from collections.abc import Iterable, Mapping
-from io import StringIO
+from collections.abc import Iterable
 from typing import Any
 
 from campaigns.domain.judged.histories import CampaignPoint
 from campaigns.domain.shown.history_words import standing_of, why_not_counted
-from campaigns.exports.tables import safe
+from campaigns.exports.tables import csv_of_rows
 from campaigns.queries.history import NamedHistory
 
 _POINT = (
@@ -30,22 +28,12 @@ def csv_of_history(named: NamedHistory) -> str:
         {**_point(point), "odd": "yes" if index in course.odd else "", **changes.get(index, {})}
         for index, point in enumerate(named.history.points)
     )
-    return _text(_POINT, rows)
+    return csv_of_rows(_POINT, rows)
 
 
 def csv_of_histories(found: Iterable[NamedHistory]) -> str:
     """A row for each test: its newest campaign, and the change that led to its level."""
-    return _text(_TEST, (_test(named) for named in found))
-
-
-def _text(columns: tuple[str, ...], rows: Iterable[Mapping[str, Any]]) -> str:
-    out = StringIO()
-    writer = csv.DictWriter(out, columns, restval="", lineterminator="\r\n", extrasaction="ignore")
-    writer.writeheader()
-    for row in rows:
-        plain = {key: safe(each) if isinstance(each, str) else each for key, each in row.items()}
-        writer.writerow(plain)
-    return out.getvalue()
+    return csv_of_rows(_TEST, (_test(named) for named in found))
 
 
 def _point(point: CampaignPoint) -> dict[str, Any]:

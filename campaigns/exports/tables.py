@@ -1,8 +1,9 @@
 """Tables as CSV: the same figures as on the page, units in the header."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
+from typing import Any
 
 from campaigns.domain.shown.tables import Cell, Column, Table
 
@@ -32,6 +33,17 @@ def csv_of_tables(tables: Iterable[Table]) -> str:
         for row in table.rows:
             notes = [safe(row.note)] if has_notes else []
             writer.writerow([safe(row.label), *map(_plain, row.cells), *notes])
+    return out.getvalue()
+
+
+def csv_of_rows(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """A header and a row each; what a row does not have stays empty."""
+    out = StringIO()
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\r\n", extrasaction="ignore")
+    writer.writeheader()
+    for row in rows:
+        plain = {key: safe(each) if isinstance(each, str) else each for key, each in row.items()}
+        writer.writerow(plain)
     return out.getvalue()
 
 

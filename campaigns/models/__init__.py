@@ -10,6 +10,7 @@ from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
 from campaigns.models.targets import Endpoint, Target
 from campaigns.models.tokens import ApiToken
+from campaigns.models.triage import TriageChange, TriageEntry, TriageNote
 
 __all__ = [
     "ApiToken",
@@ -31,4 +32,7 @@ __all__ = [
     "ShareLink",
     "Target",
     "Test",
+    "TriageChange",
+    "TriageEntry",
+    "TriageNote",
 ]

@@ -1,4 +1,4 @@
-"""A share link gives read access to one campaign or run without an account."""
+"""A share link gives read access to a campaign, run or comparison without an account."""
 
 from django.conf import settings
 from django.db import models
@@ -15,6 +15,8 @@ class ShareLink(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="share_links")
     campaign = models.ForeignKey(Campaign, models.CASCADE, null=True, blank=True)
     run = models.ForeignKey(Run, models.CASCADE, null=True, blank=True)
+    # The columns of a comparison, as in its address: a=campaign-7&b=campaign-12.
+    comparison = models.CharField(max_length=300, blank=True, default="")
     # HMAC of the token; the token itself is shown once and never stored.
     token_hash = models.CharField(max_length=64, unique=True)
     note = models.CharField(max_length=100, blank=True)
@@ -31,10 +33,12 @@ class ShareLink(models.Model):
         ordering = ["-pk"]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(campaign__isnull=True) ^ models.Q(run__isnull=True),
+                condition=models.Q(comparison="")
+                & (models.Q(campaign__isnull=True) ^ models.Q(run__isnull=True))
+                | ~models.Q(comparison="") & models.Q(campaign__isnull=True, run__isnull=True),
                 name="share_link_shows_one_thing",
             )
         ]
 
     def __str__(self) -> str:
-        return f"link to {self.campaign or self.run}"
+        return f"link to {self.campaign or self.run or self.comparison}"

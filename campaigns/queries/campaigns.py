@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-from django.db.models import Prefetch
+from django.db.models import Prefetch, Q
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES
@@ -92,8 +92,11 @@ class Grid:
         }
 
 
-def grid_of(project: Project) -> Grid:
-    """The latest version of each plan × each endpoint in each applicable connection mode."""
+def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
+    """The latest version of each plan × each endpoint in each applicable connection mode.
+
+    `versions` are older ones that are wanted too.
+    """
     live = Endpoint.objects.filter(archived_at=None)
     targets = [
         target
@@ -111,7 +114,7 @@ def grid_of(project: Project) -> Grid:
         for probe in latest.only("endpoint", "result")
     }
     return Grid(
-        plans=tuple(_grid_plans(project)),
+        plans=tuple(_grid_plans(project, versions)),
         targets=tuple(_column_group(target) for target in targets),
         arms=tuple(arm for target in targets for arm in _arms_of(target)),
         answering=frozenset(pk for pk, has_failed in failed.items() if not has_failed),
@@ -141,12 +144,13 @@ def shown_of(grid: Grid, ticked: Collection[str], target: int = 0) -> Grid:
     return replace(grid, targets=targets, arms=arms)
 
 
-def _grid_plans(project: Project):
+def _grid_plans(project: Project, wanted: Collection[int]):
     plans = SavedPlan.objects.filter(project=project, archived_at=None)
-    versions = PlanVersion.objects.filter(plan__in=plans).select_related("plan")
+    versions = PlanVersion.objects.filter(plan__in=plans)
     order = ("plan__name", "plan_id")
-    latest = versions.order_by(*order, "-number").distinct(*order)
-    for version in latest:
+    latest = versions.order_by(*order, "-number").distinct(*order).values("pk")
+    shown = versions.filter(Q(pk__in=latest) | Q(pk__in=wanted)).select_related("plan")
+    for version in shown.order_by(*order, "-number"):
         try:
             yield GridPlan(version, version.value())
         except InvalidPlan:

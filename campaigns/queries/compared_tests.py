@@ -266,8 +266,7 @@ def _warnings(tests: Sequence[ComparedTest]) -> list[str]:
         return []
     return [
         "The two sides did not run in turn. Whatever else changed in between is part of the "
-        "difference: repeat the earlier campaign now and compare with that, or compare both "
-        "versions in one campaign."
+        "difference. Confirm runs both sides in turn, in one campaign."
     ]
 
 

@@ -22,6 +22,7 @@ from django.db.models import Value as Constant
 from django.db.models.fields.json import KeyTransform
 from django.utils import timezone
 
+from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.plan.target import Origin
@@ -80,12 +81,17 @@ class NamedHistory:
 
     @property
     def arm_label(self) -> str:
-        injectors = f", {self.key.injectors} injectors" if self.key.injectors > 1 else ""
-        return f"{self.endpoint.scheme.upper()} {self.key.connection_mode}{injectors}"
+        return arm_label_of(self.endpoint, self.key.connection_mode, self.key.injectors)
 
     @property
     def newest_test(self) -> int:
         return self.history.points[-1].test
+
+
+def arm_label_of(endpoint: Endpoint, connection_mode: str, injectors: int) -> str:
+    """HTTPS keep-alive, 2 injectors."""
+    more = f", {injectors} injectors" if injectors > 1 else ""
+    return f"{endpoint.scheme.upper()} {connection_mode}{more}"
 
 
 def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
@@ -97,7 +103,7 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
         connection_mode=key.connection_mode,
         injectors=key.injectors,
     )
-    points = _points(actor, same, by, _runs_of_tests).get(key, [])
+    points = _points(same.visible_to(actor), by, _runs_of_tests).get(key, [])
     kept = points[-MOST_CAMPAIGNS:]
     return NamedHistory(
         key,
@@ -117,7 +123,7 @@ def key_of(test: Test) -> HistoryKey:
 def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[NamedHistory]:
     """Every test of the project with its history. Points have facts where a change needs them."""
     tests = Test.objects.filter(campaign__project=project)
-    points = _points(actor, tests, by, _runs_of_campaigns)
+    points = _points(tests.visible_to(actor), by, _runs_of_campaigns)
     plans = SavedPlan.objects.visible_to(actor).filter(project=project).in_bulk()
     endpoints = Endpoint.objects.visible_to(actor).filter(target__project=project)
     endpoints = endpoints.select_related("target").in_bulk()
@@ -128,6 +134,24 @@ def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[NamedHi
         NamedHistory(key, plans[key.plan], endpoints[key.endpoint], history)
         for key, history in found.items()
     ]
+
+
+def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:
+    """Of each of its tests, without facts, for the days that an overview shows. For the engine,
+    which sees everything."""
+    own = {key_of(test) for test in campaign.tests.select_related("plan_version")}
+    same = Test.objects.filter(
+        plan_version__plan__in={key.plan for key in own},
+        endpoint__in={key.endpoint for key in own},
+    )
+    points = _points(same, recent(HistoryFilter()), _runs_of_tests)
+    return {key: TestHistory(points[key][-MOST_CAMPAIGNS:]) for key in own if key in points}
+
+
+def with_facts_around(history: TestHistory, change: Change) -> TestHistory:
+    """The history with the facts of the campaigns between which the change began."""
+    around = history.points[history.before(change) : change.latest + 1]
+    return _with(history, _facts([point.test for point in around]))
 
 
 def arms_of(actor: Actor, test: Test) -> list[Test]:
@@ -146,13 +170,12 @@ def arms_of(actor: Actor, test: Test) -> list[Test]:
 
 
 def _points(
-    actor: Actor,
     tests: QuerySet[Test],
     by: HistoryFilter,
     runs_of: Callable[[QuerySet[Test], Iterable[int]], QuerySet[Run]],
 ) -> dict[HistoryKey, list[CampaignPoint]]:
     """The points of these tests by what they are of, in order of time, without facts."""
-    tests = _chosen(tests.visible_to(actor), by)
+    tests = _chosen(tests, by)
     started = Campaign.objects.filter(pk__in=tests.values("campaign")).order_by()
     campaigns = {pk: rest for pk, *rest in started.values_list("pk", "name", "started_at")}
     figures = _figures(runs_of(tests, campaigns), by.metric)
@@ -164,7 +187,11 @@ def _points(
         if pk in figures:
             name, at = campaigns[campaign]
             point = CampaignPoint(campaign, name, pk, at, version, **figures[pk])
-            found.setdefault(HistoryKey(*key), []).append(point)
+            some = found.setdefault(HistoryKey(*key), [])
+            # To confirm a change, a campaign measures an older version beside the present one.
+            if some and some[-1].campaign == campaign:
+                point = max(some.pop(), point, key=lambda each: each.plan_version)
+            some.append(point)
     return found
 
 

@@ -29,6 +29,7 @@ from campaigns.models import Campaign, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.services.runs import end_queued, request_stop
+from campaigns.services.triage import note_changes_safely
 
 logger = logging.getLogger(__name__)
 
@@ -259,6 +260,8 @@ def finish_campaigns() -> int:
 
 def _finish(open_, pk: int, repeats: int) -> int:
     n_finished = open_.filter(pk=pk, repeats=repeats).update(finished_at=Now())
+    if n_finished:
+        note_changes_safely(campaign_id=pk)
     poke(campaign_id=pk)
     return n_finished
 

@@ -16,6 +16,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
 from campaigns.services.stopping import stop_if_everything_failed
 from campaigns.services.summaries import summarise_run
+from campaigns.services.triage import note_changes_safely
 
 logger = logging.getLogger(__name__)
 
@@ -79,7 +80,10 @@ def _summarise_again(run: Run) -> bool:
     if run.outcome == Outcome.FAILED:
         run.outcome = _outcome(run)[0]
         Run.objects.filter(pk=run.pk).update(outcome=run.outcome)
-    return _summarise(run) is None
+    if _summarise(run) is not None:
+        return False
+    note_changes_safely(campaign_id=run.campaign_id)
+    return True
 
 
 def _is_answered(run_id: int, note: int) -> bool:

@@ -14,29 +14,22 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.estimates import estimate_campaign
-from campaigns.domain.plan.proposals import Proposal, proposal_for
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
 from campaigns.domain.units import counted, figure
 from campaigns.exports.files import text_file, wants_blocks
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
-from campaigns.forms.campaigns import CampaignForm, new_seed
+from campaigns.forms.campaigns import CampaignForm
 from campaigns.live.memory import answer_of, gists_of
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, require
 from campaigns.queries.campaign_list import going_on
 from campaigns.queries.campaigns import (
-    Again,
-    Grid,
-    again_of,
     current_run_of,
     grid_of,
-    of_target,
     order_preview,
     shown_of,
-    ticks_for,
-    ticks_for_plan,
 )
 from campaigns.queries.checks import checks_before_start, first_requests_check
 from campaigns.queries.first_requests import tried_lately
@@ -49,6 +42,13 @@ from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again, try_cells
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.campaign_initial import (
+    asked_again,
+    asked_confirmation,
+    asked_proposal,
+    initial_of,
+    whole,
+)
 from campaigns.views.campaign_page import badge_of, campaign_context
 from campaigns.views.campaign_progress import progress_of
 from campaigns.views.items import list_context
@@ -56,12 +56,8 @@ from campaigns.views.measure import field_page
 from campaigns.views.sparks import trend_of
 
 # Query parameters of a new campaign besides the shown target.
-_ASKED = ("question", "plan", "preset", "again")
+_ASKED = ("question", "plan", "preset", "again", "confirm")
 _COMPARED = ("compare", "with")
-_QUESTION_DEFAULTS = {
-    "https": {"name": "HTTPS overhead", "repeats": 5},
-    "works": {"name": "Does it work", "repeats": 1},
-}
 
 
 @login_required
@@ -98,13 +94,11 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     require(actor, Action.EDIT, found)
-    grid, target = grid_of(found), _whole(request.GET.get("target", ""))
-    again = _again(request, found, grid)
-    # If a target is requested, the initial ticks are on it.
-    if again:
-        initial = _initial_again(again)
-    else:
-        initial = _initial(request, found, of_target(grid, target))
+    confirm = asked_confirmation(request, actor, found)
+    grid = grid_of(found, confirm.versions if confirm else ())
+    target = whole(request.GET.get("target", ""))
+    again = asked_again(request, found, grid)
+    initial = initial_of(request, found, grid, again, confirm)
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     is_try = "try" in request.POST
     if is_try:
@@ -120,72 +114,13 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         "shown": shown,
         "target": target,
         "asked": [(name, request.GET[name]) for name in _ASKED if name in request.GET],
-        "proposal": _proposal_of(request),
+        "proposal": asked_proposal(request),
         "question_hint": question_hint(request.GET.get("question", "")),
         "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
         "again": again,
+        "confirm": confirm,
     }
     return render(request, "campaigns/new.html", context, status=status)
-
-
-def _again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
-    """The campaign of this project that the URL asks to run again."""
-    if "again" not in request.GET:
-        return None
-    campaigns = Campaign.objects.filter(project=project)
-    return again_of(find(campaigns, actor_of(request), pk=_whole(request.GET["again"])), grid)
-
-
-def _initial_again(again: Again) -> dict[str, Any]:
-    campaign = again.campaign
-    return {
-        "seed": new_seed(),
-        "name": again.name,
-        "cells": again.ticks,
-        "repeats": campaign.repeats,
-        "order": campaign.order,
-        "pause_s": campaign.pause_s,
-        "injectors": ", ".join(map(str, again.injectors)),
-        "practical_threshold": round(campaign.practical_threshold * 100, 6),
-        "keeps_going": campaign.keeps_going,
-    }
-
-
-def _proposal_of(request: HttpRequest) -> Proposal | None:
-    """The proposal of the preset that the URL's plan was created from."""
-    return proposal_for(request.GET.get("preset", "")) if "plan" in request.GET else None
-
-
-def _proposed(
-    request: HttpRequest, project: Project, proposal: Proposal, grid: Grid
-) -> dict[str, Any]:
-    plans = project.plans.filter(archived_at=None)
-    plan = plans.filter(pk=_whole(request.GET["plan"])).first()
-    if plan is None:
-        return {"seed": new_seed()}
-    return {
-        "seed": new_seed(),
-        "name": plan.name,
-        "cells": ticks_for_plan(grid, plan.pk, proposal.schemes),
-        "repeats": proposal.repeats,
-        "injectors": ", ".join(map(str, proposal.injectors)),
-    }
-
-
-def _whole(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
-
-
-def _initial(request: HttpRequest, project: Project, grid: Grid) -> dict[str, Any]:
-    proposal = _proposal_of(request)
-    if proposal:
-        return _proposed(request, project, proposal, grid)
-    question = request.GET.get("question", "")
-    return {
-        "seed": new_seed(),
-        "cells": ticks_for(question, grid),
-        **_QUESTION_DEFAULTS.get(question, {}),
-    }
 
 
 def _try_ticked(request: HttpRequest, form: CampaignForm) -> None:
@@ -223,8 +158,13 @@ def campaign_estimate(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     require(actor, Action.EDIT, found)
-    form = CampaignForm(request.POST, grid=grid_of(found))
+    form = CampaignForm(request.POST, grid=grid_of(found, _versions_in(request)))
     return render(request, "campaigns/_estimate.html", _form_context(form, found))
+
+
+def _versions_in(request: HttpRequest) -> set[int]:
+    """The plan versions of the ticked cells: a form that confirms has older ones too."""
+    return {whole(key.partition(".")[0]) for key in request.POST.getlist("cells")}
 
 
 def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
@@ -341,7 +281,7 @@ def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
 def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
     """Add blocks to those that the page showed, and go back to the comparison that it showed."""
     found = find(Campaign, actor_of(request), pk=campaign)
-    blocks, after = (_whole(request.POST.get(name, "")) for name in ("blocks", "after"))
+    blocks, after = (whole(request.POST.get(name, "")) for name in ("blocks", "after"))
     add_blocks(by=actor_of(request), campaign=found, blocks=blocks, after=after)
     messages.success(request, f"{counted(blocks, 'blocks')} added. The campaign runs again.")
     query = urlencode({name: request.GET[name] for name in _COMPARED if name in request.GET})

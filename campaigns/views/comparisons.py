@@ -11,11 +11,14 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.shown.compared import Comparison
 from campaigns.exports.files import text_file
 from campaigns.exports.tables import csv_of_tables
 from campaigns.models import Run
+from campaigns.permissions import Action, Actor, may
 from campaigns.queries.columns import LETTERS, ComparedColumn, columns_of, in_common_with
 from campaigns.queries.compared_tests import comparison_of
+from campaigns.queries.confirming import confirm_query
 from campaigns.views.access import actor_of, find
 from campaigns.views.comparison_page import comparison_context, query_of
 
@@ -35,6 +38,7 @@ def comparison(request: HttpRequest) -> HttpResponse:
         return render(request, "comparisons/choose.html", _choice(request, columns))
     compared = comparison_of(columns, request.GET.get("test", ""))
     context = comparison_context(columns, compared, request.GET)
+    context |= _confirming(actor_of(request), columns, compared)
     return render(request, "comparisons/detail.html", context)
 
 
@@ -49,6 +53,20 @@ def comparison_csv(request: HttpRequest) -> HttpResponse:
     if len(columns) < 2:
         raise Http404
     return text_file("comparison.csv", csv_of_tables([comparison_of(columns).table]))
+
+
+def _confirming(actor: Actor, columns: list[ComparedColumn], compared: Comparison) -> dict:
+    """The way to a campaign in which the sides of unsure tests run in turn, for those who may."""
+    projects = {each.campaign.project for each in columns}
+    pairs = [
+        (each.baseline_test_id, each.candidate_test_id)
+        for each in compared.tests
+        if each.or_environment
+    ]
+    if not pairs or len(projects) > 1 or not may(actor, Action.EDIT, *projects):
+        return {}
+    path = reverse("campaign-new", args=[columns[0].campaign.project_id])
+    return {"confirm_url": f"{path}?confirm={confirm_query(pairs)}", "n_unsure": len(pairs)}
 
 
 def _columns(request: HttpRequest) -> list[ComparedColumn]:

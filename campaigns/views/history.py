@@ -13,6 +13,7 @@ from campaigns.forms.filters import HistoryFilterForm, TestHistoryFilterForm
 from campaigns.models import Project, Test
 from campaigns.permissions import Actor
 from campaigns.queries.history import METRICS, arms_of, histories, history_of, recent
+from campaigns.queries.triage import quiet_changes
 from campaigns.views.access import actor_of, find
 from campaigns.views.history_chart import (
     chart_of,
@@ -21,6 +22,7 @@ from campaigns.views.history_chart import (
     rows_of_points,
 )
 from campaigns.views.history_rows import counts_of, in_order, rows_of
+from campaigns.views.triage import block_of_test, overview_block
 
 PAGE_SIZE = 25
 ROWS = 100
@@ -48,6 +50,9 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "rows": rows_of_points(list(page), chosen.metric),
         "chart": chart_of(history, found.endpoint.scheme),
         "arms": arms_of(actor, found),
+        "triage": block_of_test(
+            actor, found.campaign.project, named.key, request.GET.get("change", "")
+        ),
         "query": request.GET.urlencode(),
         "is_filtered": any(request.GET.get(name) for name in form.fields),
     }
@@ -76,7 +81,7 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     form, chosen = _overview_asked(request, found)
-    pairs = in_order(histories(actor, found, chosen))
+    pairs = in_order(histories(actor, found, chosen), quiet_changes(actor, found))
     page = Paginator(pairs, ROWS).get_page(request.GET.get("page"))
     context = {
         "project": found,
@@ -86,6 +91,7 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
         "sentence": overview_sentence(counts_of(pairs)),
         "page": page,
         "rows": rows_of(list(page)),
+        "triage": overview_block(actor, found),
         "query": request.GET.urlencode(),
         "is_filtered": any(request.GET.get(name) for name in form.fields),
     }
@@ -98,7 +104,7 @@ def history_csv(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     _, chosen = _overview_asked(request, found)
-    pairs = in_order(histories(actor, found, chosen))
+    pairs = in_order(histories(actor, found, chosen), quiet_changes(actor, found))
     text = csv_of_histories(named for _, named in pairs)
     return text_file(f"history-of-project-{found.pk}.csv", text)
 

@@ -1,9 +1,10 @@
 """The rows of the overview of histories: what moved first, then the rest."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from campaigns.domain.judged.histories import TestHistory
 from campaigns.domain.shown.history_words import (
     Standing,
     day,
@@ -12,10 +13,11 @@ from campaigns.domain.shown.history_words import (
     why_not_counted,
 )
 from campaigns.domain.units import DASH, figure, percent
-from campaigns.queries.history import NamedHistory
+from campaigns.queries.history import HistoryKey, NamedHistory
 from campaigns.views.history_sparks import spark_of
 
 _ORDER = {standing: place for place, standing in enumerate(Standing)}
+_MOVED = {Standing.SLOWER, Standing.FASTER, Standing.MOVED}
 _GLYPHS = {
     Standing.SLOWER: "warn",
     Standing.FASTER: "good",
@@ -27,9 +29,16 @@ _GLYPHS = {
 }
 
 
-def in_order(found: Iterable[NamedHistory]) -> list[tuple[Standing, NamedHistory]]:
-    """By standing, the largest difference first."""
-    pairs = [(standing_of(named.history), named) for named in found]
+def in_order(
+    found: Iterable[NamedHistory], is_quiet: Callable[[HistoryKey, TestHistory], bool]
+) -> list[tuple[Standing, NamedHistory]]:
+    """By standing, the largest difference first. With a quiet last change a test is unchanged."""
+    pairs = []
+    for named in found:
+        standing = standing_of(named.history)
+        if standing in _MOVED and is_quiet(named.key, named.history):
+            standing = Standing.UNCHANGED
+        pairs.append((standing, named))
     return sorted(pairs, key=lambda pair: (_ORDER[pair[0]], -_moved(pair[1]), pair[1].plan.name))
 
 
@@ -53,7 +62,7 @@ def _against_level(named: NamedHistory) -> float | None:
 def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
     history, change = named.history, named.history.last_change
     newest, expected = history.newest, history.course.expected
-    has_moved = standing in {Standing.SLOWER, Standing.FASTER, Standing.MOVED}
+    has_moved = standing in _MOVED
     return {
         "named": named,
         "standing": standing,

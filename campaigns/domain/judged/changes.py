@@ -18,7 +18,7 @@ from campaigns.domain.judged.spikes import spikes_of
 from campaigns.domain.special import t_quantile, t_two_sided
 
 MIN_CAMPAIGNS = 5  # below this a history has no levels
-_MIN_SEGMENT = 3
+MIN_SEGMENT = 3
 _WINDOW, _STEP = 50, 25
 _PROPOSED, _SURE = 0.01, 0.001  # p values of a cut: to look further on both sides; to stay
 _RELEVANT = 0.03
@@ -113,13 +113,13 @@ def _cuts(values: np.ndarray) -> list[int]:
         proposed.update(_proposals(values, logs, begin, min(begin + _WINDOW, len(values))))
     cuts: list[int] = []
     for cut in sorted(proposed):  # overlapping windows may find the same change twice
-        if not cuts or cut - cuts[-1] >= _MIN_SEGMENT:
+        if not cuts or cut - cuts[-1] >= MIN_SEGMENT:
             cuts.append(cut)
     return _placed(logs, _sure(values, _placed(logs, cuts)))
 
 
 def _proposals(values: np.ndarray, logs: np.ndarray, begin: int, end: int) -> list[int]:
-    if end - begin < 2 * _MIN_SEGMENT:
+    if end - begin < 2 * MIN_SEGMENT:
         return []
     cut = begin + _best_cut(logs[begin:end])
     if not _differ(values[begin:cut], values[cut:end]):
@@ -139,7 +139,7 @@ def _best_cut(series: np.ndarray) -> int:
     """The cut that separates its sides most, by the energy statistic (Matteson & James, (5))."""
     n = len(series)
     sums = np.abs(series[:, None] - series).cumsum(0).cumsum(1)
-    cuts = np.arange(_MIN_SEGMENT, n - _MIN_SEGMENT + 1)
+    cuts = np.arange(MIN_SEGMENT, n - MIN_SEGMENT + 1)
     rest = n - cuts
     within_left = sums[cuts - 1, cuts - 1]
     between = sums[cuts - 1, n - 1] - within_left
@@ -173,8 +173,8 @@ def _placed(logs: np.ndarray, cuts: list[int]) -> list[int]:
     for begin, _, end in _neighbours(cuts, len(logs)):
         first = placed[-1] if placed else begin
         n = end - first
-        unlikely = _unlikely(logs[first:end])[_MIN_SEGMENT - 1 : n - _MIN_SEGMENT]
-        placed.append(first + _MIN_SEGMENT + int(unlikely.argmin()))
+        unlikely = _unlikely(logs[first:end])[MIN_SEGMENT - 1 : n - MIN_SEGMENT]
+        placed.append(first + MIN_SEGMENT + int(unlikely.argmin()))
     return placed
 
 

@@ -1,0 +1,62 @@
+"""What a triage entry says: since when tests of a target are slower or faster, and by how much."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from campaigns.domain.judged.triage import TriageState
+from campaigns.domain.shown.history_words import day
+from campaigns.domain.shown.results import Sentence
+from campaigns.domain.units import counted, figure, number, percent
+
+MEANINGS = {
+    TriageState.OPEN: "nobody has judged it yet",
+    TriageState.ACKNOWLEDGED: "known, being worked on; quiet until it moves again",
+    TriageState.EXPECTED: "wanted or accepted; the new level is normal",
+    TriageState.ENVIRONMENT: "network, host or injectors, not the target",
+    TriageState.NOT_REAL: "noise",
+    TriageState.FIXED: "the old level is back",
+}
+
+
+def state_words(state: str) -> str:
+    return state.replace("_", " ")
+
+
+def direction(ratios: Sequence[float], *, is_explained: bool) -> str:
+    """Slower or faster; higher or lower where plan or environment was changed at the same time."""
+    up, down = ("Higher", "Lower") if is_explained else ("Slower", "Faster")
+    if all(ratio > 1 for ratio in ratios):
+        return up
+    return "Moved" if any(ratio > 1 for ratio in ratios) else down
+
+
+def entry_sentence(
+    ratios: Sequence[float], since: datetime, target: str, *, is_explained: bool
+) -> Sentence:
+    """Slower since 13 Dec 2026: +6.9 to +9.2 % on checkout-api, 4 tests."""
+    word = direction(ratios, is_explained=is_explained)
+    return [
+        (f"{word} since {day(since)}: {_range(ratios)}", True),
+        (f" on {target}, {counted(len(ratios), 'tests')}", False),
+    ]
+
+
+def _range(ratios: Sequence[float]) -> str:
+    low, high = min(ratios) - 1, max(ratios) - 1
+    if percent(low, decimals=1) == percent(high, decimals=1):
+        return percent(low, decimals=1, signed=True)
+    return f"{number(100 * low, 1, signed=True)} to {percent(high, decimals=1, signed=True)}"
+
+
+def change_size(ratio: float) -> str:
+    return percent(ratio - 1, decimals=1, signed=True)
+
+
+def change_interval(low: float, high: float) -> str:
+    """[+8.5, +9.9], in percent."""
+    return f"[{', '.join(number(100 * (each - 1), 1, signed=True) for each in (low, high))}]"
+
+
+def levels(before_us: float, after_us: float) -> str:
+    """26.1 → 28.5, in ms."""
+    return f"{figure(before_us / 1000)} → {figure(after_us / 1000)}"

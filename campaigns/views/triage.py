@@ -1,0 +1,214 @@
+"""Triage of changes: the block of a project's overview and of a test's page, all entries, and what
+people say about one."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.judged.triage import NEEDS_WHY, TriageState
+from campaigns.domain.shown.history_words import day, evidence
+from campaigns.domain.shown.triage_words import (
+    MEANINGS,
+    change_interval,
+    change_size,
+    entry_sentence,
+    levels,
+    state_words,
+)
+from campaigns.domain.units import counted
+from campaigns.exports.files import text_file
+from campaigns.exports.triage import csv_of_triage
+from campaigns.models import Project, TriageChange, TriageEntry
+from campaigns.permissions import Action, Actor, may
+from campaigns.queries.confirming import confirm_query
+from campaigns.queries.history import HistoryKey, arm_label_of
+from campaigns.queries.triage import count_by_state, entries_of, entries_of_test
+from campaigns.services.triage import judge_changes
+from campaigns.views.access import actor_of, find
+
+_AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure
+_PAGE_SIZE = 50
+_GLYPHS = {
+    TriageState.OPEN: "draft",
+    TriageState.ACKNOWLEDGED: "info",
+    TriageState.EXPECTED: "done",
+    TriageState.ENVIRONMENT: "stopped",
+    TriageState.NOT_REAL: "dash",
+    TriageState.FIXED: "good",
+}
+
+
+@login_required
+@require_GET
+def triage_list(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    states = _states_asked(request.GET)
+    may_judge = may(actor, Action.EDIT, found)
+    page = Paginator(entries_of(actor, found, states), _PAGE_SIZE).get_page(request.GET.get("page"))
+    context = {
+        "project": found,
+        "page": page,
+        "rows": [_row(entry, may_judge) for entry in page],
+        "switches": _switches(count_by_state(actor, found), states),
+        "query": request.GET.urlencode(),
+    }
+    return render(request, "triage/list.html", context)
+
+
+@login_required
+@require_GET
+def triage_csv(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    entries = entries_of(actor, found, _states_asked(request.GET))
+    return text_file(f"changes-of-project-{found.pk}.csv", csv_of_triage(entries))
+
+
+@login_required
+@require_POST
+def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
+    """Give the entry a state, and go back to the test whose page it was done on."""
+    actor = actor_of(request)
+    found = find(TriageEntry.objects.select_related("project"), actor, pk=entry)
+    given = {name: request.POST.get(name, "") for name in ("state", "seen", "why", "link")}
+    try:
+        judge_changes(by=actor, entry=found, **given)
+    except InvalidFields as fault:
+        messages.error(request, " ".join(fault.errors.values()))
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, f"Saved: {state_words(given['state'])}.")
+    shown = entries_of(actor, found.project).get(pk=found.pk)
+    return redirect(_url(shown, request.POST.get("test", "")))
+
+
+def overview_block(actor: Actor, project: Project) -> dict[str, Any]:
+    """What is open, and how many entries are not."""
+    may_judge = may(actor, Action.EDIT, project)
+    opened = entries_of(actor, project, [TriageState.OPEN])
+    rows = [_row(entry, may_judge) for entry in opened]
+    counts = count_by_state(actor, project)
+    acknowledged = counts.pop(TriageState.ACKNOWLEDGED, 0)
+    counts.pop(TriageState.OPEN, None)
+    closed = [state for state in TriageState if state in counts]
+    return {
+        "rows": rows[:_AT_ONCE],
+        "more": rows[_AT_ONCE:],
+        "acknowledged": acknowledged,
+        "n_closed": sum(counts.values()),
+        "closed_query": "&".join(f"state={state}" for state in closed),
+    }
+
+
+def block_of_test(actor: Actor, project: Project, key: HistoryKey, asked: str) -> dict[str, Any]:
+    """The entry that is asked for, or the newest one of this test; {} if it has none."""
+    entries = list(entries_of_test(actor, key))
+    if not entries:
+        return {}
+    entry = next((each for each in entries if str(each.pk) == asked), entries[0])
+    changes, may_judge = entry.changes.all(), may(actor, Action.EDIT, project)
+    own = next(each for each in changes if _key(each) == key)
+    return {
+        "row": _row(entry, may_judge),
+        "own": _change_row(own),
+        "since": day(own.since_at),
+        "began": f"{own.after_at:%-d %b %H:%M} to {own.until_at:%-d %b %H:%M}",
+        "evidence": evidence(own),
+        "causes": own.causes,
+        "together": [_change_row(each) for each in changes] if len(changes) > 1 else [],
+        "others": [(each, day(each.newest_at)) for each in entries if each != entry],
+        "states": [
+            (state, state_words(state), MEANINGS[state], state in NEEDS_WHY)
+            for state in TriageState
+        ],
+        "notes": [(note, state_words(note.state)) for note in entry.notes.all()],
+        "save": f"Save for {counted(len(changes), 'tests')}" if len(changes) > 1 else "Save",
+        "may_judge": may_judge,
+    }
+
+
+def _key(change: TriageChange) -> HistoryKey:
+    return HistoryKey(change.plan_id, change.endpoint_id, change.connection_mode, change.injectors)
+
+
+def _row(entry: TriageEntry, may_judge: bool) -> dict[str, Any]:
+    """Its sentence, its tests with the largest change first, and what is known about it."""
+    changes = list(entry.changes.all())
+    notes = list(entry.notes.all())
+    return {
+        "entry": entry,
+        "sentence": entry_sentence(
+            [each.ratio for each in changes],
+            min(each.since_at for each in changes),
+            entry.target.name,
+            is_explained=any(each.causes for each in changes),
+        ),
+        "tests": [_change_row(each) for each in changes[:3]],
+        "n_more": len(changes[3:]),
+        "glyph": _GLYPHS[TriageState(entry.state)],
+        "state": state_words(entry.state),
+        "note": notes[0] if notes else None,
+        "url": _url(entry),
+        "confirm_url": _confirm_url(entry) if may_judge else "",
+    }
+
+
+def _change_row(change: TriageChange) -> dict[str, Any]:
+    return {
+        "change": change,
+        "scheme": change.endpoint.scheme,
+        "arm": arm_label_of(change.endpoint, change.connection_mode, change.injectors),
+        "levels": levels(change.before_us, change.after_us),
+        "size": change_size(change.ratio),
+        "interval": change_interval(change.low, change.high),
+        "url": _page_of(change),
+    }
+
+
+def _page_of(change: TriageChange) -> str:
+    """The test's history with this change chosen; "" if none of its campaigns is left."""
+    if not change.newest_test:
+        return ""
+    return f"{reverse('history-test', args=[change.newest_test])}?change={change.entry_id}#triage"
+
+
+def _url(entry: TriageEntry, test: str = "") -> str:
+    """Of this test's page, or else of that with the largest change."""
+    pages = {str(each.newest_test): _page_of(each) for each in entry.changes.all()}
+    known = pages.get(test) or next(filter(None, pages.values()), "")
+    return known or reverse("triage-list", args=[entry.project_id])
+
+
+def _confirm_url(entry: TriageEntry) -> str:
+    """Of a new campaign with both sides of every change; "" if nothing is left of one side."""
+    pairs = [
+        (each.old_test, each.newest_test)
+        for each in entry.changes.all()
+        if each.old_test and each.newest_test
+    ]
+    path = reverse("campaign-new", args=[entry.project_id])
+    return f"{path}?confirm={confirm_query(pairs)}" if pairs else ""
+
+
+def _states_asked(asked) -> list[str]:
+    return [state for state in asked.getlist("state") if state in list(TriageState)]
+
+
+def _switches(counts: Mapping[str, int], states: Sequence[str]) -> list[tuple[str, int, str, bool]]:
+    """(word, how many, query, whether it is on) of every state that occurs, and of all."""
+    every = [("all", sum(counts.values()), "", not states)]
+    return every + [
+        (state_words(state), counts[state], f"state={state}", states == [state])
+        for state in TriageState
+        if state in counts
+    ]

@@ -1,0 +1,89 @@
+"""Triage over REST: entries of a project, and what people say about one."""
+
+import csv
+from io import StringIO
+
+import pytest
+
+from campaigns.models import TriageEntry
+from tests.services.test_triage import SLOWER, noted
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def get(client, bob):
+    client.force_login(bob)
+    return lambda path, **query: client.get(f"/api/v1/{path}", query)
+
+
+@pytest.fixture
+def judge(client, bob):
+    client.force_login(bob)
+
+    def judge(entry, **given):
+        path = f"/api/v1/triage/{entry.pk}/"
+        return client.post(path, given, content_type="application/json")
+
+    return judge
+
+
+@pytest.fixture
+def entry(project):
+    noted(project, SLOWER)
+    return TriageEntry.objects.get()
+
+
+def test_a_projects_entries_have_their_changes(get, project, entry):
+    (found,) = get(f"projects/{project.pk}/triage/").json()
+    assert (found["id"], found["state"]) == (entry.pk, "open")
+    assert found["sentence"].startswith("Slower since")
+    (change,) = found["changes"]
+    assert change["low"] < change["ratio"] < change["high"]
+    assert change["since"] == entry.changes.get().since_id
+    assert found["notes"] == []
+
+
+def test_a_judgement_is_answered_with_the_entry(judge, entry):
+    response = judge(entry, state="expected", seen="open", why="A wanted change.")
+    assert response.status_code == 200
+    found = response.json()
+    assert found["state"] == "expected"
+    assert [(note["by"], note["why"]) for note in found["notes"]] == [("bob", "A wanted change.")]
+
+
+def test_a_state_that_is_no_longer_so_is_refused(judge, entry):
+    judge(entry, state="acknowledged", seen="open")
+    response = judge(entry, state="environment", seen="open")
+    assert response.status_code == 409
+    assert "changed the state since" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"state": "gone", "seen": "open"}, "state"),
+        ({"state": "fixed"}, "seen"),
+        ({"state": "fixed", "seen": "open"}, "why"),
+        ({"state": "environment", "seen": "open", "link": "x"}, "link"),
+        ({"state": "environment", "seen": "open", "who": "me"}, "who"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_its_name(judge, entry, given, field):
+    response = judge(entry, **given)
+    assert response.status_code == 400
+    assert list(response.json()["error"]["fields"]) == [field]
+
+
+def test_entries_are_narrowed_by_state(get, judge, project, entry):
+    judge(entry, state="acknowledged", seen="open")
+    path = f"projects/{project.pk}/triage/"
+    assert get(path, state="open").json() == []
+    assert len(get(path, state=["open", "acknowledged"]).json()) == 1
+    assert get(path, state="gone").status_code == 400
+
+
+def test_entries_are_a_file(get, project, entry):
+    text = get(f"projects/{project.pk}/triage.csv").content.decode()
+    (row,) = csv.DictReader(StringIO(text))
+    assert (row["entry"], row["state"]) == (str(entry.pk), "open")

@@ -1,0 +1,174 @@
+"""Changes are written down when a campaign ends; then people say what they are."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.models import Campaign, TriageChange, TriageEntry
+from campaigns.services.dispatch import finish_campaigns
+from campaigns.services.triage import judge_changes, note_changes
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.histories import make_history
+
+pytestmark = pytest.mark.django_db
+
+CALM = [26.0, 26.2, 25.8, 26.1, 25.9, 26.0, 26.3, 25.7]
+SLOWER = [*CALM, *(28.5, 28.6, 28.4, 28.7, 28.3, 28.5)]
+SLOWER_STILL = [34.0, 34.2, 33.8, 34.1, 33.9, 34.0]
+
+
+def nights_ago(nights: int):
+    return timezone.now() - timedelta(days=nights)
+
+
+@pytest.fixture
+def target(project):
+    return make_target(project, "checkout-api")
+
+
+def arm_on(target, scheme: str = "http"):
+    """A plan of its own on the target, in a new connection."""
+    known = target.endpoints.filter(scheme=scheme).first()
+    return (make_plan(target.project), known or make_endpoint(target, scheme), "new")
+
+
+def noted(project, levels, *, begin=20, **options):
+    """A history whose changes are written down; the tests of its last campaign."""
+    tests = make_history(project, levels, begin=nights_ago(begin), **options)
+    note_changes(campaign_id=tests[0].campaign_id)
+    return tests
+
+
+@pytest.fixture
+def entry(project):
+    noted(project, SLOWER)
+    return TriageEntry.objects.get()
+
+
+def night(number: int) -> Campaign:
+    return Campaign.objects.get(name=f"night {number}")
+
+
+def test_the_end_of_a_campaign_writes_its_changes_down(project):
+    (test,) = make_history(project, SLOWER, begin=nights_ago(20))
+    Campaign.objects.filter(pk=test.campaign_id).update(finished_at=None)
+    assert finish_campaigns() == 1
+    change = TriageChange.objects.get()
+    assert (change.entry.state, change.since) == ("open", night(8))
+    assert change.entry.target == test.endpoint.target
+    assert change.ratio == pytest.approx(28.5 / 26.0, abs=0.002)
+    assert change.after_at == night(7).started_at
+
+
+def test_a_calm_history_has_no_entry(project):
+    noted(project, CALM)
+    assert not TriageEntry.objects.exists()
+
+
+def test_written_twice_it_is_the_same_entry(project):
+    (test,) = noted(project, SLOWER)
+    assert note_changes(campaign_id=test.campaign_id) == 0
+    assert TriageChange.objects.count() == TriageEntry.objects.count() == 1
+
+
+@pytest.mark.parametrize("was", [6, 7, 9, 10])
+def test_the_entry_follows_a_change_that_moves(project, was):
+    (test,) = noted(project, SLOWER)
+    TriageChange.objects.update(since=night(was), since_at=night(was).started_at)
+    assert note_changes(campaign_id=test.campaign_id) == 0
+    assert TriageChange.objects.get().since == night(8)
+
+
+def test_an_entry_outlives_the_campaign_with_which_it_began(project):
+    (test,) = noted(project, SLOWER)
+    night(8).delete()
+    assert note_changes(campaign_id=test.campaign_id) == 0
+    assert TriageChange.objects.get().since == night(9)
+
+
+def test_changes_of_one_target_in_the_same_nights_are_one_entry(project, target):
+    noted(project, SLOWER, tests=[arm_on(target), arm_on(target), arm_on(target, "https")])
+    assert TriageEntry.objects.get().changes.count() == 3
+
+
+def test_another_target_is_another_entry(project, target):
+    noted(project, SLOWER, tests=[arm_on(target), arm_on(make_target(project))])
+    assert TriageEntry.objects.count() == 2
+
+
+def test_what_is_found_later_joins_an_acknowledged_entry_but_no_closed_one(project, target, as_bob):
+    noted(project, SLOWER, tests=[arm_on(target)])
+    entry = TriageEntry.objects.get()
+    judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="open")
+    noted(project, SLOWER, tests=[arm_on(target)])
+    assert entry.changes.count() == 2
+    judge_changes(by=as_bob, entry=entry, state="not_real", seen="acknowledged", why="Noise.")
+    noted(project, SLOWER, tests=[arm_on(target)])
+    assert entry.changes.count() == 2
+    assert TriageEntry.objects.exclude(pk=entry.pk).get().state == "open"
+
+
+def test_a_test_that_moves_again_is_a_new_entry(project, target, as_bob):
+    arms = [arm_on(target)]
+    noted(project, SLOWER, tests=arms)
+    judge_changes(by=as_bob, entry=TriageEntry.objects.get(), state="acknowledged", seen="open")
+    noted(project, SLOWER_STILL, tests=arms, begin=6)
+    assert sorted(TriageEntry.objects.values_list("state", flat=True)) == ["acknowledged", "open"]
+
+
+def test_a_change_at_the_same_time_is_kept_as_its_possible_cause(project, target):
+    arms = [arm_on(target)]
+    make_history(project, SLOWER[:8], begin=nights_ago(20), tests=arms)
+    noted(project, SLOWER[8:], begin=12, server="apache", tests=arms)
+    assert TriageChange.objects.get().causes == [["Server", "nginx", "apache"]]
+
+
+def test_who_said_what_is_kept(entry, as_alice, as_bob):
+    judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="open", link="https://x.y/1")
+    judge_changes(by=as_alice, entry=entry, state="fixed", seen="acknowledged", why="Rolled back.")
+    entry.refresh_from_db()
+    assert entry.state == "fixed"
+    said = [(note.by.username, note.state, note.why, note.link) for note in entry.notes.all()]
+    assert said == [
+        ("alice", "fixed", "Rolled back.", ""),
+        ("bob", "acknowledged", "", "https://x.y/1"),
+    ]
+
+
+def test_of_two_who_decide_at_once_the_second_is_told(entry, as_alice, as_bob):
+    judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="open")
+    with pytest.raises(Refused, match="changed the state since"):
+        judge_changes(by=as_alice, entry=entry, state="environment", seen="open")
+    entry.refresh_from_db()
+    assert (entry.state, entry.notes.count()) == ("acknowledged", 1)
+
+
+@pytest.mark.parametrize("state", ["expected", "not_real", "fixed"])
+def test_what_ends_the_matter_takes_a_reason(entry, as_bob, state):
+    with pytest.raises(InvalidFields, match="Say why"):
+        judge_changes(by=as_bob, entry=entry, state=state, seen="open", why="  ")
+    judge_changes(by=as_bob, entry=entry, state=state, seen="open", why="Known.")
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"state": "gone"}, "Choose one of"),
+        ({"state": "open"}, "Choose another state"),
+        ({"state": "acknowledged", "why": "x" * 2001}, "at most 2000"),
+        ({"state": "acknowledged", "link": "javascript:alert(1)"}, "https://"),
+        ({"state": "acknowledged", "link": "https://[x"}, "https://"),
+        ({"state": "acknowledged", "link": f"https://x/{'y' * 500}"}, "https://"),
+    ],
+)
+def test_what_makes_no_sense_is_answered_with_a_sentence(entry, as_bob, given, fault):
+    with pytest.raises(InvalidFields, match=fault):
+        judge_changes(by=as_bob, entry=entry, seen="open", **given)
+    assert not entry.notes.exists()
+
+
+def test_a_viewer_may_not_judge(entry, as_vera):
+    with pytest.raises(Forbidden):
+        judge_changes(by=as_vera, entry=entry, state="acknowledged", seen="open")

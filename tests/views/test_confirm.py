@@ -1,0 +1,150 @@
+"""Confirm: one click from a difference to a campaign in which both sides run in turn."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.models import Campaign, PlanVersion, Test
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.histories import make_history
+from tests.queries.measured import https_campaign, run_in_blocks, same_again
+from tests.services.test_triage import CALM, nights_ago, noted
+from tests.views.campaign_form import fields
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def as_bob(client, bob):
+    client.force_login(bob)
+    return client
+
+
+@pytest.fixture
+def endpoint(project):
+    return make_endpoint(make_target(project))
+
+
+@pytest.fixture
+def versions(project):
+    """Two versions of a plan."""
+    first = make_plan(project, "Prices")
+    second = PlanVersion.objects.create(plan=first.plan, number=2, spec=first.spec)
+    return first, second
+
+
+def a_test(version, endpoint, **campaign):
+    return make_test(make_campaign(version.plan.project, **campaign), version, endpoint=endpoint)
+
+
+def new_url(project, *pairs) -> str:
+    asked = ",".join(f"{old.pk}-{new.pk}" for old, new in pairs)
+    return f"{reverse('campaign-new', args=[project.pk])}?confirm={asked}"
+
+
+def text_of(response) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
+
+
+def test_the_old_plan_version_runs_beside_the_new_one(as_bob, project, versions, endpoint):
+    old, new = (a_test(version, endpoint) for version in versions)
+    page = as_bob.get(new_url(project, (old, new)))
+    ticked = {f"{version.pk}.{endpoint.pk}.new" for version in versions}
+    assert page.context["form"].ticked() == ticked
+    assert "Runs the old and the new side of 1 test in turn, in 5 blocks." in text_of(page)
+    as_bob.post(new_url(project, (old, new)), fields(sorted(ticked), start="1"))
+    campaign = Campaign.objects.latest("pk")
+    assert campaign.started_at
+    assert {test.plan_version for test in campaign.tests.all()} == set(versions)
+
+
+def test_its_settings_are_those_of_the_new_side(as_bob, project, versions, endpoint):
+    old = a_test(versions[0], endpoint)
+    new = a_test(versions[1], endpoint, repeats=8, pause_s=7, practical_threshold=0.02)
+    initial = as_bob.get(new_url(project, (old, new))).context["form"].initial
+    assert [initial[name] for name in ("repeats", "pause_s", "practical_threshold")] == [8, 7, 2]
+
+
+def test_the_old_endpoint_runs_beside_the_new_one(as_bob, project, versions, endpoint):
+    other = make_endpoint(endpoint.target, port=8082)
+    old, new = (a_test(versions[1], each) for each in (endpoint, other))
+    page = as_bob.get(new_url(project, (old, new)))
+    assert {key.split(".")[1] for key in page.context["form"].ticked()} == {
+        str(endpoint.pk),
+        str(other.pk),
+    }
+
+
+def test_the_same_plan_and_endpoint_is_weaker_and_says_so(as_bob, project, versions, endpoint):
+    old, new = (a_test(versions[1], endpoint) for _ in range(2))
+    page = as_bob.get(new_url(project, (old, new)))
+    assert len(page.context["form"].ticked()) == 1
+    assert "weaker: the stored runs were made at another time" in text_of(page)
+
+
+def test_an_archived_old_endpoint_is_weaker_too(as_bob, project, versions, endpoint):
+    other = make_endpoint(endpoint.target, port=8082)
+    old, new = (a_test(versions[1], each) for each in (endpoint, other))
+    type(endpoint).objects.filter(pk=endpoint.pk).update(archived_at=timezone.now())
+    page = as_bob.get(new_url(project, (old, new)))
+    assert len(page.context["form"].ticked()) == 1
+    assert "weaker" in text_of(page)
+
+
+def test_the_preview_knows_older_versions(as_bob, project, versions, endpoint):
+    keys = [f"{version.pk}.{endpoint.pk}.new" for version in versions]
+    page = as_bob.post(reverse("campaign-estimate", args=[project.pk]), fields(keys, repeats=5))
+    assert page.context["estimate"].n_runs == 10
+
+
+@pytest.mark.parametrize("asked", ["", "x", "1", "1-", "99999999-1", "1-1;drop"])
+def test_what_names_no_tests_is_not_found(as_bob, project, asked):
+    path = reverse("campaign-new", args=[project.pk])
+    assert as_bob.get(path, {"confirm": asked}).status_code == 404
+
+
+@pytest.fixture
+def weeks(project):
+    _, earlier = https_campaign(project)
+    later = same_again(earlier, name="Nightly 2")
+    run_in_blocks(earlier, [[10_000, 10_100, 9_900]] * 2)
+    run_in_blocks(later, [[11_200, 11_250, 11_180]] * 2)
+    return [tests[0].campaign for tests in (earlier, later)]
+
+
+def compared(client, weeks):
+    names = [f"campaign-{campaign.pk}" for campaign in weeks]
+    return client.get(reverse("comparison"), dict(zip("ab", names, strict=True)))
+
+
+def test_a_comparison_that_may_be_the_environment_offers_it(as_bob, weeks):
+    page = compared(as_bob, weeks)
+    assert "Confirm 2 tests" in text_of(page)
+    form = as_bob.get(page.context["confirm_url"]).context["form"]
+    assert len(form.ticked()) == 2
+
+
+def test_who_may_not_make_campaigns_is_not_offered_it(client, vera, weeks):
+    client.force_login(vera)
+    assert "confirm_url" not in compared(client, weeks).context
+
+
+def test_a_change_offers_it(as_bob, project):
+    (test,) = noted(project, [*CALM, *(28.5, 28.6, 28.4, 28.7, 28.3)])
+    (row,) = as_bob.get(reverse("history", args=[project.pk])).context["triage"]["rows"]
+    before = Test.objects.get(campaign__name="night 7")
+    assert row["confirm_url"] == new_url(project, (before, test))
+    assert as_bob.get(row["confirm_url"]).status_code == 200
+
+
+def test_the_old_version_beside_the_new_one_does_not_enter_the_history(
+    as_bob, project, versions, endpoint
+):
+    arms = [(version, endpoint, "new") for version in versions]
+    make_history(project, CALM, tests=arms[1:], begin=nights_ago(20))
+    (_, test) = make_history(project, [26.0], tests=arms, begin=nights_ago(20) + timedelta(days=9))
+    points = as_bob.get(reverse("history-test", args=[test.pk])).context["named"].history.points
+    assert [point.plan_version for point in points] == [2] * 9

@@ -1,0 +1,126 @@
+"""Triage on the pages: what is open in a project, beside a test's history, and all entries."""
+
+import csv
+from io import StringIO
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import TriageEntry
+from tests.services.test_triage import CALM, SLOWER, SLOWER_STILL, arm_on, noted
+from tests.services.test_triage import target as target
+from tests.views.test_history import text_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def page(client, bob):
+    client.force_login(bob)
+    return lambda name, *args, **query: client.get(reverse(name, args=args), query)
+
+
+@pytest.fixture
+def judge(client, bob):
+    def judge(**given):
+        client.force_login(bob)
+        entry = TriageEntry.objects.latest("pk")
+        path = reverse("triage-judge", args=[entry.pk])
+        return client.post(path, {"seen": entry.state, **given}, follow=True)
+
+    return judge
+
+
+def test_the_overview_begins_with_what_is_open(page, project, target):
+    noted(project, SLOWER, tests=[arm_on(target), arm_on(target, "https")])
+    shown = text_of(page("history", project.pk))
+    assert "+9.6 % on checkout-api, 2 tests" in shown
+    assert "26.0 → 28.5 ms" in shown
+    assert shown.index("Changes open to triage") < shown.index("Against its history")
+
+
+def test_more_than_five_are_behind_a_disclosure(page, project):
+    for _ in range(7):
+        noted(project, SLOWER)
+    assert "Show 2 more" in text_of(page("history", project.pk))
+
+
+def test_an_acknowledged_change_is_quiet_until_the_test_moves_again(page, project, target, judge):
+    arms = [arm_on(target)]
+    noted(project, SLOWER, tests=arms)
+    assert "1 slower" in text_of(page("history", project.pk))
+    assert "Saved: acknowledged." in text_of(judge(state="acknowledged"))
+    shown = text_of(page("history", project.pk))
+    assert "No change in any of 1 test." in shown
+    assert "acknowledged 1" in shown
+    noted(project, SLOWER_STILL, tests=arms, begin=6)
+    assert "1 slower" in text_of(page("history", project.pk))
+
+
+def test_a_tests_page_has_evidence_form_and_log(page, project, target, judge):
+    _, other = noted(project, SLOWER, tests=[arm_on(target), arm_on(target, "https")])
+    response = judge(state="expected", why="Tax is looked up.", link="https://x.y/9", test=other.pk)
+    assert response.redirect_chain[0][0].startswith(reverse("history-test", args=[other.pk]))
+    shown = text_of(response)
+    assert "26.0 → 28.5 ms" in shown
+    assert "Changed together" in shown
+    assert "Save for 2 tests" in shown
+    assert "bob expected: “Tax is looked up.” https://x.y/9" in shown
+
+
+def test_readers_see_evidence_and_log_only(client, vera, project):
+    (test,) = noted(project, SLOWER)
+    client.force_login(vera)
+    shown = text_of(client.get(reverse("history-test", args=[test.pk])))
+    assert "benchsite found it" in shown
+    assert "Save" not in shown
+
+
+def test_a_refusal_is_told_on_the_page(project, judge):
+    noted(project, SLOWER)
+    assert "Say why" in text_of(judge(state="fixed"))
+    assert "Somebody has changed the state" in text_of(judge(state="fixed", seen="fixed", why="x"))
+
+
+def test_a_calm_test_has_no_block(page, project):
+    (test,) = noted(project, CALM)
+    assert "Said so far" not in text_of(page("history-test", test.pk))
+    assert "Changes open to triage none" in text_of(page("history", project.pk))
+
+
+def test_all_entries_are_listed_by_state(page, project, judge):
+    noted(project, SLOWER)
+    judge(state="not_real", why="Noise.")
+    noted(project, SLOWER)
+    switches = page("triage-list", project.pk).context["switches"]
+    assert [each[:2] for each in switches] == [("all", 2), ("open", 1), ("not real", 1)]
+    response = page("triage-list", project.pk, state="not_real")
+    assert [row["state"] for row in response.context["rows"]] == ["not real"]
+    assert "No change in this state." in text_of(page("triage-list", project.pk, state="fixed"))
+
+
+def test_a_project_without_changes_says_so(page, project):
+    assert "No changes found so far." in text_of(page("triage-list", project.pk))
+
+
+def test_all_entries_are_a_file_with_a_row_for_each_change(page, project, target, judge):
+    noted(project, SLOWER, tests=[arm_on(target), arm_on(target, "https")])
+    judge(state="fixed", why="=1+1")
+    text = page("triage-csv", project.pk).content.decode()
+    rows = list(csv.DictReader(StringIO(text)))
+    assert [(row["state"], row["who"], row["why"]) for row in rows] == [
+        ("fixed", "bob", "'=1+1")
+    ] * 2
+    assert float(rows[0]["change"]) == pytest.approx(0.096, abs=0.002)
+
+
+def test_eight_entries_take_as_many_statements_as_one(page, project, django_assert_max_num_queries):
+    counts = []
+    for n_entries in (1, 8):
+        while TriageEntry.objects.count() < n_entries:
+            noted(project, SLOWER)
+        page("triage-list", project.pk)
+        with django_assert_max_num_queries(40) as seen:
+            page("triage-list", project.pk)
+        counts.append(len(seen))
+    assert counts[0] == counts[1]
