@@ -8,6 +8,7 @@ departed viewers end and restarts of the server are not delayed.
 import time
 from collections.abc import Callable, Iterator
 
+from django.contrib.auth import get_user
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ObjectDoesNotExist
 from django.http import Http404, HttpRequest, StreamingHttpResponse
@@ -17,6 +18,7 @@ from campaigns.live.events import KEEPALIVE, Cursor, Look, Message, news
 from campaigns.live.feed import FEED, Feed
 from campaigns.live.waiting import release_connection
 from campaigns.models import Campaign, Run
+from campaigns.permissions import Actor
 from campaigns.services.shares import open_share
 from campaigns.views.access import actor_of, find
 
@@ -33,7 +35,7 @@ def campaign_stream(request: HttpRequest, campaign: int) -> StreamingHttpRespons
     return _stream(
         request,
         lambda: FEED.campaign(campaign),
-        lambda: _is_signed_in(request) and _still_sees(request, Campaign, campaign),
+        lambda: still_sees(request, Campaign, campaign),
     )
 
 
@@ -44,7 +46,7 @@ def run_stream(request: HttpRequest, run: int) -> StreamingHttpResponse:
     return _stream(
         request,
         lambda: FEED.run(run),
-        lambda: _is_signed_in(request) and _still_sees(request, Run, run),
+        lambda: still_sees(request, Run, run),
     )
 
 
@@ -65,13 +67,18 @@ def share_stream(request: HttpRequest, token: str) -> StreamingHttpResponse:
     return response
 
 
-def _still_sees(request: HttpRequest, model: type, pk: int) -> bool:
-    return model.objects.visible_to(actor_of(request)).filter(pk=pk).exists()
+def still_sees(request: HttpRequest, model: type, pk: int) -> bool:
+    """Whether the viewer is still signed in, with an active account that sees this row.
 
-
-def _is_signed_in(request: HttpRequest) -> bool:
-    """Whether the session still exists: a sign-out deletes it while the stream is open."""
-    return request.session.exists(request.session.session_key)
+    All is read anew: a sign-out deletes the session while the stream is open, and an account that
+    is disabled or has a new password no longer fits its session.
+    """
+    user = get_user(request)
+    return (
+        user.is_authenticated
+        and request.session.exists(request.session.session_key)
+        and model.objects.visible_to(Actor(user=user)).filter(pk=pk).exists()
+    )
 
 
 def _stream(

@@ -3,13 +3,14 @@
 import json
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.live.events import Cursor, Look, RunLook
 from campaigns.live.feed import FEED, Feed
-from campaigns.models import Run
-from campaigns.views.streams import LIFETIME_S, talk
+from campaigns.models import Membership, Run
+from campaigns.views.streams import LIFETIME_S, still_sees, talk
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.queries.measured import measure
 from tests.values import make_second
@@ -158,11 +159,31 @@ def test_whoever_loses_the_right_is_sent_away_within_seconds():
     assert len(heard) < 20
 
 
-def test_a_sign_out_ends_the_right_to_listen(viewer, run, rf):
-    from campaigns.views.streams import _is_signed_in
-
+@pytest.fixture
+def listening(viewer, run, rf):
+    """The request of a viewer whose stream is open, and whether it may go on."""
     request = rf.get("/")
     request.session = viewer.session
-    assert _is_signed_in(request)
+    assert still_sees(request, Run, run.pk)
+    return lambda: still_sees(request, Run, run.pk)
+
+
+def test_a_sign_out_ends_the_right_to_listen(viewer, listening):
     viewer.logout()
-    assert not _is_signed_in(request)
+    assert not listening()
+
+
+def test_a_disabled_account_may_not_go_on_listening(vera, listening):
+    User.objects.filter(pk=vera.pk).update(is_active=False)
+    assert not listening()
+
+
+def test_a_new_password_ends_the_streams_of_older_sessions(vera, listening):
+    vera.set_password("another-Pass7")
+    vera.save()
+    assert not listening()
+
+
+def test_whoever_leaves_the_project_may_not_go_on_listening(vera, listening):
+    Membership.objects.filter(user=vera).delete()
+    assert not listening()
