@@ -1,6 +1,7 @@
 """Shared serializer and filter fields."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import django_filters
@@ -40,6 +41,22 @@ class IdFilter(django_filters.NumberFilter):
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, min_value=1, max_value=LARGEST_ID, **options)
+
+
+class _Instant(django_filters.fields.IsoDateTimeField):
+    def to_python(self, value: str) -> datetime | None:
+        """In UTC: PostgreSQL refuses offsets that Python accepts, such as +23:59."""
+        found = super().to_python(value)
+        try:
+            return found and found.astimezone(UTC)
+        except OverflowError:
+            raise forms.ValidationError(self.error_messages["invalid"]) from None
+
+
+class InstantFilter(django_filters.IsoDateTimeFilter):
+    """A date with a time, in the query string; what no calendar has is refused."""
+
+    field_class = _Instant
 
 
 def validated(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:

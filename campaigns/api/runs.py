@@ -15,7 +15,7 @@ from campaigns.api.choices import (
     TRUSTS,
     VALIDITIES,
 )
-from campaigns.api.fields import IdFilter
+from campaigns.api.fields import IdFilter, InstantFilter
 from campaigns.api.judgement import TRUST_OF, JudgedRunSerializer
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.exports.files import text_file
@@ -119,8 +119,8 @@ class RunFilterSet(django_filters.FilterSet):
     validity = django_filters.MultipleChoiceFilter(
         choices=VALIDITIES, method="by_validity", help_text="Deprecated: use measurement."
     )
-    since = django_filters.IsoDateTimeFilter("t0", lookup_expr="gte")
-    until = django_filters.IsoDateTimeFilter("t0", lookup_expr="lt")
+    since = InstantFilter("t0", lookup_expr="gte")
+    until = InstantFilter("t0", lookup_expr="lt")
 
     def by_validity(self, runs, name, validities):
         return (

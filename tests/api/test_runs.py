@@ -1,3 +1,5 @@
+import pytest
+
 from campaigns.domain.measured.snapshot import Second, Timing
 from tests.api.conftest import client_of
 from tests.factories import (
@@ -54,6 +56,15 @@ def test_it_filters(api, campaign, alice):
     for query, runs in expected.items():
         rows = api.get(f"{RUNS}?{query}").json()["results"]
         assert {row["id"] for row in rows} == {run.pk for run in runs}, query
+
+
+@pytest.mark.parametrize("offset", ["%2B23:59", "-23:59", "%2B16:00"])
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31", "2026-11-21"])
+def test_no_instant_that_can_be_written_breaks_the_filter(day, offset, api, run):
+    answer = api.get(f"{RUNS}?since={day}T12:00:00{offset}")
+    assert answer.status_code in (200, 400)
+    if answer.status_code == 400:
+        assert list(answer.json()["error"]["fields"]) == ["since"]
 
 
 def test_a_judged_run_has_three_answers_and_the_old_word_as_a_synonym(api, run):
