@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from campaigns.domain.errors import InvalidTarget
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.addresses import is_address
+from campaigns.domain.plan.addresses import is_address, never_because, parse_address
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 
 SCHEMES = ("http", "https", "ws", "wss")
@@ -112,7 +112,10 @@ def host_fault(host: str) -> str | None:
         return "Write a name or an address, such as shop.example or 10.0.0.5."
     if "/" in host or host.count(":") == 1:
         return "Only the name or address; scheme and port have their own fields."
-    return None if is_address(host) or _is_name(host) else f"{host} is not a name or an address."
+    if not is_address(host):
+        return None if _is_name(host) else f"{host} is not a name or an address."
+    never = never_because(parse_address(host))
+    return f"{host} is {never}; no load is ever sent there." if never else None
 
 
 def _is_name(host: str) -> bool:

@@ -15,7 +15,7 @@ def errors_of(name="shop", environment=(), endpoints=(HTTP,)) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "host", ["localhost", "shop.example", "10.0.0.5", "::1", "2001:db8::5", "a_b.example", "x1"]
+    "host", ["localhost", "shop.example", "10.0.0.5", "::1", "fd00::5", "a_b.example", "x1"]
 )
 def test_names_and_addresses_are_hosts(host):
     assert host_fault(host) is None
@@ -35,6 +35,11 @@ def test_names_and_addresses_are_hosts(host):
 )
 def test_other_things_are_not(host):
     assert host_fault(host)
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "fd00:ec2::254", "240.0.0.1", "224.0.0.1"])
+def test_an_address_to_which_no_load_is_ever_sent_is_refused_when_it_is_typed(host):
+    assert "no load is ever sent there" in host_fault(host)
 
 
 def test_all_that_is_wrong_is_said_at_once_each_under_its_field():
