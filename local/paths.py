@@ -25,6 +25,13 @@ def others_may_reach(path: Path) -> bool:
     return all(each.stat().st_mode & 0o001 for each in (path, *path.parents) if each.is_dir())
 
 
+def closed(folder: Path, mode: int = 0o700) -> Path:
+    """The folder, created if it is missing, with these rights: by default only for its owner."""
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(mode)
+    return folder
+
+
 def tail(path: Path, lines: int = 15) -> str:
     """The last lines of a log, indented, for an error message."""
     try:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from local.console import LocalError, fail, say
-from local.paths import ROOT, var_dir
+from local.paths import ROOT, closed, var_dir
 from local.ports import ports_from_environment, refuse_taken
 from local.servers import announce_foreign_servers
 from local.site import Account, Site
@@ -31,7 +31,7 @@ def run(is_once: bool) -> int:
 @contextmanager
 def only_one(var: Path) -> Iterator[None]:
     """Hold the checkout's lock; a second start fails because one is already running."""
-    var.mkdir(parents=True, exist_ok=True)
+    closed(var, 0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
     path = var / "run.lock"
     with path.open("a+") as lock:
         try:

@@ -15,6 +15,7 @@ from pathlib import Path
 from local.children import Program, end_with_make, how_it_ended, rotate, spawn
 from local.console import LocalError, say
 from local.endings import end_orphans, end_together, kill_session, reap_orphans
+from local.paths import closed
 
 PR_SET_CHILD_SUBREAPER = 36
 TICK_S = 0.1
@@ -46,7 +47,7 @@ class Supervisor:
         self.children: dict[str, Child] = {}
         self.guests: set[int] = set()  # programs of run_to_end
         self.is_stopping = False
-        log_dir.mkdir(parents=True, exist_ok=True)
+        closed(log_dir)
         # Adopt our children's orphans, so that they can be found and ended.
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
 

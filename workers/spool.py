@@ -24,6 +24,8 @@ from campaigns.services.shards import Lease
 HEAD = struct.Struct(">II")  # length and CRC-32 of the payload
 MAX_RECORD_BYTES = 64 * 1024 * 1024
 RESERVE_BYTES = 64 * 1024 * 1024
+NEW = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+FOR_ITS_OWNER = 0o600  # what was measured is for no other account of the host
 # A file this old without a lease: its launcher died while creating it.
 EMPTY_FOR_S = 60
 
@@ -43,7 +45,7 @@ class Spool:
     def create(cls, lease: Lease) -> Self:
         """A new file that begins with the lease. Raises SpoolFull, OSError."""
         folder = Path(settings.SPOOL_DIR)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         free = shutil.disk_usage(folder).free
         if free < RESERVE_BYTES:
             raise SpoolFull(
@@ -51,7 +53,7 @@ class Spool:
                 f"what it measures. Free at least {RESERVE_BYTES // 2**20} MiB."
             )
         path = folder / f"{lease.run_id}-{lease.number}-{lease.epoch}.spool"
-        file = path.open("ab", buffering=0)
+        file = os.fdopen(os.open(path, NEW, FOR_ITS_OWNER), "ab", buffering=0)
         fcntl.flock(file, fcntl.LOCK_EX)
         spool = cls(path, file)
         fields = ("shard_id", "run_id", "number", "epoch", "worker", "host")

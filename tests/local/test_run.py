@@ -26,6 +26,12 @@ def test_after_the_end_another_start_is_welcome(tmp_path):
             pass
 
 
+def test_other_accounts_cannot_list_the_folder_of_the_installation(tmp_path):
+    var = tmp_path / "var"
+    with only_one(var):
+        assert var.stat().st_mode & 0o777 == 0o711
+
+
 def test_a_port_that_is_taken_is_told_with_the_way_out():
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

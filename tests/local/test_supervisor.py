@@ -109,6 +109,13 @@ def test_a_child_does_not_hear_the_ctrl_c_of_the_terminal(script):
     stop(process)
 
 
+def test_other_accounts_cannot_read_the_logs(script):
+    process = script.start(SUPERVISE % SLEEP)
+    pids_of(process)
+    assert (script.folder / "log").stat().st_mode & 0o777 == 0o700
+    stop(process)
+
+
 def test_logs_of_earlier_starts_are_kept(folder):
     from local.children import rotate
 

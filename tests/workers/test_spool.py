@@ -96,6 +96,12 @@ def test_a_file_belongs_to_whoever_has_it_locked(lease):
     assert len(reopened(spool.path)) == 2
 
 
+def test_it_is_for_no_other_account_of_the_host(lease):
+    spool = Spool.create(lease)
+    assert spool.path.stat().st_mode & 0o777 == 0o600
+    assert spool.path.parent.stat().st_mode & 0o077 == 0
+
+
 def test_a_stored_one_has_another_name(lease):
     spool = filled(lease, 1)
     spool.close(is_stored=True)
