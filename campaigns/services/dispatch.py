@@ -5,6 +5,7 @@ after an hour, does no harm. All times are the database's.
 """
 
 import logging
+from typing import Any
 
 from django.conf import settings
 from django.db import (
@@ -22,12 +23,14 @@ from campaigns import queue
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, MAX_AGE_S, Outcome
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.machines import machines_of
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
+from campaigns.queries.load_control import why_load_is_off
 from campaigns.services.runs import end_queued, request_stop
 from campaigns.services.triage import note_changes_safely
 
@@ -50,7 +53,9 @@ def admit_runs() -> int:
     if not _due_heads().exists():
         return 0
     with transaction.atomic():
-        _lock_admission()
+        lock_admission()
+        if why_load_is_off():
+            return 0
         free, slots = engine.free_slots(), engine.total_slots()
         room, own = engine.room_for_runs(), engine.own_addresses()
         for run in _due_heads():
@@ -68,7 +73,8 @@ def admit_runs() -> int:
     return n_admitted
 
 
-def _lock_admission() -> None:
+def lock_admission() -> None:
+    """Admit nothing elsewhere until this transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADMISSION_LOCK])
 
@@ -85,10 +91,21 @@ def _due_heads():
 def _admit(run: Run) -> bool:
     try:
         with transaction.atomic():
-            return _move(run, State.QUEUED, State.PREPARING, machines=run.machines)
+            return _move(
+                run, State.QUEUED, State.PREPARING, machines=run.machines, **_narrowed(run)
+            )
     except IntegrityError:
         # The unique index on the target: another run on it was admitted meanwhile.
         return False
+
+
+def _narrowed(run: Run) -> dict[str, Any]:
+    """The snapshot without networks that the site no longer allows; {} if it allows them all."""
+    frozen = run.frozen.allowed_networks
+    allowed = common_networks(frozen, settings.ALLOWED_NETWORKS)
+    if allowed == list(frozen):
+        return {}
+    return {"snapshot": {**run.snapshot, "policy": {"allow": allowed}}}
 
 
 def note_machines(*, run_id: int, addresses: list[str]) -> bool:

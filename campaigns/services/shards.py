@@ -17,6 +17,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.measured.injector_end import InjectorEnd
+from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
@@ -102,7 +103,8 @@ def _order(run: Run, number: int) -> dict[str, Any]:
         "plan": ordered_plan(frozen.plan_json),
         "endpoint": frozen.endpoint.to_json(),
         "connection_mode": str(frozen.connection_mode),
-        "policy": {"allow": list(frozen.allowed_networks)},
+        # This host's own list as well: it may be narrower than the site's.
+        "policy": {"allow": common_networks(frozen.allowed_networks, settings.ALLOWED_NETWORKS)},
         "seed": frozen.seed,
         "shard": {
             "index": number,

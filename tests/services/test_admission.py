@@ -36,6 +36,14 @@ class TestAdmission:
         assert dispatch.admit_runs() == 1
         assert states(campaign) == ["preparing"]
 
+    def test_a_queued_run_loses_the_networks_that_are_no_longer_allowed(self, project, settings):
+        settings.ALLOWED_NETWORKS = ["10.0.0.0/8", "127.0.0.0/8"]
+        campaign = started(project)
+        settings.ALLOWED_NETWORKS = ["127.0.0.0/8", "192.168.0.0/16"]
+        host(slots=1)
+        assert dispatch.admit_runs() == 1
+        assert campaign.runs.get().frozen.allowed_networks == ("127.0.0.0/8",)
+
     def test_slots_that_others_were_promised_are_not_free(self, project):
         host(slots=3)
         first, second_ = started(project, injectors=2), started(project, injectors=2)

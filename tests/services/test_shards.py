@@ -53,6 +53,12 @@ class TestClaiming:
             "seed": run.campaign.seed,
         }
 
+    def test_a_host_sends_nothing_where_its_own_list_forbids_it(self, project, settings):
+        settings.ALLOWED_NETWORKS = ["10.0.0.0/8", "127.0.0.0/8"]
+        run = preparing(project)
+        settings.ALLOWED_NETWORKS = ["10.1.0.0/16"]
+        assert claim(run)[0].order["policy"] == {"allow": ["10.1.0.0/16"]}
+
     def test_the_shares_of_the_plan_are_the_weights_of_the_order(self, project):
         run = preparing(project, n_shards=2)
         run.snapshot["plan"]["load"]["shares"] = [2, 1]

@@ -79,6 +79,17 @@ def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
     return tuple(ip_network(text.strip(), strict=False) for text in texts)
 
 
+def common_networks(these: Iterable[str], those: Iterable[str]) -> list[str]:
+    """What both lists allow, in CIDR form: of each pair that overlaps, the smaller network."""
+    smaller = [
+        max(one, other, key=lambda each: each.prefixlen)
+        for one in parse_networks(these)
+        for other in parse_networks(those)
+        if one.version == other.version and one.overlaps(other)
+    ]
+    return list(dict.fromkeys(map(str, smaller)))
+
+
 def vet(text: str, allowed_networks: Iterable[Network]) -> str | None:
     """Why this literal address may not be connected to, or None. What is not listed is refused."""
     try:

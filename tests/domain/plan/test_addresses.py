@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.plan.addresses import never_because, parse_address, parse_networks, vet
+from campaigns.domain.plan.addresses import (
+    common_networks,
+    never_because,
+    parse_address,
+    parse_networks,
+    vet,
+)
 
 EVERYTHING = parse_networks(["0.0.0.0/0", "::/0"])
 NEVER = [
@@ -76,3 +82,18 @@ def test_what_is_allowed_is_listed_and_in_no_forbidden_zone(address):
     if vet(str(address), EVERYTHING) is None:
         assert never_because(parse_address(str(address))) is None
     assert vet(str(address), ()) is not None
+
+
+@pytest.mark.parametrize(
+    ("these", "those", "common"),
+    [
+        (["10.0.0.0/8"], ["10.0.0.0/8"], ["10.0.0.0/8"]),
+        (["10.0.0.0/8"], ["10.1.0.0/16", "192.168.0.0/16"], ["10.1.0.0/16"]),
+        (["10.1.0.0/16", "::1/128"], ["10.0.0.0/8", "::/0"], ["10.1.0.0/16", "::1/128"]),
+        (["10.0.0.0/8"], ["192.168.0.0/16"], []),
+        (["10.0.0.0/8"], [], []),
+        (["10.0.0.0/9", "10.0.0.0/8"], ["10.0.0.0/9"], ["10.0.0.0/9"]),
+    ],
+)
+def test_what_two_lists_allow_is_what_both_hold(these, those, common):
+    assert common_networks(these, those) == common
