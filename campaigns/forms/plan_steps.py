@@ -10,7 +10,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.domain.plan.step import BODYLESS_METHODS, MAX_STEPS, METHODS
+from campaigns.domain.plan.step import BODYLESS_METHODS, MAX_STEPS, METHODS, default_label
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from campaigns.domain.units import counted
 from campaigns.forms.numbers import number
@@ -244,4 +244,5 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
 def own_label(step: dict[str, Any]) -> str:
     """A label set by the user; a generated one (method and path) is regenerated."""
     label = step.get("label", "")
-    return "" if label == f"{step.get('method')} {step.get('path')}"[:100] else label
+    method, path = step.get("method", ""), step.get("path", "")
+    return "" if label in (default_label(method, path), f"{method} {path}"[:100]) else label

@@ -14,6 +14,11 @@ class ShareForm(forms.Form):
         widget=forms.NumberInput(attrs={"class": "input-number"}),
         error_messages={"required": "Enter a number of days."},
     )
+    shows_machines = forms.BooleanField(
+        label="Addresses and machines",
+        required=False,
+        help_text="Show the target's address, and the facts about its and the injectors' machines.",
+    )
     note = forms.CharField(
         label="Note",
         required=False,

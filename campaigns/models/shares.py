@@ -19,6 +19,8 @@ class ShareLink(models.Model):
     comparison = models.CharField(max_length=300, blank=True, default="")
     # HMAC of the token; the token itself is shown once and never stored.
     token_hash = models.CharField(max_length=64, unique=True)
+    # Whether visitors see addresses, and facts about the machines of target and injectors.
+    shows_machines = models.BooleanField(default=False)
     note = models.CharField(max_length=100, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)

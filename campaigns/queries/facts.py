@@ -10,6 +10,9 @@ from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
 
+# The groups that tell about machines and addresses; a share link hides them unless it says so.
+MACHINES = frozenset({"Environment", "Pre-start checks"})
+
 Facts = list[tuple[str, list[list[str]]]]
 
 

@@ -27,6 +27,7 @@ def create_share(
     run: Run | None = None,
     days: int,
     note: str = "",
+    shows_machines: bool = False,
 ) -> tuple[ShareLink, str]:
     """The link's row and its token, which is never shown again."""
     require(by, Action.SHARE, project)
@@ -38,6 +39,7 @@ def create_share(
         run=run,
         token_hash=keyed_hash(token, _PURPOSE),
         note=note.strip(),
+        shows_machines=shows_machines,
         created_by=by.user,
         expires_at=timezone.now() + timedelta(days=days),
     )

@@ -1,5 +1,6 @@
 """Share links: create one, list the live ones, and the visitor's page."""
 
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -13,6 +14,7 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.forms.shares import ShareForm
 from campaigns.models import Campaign, Project, Run, ShareLink
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.facts import MACHINES
 from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.shares import live_links
 from campaigns.services import shares as services
@@ -92,6 +94,14 @@ def _campaign_of(request: HttpRequest, campaign: Campaign, visitor: Actor) -> di
         raise Http404 from None
 
 
+def _without_machines(context: dict[str, Any]) -> dict[str, Any]:
+    """What replaces a run's address and the facts about its machines."""
+    report = context["report"]
+    facts = [(group, pairs) for group, pairs in report.facts if group not in MACHINES]
+    scheme = context["run"].frozen.endpoint.scheme
+    return {"origin": f"its {scheme.upper()} endpoint", "report": replace(report, facts=facts)}
+
+
 @require_GET
 def share_view(request: HttpRequest, token: str) -> HttpResponse:
     """The link's campaign or run for a visitor: without navigation, names or links."""
@@ -105,6 +115,8 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
     else:
         template = "shares/run.html"
         context = run_context(find_run(visitor, share.run_id), visitor)
+        if not share.shows_machines:
+            context |= _without_machines(context)
     stream_url = reverse("share-stream", args=[token])
     context = {**context, "shared": True, "may": {}, "stream_url": stream_url, "link": share}
     response = render(request, template, context)

@@ -59,6 +59,38 @@ def test_a_visitor_sees_no_secret_no_name_and_no_way_further(as_editor, run, bob
     assert re.findall(r'href="/(?!static|glossary/)[^"]*"', page) == []
 
 
+def on_a_machine(run):
+    """The run with an address, a fact about the target, and an injector host with a name."""
+    run.snapshot["endpoint"]["host"] = "10.20.30.40"
+    run.snapshot["environment"] = [["CPU", "4 cores of a secret kind"]]
+    run.save(update_fields=["snapshot"])
+    run.shards.update(host="injector-in-cellar")
+    return run
+
+
+MACHINES = ("10.20.30.40", "4 cores of a secret kind", "injector-in-cellar")
+
+
+def test_a_visitor_learns_nothing_about_the_machines(as_editor, run):
+    page = visit(make_link(as_editor, "run-share", on_a_machine(run).pk)).content.decode()
+    assert [told for told in MACHINES if told in page] == []
+    assert run.frozen.target in page
+
+
+def test_whoever_shares_may_show_the_machines(as_editor, run):
+    link = make_link(as_editor, "run-share", on_a_machine(run).pk, shows_machines="on")
+    page = visit(link).content.decode()
+    assert [told for told in MACHINES if told not in page] == []
+
+
+def test_the_query_of_a_path_is_in_no_name_of_a_step(as_editor, run):
+    run.snapshot["plan"]["steps"][0]["label"] = "POST /item?key=hidden-query"
+    run.save(update_fields=["snapshot"])
+    page = visit(make_link(as_editor, "run-share", run.pk)).content.decode()
+    assert "POST /item" in page
+    assert "hidden-query" not in page
+
+
 def test_a_visitor_sees_the_campaign_but_not_its_run_pages(as_editor, project):
     campaign, tests = https_campaign(project)
     runs = run_in_blocks(tests, [[12_000] * 3, [24_000] * 3])

@@ -33,7 +33,7 @@ from campaigns.domain.plan.session import (
     read_auth,
 )
 from campaigns.domain.plan.session_rules import read_session
-from campaigns.domain.plan.step import MAX_STEPS, Step, read_steps
+from campaigns.domain.plan.step import MAX_STEPS, Step, default_label, read_steps, told_apart
 from campaigns.domain.plan.step_order import IN_TURNS, StepOrder, read_order
 from campaigns.domain.plan.threshold import Threshold, read_thresholds
 from campaigns.domain.plan.variables import NO_VARIABLES, Variables, declared_names, read_variables
@@ -141,8 +141,8 @@ class Plan:
     def labels(self) -> tuple[str, ...]:
         """What the rows of its steps are called; an exchange has one."""
         if self.exchange is not None:
-            return (f"WebSocket {self.exchange.path}"[:100],)
-        return tuple(step.label for step in self.steps)
+            return (default_label("WebSocket", self.exchange.path),)
+        return told_apart(step.label for step in self.steps)
 
     def to_json(self) -> dict[str, Any]:
         """The stored and exported form; `from_json(plan.to_json()) == plan`."""

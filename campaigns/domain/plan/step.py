@@ -1,6 +1,8 @@
 """A step of a plan: one request, and its valid content."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -67,6 +69,21 @@ class Step:
         }
 
 
+def default_label(method: str, path: str) -> str:
+    """The name of a step that has none. Every reader of a result sees it, so it has no query."""
+    return f"{method} {path.partition('?')[0]}"[:100]
+
+
+def told_apart(labels: Iterable[str]) -> tuple[str, ...]:
+    """Equal labels with a number: GET /search, GET /search (2)."""
+    seen: Counter[str] = Counter()
+    apart = []
+    for label in labels:
+        seen[label] += 1
+        apart.append(f"{label} ({seen[label]})" if seen[label] > 1 else label)
+    return tuple(apart)
+
+
 def read_steps(reader: JsonReader) -> tuple[Step, ...]:
     raw = reader.data.get("steps")
     if not isinstance(raw, list) or not raw:
@@ -93,7 +110,9 @@ def read_step(reader: JsonReader) -> Step:
         reader.fail(
             "body", f"{method} requests have no body. Choose POST, or leave the body empty."
         )
-    label = reader.text("label", "", limit=100) or f"{method} {path}"[:100]
+    label = reader.text("label", "", limit=100)
+    if not label or label == f"{method} {path}"[:100]:  # as earlier versions named it
+        label = default_label(method, path)
     reader.refuse_unknown("label", "method", "path", "headers", "body", "extract")
     return Step(label, method, path, read_headers(reader), body, _read_extract(reader))
 

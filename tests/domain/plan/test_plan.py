@@ -229,3 +229,22 @@ def test_which_headers_can_be_sent(name, value, is_good):
 @pytest.mark.parametrize(("status", "expected"), [(200, True), (304, True), (404, False)])
 def test_statuses_are_expected_by_class(status, expected):
     assert read().status_is_expected(status) == expected
+
+
+def test_a_step_without_a_name_is_called_by_its_method_and_its_path_without_the_query():
+    plan = read(steps=[STEP | {"path": "/x?api_key=s3cret"}])
+    assert plan.labels == ("GET /x",)
+
+
+def test_the_default_name_of_an_earlier_version_loses_its_query():
+    plan = read(steps=[STEP | {"path": "/x?api_key=s3cret", "label": "GET /x?api_key=s3cret"}])
+    assert plan.labels == ("GET /x",)
+
+
+def test_steps_of_one_name_are_told_apart_by_a_number():
+    steps = [STEP | {"path": f"/search?q={q}"} for q in "abc"]
+    assert read(steps=steps).labels == ("GET /search", "GET /search (2)", "GET /search (3)")
+
+
+def test_a_name_of_ones_own_is_kept():
+    assert read(steps=[STEP | {"path": "/x?a=1", "label": "find ?"}]).labels == ("find ?",)
