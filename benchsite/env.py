@@ -12,6 +12,8 @@ from pathlib import Path
 from django.core.exceptions import ImproperlyConfigured
 
 _TRUE = {"1", "true", "yes", "on"}
+SHORTEST_SECRET = 32
+FEWEST_CHARACTERS = 8
 _FALSE = {"0", "false", "no", "off"}
 
 
@@ -71,6 +73,11 @@ def env_networks(name: str, default: str = "") -> list[str]:
     return networks
 
 
+def env_proxies(name: str, default: str) -> list[str]:
+    """Addresses or networks of proxies, or "*"."""
+    return ["*"] if env_str(name) == "*" else env_networks(name, default)
+
+
 def env_limits(name: str) -> dict[str, list[float | None]]:
     """JSON such as {"cpu": [0.7, 0.9]}; {} if it is not set."""
     text = env_str(name, "{}")
@@ -92,3 +99,22 @@ def env_secret(name: str) -> str:
         except OSError as error:
             raise ImproperlyConfigured(f"{name}_FILE={path!r} cannot be read: {error}.") from None
     return os.environ.get(name, "")
+
+
+def refuse_weak(name: str, secret: str) -> None:
+    """A server's secret must not be one that can be guessed."""
+    if len(secret) < SHORTEST_SECRET or len(set(secret)) < FEWEST_CHARACTERS:
+        raise ImproperlyConfigured(
+            f"{name} is too weak for a server: write at least {SHORTEST_SECRET} random characters. "
+            'python3 -c "import secrets; print(secrets.token_urlsafe(50))" prints some.'
+        )
+
+
+def refuse_everywhere(name: str, networks: list[str]) -> None:
+    """A list that holds all addresses protects nobody from this installation's load."""
+    for network in networks:
+        if ipaddress.ip_network(network).prefixlen == 0:
+            raise ImproperlyConfigured(
+                f"{name}: {network} allows load to every address. List the networks that you may "
+                "put under load."
+            )

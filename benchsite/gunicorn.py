@@ -7,7 +7,7 @@ from gevent import monkey
 
 monkey.patch_all()
 
-from benchsite.env import env_int, env_str  # noqa: E402  the patch has to come first
+from benchsite.env import env_int, env_proxies, env_str  # noqa: E402  the patch has to come first
 
 bind = env_str("BENCHSITE_BIND", "127.0.0.1:8000")
 worker_class = "gevent"
@@ -19,4 +19,4 @@ timeout = 60
 # The control socket's default is in $HOME, where two installations would share it.
 control_socket_disable = True
 accesslog = "-" if env_str("BENCHSITE_ACCESS_LOG") else None
-forwarded_allow_ips = env_str("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1")
+forwarded_allow_ips = ",".join(env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1"))

@@ -14,9 +14,12 @@ from benchsite.env import (
     env_limits,
     env_list,
     env_networks,
+    env_proxies,
     env_secret,
     env_str,
     env_words,
+    refuse_everywhere,
+    refuse_weak,
 )
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -36,6 +39,7 @@ if not SECRET_KEY:
 ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", "localhost 127.0.0.1 [::1]")
 SITE_URL = env_str("BENCHSITE_URL", "http://127.0.0.1:8000").rstrip("/")
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
+TRUSTED_PROXIES = env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1")
 
 # --- the application -----------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -165,6 +169,8 @@ CELERY_BEAT_SCHEDULE = {
 # Networks that injectors may connect to. A server allows nothing until its settings list networks.
 LOCAL_NETWORKS = "127.0.0.0/8 ::1/128 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"
 ALLOWED_NETWORKS = env_networks("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
+if IS_SERVER:
+    refuse_everywhere("BENCHSITE_ALLOWED_NETWORKS", ALLOWED_NETWORKS)
 INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12)
 INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
 INJECTOR_COMMAND = env_words("BENCHSITE_INJECTOR", (sys.executable, "-m", "workers.injector"))
@@ -189,13 +195,15 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
 ]
+_DJANGOS = "django.contrib.auth.password_validation"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    {"NAME": name}
     for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
+        f"{_DJANGOS}.UserAttributeSimilarityValidator",
+        f"{_DJANGOS}.MinimumLengthValidator",
+        f"{_DJANGOS}.CommonPasswordValidator",
+        f"{_DJANGOS}.NumericPasswordValidator",
+        "campaigns.forms.passwords.NotTheUserName",
     )
 ]
 LOGIN_URL = "login"
@@ -203,6 +211,7 @@ LOGIN_REDIRECT_URL = "project-list"
 LOGOUT_REDIRECT_URL = "login"
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
+AXES_CLIENT_IP_CALLABLE = "campaigns.views.access.client_address_of"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
@@ -212,6 +221,13 @@ AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
 TOKEN_PEPPER = env_secret("BENCHSITE_TOKEN_PEPPER") or SECRET_KEY
 # Secrets that are sent to targets are encrypted under the first key; the others only decrypt.
 VAULT_KEYS = env_secret("BENCHSITE_VAULT_KEYS").split() or [SECRET_KEY]
+if IS_SERVER:
+    for name, secret in (
+        ("BENCHSITE_SECRET_KEY", SECRET_KEY),
+        ("BENCHSITE_TOKEN_PEPPER", TOKEN_PEPPER),
+        *(("BENCHSITE_VAULT_KEYS", key) for key in VAULT_KEYS),
+    ):
+        refuse_weak(name, secret)
 
 # --- security ------------------------------------------------------------------------------------
 SESSION_COOKIE_HTTPONLY = True

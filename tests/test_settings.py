@@ -80,6 +80,24 @@ def test_a_wrong_value_is_answered_with_the_name_of_its_variable(name, value):
     assert f"ImproperlyConfigured: {name}" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("BENCHSITE_SECRET_KEY", "x", "is too weak for a server"),
+        ("BENCHSITE_SECRET_KEY", "x" * 50, "is too weak for a server"),
+        ("BENCHSITE_TOKEN_PEPPER", "pepper", "is too weak for a server"),
+        ("BENCHSITE_VAULT_KEYS", "one two", "is too weak for a server"),
+        ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8 0.0.0.0/0", "0.0.0.0/0 allows load to every"),
+        ("BENCHSITE_ALLOWED_NETWORKS", "::/0", "::/0 allows load to every"),
+    ],
+)
+def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border(name, value, words):
+    done = python("import benchsite.settings", **SERVER | {name: value})
+    assert done.returncode != 0
+    assert f"ImproperlyConfigured: {name}" in done.stderr
+    assert words in done.stderr
+
+
 def test_a_limit_of_no_criterion_is_answered_at_the_start():
     limits = {"BENCHSITE_JUDGEMENT_LIMITS": '{"gpu": [0.7, 0.9]}'}
     done = python("import benchsite.settings, django; django.setup()", **limits)

@@ -4,11 +4,13 @@ The token is read only from the Authorization header: browsers send cookies with
 Writes in a session need Django's CSRF token.
 """
 
+from django.conf import settings
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.authentication import SessionAuthentication as SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.throttling import SimpleRateThrottle
 
+from campaigns.domain.client_address import client_address
 from campaigns.services.tokens import authenticate_token
 
 _WRONG_FORM = "The header must be `Authorization: Bearer bs_pat_…`."
@@ -22,7 +24,8 @@ class FailedTokens(SimpleRateThrottle):
     rate = "30/min"
 
     def get_cache_key(self, request, view) -> str:
-        return self.cache_format % {"scope": self.scope, "ident": self.get_ident(request)}
+        ident = client_address(request.META, settings.TRUSTED_PROXIES)
+        return self.cache_format % {"scope": self.scope, "ident": ident}
 
 
 class TokenAuthentication(BaseAuthentication):

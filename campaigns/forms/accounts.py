@@ -1,9 +1,11 @@
 """Forms of the user's own account: sign-in, password, tokens."""
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 
+from campaigns.domain.units import counted
 from campaigns.permissions import Scope
+from campaigns.services.tokens import live_tokens
 
 SCOPES = [
     (Scope.READ, "Read: results, targets, plans"),
@@ -17,6 +19,22 @@ class SignInForm(AuthenticationForm):
         "invalid_login": "Wrong user name or password. Both are case-sensitive.",
         "inactive": "This account is disabled.",
     }
+
+
+class NewPasswordForm(PasswordChangeForm):
+    """Offers to revoke the user's API tokens: a new password alone does not end them."""
+
+    revokes_tokens = forms.BooleanField(
+        required=False,
+        help_text="They stay valid otherwise. Tick this if somebody else may know your password.",
+    )
+
+    def __init__(self, user, *args, **kwargs):
+        super().__init__(user, *args, **kwargs)
+        if n := live_tokens(user).count():
+            self.fields["revokes_tokens"].label = f"Also revoke {counted(n, 'API tokens')}"
+        else:
+            del self.fields["revokes_tokens"]
 
 
 class TokenForm(forms.Form):

@@ -50,6 +50,17 @@ def revoke_token(*, by: Actor, token: ApiToken) -> None:
     ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
+def live_tokens(user):
+    """The user's tokens that still open the API."""
+    return user.api_tokens.filter(revoked_at=None, expires_at__gt=timezone.now())
+
+
+def revoke_all_tokens(*, by: Actor) -> int:
+    """Revoke all live tokens of the user; how many these were."""
+    _require_person(by)
+    return live_tokens(by.user).update(revoked_at=timezone.now())
+
+
 def authenticate_token(*, text: str) -> ApiToken | None:
     """The live token with this text; None if unknown, expired, revoked, or its owner inactive."""
     form = _FORM.fullmatch(text)

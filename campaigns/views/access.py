@@ -3,9 +3,11 @@
 from collections.abc import Callable
 from functools import wraps
 
+from django.conf import settings
 from django.contrib import messages
 from django.shortcuts import get_object_or_404, redirect
 
+from campaigns.domain.client_address import client_address
 from campaigns.domain.errors import Refused
 from campaigns.permissions import Action, Actor, rights
 
@@ -13,6 +15,11 @@ from campaigns.permissions import Action, Actor, rights
 def actor_of(request) -> Actor:
     """The signed-in user as an actor; an anonymous actor otherwise."""
     return Actor(user=request.user if request.user.is_authenticated else None)
+
+
+def client_address_of(request) -> str:
+    """The address that wrong passwords are counted for."""
+    return client_address(request.META, settings.TRUSTED_PROXIES)
 
 
 def find(rows, actor: Actor, **lookup):

@@ -4,15 +4,23 @@ from django.contrib import messages
 from django.contrib.auth import views as auth_views
 from django.urls import reverse_lazy
 
-from campaigns.forms.accounts import SignInForm
+from campaigns.domain.units import counted
+from campaigns.forms.accounts import NewPasswordForm, SignInForm
+from campaigns.services.tokens import revoke_all_tokens
+from campaigns.views.access import actor_of
 
 
 class _PasswordChange(auth_views.PasswordChangeView):
     template_name = "registration/password.html"
+    form_class = NewPasswordForm
     success_url = reverse_lazy("project-list")
 
     def form_valid(self, form):
-        messages.success(self.request, "Password changed.")
+        told = "Password changed."
+        if form.cleaned_data.get("revokes_tokens"):
+            n = revoke_all_tokens(by=actor_of(self.request))
+            told += f" {counted(n, 'API tokens')} revoked."
+        messages.success(self.request, told)
         return super().form_valid(form)
 
 

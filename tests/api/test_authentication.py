@@ -135,3 +135,13 @@ def test_a_token_at_a_page_is_told_where_the_api_is(api, address):
 
 def test_a_token_at_a_page_that_needs_no_account_changes_nothing(api):
     assert api.get("/healthz").status_code == 200
+
+
+def test_a_forged_forwarded_address_does_not_begin_a_new_count(made):
+    wrong = bearer("Bearer bs_pat_0000000000000000_" + "A" * 43)
+    for n in range(30):
+        wrong.get("/api/v1/projects/", headers={"X-Forwarded-For": f"10.0.0.{n}, 198.51.100.7"})
+    again = {"X-Forwarded-For": "10.0.1.1, 198.51.100.7"}
+    assert wrong.get("/api/v1/projects/", headers=again).status_code == 429
+    another = {"X-Forwarded-For": "203.0.113.9"}
+    assert wrong.get("/api/v1/projects/", headers=another).status_code == 401

@@ -32,6 +32,18 @@ def test_too_many_wrong_passwords_lock_with_a_sentence(client, alice):
     assert sign_in(client).status_code == 429
 
 
+def test_behind_a_proxy_nobody_locks_the_account_of_somebody_at_another_address(client, alice):
+    stranger, owner = {"X-Forwarded-For": "198.51.100.7"}, {"X-Forwarded-For": "203.0.113.9"}
+    typed = {"username": "alice", "password": "wrong"}
+    for _ in range(django_settings.AXES_FAILURE_LIMIT):
+        locked = client.post(reverse("login"), typed, headers=stranger)
+    assert locked.status_code == 429
+    forged = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7"}
+    assert client.post(reverse("login"), typed, headers=forged).status_code == 429
+    right = client.post(reverse("login"), typed | {"password": "pw"}, headers=owner)
+    assert right.url == reverse("project-list")
+
+
 def test_signing_out_is_a_post(client, alice):
     client.force_login(alice)
     assert client.get(reverse("logout")).status_code == 405
@@ -41,10 +53,41 @@ def test_signing_out_is_a_post(client, alice):
 
 def test_the_password_is_changed(client, alice):
     client.force_login(alice)
-    fields = {"old_password": "pw", "new_password1": "a-new-Pass7", "new_password2": "a-new-Pass7"}
-    client.post(reverse("password-change"), fields)
+    change_password(client)
     alice.refresh_from_db()
     assert alice.check_password("a-new-Pass7")
+
+
+def change_password(client, **ticked):
+    fields = {"old_password": "pw", "new_password1": "a-new-Pass7", "new_password2": "a-new-Pass7"}
+    return client.post(reverse("password-change"), fields | ticked, follow=True)
+
+
+def test_a_new_password_offers_to_revoke_the_live_tokens(client, alice):
+    client.force_login(alice)
+    client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": "30"})
+    assert "Also revoke 1 API token" in client.get(reverse("password-change")).content.decode()
+    page = change_password(client, revokes_tokens="on").content.decode()
+    assert "1 API token revoked." in page
+    assert ApiToken.objects.get().revoked_at is not None
+    assert "Also revoke" not in client.get(reverse("password-change")).content.decode()
+
+
+def test_tokens_outlive_a_new_password_that_says_nothing_of_them(client, alice):
+    client.force_login(alice)
+    client.post(reverse("token-list"), {"name": "ci", "scope": "read", "days": "30"})
+    change_password(client)
+    assert ApiToken.objects.get().revoked_at is None
+
+
+@pytest.mark.parametrize("typed", ["alice-alice", "ALICE2alice7", "Alice-1234"])
+def test_a_password_made_of_the_user_name_is_refused(typed, client, alice):
+    client.force_login(alice)
+    fields = {"old_password": "pw", "new_password1": typed, "new_password2": typed}
+    page = client.post(reverse("password-change"), fields).content.decode()
+    assert "Without your user name" in page
+    alice.refresh_from_db()
+    assert alice.check_password("pw")
 
 
 def test_no_page_leads_elsewhere_after_sign_in(client, alice):
@@ -89,7 +132,7 @@ def test_without_an_injector_the_page_says_how_to_start_one(client, alice):
     client.force_login(alice)
     page = client.get(reverse("injector-list")).content.decode()
     assert "No injector host is online." in page
-    assert "celery -A benchsite worker -Q inject" in page
+    assert "celery -A benchsite worker -Q inject -c 2 --without-gossip --without-mingle" in page
 
 
 def test_injectors_are_listed_and_a_foreign_project_stays_out_of_the_bar(client, project, charlie):
