@@ -78,6 +78,11 @@ class Actor:
     def is_member(self) -> bool:
         return self.user is not None and self.user.is_active
 
+    @property
+    def is_administrator(self) -> bool:
+        """Of the installation; a token never is, whoever owns it."""
+        return self.is_member and self.token is None and self.user.is_superuser
+
 
 NOBODY = Actor()
 
@@ -133,3 +138,9 @@ def require(actor: Actor, action: Action, project: WithMembers) -> None:
             if narrowed
             else _NEEDS[action]
         )
+
+
+def require_administrator(actor: Actor) -> None:
+    """Raise Forbidden unless the actor is an administrator of the installation."""
+    if not actor.is_administrator:
+        raise Forbidden("Only an administrator of this installation may do this.")

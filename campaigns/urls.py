@@ -11,6 +11,7 @@ from campaigns.views import (
     history,
     injector_hosts,
     items,
+    load_control,
     measure,
     plan_preview,
     plans,
@@ -103,6 +104,13 @@ injector_urls = [
     path("injectors/", injector_hosts.injector_host_list, name="injector-list"),
 ]
 
+load_urls = [
+    path("load/", load_control.load_page, name="load"),
+    path("load/stop/", load_control.load_stop, name="load-stop"),
+    path("load/allow/", load_control.load_allow, name="load-allow"),
+    path("load/runs/<int:run>/stop/", load_control.load_run_stop, name="load-run-stop"),
+]
+
 campaign_urls = [
     path("projects/<int:project>/campaigns/", campaigns.campaign_list, name="campaign-list"),
     path("projects/<int:project>/campaigns/new/", campaigns.campaign_new, name="campaign-new"),
@@ -169,6 +177,7 @@ urlpatterns = [
     *target_urls,
     *plan_urls,
     *injector_urls,
+    *load_urls,
     *glossary_urls,
     *health_urls,
 ]

@@ -12,7 +12,7 @@ from tests.access_world import World
 
 ROLES = {"vera": "viewer", "oscar": "operator", "bob": "editor", "alice": "owner"}
 TOKENS = {"alice's read token", "alice's run token", "alice's write token"}
-STRANGERS = {"charlie", "charlie's write token"}
+STRANGERS = {"adam", "charlie", "charlie's write token"}
 NOBODY = {"anonymous", "visitor"}
 EVERYBODY = NOBODY | STRANGERS | set(ROLES) | TOKENS | {"vera's write token"}
 
@@ -29,6 +29,7 @@ MAY: dict[str, set[str]] = {
     "share": {"bob", "alice"},
     "manage": {"alice"},
     "administer": {"alice", "alice's write token"},
+    "installation": {"adam"},  # an administrator; to others it does not exist
     "own": {"alice"},  # what belongs to alice herself; to others it does not exist
 }
 
@@ -86,6 +87,7 @@ SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
     Rule("nothing"),
     Rule("account"),
 )
+INSTALLATION = Rule("installation")
 START = Rule("run", rows=(("campaign", "draft"),))
 TRY_AGAIN = Rule("run", rows=(("campaign", "held"),))
 MORE_BLOCKS = Rule("run", lambda world: {"after": 1, "blocks": 1})
@@ -113,6 +115,10 @@ PAGES: dict[str, dict[str, Rule]] = {
     "token-list": {"GET": ACCOUNT, "POST": ACCOUNT},
     "token-revoke": {"POST": Rule("own")},
     "injector-list": {"GET": ACCOUNT},
+    "load": {"GET": INSTALLATION},
+    "load-stop": {"POST": INSTALLATION},
+    "load-allow": {"POST": INSTALLATION},
+    "load-run-stop": {"POST": Rule("installation", rows=(("run", "queued"),))},
     "glossary": {"GET": OPEN_TO_ALL},
     "project-list": {"GET": ACCOUNT},
     "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda world: {"name": "mine"})},

@@ -70,6 +70,7 @@ class World:
 def make_world() -> World:
     world = World()
     people = {name: make_user(name) for name in (*ROLES, "charlie")}
+    people["adam"] = make_user("adam", is_superuser=True)
     project = make_project(f"{OPEN} team", owner=people["alice"])
     for name, role in ROLES.items():
         if name != "alice":

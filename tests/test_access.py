@@ -114,7 +114,8 @@ def expected(who: str, name: str, rule: Rule) -> str:
         return "login" if is_page else "401"
     if who in MAY[rule.right]:
         return "in"
-    return "404" if who in STRANGERS or rule.right == "own" else "403"
+    is_hidden = who in STRANGERS or rule.right in ("own", "installation")
+    return "404" if is_hidden else "403"
 
 
 def check_markers(who: str, name: str, text: str) -> None:

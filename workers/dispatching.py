@@ -9,7 +9,7 @@ from django.db import connection
 
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.engine import count_by_state
-from campaigns.services import dispatch, endings, first_requests, probes
+from campaigns.services import dispatch, endings, first_requests, load_control, probes
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.names import NamesThread
 
@@ -76,6 +76,8 @@ class Dispatcher:
                 self._is_leader = cursor.fetchone()[0]
             if self._is_leader:
                 logger.info("This dispatcher is the active one")
+                if load_control.stay_off_if_restored():
+                    logger.warning("Load is off: %s", load_control.RESTORED)
         return self._is_leader
 
     def tick(self) -> None:
@@ -98,6 +100,7 @@ class Dispatcher:
     def _tidy(self) -> None:
         """Apply the rules that can wait for a few seconds."""
         rules: tuple[Callable[[], int], ...] = (
+            load_control.beat,
             dispatch.reap_shards,
             dispatch.age_runs,
             dispatch.expire_runs,

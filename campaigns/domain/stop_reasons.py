@@ -29,6 +29,11 @@ class StopReason(StrEnum):
         "a user stopped the run at once",
         "Stopped at once by a user; what was measured until then is kept.",
     )
+    ADMINISTRATOR = (
+        "administrator",
+        "an administrator stopped the run",
+        "Stopped by an administrator; what was measured until then is kept.",
+    )
     OVERRUN = (
         "overrun",
         "stopped: it took longer than its plan allows",

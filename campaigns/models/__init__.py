@@ -2,6 +2,7 @@
 
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.hosts import InjectorHost
+from campaigns.models.load_control import LoadControl
 from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
@@ -18,6 +19,7 @@ __all__ = [
     "Endpoint",
     "FailureExample",
     "InjectorHost",
+    "LoadControl",
     "Membership",
     "PlanSecret",
     "PlanVersion",

@@ -32,6 +32,7 @@ from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.models import Campaign, InjectorHost, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import NOBODY, Actor
+from campaigns.queries.load_control import why_nothing_begins
 
 # A host that announced itself within this time is alive; it does so every 5 s.
 ALIVE_S = 15
@@ -201,6 +202,8 @@ def _is_due():
 def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
     """Why a row of `head_runs` cannot begin now, in a sentence; "" if it can. Names only those runs
     that the actor may see."""
+    if why := why_nothing_begins():
+        return why
     if not head_runs().filter(pk=head.pk).filter(_is_due()).exists():
         return f"Pausing {head.campaign.pause_s:g} s between two runs."
     slots = total_slots()

@@ -126,7 +126,7 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
     reason = _reason(run, shards)
     if run.stop_requested == StopReason.KILL:
         return Outcome.KILLED, reason
-    if run.stop_requested == StopReason.USER:
+    if run.stop_requested in (StopReason.USER, StopReason.ADMINISTRATOR):
         return Outcome.STOPPED, reason
     if not run.seconds.exists():
         return Outcome.FAILED, reason or "The injector recorded no measurements."

@@ -8,7 +8,7 @@ from campaigns.domain.lifecycle import ACTIVE_STATES, Outcome, RunState, ShardSt
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Run, Shard
-from campaigns.permissions import Action, Actor, require
+from campaigns.permissions import Action, Actor, require, require_administrator
 
 # Nothing is sent any more: a stop request would only change the outcome.
 OVER = frozenset({RunState.FINALIZING, RunState.DONE})
@@ -22,10 +22,21 @@ def stop_run(*, by: Actor, run: Run) -> None:
     A run that is already being stopped stays as it is. Raises Refused for one that is done.
     """
     require(by, Action.STOP, run.campaign.project)
+    _stop(run, StopReason.USER, by)
+
+
+@transaction.atomic
+def stop_any_run(*, by: Actor, run: Run) -> None:
+    """As `stop_run`, for an administrator of the installation, whatever project the run is of."""
+    require_administrator(by)
+    _stop(run, StopReason.ADMINISTRATOR, by)
+
+
+def _stop(run: Run, why: StopReason, by: Actor) -> None:
     lock_runs(Run.objects.filter(pk=run.pk))
     if end_queued(Run.objects.filter(pk=run.pk), Outcome.STOPPED, STOPPED_BEFORE):
         return
-    request_stop(Run.objects.filter(pk=run.pk), StopReason.USER, by=by.user)
+    request_stop(Run.objects.filter(pk=run.pk), why, by=by.user)
     if Run.objects.filter(pk=run.pk, state__in=OVER).exists():
         raise Refused(f"Run {run.label} has already ended; there is nothing to stop.")
 

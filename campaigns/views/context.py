@@ -4,6 +4,7 @@ from django.utils.functional import SimpleLazyObject
 
 from campaigns.models import Project
 from campaigns.permissions import Actor
+from campaigns.queries.load_control import why_nothing_begins
 
 # Prefix of a URL's name → section in the top bar.
 PLACES = {
@@ -26,12 +27,19 @@ def site(request) -> dict:
     return {
         "my_projects": SimpleLazyObject(lambda: _projects_of(request)),
         "place": place_of(request),
+        "nothing_begins": SimpleLazyObject(lambda: _nothing_begins(request)),
     }
 
 
 def place_of(request) -> str:
     name = getattr(request.resolver_match, "url_name", None) or ""
     return "history" if name == "run-list" else PLACES.get(name.partition("-")[0], "")
+
+
+def _nothing_begins(request) -> str:
+    """Why, for those who are signed in; "" while runs begin as usual."""
+    user = getattr(request, "user", None)
+    return why_nothing_begins() if user is not None and user.is_authenticated else ""
 
 
 def _projects_of(request) -> list[Project]:

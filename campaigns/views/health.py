@@ -9,6 +9,8 @@ from django.http import HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 from psycopg_pool import PoolTimeout
 
+from campaigns.queries.load_control import dispatcher_silent_for_s
+
 logger = logging.getLogger(__name__)
 
 PING_TIMEOUT_S = 2
@@ -25,7 +27,15 @@ def readyz(request):
     """200 if PostgreSQL and Redis respond, else 503 with what fails."""
     checks = {"postgresql": _ask(_ask_postgresql), "redis": _ask(_ask_redis)}
     is_ready = all(answer == "ok" for answer in checks.values())
+    # Results can be read without a dispatcher, so its silence takes no web server out of service.
+    if is_ready:
+        checks["dispatcher"] = _dispatcher()
     return JsonResponse({"ready": is_ready, **checks}, status=200 if is_ready else 503)
+
+
+def _dispatcher() -> str:
+    silent_s = dispatcher_silent_for_s()
+    return f"not heard of for {silent_s:.0f} s" if silent_s else "ok"
 
 
 def _ask(question) -> str:

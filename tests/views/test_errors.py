@@ -99,7 +99,7 @@ def test_the_process_is_healthy_without_a_database(client):
 def test_ready_means_that_both_stores_answer(client):
     answer = client.get(reverse("readyz"))
     assert answer.status_code == 200
-    assert answer.json() == {"ready": True, "postgresql": "ok", "redis": "ok"}
+    assert answer.json() == {"ready": True, "postgresql": "ok", "redis": "ok", "dispatcher": "ok"}
 
 
 @pytest.mark.django_db

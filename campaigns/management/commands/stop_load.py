@@ -1,0 +1,26 @@
+"""`manage.py stop_load`: stop every run of the installation and admit no other."""
+
+from django.core.management.base import BaseCommand
+
+from campaigns.domain.units import counted
+from campaigns.services.load_control import allow_load_from_console, stop_all_load_from_console
+
+
+class Command(BaseCommand):
+    help = "Stops all load and keeps it off until an administrator allows it again."
+
+    def add_arguments(self, parser):
+        parser.add_argument(
+            "--undo", action="store_true", help="allow load again; queued runs begin"
+        )
+
+    def handle(self, *args, undo: bool, **options):
+        if undo:
+            allow_load_from_console()
+            self.stdout.write("Load is on. Queued runs begin now.")
+            return
+        n_stopped = stop_all_load_from_console()
+        self.stdout.write(
+            f"Load is off. {counted(n_stopped, 'active runs')} told to stop. "
+            "`manage.py stop_load --undo`, or the page Load, allows it again."
+        )

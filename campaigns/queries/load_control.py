@@ -1,0 +1,79 @@
+"""What an administrator sees of the load of all projects; and whether load is on."""
+
+from dataclasses import dataclass
+
+from django.db import connection
+from django.db.models import F, QuerySet
+
+from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
+from campaigns.models import Campaign, LoadControl, Run
+from campaigns.models.dbtime import ClockTimestamp
+from campaigns.models.load_control import THE_ROW
+
+# It speaks every 2 s; a busy machine may hold it up for longer.
+SILENT_AFTER_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many runs go on by themselves once load is on."""
+
+    runs: int
+    campaigns: int
+
+
+def load_control() -> LoadControl:
+    """The row; one that is not stored where nobody has touched it yet."""
+    return LoadControl.objects.filter(pk=THE_ROW).first() or LoadControl(pk=THE_ROW)
+
+
+def why_load_is_off() -> str:
+    """A sentence; "" while load is on."""
+    off = LoadControl.objects.filter(pk=THE_ROW, is_on=False)
+    return off.values_list("reason", flat=True).first() or ""
+
+
+def dispatcher_silent_for_s() -> float:
+    """Since when the dispatcher is silent; 0 while it works, and before its first word."""
+    row = LoadControl.objects.filter(pk=THE_ROW, dispatcher_seen_at__isnull=False)
+    silence = row.values_list(ClockTimestamp() - F("dispatcher_seen_at"), flat=True).first()
+    silent_s = silence.total_seconds() if silence else 0.0
+    return silent_s if silent_s > SILENT_AFTER_S else 0.0
+
+
+def why_nothing_begins() -> str:
+    """Why no run of any project begins, in sentences; "" while runs begin as usual."""
+    if why := why_load_is_off():
+        return f"Load is off, so no run begins. {why}"
+    if silent_s := dispatcher_silent_for_s():
+        return (
+            f"The dispatcher has not been heard of for {silent_s:.0f} s, so no run begins or ends. "
+            "Restart it."
+        )
+    return ""
+
+
+def active_runs() -> QuerySet[Run]:
+    """The active runs of all projects, oldest first."""
+    return (
+        Run.objects.filter(state__in=ACTIVE_STATES)
+        .select_related("campaign__project", "campaign__created_by", "target")
+        .order_by("pk")
+    )
+
+
+def waiting_load() -> Waiting:
+    waiting = Run.objects.filter(state=RunState.QUEUED)
+    return Waiting(
+        runs=waiting.count(), campaigns=Campaign.objects.filter(runs__in=waiting).distinct().count()
+    )
+
+
+def identity() -> str:
+    """Of this cluster and of the table itself: both change when a dump is restored."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT system_identifier, %s::regclass::oid FROM pg_control_system()",
+            [LoadControl._meta.db_table],
+        )
+        return "{}/{}".format(*cursor.fetchone())

@@ -1,0 +1,95 @@
+"""Switches all load of the installation off and on.
+
+Off means: what is sending stops, and no run is admitted. Only an administrator switches it on
+again, also after a backup was restored.
+"""
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.stop_reasons import StopReason
+from campaigns.live.pokes import poke
+from campaigns.models import Campaign, LoadControl, Run
+from campaigns.models.load_control import THE_ROW
+from campaigns.permissions import Actor, require_administrator
+from campaigns.queries.load_control import identity
+from campaigns.services.dispatch import lock_admission
+from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
+
+BY_A_PERSON = "{name} stopped all load of this installation."
+FROM_THE_CONSOLE = "All load of this installation was stopped by `manage.py stop_load`."
+RESTORED = (
+    "This database was restored from a backup or moved, so what is queued in it may have been "
+    "stopped since then."
+)
+
+
+def stop_all_load(*, by: Actor) -> int:
+    """Switch load off and stop every campaign; the number of runs that were sending or about to."""
+    require_administrator(by)
+    return _stop_all(BY_A_PERSON.format(name=by.user.get_username()), by.user)
+
+
+def stop_all_load_from_console() -> int:
+    """As `stop_all_load`, for whoever has a shell on the installation's machine."""
+    return _stop_all(FROM_THE_CONSOLE, None)
+
+
+@transaction.atomic
+def _stop_all(reason: str, user) -> int:
+    # No run can be admitted between the two: admission holds the same lock.
+    lock_admission()
+    _switch(False, reason, user)
+    under_way = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
+    under_way.filter(stop_requested_at=None).update(
+        stop_requested_at=Now(), stop_requested_by=user, stop_reason=reason
+    )
+    lock_runs(Run.objects.all())
+    end_queued(Run.objects.all(), Outcome.STOPPED, STOPPED_BEFORE)
+    n_stopped = request_stop(Run.objects.all(), StopReason.ADMINISTRATOR, by=user)
+    for campaign in under_way.values_list("pk", flat=True):
+        poke(campaign_id=campaign)
+    return n_stopped
+
+
+def allow_load(*, by: Actor) -> None:
+    """Switch load on again: queued runs begin."""
+    require_administrator(by)
+    _switch(True, "", by.user)
+
+
+def allow_load_from_console() -> None:
+    """As `allow_load`, for whoever has a shell on the installation's machine."""
+    _switch(True, "", None)
+
+
+def stay_off_if_restored() -> bool:
+    """Switch load off if the table is not the one that the last dispatcher saw; whether it was so.
+
+    A restored dump makes new tables, in this cluster or another. The first dispatcher of an
+    installation only notes what it sees.
+    """
+    seen = identity()
+    with transaction.atomic():
+        row = LoadControl.objects.select_for_update().filter(pk=THE_ROW).first()
+        if row is None:
+            LoadControl.objects.create(pk=THE_ROW, identity=seen)
+            return False
+        known, row.identity = row.identity, seen
+        row.save(update_fields=["identity"])
+        if known in ("", seen):
+            return False
+        _switch(False, RESTORED, None)
+        return True
+
+
+def beat() -> int:
+    """Note that the dispatcher works; 0 as no run was moved."""
+    LoadControl.objects.filter(pk=THE_ROW).update(dispatcher_seen_at=Now())
+    return 0
+
+
+def _switch(is_on: bool, reason: str, user) -> None:
+    values = {"is_on": is_on, "reason": reason, "changed_by": user, "changed_at": Now()}
+    LoadControl.objects.update_or_create(pk=THE_ROW, defaults=values)

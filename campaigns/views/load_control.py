@@ -1,0 +1,67 @@
+"""All load of the installation, for its administrators: see it, stop it, allow it again."""
+
+from functools import wraps
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.units import counted
+from campaigns.models import Run
+from campaigns.queries.load_control import active_runs, load_control, waiting_load
+from campaigns.services import load_control as services
+from campaigns.services.runs import stop_any_run
+from campaigns.views.access import actor_of, answers_refusals
+
+
+def _for_administrators(view):
+    """To everybody else the page does not exist."""
+
+    @login_required
+    @wraps(view)
+    def answering(request: HttpRequest, **kwargs) -> HttpResponse:
+        if not actor_of(request).is_administrator:
+            raise Http404
+        return view(request, **kwargs)
+
+    return answering
+
+
+@_for_administrators
+@require_GET
+def load_page(request: HttpRequest) -> HttpResponse:
+    context = {
+        "control": load_control(),
+        "runs": [(run, plan_load_words(run.frozen.plan)) for run in active_runs()],
+        "waiting": waiting_load(),
+    }
+    return render(request, "load_control/page.html", context)
+
+
+@_for_administrators
+@require_POST
+def load_stop(request: HttpRequest) -> HttpResponse:
+    n_stopped = services.stop_all_load(by=actor_of(request))
+    messages.success(request, f"Load is off. {counted(n_stopped, 'active runs')} told to stop.")
+    return redirect("load")
+
+
+@_for_administrators
+@require_POST
+def load_allow(request: HttpRequest) -> HttpResponse:
+    services.allow_load(by=actor_of(request))
+    messages.success(request, "Load is on. Queued runs begin now.")
+    return redirect("load")
+
+
+@_for_administrators
+@require_POST
+@answers_refusals(lambda request, **kwargs: "load")
+def load_run_stop(request: HttpRequest, run: int) -> HttpResponse:
+    found = get_object_or_404(Run.objects.select_related("campaign"), pk=run)
+    stop_any_run(by=actor_of(request), run=found)
+    messages.success(request, f"Run {found.label} of {found.campaign.name} is told to stop.")
+    return redirect("load")

@@ -1,0 +1,105 @@
+"""All load off and on: by an administrator, from the console, and after a backup was restored."""
+
+import pytest
+from django.core.management import call_command
+
+from campaigns.domain.errors import Forbidden, Refused
+from campaigns.models import LoadControl, Run
+from campaigns.permissions import Actor
+from campaigns.queries.engine import waiting_reason
+from campaigns.queries.load_control import active_runs, why_load_is_off
+from campaigns.services import dispatch
+from campaigns.services.load_control import (
+    RESTORED,
+    allow_load,
+    stay_off_if_restored,
+    stop_all_load,
+)
+from campaigns.services.runs import stop_any_run
+from tests.factories import make_user
+from tests.services.engine import host, started
+
+
+@pytest.fixture
+def adam(db):
+    """An administrator who is a member of no project."""
+    return Actor(user=make_user("adam", is_superuser=True))
+
+
+@pytest.fixture
+def campaign(project):
+    """A campaign of three runs, the first of which is active."""
+    campaign = started(project, n_tests=3)
+    host(slots=9)
+    dispatch.admit_runs()
+    return campaign
+
+
+def states(campaign) -> list[str]:
+    return list(campaign.runs.order_by("position").values_list("state", flat=True))
+
+
+def test_everything_that_is_active_is_told_to_stop_and_the_rest_is_cancelled(adam, campaign):
+    assert stop_all_load(by=adam) == 1
+    assert states(campaign) == ["preparing", "done", "done"]
+    assert campaign.runs.first().stop_requested == "administrator"
+    campaign.refresh_from_db()
+    assert "adam stopped all load" in campaign.stop_reason
+
+
+def test_nothing_is_admitted_until_an_administrator_allows_it(adam, project):
+    stop_all_load(by=adam)
+    host(slots=9)
+    later = started(project)
+    assert dispatch.admit_runs() == 0
+    assert "adam stopped all load" in waiting_reason(later)
+    allow_load(by=adam)
+    assert dispatch.admit_runs() == 1
+
+
+def test_only_an_administrator_may_and_no_token_of_one(adam, as_alice, campaign):
+    for actor in (as_alice, Actor(user=adam.user, token=object())):
+        for attempt in (stop_all_load, allow_load):
+            with pytest.raises(Forbidden, match="Only an administrator"):
+                attempt(by=actor)
+        with pytest.raises(Forbidden, match="Only an administrator"):
+            stop_any_run(by=actor, run=campaign.runs.first())
+    assert states(campaign) == ["preparing", "queued", "queued"]
+
+
+def test_an_administrator_stops_a_run_of_any_project(adam, campaign):
+    run = active_runs().get()
+    stop_any_run(by=adam, run=run)
+    run.refresh_from_db()
+    assert run.stop_requested == "administrator"
+    assert run.stop_requested_by == adam.user
+    Run.objects.filter(pk=run.pk).update(state="stopping")
+    Run.objects.filter(pk=run.pk).update(state="finalizing")
+    with pytest.raises(Refused, match="nothing to stop"):
+        stop_any_run(by=adam, run=run)
+
+
+def test_the_console_stops_and_allows_as_well(campaign, capsys):
+    call_command("stop_load")
+    assert "1 active run told to stop" in capsys.readouterr().out
+    assert "stop_load" in why_load_is_off()
+    call_command("stop_load", undo=True)
+    assert why_load_is_off() == ""
+
+
+class TestRestored:
+    def test_the_first_dispatcher_only_notes_what_it_sees(self, db):
+        assert not stay_off_if_restored()
+        assert not stay_off_if_restored()
+        assert why_load_is_off() == ""
+
+    def test_a_restored_table_sends_nothing_by_itself(self, adam, campaign):
+        stay_off_if_restored()
+        # What a dump holds of the row is what another cluster's table wrote.
+        LoadControl.objects.update(identity="7412345678901234567/16999")
+        assert stay_off_if_restored()
+        assert why_load_is_off() == RESTORED
+        assert states(campaign) == ["preparing", "queued", "queued"]
+        allow_load(by=adam)
+        assert not stay_off_if_restored()
+        assert why_load_is_off() == ""

@@ -1,0 +1,78 @@
+"""The page from which an administrator sees and stops the load of all projects."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import LoadControl, Run
+from campaigns.models.dbtime import db_now
+from campaigns.services import dispatch
+from campaigns.services.load_control import beat, stay_off_if_restored
+from tests.factories import make_user
+from tests.services.engine import host, started
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def adam(client):
+    client.force_login(make_user("adam", is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def run(project):
+    campaign = started(project)
+    host(slots=1)
+    dispatch.admit_runs()
+    return campaign.runs.get()
+
+
+def page(client) -> str:
+    return client.get(reverse("load")).content.decode()
+
+
+def test_it_lists_who_puts_what_under_which_load(adam, project, run):
+    shown = page(adam)
+    for words in (project.name, run.campaign.name, run.frozen.target, "1 active run"):
+        assert words in shown
+
+
+def test_without_load_it_says_so(adam):
+    assert "No run is active in any project." in page(adam)
+
+
+def test_all_load_stops_and_every_page_says_so_until_it_is_allowed(as_editor, project, run):
+    lists = reverse("campaign-list", args=[project.pk])
+    assert "Load is off" not in as_editor.get(lists).content.decode()
+    administrator = type(as_editor)()
+    administrator.force_login(make_user("ada", is_superuser=True))
+    answer = administrator.post(reverse("load-stop"), follow=True).content.decode()
+    assert "1 active run told to stop" in answer
+    assert "ada stopped all load of this installation." in as_editor.get(lists).content.decode()
+    administrator.post(reverse("load-allow"))
+    assert "Load is off" not in as_editor.get(lists).content.decode()
+
+
+def test_one_run_is_stopped(adam, run):
+    adam.post(reverse("load-run-stop", args=[run.pk]))
+    assert Run.objects.get(pk=run.pk).stop_requested == "administrator"
+    assert "Stop run" not in page(adam)
+
+
+def test_a_dispatcher_that_is_silent_is_told_on_every_page_and_to_monitors(as_editor, project):
+    lists = reverse("campaign-list", args=[project.pk])
+    stay_off_if_restored()
+    beat()
+    assert as_editor.get(reverse("readyz")).json()["dispatcher"] == "ok"
+    assert "not been heard of" not in as_editor.get(lists).content.decode()
+    LoadControl.objects.update(dispatcher_seen_at=db_now(-40))
+    shown = as_editor.get(lists).content.decode()
+    assert "The dispatcher has not been heard of for 40 s, so no run begins or ends." in shown
+    answer = as_editor.get(reverse("readyz"))
+    assert (answer.status_code, answer.json()["dispatcher"]) == (200, "not heard of for 40 s")
+
+
+def test_whoever_is_no_administrator_finds_no_such_page(as_editor, run):
+    assert as_editor.get(reverse("load")).status_code == 404
+    assert as_editor.post(reverse("load-stop")).status_code == 404
+    assert Run.objects.get(pk=run.pk).stop_requested is None
