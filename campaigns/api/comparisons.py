@@ -114,6 +114,9 @@ class ComparisonSerializer(serializers.Serializer):
     warnings = serializers.ListField(child=serializers.CharField())
     differs = DifferenceSerializer(many=True)
     tests = ComparedTestSerializer(many=True, help_text="Worst first.")
+    references = ComparedTestSerializer(
+        many=True, help_text="Tests of targets with the tag reference; never counted."
+    )
     alone = AloneSerializer(many=True, help_text="Tests that only one column has.")
     detail = DetailSerializer(allow_null=True)
 
@@ -151,7 +154,9 @@ def _columns(request) -> list[ComparedColumn]:
 
 
 def _json(columns: list[ComparedColumn], compared: Comparison) -> dict[str, Any]:
-    rows = zip(compared.tests, compared.table.to_json()["rows"], strict=True)
+    known = [*compared.tests, *compared.references]
+    rows = compared.table.to_json()["rows"]
+    tests = [_test_json(test, row) for test, row in zip(known, rows, strict=True)]
     return {
         "columns": [
             {"column": each.letter, "kind": each.noun, "id": each.row.pk, "name": each.name}
@@ -161,7 +166,8 @@ def _json(columns: list[ComparedColumn], compared: Comparison) -> dict[str, Any]
         "grounds": compared.grounds,
         "warnings": compared.warnings,
         "differs": DifferenceSerializer(compared.differs, many=True).data,
-        "tests": [_test_json(test, row) for test, row in rows],
+        "tests": tests[: len(compared.tests)],
+        "references": tests[len(compared.tests) :],
         "alone": [{"column": name, "tests": labels} for name, labels in compared.alone],
         "detail": compared.detail and _detail_json(compared.detail),
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from campaigns.domain.shown.compared import ComparedTest, Comparison, Listed
+from campaigns.domain.shown.compared import ComparedTest, Comparison, Listed, reference_of
 from campaigns.domain.shown.tables import Row
 from campaigns.domain.units import number
 from campaigns.queries.columns import LETTERS, ComparedColumn
@@ -29,8 +29,10 @@ def comparison_context(
     which = _which(compared, asked.get("show", ""))
     tests = compared.shown(which)
     threshold = columns[-1].campaign.practical_threshold
-    axis = RatioAxis([[ends] for test in tests if (ends := _ends(test))], threshold)
-    cells = dict(zip((test.key for test in compared.tests), compared.table.rows, strict=True))
+    shown = [*tests, *compared.references]
+    known = [*compared.tests, *compared.references]
+    cells = dict(zip((test.key for test in known), compared.table.rows, strict=True))
+    axis = RatioAxis([[ends] for test in shown if (ends := _ends(test))], threshold)
     names = {column.letter: column for column in columns}
     detail = compared.detail
     return {
@@ -50,14 +52,16 @@ def comparison_context(
                 "test": test,
                 "column": names[test.column],
                 "cells": _cells(compared, cells[test.key]),
+                "reference": reference_of([test]) if test in compared.references else "",
                 "change": _interval_words(test),
                 "power_class": "" if _is_weak(test, threshold) else "ink-3",
                 "plot": _plot(test, axis),
                 "query": query_of(asked, test=test.key),
                 "is_open": detail is not None and detail.test.key == test.key,
             }
-            for test in tests
+            for test in shown
         ],
+        "n_listed": len(tests),
         "switches": [
             (each, n, query_of(asked, show=each), each == which)
             for each, n in compared.n_shown().items()

@@ -32,6 +32,14 @@ _WORDS = {
 }
 
 
+class ReferenceState(StrEnum):
+    """Whether what was measured beside both sides is as it was."""
+
+    UNMOVED = "unmoved"
+    MOVED = "moved"
+    UNSURE = "inconclusive"
+
+
 @dataclass(frozen=True, slots=True)
 class RunDot:
     """One run's average, µs; a hollow one does not count."""
@@ -46,9 +54,9 @@ class ComparedTest:
 
     `mean`: the averages with the ratio's interval. Not sound: no run of one side can be used, so
     the figures are shown beside each other and not compared. `word` is "" where none can be given;
-    `why` says why, or why it is inconclusive. `or_environment`: the two did not run in turn, so the
-    word is about the target or about whatever else changed between them. `could_have_shown` is a
-    share, None without an interval. `runs`: those that count, baseline and candidate.
+    `why` says why, or why it is inconclusive. `reference`: what became of the reference that both
+    sides measured, None without one. `could_have_shown` is a share, None without an interval.
+    `runs`: those that count, baseline and candidate.
     """
 
     column: str
@@ -61,9 +69,10 @@ class ComparedTest:
     is_sound: bool
     word: str
     why: str
-    or_environment: bool
+    ran_in_turn: bool
     could_have_shown: float | None
     runs: tuple[tuple[RunDot, ...], tuple[RunDot, ...]]
+    reference: ReferenceState | None = None
 
     @property
     def key(self) -> str:
@@ -86,6 +95,13 @@ class ComparedTest:
     @property
     def is_changed(self) -> bool:
         return self.word in _WORDS[Listed.CHANGED]
+
+    @property
+    def or_environment(self) -> bool:
+        """The two did not run in turn and no reference stayed where it was, so the word is about
+        the target or about whatever else changed between them."""
+        is_known = self.ran_in_turn or self.reference is ReferenceState.UNMOVED
+        return self.is_changed and not is_known
 
     @property
     def said(self) -> str:
@@ -129,7 +145,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`tests` worst first; `alone` has each column's tests without a partner: (letter, labels).
+    """`tests` worst first; `references` are never counted among them; `alone` has each column's
+    tests without a partner: (letter, labels).
 
     `table` has a row per test, in the same order, as CSV and REST have them. `detail` is of the
     test that was asked for, by default the first; None without any.
@@ -141,6 +158,7 @@ class Comparison:
     differs: list[Difference]
     same: list[tuple[str, str]]
     tests: list[ComparedTest]
+    references: list[ComparedTest]
     alone: list[tuple[str, list[str]]]
     table: Table
     detail: ComparedDetail | None
@@ -154,3 +172,13 @@ class Comparison:
 
 def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
     return sorted(tests, key=lambda each: (_ORDER.index(each.word), -(each.increase or 0.0)))
+
+
+def reference_of(references: Sequence[ComparedTest]) -> ReferenceState | None:
+    """Unmoved only if every one shows no practical difference; None without any."""
+    words = {each.word for each in references}
+    if words & _WORDS[Listed.CHANGED]:
+        return ReferenceState.MOVED
+    if words == {Word.SAME}:
+        return ReferenceState.UNMOVED
+    return ReferenceState.UNSURE if words else None

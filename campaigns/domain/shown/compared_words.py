@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.cells import Figure, column_cells, text_cell
-from campaigns.domain.shown.compared import ComparedTest
+from campaigns.domain.shown.compared import ComparedTest, ReferenceState, reference_of
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.shown.tables import Row, Table
@@ -62,6 +62,30 @@ def comparison_sentence(
         sentence.append((", or the environment changed", False))
     rest = _rest(counts, tell_none=True)
     return [*sentence, (f". {rest[:1].upper()}{rest[1:]}." if rest else ".", False)]
+
+
+_REFERENCE_DID = {
+    ReferenceState.UNMOVED: "The reference did not move",
+    ReferenceState.MOVED: "The reference moved as well",
+    ReferenceState.UNSURE: "Whether the reference moved is not clear",
+}
+
+
+def reference_sentence(
+    tests: Sequence[ComparedTest], references: Sequence[ComparedTest]
+) -> Sentence:
+    """What the reference did, where it matters: "The reference did not move (+0.7 %, 95 % …)."; []
+    if nothing changed, both ran in turn, or there is no reference."""
+    state = reference_of(references)
+    if state is None or not any(each.is_changed and not each.ran_in_turn for each in tests):
+        return []
+    shown = [each for each in references if each.interval]
+    figures = "; ".join(
+        f"{percent(each.increase, decimals=_PERCENT_DECIMALS, signed=True)}, "
+        f"{_interval(each.interval)}"
+        for each in shown
+    )
+    return [(f" {_REFERENCE_DID[state]}{f' ({figures})' if figures else ''}.", False)]
 
 
 def _range(tests: Sequence[ComparedTest]) -> str:
@@ -133,9 +157,17 @@ def _interval(found: RatioInterval) -> str:
     return f"{with_unit('95', '%')} interval {low} to {high}"
 
 
-def comparison_table(tests: Sequence[ComparedTest], names: dict[str, str], baseline: str) -> Table:
-    """A row per test, times in ms. `names` are the candidates' by column letter."""
-    figures = [_figures(each) for each in tests]
+def comparison_table(
+    tests: Sequence[ComparedTest],
+    references: Sequence[ComparedTest],
+    names: dict[str, str],
+    baseline: str,
+) -> Table:
+    """A row per test, then one per reference; times in ms. `names` are the candidates' by column
+    letter."""
+    known = [*tests, *references]
+    figures = [_figures(each) for each in known]
+    said = [each.said for each in tests] + [str(reference_of([each])) for each in references]
     columns = [
         column_cells(
             [each[key] for each in figures],
@@ -145,8 +177,8 @@ def comparison_table(tests: Sequence[ComparedTest], names: dict[str, str], basel
         for key in _KEYS[:-2]
     ]
     columns += [
-        [text_cell(each.said, each.why) for each in tests],
-        [text_cell(each.why) for each in tests],
+        [text_cell(text, each.why) for text, each in zip(said, known, strict=True)],
+        [text_cell(each.why) for each in known],
     ]
     return Table(
         "comparison",
@@ -157,18 +189,23 @@ def comparison_table(tests: Sequence[ComparedTest], names: dict[str, str], basel
                 each.label,
                 tuple(column[index] for column in columns),
                 kind=str(each.word).replace(" ", "-"),
-                note=names[each.column] if len(names) > 1 else "",
+                note=_note(each, references, names),
                 link={
                     "column": each.column,
                     "baseline_test": each.baseline_test_id,
                     "candidate_test": each.candidate_test_id,
                 },
             )
-            for index, each in enumerate(tests)
+            for index, each in enumerate(known)
         ),
         label_title="test",
         note=_NOTE,
     )
+
+
+def _note(test: ComparedTest, references: Sequence[ComparedTest], names: dict[str, str]) -> str:
+    words = [names[test.column]] if len(names) > 1 else []
+    return ", ".join([*words, "reference, not counted"] if test in references else words)
 
 
 def _decimals(key: str) -> int | None:

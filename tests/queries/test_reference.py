@@ -1,0 +1,81 @@
+"""A reference that both sides measured tells the target from the environment."""
+
+import pytest
+
+from campaigns.domain.shown.sentences import plain_text
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.queries.measured import run_in_blocks, same_again
+from tests.queries.test_compared_tests import FAST, SLOW, campaigns
+from tests.queries.test_compared_tests import compared as compared
+from tests.values import plan_spec
+
+pytestmark = pytest.mark.django_db
+ECHO, SLOWER_ECHO = [2_000, 2_010, 1_990], [2_300, 2_310, 2_290]
+WILD_ECHO = [2_000, 2_400, 1_700]
+
+
+@pytest.fixture
+def tests(project):
+    """A test of a target, and the same plan on the reference."""
+    version = make_plan(project, spec=plan_spec(model="over", requests=2000, over_s=10))
+    campaign = make_campaign(project)
+    targets = [make_target(project), make_target(project, "echo", tags=["reference"])]
+    return [make_test(campaign, version, endpoint=make_endpoint(each)) for each in targets]
+
+
+@pytest.fixture
+def against(tests, compared):
+    """Last week's campaign against one in which target and reference took this long."""
+
+    def against(target, echo):
+        run_in_blocks(tests, [FAST, ECHO])
+        later = same_again(tests)
+        run_in_blocks(later, [target, echo])
+        return compared(*campaigns(tests, later))
+
+    return against
+
+
+def said(comparison) -> str:
+    return plain_text(comparison.sentences[0])
+
+
+def test_a_reference_that_did_not_move_leaves_the_target(against):
+    found = against(SLOW, ECHO)
+    (test,) = found.tests
+    assert test.said == "slower"
+    assert "environment changed" not in said(found)
+    assert "The reference did not move (0.0" in said(found)
+    assert "only Confirm compares like with like" in found.warnings[0]
+
+
+def test_a_reference_that_moved_leaves_the_environment(against):
+    found = against(SLOW, SLOWER_ECHO)
+    assert found.tests[0].said == "slower, or the environment"
+    assert "The reference moved as well (+15.0" in said(found)
+
+
+def test_a_reference_that_tells_nothing_leaves_both(against):
+    found = against(SLOW, WILD_ECHO)
+    assert found.tests[0].said == "slower, or the environment"
+    assert "Whether the reference moved is not clear" in said(found)
+
+
+def test_a_reference_is_never_counted(against):
+    found = against(SLOW, SLOWER_ECHO)
+    assert len(found.tests) == 1
+    assert [str(test.label) for test in found.references] != []
+    assert [row.note for row in found.table.rows] == ["", "reference, not counted"]
+
+
+def test_where_nothing_changed_the_reference_is_not_told(against):
+    assert "reference" not in said(against(FAST, ECHO))
+
+
+def test_a_comparison_of_references_alone_is_one_of_tests(tests, compared):
+    run_in_blocks(tests, [FAST, ECHO])
+    later = same_again(tests)
+    run_in_blocks(later, [FAST, SLOWER_ECHO])
+    found = compared(tests[1], later[1])
+    assert [test.said for test in found.tests] == ["slower, or the environment"]
+    assert found.references == []
