@@ -13,10 +13,12 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.forms.plan_fields import PLAN, TIMEOUTS
 from campaigns.forms.plan_load import LOAD
 from campaigns.forms.plan_session import AUTH, SESSION, THINK_TIME
+from campaigns.forms.plan_steps import ORDER, StepsFields
 from campaigns.forms.plan_variables import VARIABLES
+from campaigns.forms.plan_websocket import EXCHANGE, HTTP, WEBSOCKET
 
 _LONGEST_WORDS = 120
-_PARTS = (PLAN, TIMEOUTS, LOAD, SESSION, THINK_TIME, AUTH, VARIABLES)
+_PARTS = (PLAN, TIMEOUTS, LOAD, SESSION, THINK_TIME, AUTH, VARIABLES, ORDER, EXCHANGE)
 _FORM_NAMES = {path: name for part in _PARTS for path, name in part.places().items()}
 # Fields of the form alone, beside those of the registry.
 _MORE = {"auth": ("secret", "forget_secret")}
@@ -24,21 +26,24 @@ _MORE = {"auth": ("secret", "forget_secret")}
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`usual`: what is said while nothing in it differs; without, its values are. `is_private`: the
-    page does not send its fields to the preview.
+    """`usual`: what is said while nothing in it differs; without, its values are. `protocol`: the
+    only one that has it. `is_private`: the page does not send its fields to the preview.
     """
 
     key: str
     title: str
     usual: str = ""
-    http_only: bool = False
+    protocol: str = ""
     is_private: bool = False
 
 
+STEPS = Group("steps", "More steps and their order", "1 step", HTTP)
 GROUPS = (
-    Group("right", "What counts as right", http_only=True),
+    Group("right", "What counts as right", protocol=HTTP),
     Group("thresholds", "Thresholds", "none"),
-    Group("visits", "Visits and pauses", "none: every request is on its own", http_only=True),
+    STEPS,
+    Group("exchange", "Messages and closing", protocol=WEBSOCKET),
+    Group("visits", "Visits and pauses", "none: every request is on its own", HTTP),
     Group("auth", "Sign-in and secrets", "none", is_private=True),
     Group("values", "Values that change", "none: every request is the same", is_private=True),
     Group("limits", "Timeouts and limits"),
@@ -58,7 +63,7 @@ class Disclosure:
     is_open: bool
 
 
-class DisclosedFields(forms.Form):
+class DisclosedFields(StepsFields):
     """Adds `disclosures` to the plan form."""
 
     @property
@@ -67,23 +72,26 @@ class DisclosedFields(forms.Form):
 
     @property
     def differing_words(self) -> str:
-        """How many of the disclosures have something set that is not usual."""
-        n = sum(not each.is_usual for each in self.disclosures)
+        """How many of the disclosures in sight have something set that is not usual."""
+        protocol = plain(self["protocol"].value())
+        shown = [each for each in self.disclosures if each.group.protocol in ("", protocol)]
+        n = sum(not each.is_usual for each in shown)
         verb = "differs" if n == 1 else "differ"
-        return f"{n} of {len(GROUPS)} {verb} from the usual" if n else "none differs from the usual"
+        return f"{n} of {len(shown)} {verb} from the usual" if n else "none differs from the usual"
 
     def _disclosure(self, group: Group) -> Disclosure:
         rows = [self[name] for name in names_in(group.key) if name in self.fields]
-        more = [self[name] for name in _MORE.get(group.key, ())]
+        more = self.further_step_names if group == STEPS else _MORE.get(group.key, ())
         differing = [row for row in rows if differs(row)]
         said = differing or ([] if group.usual else rows)
-        words = ", ".join(filter(None, map(_words, said))) or group.usual
+        steps = self.further_steps_words if group == STEPS else ""
+        words = ", ".join(filter(None, (steps, *map(_words, said)))) or group.usual
         return Disclosure(
             group=group,
             rows=rows,
             words=words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…",
-            is_usual=not differing,
-            is_open=any(row.errors for row in (*rows, *more)),
+            is_usual=not (differing or steps),
+            is_open=any(name in self.errors for name in (*(row.name for row in rows), *more)),
         )
 
 

@@ -34,11 +34,15 @@ _STEP_FIELDS = ("label", "method", "path", "headers", "body", "extract", "weight
 
 @dataclass(frozen=True, slots=True)
 class StepBlock:
-    """The bound fields of one step, for the template: number, label, method, path …"""
+    """A step for the templates: `texts` as they are typed, and the bound fields, both by name:
+    label, method, path … `n_body_bytes` may be all that is known of a body.
+    """
 
     number: int
-    fields: dict[str, Any]
     prefix: str
+    texts: dict[str, str]
+    n_body_bytes: int
+    fields: dict[str, Any]
 
     @property
     def more_has_errors(self) -> bool:
@@ -48,30 +52,32 @@ class StepBlock:
     @property
     def more_words(self) -> str:
         """What is set under the request line: "2 headers, XML body of 412 bytes"; "" if nothing."""
-        headers, extracts = (_n_lines(self._text(name)) for name in ("headers", "extract"))
+        headers, extracts = (_n_lines(self.texts[name]) for name in ("headers", "extract"))
         said = (
-            f"named {self._text('label')}" if self._text("label") else "",
+            f"named {self.texts['label']}" if self.texts["label"] else "",
             counted(headers, "headers") if headers else "",
-            body_words(self._text("body"), self._text("headers")),
+            body_words(self.n_body_bytes, self.texts["headers"]),
             f"{counted(extracts, 'values')} taken from the reply" if extracts else "",
         )
         return ", ".join(filter(None, said))
 
-    def _text(self, name: str) -> str:
-        return str(self.fields[name].value() or "").strip()
+    @property
+    def request(self) -> str:
+        """POST /orders; "" for a further step that is left out because it has no path."""
+        path = self.texts["path"]
+        return f"{self.texts['method'] or METHODS[0]} {path}" if path else ""
 
 
 def _n_lines(text: str) -> int:
     return sum(bool(line.strip()) for line in text.splitlines())
 
 
-def body_words(body: str, headers: str) -> str:
+def body_words(n_bytes: int, headers: str) -> str:
     """JSON body of 120 bytes; its kind is what Content-Type says. "" without a body."""
-    if not body:
+    if not n_bytes:
         return ""
     kind = _KIND_OF_BODY.search(headers)
     named = f"{kind.group(1).upper()} " if kind else ""
-    n_bytes = len(body.replace("\r\n", "\n").encode())
     return f"{named}body of {counted(n_bytes, 'bytes')}"
 
 
@@ -152,8 +158,35 @@ class StepsFields(ORDER.form(), RequestFields):
         """The block that the page copies to add a step."""
         return BlankStep().block
 
+    @property
+    def further_steps_words(self) -> str:
+        """3 more steps: GET /a, POST /b, GET /c; "" without further steps."""
+        requests = [block.request for block in self.step_blocks[1:] if block.request]
+        if not requests:
+            return ""
+        return f"{counted(len(requests), 'more steps')}: {', '.join(requests)}"
+
+    @property
+    def further_step_names(self) -> list[str]:
+        """The fields that are shown with the further steps; a weight is one, the first too."""
+        prefixes = [prefix_of(index) for index in range(1, self.step_count)]
+        return ["weight", *(prefix + name for prefix in prefixes for name in _STEP_FIELDS)]
+
     def _block(self, number_: int, prefix: str) -> StepBlock:
-        return StepBlock(number_, {name: self[prefix + name] for name in _STEP_FIELDS}, prefix)
+        names = {name: prefix + name for name in _STEP_FIELDS}
+        texts = {name: self._typed(of_form) for name, of_form in names.items()}
+        size = self._typed(f"{prefix}size")  # what a page sends to the preview in place of a body
+        return StepBlock(
+            number_,
+            prefix,
+            {name: text.strip() for name, text in texts.items()},
+            int(size) if size.isdecimal() and len(size) < 10 else len(texts["body"].encode()),
+            {name: self[of_form] for name, of_form in names.items() if of_form in self.fields},
+        )
+
+    def _typed(self, name: str) -> str:
+        values = self.data if self.is_bound else self.initial
+        return str(values.get(name) or "").replace("\r\n", "\n")
 
     def steps(self) -> list[dict[str, Any]]:
         """The steps in the plan's JSON form."""

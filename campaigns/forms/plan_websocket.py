@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.step import Step
 from campaigns.forms.plan_fields import FormPart, form_choice
@@ -35,7 +36,10 @@ class ExchangeFields(EXCHANGE.form()):
 
     @property
     def exchange_rows(self) -> list[forms.BoundField]:
-        return [self[name] for name in EXCHANGE.names_on_form()]
+        """What is always in sight; the registry's groups are further down the page."""
+        rows = fields_of(Exchange)
+        names = [name for name in rows if not rows[name].group]
+        return [self[EXCHANGE.form_name(name)] for name in names]
 
     @property
     def is_exchange(self) -> bool:

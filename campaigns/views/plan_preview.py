@@ -25,12 +25,13 @@ from campaigns.queries.room import room_checks, room_of
 from campaigns.views.access import actor_of, find
 from campaigns.views.load_drawing import LoadDrawing, draw_load
 
-# The fields that determine a plan's cost; the page does not send request contents.
+# The fields that determine a plan's cost; of bodies the page sends the size alone.
 _READ = ("load", "session", "connection_mode", "timeouts", "warm_up_s")
 
 
 class _PreviewForm(PlanForm):
-    """The plan form without fields for further steps: only their number matters here."""
+    """The plan form without fields for further steps: of these, only their number and what is
+    typed in them matter here."""
 
     def _add_step(self, prefix: str) -> None:
         pass
@@ -73,13 +74,15 @@ def preview_of_form(form: PlanForm) -> dict[str, Any]:
 
 
 def preview_of(form: _PreviewForm) -> dict[str, Any]:
-    """{"preview": Preview, or None on an error, "problem": the error, "arrivals": noun}."""
+    """{"preview": Preview, or None on an error, "problem": the error, "arrivals": noun, and what
+    the closed parts of the form say}."""
     plan = _plan_of(form)
     return {
         "preview": plan and _preview(plan),
         "problem": "" if plan else _first_problem(form),
         "arrivals": _arrivals(form),
         "disclosures": form.disclosures,
+        "step_blocks": form.step_blocks,
     }
 
 

@@ -30,11 +30,13 @@ def test_steps_are_added_moved_and_removed(signed_in, project):
     page = signed_in
     page.goto(f"{project}plans/new/?preset=smoke")
     page.locator("#id_path").fill("/a")
+    page.get_by_text("More steps and their order").click()
     for number, path in ((2, "/b"), (3, "/c")):
         page.get_by_role("button", name="Add a step").click()
         page.locator(f"[name=step{number}_path]").fill(path)
     page.locator("[data-step]").nth(2).get_by_role("button", name="Move this step up").click()
     page.locator("[data-step]").nth(0).get_by_role("button", name="Remove").click()
+    page.get_by_text("1 more step: GET /b").wait_for()
     assert page.locator("#id_path").input_value() == "/c"
     page.locator("[name=order_kind][value=blocks]").check(force=True)
     page.locator("#id_block_repeat").fill("25")

@@ -97,3 +97,63 @@ def test_a_wrong_weight_is_said_at_its_own_step(as_editor, project):
     assert "Write a number from 0" in form.errors["step2_weight"][0]
     assert set(form.errors) == {"step2_weight"}
     assert form["step2_weight"].value() == "heavy"
+
+
+def disclosure(answer):
+    disclosures = answer.context["form"].disclosures
+    return next(each for each in disclosures if each.group.key == "steps")
+
+
+def test_further_steps_are_closed_and_say_what_they_are(as_editor, project):
+    address = reverse("plan-new", args=[project.pk])
+    answer = as_editor.get(address, {"preset": "l2"})
+    found = disclosure(answer)
+    assert found.words.startswith("4 more steps: GET /index2.html, GET /index3.html, ")
+    assert (found.is_open, found.is_usual) == (False, False)
+    assert 'data-live="group-steps"' in answer.content.decode()
+    assert (
+        disclosure(as_editor.get(address)).words,
+        disclosure(as_editor.get(address)).is_usual,
+    ) == (
+        "1 step",
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("faulty", "is_open"),
+    [
+        ({"step2_path": "list"}, True),
+        ({"step2_headers": "no colon"}, True),
+        ({"order_kind": "blocks", "block_repeat": "none"}, True),
+        ({"order_kind": "weighted", "weight": "heavy"}, True),
+        ({"path": "no slash"}, False),
+    ],
+)
+def test_further_steps_open_where_they_have_an_error(faulty, is_open, as_editor, project):
+    answer = save(as_editor, project, **{"n_steps": "2", **SECOND, **faulty})
+    assert answer.status_code == 422
+    assert disclosure(answer).is_open is is_open
+
+
+def test_what_closed_parts_say_follows_what_is_typed(as_editor, project):
+    typed = {
+        "path": "/",
+        "headers": "Content-Type: application/json\nX-Number: 1",
+        "size": "120",
+        "n_steps": "3",
+        "step2_method": "POST",
+        "step2_path": "/b",
+        "step2_label": "second",
+        "step3_path": "/c",
+        "step3_size": "not a number",
+    }
+    answer = as_editor.post(reverse("plan-preview", args=[project.pk]), typed)
+    page = answer.content.decode()
+    assert "2 more steps: POST /b, GET /c" in page
+    assert [block.more_words for block in answer.context["step_blocks"]] == [
+        "2 headers, JSON body of 120 bytes",
+        "named second",
+        "",
+    ]
+    assert all(f'data-live="{prefix}words"' in page for prefix in ("", "step2_", "step3_"))

@@ -62,38 +62,40 @@ class Exchange:
         option="--messages N")
     size_bytes: int = whole("Message size", 64, high=MAX_MESSAGE_BYTES, unit="B",
         help="Bytes of each message, at most 1 MiB.",
-        option="--size B")
+        option="--size B", group="exchange")
     binary: bool = flag("Binary messages",
         help="Send binary messages instead of text.",
-        option="--binary")
+        option="--binary", group="exchange")
     mode: ExchangeMode = choice("Echoes", ExchangeMode.ECHO_SYNC,
         {ExchangeMode.ECHO_SYNC: "Wait for each echo",
         ExchangeMode.ECHO_ASYNC: "Send on, match the echoes", ExchangeMode.SEND_ONLY: "Send only"},
         help="Send the next message when the echo has arrived, or without waiting for it, or "
         "expect no echo.",
-        option="--exchange")
+        option="--exchange", group="exchange")
     rate_per_s: float | None = number("Message rate", positive=True, high=MAX_MESSAGES_PER_S,
         unit="messages/s",
         help="Messages per second on each connection. Without a value: as fast as the mode "
         "allows. With a rate, the round trip counts from when a message is due.",
-        option="--message-rate R", option_default="as fast as the mode allows")
+        option="--message-rate R", option_default="as fast as the mode allows",
+        group="exchange")
     verify: Verify = choice("Compare echoes by", Verify.EXACT,
         {Verify.EXACT: "Every byte", Verify.LENGTH: "Length"},
         help="What of an echo must match the message.",
-        option="--verify")
+        option="--verify", group="exchange")
     headers: tuple[tuple[str, str], ...] = listed("Headers", "list of [name, value], []",
         help="One per line, in addition to those of the handshake.",
-        detail="As in a step; `Sec-WebSocket-…` is refused too.")
+        detail="As in a step; `Sec-WebSocket-…` is refused too.", group="exchange")
     subprotocols: tuple[str, ...] = listed("Subprotocols",
         f"up to {MAX_SUBPROTOCOLS} different names, []",
         help="Offered in this order, such as graphql-ws; on the form separated by spaces.",
-        option="--subprotocol NAME", option_help="offer this subprotocol; may be repeated")
+        option="--subprotocol NAME", option_help="offer this subprotocol; may be repeated",
+        group="exchange")
     close_code: int = whole("Close code", 1000, low=1000, high=4999,
         help="Code of the close frame that the injector sends: 1000, 1001, or 3000 to 4999.",
-        option="--close-code C")
+        option="--close-code C", group="exchange")
     close_timeout_s: float = number("Close within", 5.0, positive=True, high=MAX_CLOSE_S, unit="s",
         help="From the close frame to the end of the connection.",
-        option="--close-timeout S")
+        option="--close-timeout S", group="exchange")
     # fmt: on
 
     @property

@@ -101,7 +101,7 @@ class Plan:
     warm_up_s: int = whole("Warm-up", 0, high=MAX_WARM_UP_S, unit="s", group="start",
         help="The same load before the measurement, not part of any figure.",
         option="--warm-up S")
-    order: StepOrder = part(IN_TURNS,
+    order: StepOrder = part(IN_TURNS, group="steps",
         help="Which step a request sends, described below.")
     thresholds: tuple[Threshold, ...] = listed("Thresholds", "list, described below; []",
         group="thresholds",

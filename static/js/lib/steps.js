@@ -1,15 +1,17 @@
-// The step blocks of the plan form. Steps change places by their values: the fields stay.
+// The step blocks of the plan form. Steps change places by their values: the fields stay. The first
+// step is always in sight; the others are with the button that adds one.
 
 import $ from "../../lib/jquery.module.min.js";
 import { moved, without } from "./step_values.js";
 
-const list = $("[data-steps]");
-const template = list.children("template");
-const number = list.closest("form").find("[name=n_steps]");
-const adder = $("[data-step-add]");
+const further = $("[data-steps]");
+const template = further.children("template");
+const form = further.closest("form");
+const number = form.find("[name=n_steps]");
+const adder = form.find("[data-step-add]");
 
 function blocks() {
-  return list.children("[data-step]");
+  return form.find("[data-step]");
 }
 
 function fieldsOf(block) {
@@ -51,13 +53,13 @@ function rearrange(change) {
 }
 
 function tell() {
-  list.find("[data-step-buttons]").prop("hidden", false);
-  adder.prop("hidden", blocks().length >= Number(list.data("most")));
+  form.find("[data-step-buttons]").prop("hidden", false);
+  adder.prop("hidden", blocks().length >= Number(further.data("most")));
   number.val(blocks().length).trigger("input");
 }
 
 adder.on("click", addBlock);
-list
+form
   .on("click", "[data-step-up]", rearrange((steps, i) => moved(steps, i, i - 1)))
   .on("click", "[data-step-down]", rearrange((steps, i) => moved(steps, i, i + 1)))
   .on("click", "[data-step-remove]", rearrange(without));

@@ -1,5 +1,6 @@
 // A form that asks the server what it would mean, a moment after the last change: [data-preview] is
-// the address. The answer replaces the page's regions. Fields inside [data-apart] are not sent.
+// the address. The answer replaces the page's regions. Fields inside [data-apart] are not sent; of
+// one inside [data-size-as] its bytes are counted and sent under that name.
 // answered() is called after each; returned is ask(), which asks at once.
 
 import $ from "../../lib/jquery.module.min.js";
@@ -7,14 +8,19 @@ import { replaceRegions } from "./regions.js";
 
 const WAIT_MS = 300;
 
+function sizeOf(part) {
+  return { name: part.dataset.sizeAs, value: new Blob([$(part).find(":input").val()]).size };
+}
+
 export function previewWhileTyping(form, answered = () => {}) {
   let timer = 0;
   let asked = null;
 
   function ask() {
     asked?.abort();
-    const sent = form.find(":input").not(form.find("[data-apart] :input")).serialize();
-    asked = $.post(form.data("preview"), sent)
+    const fields = form.find(":input").not(form.find("[data-apart] :input")).serializeArray();
+    const sizes = form.find("[data-size-as]").get().map(sizeOf);
+    asked = $.post(form.data("preview"), $.param([...fields, ...sizes]))
       .done((html) => {
         say(replaceRegions(html) ? "" : "Sign in again to see a preview.");
         answered();

@@ -50,9 +50,9 @@ function showChanges() {
 const differing = $("[data-n-differing]");
 
 function tellDiffering() {
-  const n = $(".more-rows .is-changed").length;
-  const all = $(".more-rows .group-line").length;
-  differing.text(n ? `${n} of ${all} ${n === 1 ? "differs" : "differ"} from the usual` : "none differs from the usual");
+  const lines = $(".more-rows .disclosure:not([hidden], .step-more) > summary > .group-line");
+  const n = lines.filter(".is-changed").length;
+  differing.text(n ? `${n} of ${lines.length} ${n === 1 ? "differs" : "differ"} from the usual` : "none differs from the usual");
 }
 
 form.on("input", showBodyHint).on("input", showChanges);
