@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.domain.measured.outcomes import Kind
+from campaigns.domain.measured.outcomes import TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe
@@ -18,6 +18,7 @@ from campaigns.queries.probes import ProbeReport, days_left, report_of
 
 # What was tried on the form earlier says nothing about now.
 TRIED_WITHIN = timedelta(minutes=30)
+_LIMIT_OF = {Kind.CONNECT_TIMEOUT: "connect_s", Kind.TLS_TIMEOUT: "tls_s"}
 _UNEXPECTED = (
     "Correct the plan's path or its expected status, or mend the service. A changed plan is a new "
     "version: run the campaign again with it."
@@ -56,8 +57,18 @@ class FirstRequest:
 
     @property
     def status_words(self) -> str:
-        """200 OK; the error in words where nothing came back."""
-        return self.report.sentence.rstrip(".") if self.report else ""
+        """200 OK; the error in words where nothing came back, with the limit that was too short."""
+        words = self.report.sentence.rstrip(".") if self.report else ""
+        limit_s = self._limit_s
+        return f"{words} of {limit_s:g} s" if limit_s else words
+
+    @property
+    def _limit_s(self) -> float:
+        """How long it waited in vain; 0 if something came back."""
+        error, limits = self._result.get("error"), self.probe.request["timeouts"]
+        if error not in TIMEOUT_KINDS:
+            return 0
+        return min(limits[_LIMIT_OF.get(error, "total_s")], limits["total_s"])
 
     @property
     def problem(self) -> str:

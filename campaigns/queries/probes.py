@@ -101,6 +101,8 @@ def days_left(certificate: dict[str, Any], now: datetime) -> int:
 
 
 def _sentence(result: dict[str, Any], error: str) -> str:
+    if result.get("not_sent"):
+        return "Not sent."
     if error and not result.get("status"):
         return f"No reply: {words_of(error)}."
     status = f"{result.get('status')} {_reason(result)}".strip()

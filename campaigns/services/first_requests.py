@@ -31,7 +31,13 @@ def send_first_requests(*, by: Actor, campaign: Campaign) -> None:
     tests = campaign.tests.select_related("plan_version__plan", "endpoint__target__project")
     cells = {(each.plan_version_id, each.endpoint_id): each for each in tests.order_by("position")}
     for test in cells.values():
-        request_first(by=by, version=test.plan_version, endpoint=test.endpoint, campaign=campaign)
+        request_first(
+            by=by,
+            version=test.plan_version,
+            endpoint=test.endpoint,
+            campaign=campaign,
+            together=len(cells),
+        )
 
 
 @transaction.atomic
@@ -43,7 +49,7 @@ def try_cells(*, by: Actor, cells: Sequence[tuple[PlanVersion, Endpoint]]) -> No
         raise Refused(f"At most {MAX_TRIED} plans and endpoints can be tried at once. Untick some.")
     for version, endpoint in cells:
         require_secret(version)
-        request_first(by=by, version=version, endpoint=endpoint)
+        request_first(by=by, version=version, endpoint=endpoint, together=len(cells))
 
 
 @transaction.atomic
@@ -99,10 +105,17 @@ def try_again(*, by: Actor, campaign: Campaign) -> None:
     if not held.select_for_update().exists():
         raise Refused("This campaign is not on hold; there is nothing to try again.")
     held.update(held_at=None)
-    for failed in first_requests_of(campaign).wrong:
+    wrong = first_requests_of(campaign).wrong
+    for failed in wrong:
         probe = failed.probe
         campaign.first_requests.filter(pk=probe.pk).update(campaign=None)
-        request_first(by=by, version=probe.plan_version, endpoint=probe.endpoint, campaign=campaign)
+        request_first(
+            by=by,
+            version=probe.plan_version,
+            endpoint=probe.endpoint,
+            campaign=campaign,
+            together=len(wrong),
+        )
     _take_endpoints_anew(campaign)
     poke(campaign_id=campaign.pk)
 

@@ -1,9 +1,10 @@
 """Try one request: requested on a page, sent by a worker, stored with every phase timed."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -30,9 +31,15 @@ _STEP = ("label", "method", "path", "headers", "body", "extract")
 MAX_SNIPPET = 4000
 MAX_HEADERS = 200
 MAX_MESSAGE = 20_000
+# From the claim to the first byte, beyond the request's own limit: a program has to start.
+_START_S = 4
 # A doorbell without an answer in this time is rung again.
 HEARD_WITHIN_S = 4
 _DIED = "The worker stopped before it had an answer. Try again."
+_CROWDED = (
+    f"The requests before this one took all of the {GIVEN_UP_AFTER.seconds} s. Try again: what was "
+    "answered as expected is not sent again."
+)
 _UNHEARD = (
     f"No worker picked up this request within {GIVEN_UP_AFTER.seconds} s. Start one with "
     "celery -A benchsite worker -Q general and try again."
@@ -64,14 +71,20 @@ def request_probe(
 
 
 def request_first(
-    *, by: Actor, version: PlanVersion, endpoint: Endpoint, campaign: Campaign | None = None
+    *,
+    by: Actor,
+    version: PlanVersion,
+    endpoint: Endpoint,
+    campaign: Campaign | None = None,
+    together: int = 1,
 ) -> Probe:
     """Enqueue the plan's first request to this endpoint, as a run would send it.
 
-    With a campaign it is one of those that the campaign's first run waits for.
+    With a campaign it is one of those that the campaign's first run waits for. `together`: how many
+    are enqueued at the same time; many have less time each.
     """
     _require_endpoint(by, endpoint)
-    request = first_request(version.value()) | _credentials(endpoint, version)
+    request = first_request(version.value(), together) | _credentials(endpoint, version)
     of = {"plan_version": version, "campaign": campaign}
     return _enqueue(Probe(endpoint=endpoint, request=request, requested_by=by.user, **of))
 
@@ -128,11 +141,19 @@ def claim_probe(*, probe_id: int) -> Probe | None:
 
 
 def claim_together(*, probe_id: int, most: int) -> list[Probe]:
-    """The probe and waiting others of its campaign, as far as nobody has claimed them."""
+    """The probe and waiting others of its campaign, as far as nobody has claimed them, and there is
+    time left for an answer."""
     wanted = Q(pk=probe_id) | Q(campaign__first_requests=probe_id)
     waiting = Probe.objects.filter(wanted, finished_at=None, claimed_at=None).order_by("pk")
-    pks = waiting.distinct().values_list("pk", flat=True)[:most]
+    found = waiting.distinct().values_list("pk", "requested_at", "request__timeouts__total_s")
+    now = timezone.now()
+    pks = [pk for pk, asked_at, limit_s in found if _has_time(now - asked_at, limit_s)][:most]
     return [claimed for pk in pks if (claimed := claim_probe(probe_id=pk))]
+
+
+def _has_time(age: timedelta, limit_s: float | None) -> bool:
+    needed = timedelta(seconds=(limit_s or TIMEOUTS["total_s"]) + _START_S)
+    return age + needed < GIVEN_UP_AFTER
 
 
 def ring_waiting_probes() -> int:
@@ -149,11 +170,13 @@ def expire_probes() -> int:
     old = Probe.objects.filter(
         finished_at=None, requested_at__lt=db_now(-GIVEN_UP_AFTER.total_seconds())
     )
+    sent = Probe.objects.filter(campaign=OuterRef("campaign"), claimed_at__isnull=False)
+    overdue = old.values_list("pk", "claimed_at", Exists(sent))
     n_expired = 0
-    for pk, claimed_at in list(old.values_list("pk", "claimed_at")):
-        detail = _DIED if claimed_at else _UNHEARD
+    for pk, claimed_at, is_crowded in list(overdue):
+        detail = _DIED if claimed_at else _CROWDED if is_crowded else _UNHEARD
         result = {"type": "probe", "error": "client_other", "detail": detail}
-        n_expired += finish_probe(probe_id=pk, result=result)
+        n_expired += finish_probe(probe_id=pk, result={**result, "not_sent": claimed_at is None})
     return n_expired
 
 

@@ -222,6 +222,21 @@ def test_a_worker_takes_a_campaign_s_requests_together_and_each_once(project):
     assert probes.claim_together(probe_id=first.pk, most=2) == []
 
 
+def test_what_cannot_be_answered_in_time_is_not_sent_and_says_so(project):
+    campaign = begun(project, n_tests=3)
+    first, *late = campaign.first_requests.order_by("pk")
+    assert probes.claim_together(probe_id=first.pk, most=1) == [first]
+    limit_s = first.request["timeouts"]["total_s"]
+    campaign.first_requests.update(requested_at=db_now(-120 + limit_s))
+    assert probes.claim_together(probe_id=late[0].pk, most=2) == []
+    probes.finish_probe(probe_id=first.pk, result=OK)
+    campaign.first_requests.update(requested_at=db_now(-121))
+    assert probes.expire_probes() == 2
+    found = first_requests_of(campaign)
+    assert {each.problem for each in found.wrong} == {"Not sent"}
+    assert "took all of the 120 s. Try again" in found.wrong[0].what_to_do
+
+
 class TestCellsOfAForm:
     def test_they_are_tried_without_a_campaign(self, project, as_bob):
         version, endpoint = make_plan(project), make_endpoint(make_target(project))

@@ -1,12 +1,15 @@
 """The worker that does one request: it asks the injector program and stores what it says."""
 
 import json
+import socket
 import sys
 
 import pytest
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.plan.first_request import AT_ONCE
 from campaigns.models import Probe
+from campaigns.queries.first_requests import first_requests_of
 from campaigns.services.campaigns import start_campaign
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import draft
@@ -96,3 +99,29 @@ def test_a_request_whose_secret_cannot_be_read_is_answered_with_the_reason(probe
     probes.probe(probe.pk)
     probe.refresh_from_db()
     assert probe.result["detail"] == "No key decrypts the secret."
+
+
+@pytest.fixture
+def silent_port():
+    """A server that accepts connections and never says anything."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.mark.django_db
+def test_a_server_that_hangs_leaves_none_of_a_campaign_s_requests_unanswered(
+    project, as_bob, silent_port
+):
+    endpoint = make_endpoint(make_target(project), port=silent_port)
+    campaign = draft(project, n_tests=AT_ONCE + 1, endpoint=endpoint)
+    start_campaign(by=as_bob, campaign=campaign)
+    for each in campaign.first_requests.all():  # as if the plans allowed no longer
+        each.request["timeouts"] = dict.fromkeys(each.request["timeouts"], 0.5)
+        each.save()
+    for pk in campaign.first_requests.values_list("pk", flat=True):
+        probes.probe(pk)
+    campaign.refresh_from_db()
+    assert campaign.is_held
+    problems = {each.problem for each in first_requests_of(campaign).wrong}
+    assert problems == {"No reply: no first byte within the limit of 0.5 s"}
+    assert first_requests_of(campaign).waiting == 0

@@ -11,14 +11,13 @@ from celery import shared_task
 from django.conf import settings
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.plan.first_request import AT_ONCE
 from campaigns.models import Probe
 from campaigns.services.first_requests import settle_campaign
 from campaigns.services.probes import claim_together, finish_probe, order_of
 
 # The injector's own limits are shorter; this one is for an injector that hangs.
 LIMIT_S = 40
-# Of a campaign's first requests; one that hangs must not keep the others waiting.
-AT_ONCE = 4
 
 
 @shared_task(name="workers.probe")

@@ -1,5 +1,6 @@
 """The one request of a plan that is sent to each of its endpoints before a campaign's first run."""
 
+from math import ceil
 from typing import Any
 
 from campaigns.domain.plan.plan import HttpVersion, Plan, Timeouts
@@ -7,21 +8,31 @@ from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.variables import filled_in
 
 # Somebody waits for it, so it has no longer than this, whatever the plan allows.
-LONGEST_S = 30.0
+LONGEST_S, SHORTEST_S = 30.0, 5.0
+# A worker sends so many at a time; nobody waits longer than this for all of them.
+AT_ONCE, ALL_WITHIN_S = 8, 80.0
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-def first_request(plan: Plan) -> dict[str, Any]:
-    """What to send, how long to wait and which status is right, as a probe stores it.
+def first_request(plan: Plan, together: int = 1) -> dict[str, Any]:
+    """What to send, how long to wait and which status is right, as a probe stores it. `together`:
+    how many requests somebody waits for at the same time.
 
     It is the plan's first step, whatever its method, with the values of the first table row; what
     later replies would provide is empty. Of a WebSocket plan it is the opening handshake.
     """
     return {
         **_what(plan),
-        "timeouts": _timeouts(plan.timeouts),
+        "timeouts": _timeouts(plan.timeouts, longest_s(together)),
         "expected_status": list(plan.expected_status),
     }
+
+
+def longest_s(together: int) -> float:
+    """Seconds that each of so many may take, so that all have an answer in time where every target
+    hangs. Beyond 128 the last ones may not be sent: a shorter time would be no fair trial."""
+    n_rounds = ceil(together / AT_ONCE)
+    return max(SHORTEST_S, min(LONGEST_S, ALL_WITHIN_S / n_rounds))
 
 
 def changes_something(plan: Plan) -> str:
@@ -54,6 +65,6 @@ def _with_values(plan: Plan, step: Step) -> Step:
     return filled_in(step, plan.variables.values(0) if has_rows else {})
 
 
-def _timeouts(own: Timeouts) -> dict[str, float]:
+def _timeouts(own: Timeouts, most_s: float) -> dict[str, float]:
     limits = {"connect_s": own.connect_s, "tls_s": own.tls_s, "total_s": own.total_s}
-    return {name: min(limit_s, LONGEST_S) for name, limit_s in limits.items()}
+    return {name: min(limit_s, most_s) for name, limit_s in limits.items()}

@@ -1,8 +1,17 @@
 """The one request of a plan that is sent before a campaign's first run."""
 
+from math import ceil
+
 import pytest
 
-from campaigns.domain.plan.first_request import changes_something, first_request
+from campaigns.domain.plan.first_request import (
+    ALL_WITHIN_S,
+    AT_ONCE,
+    SHORTEST_S,
+    changes_something,
+    first_request,
+    longest_s,
+)
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec
 
@@ -58,3 +67,11 @@ def test_of_a_websocket_plan_it_is_the_opening_handshake():
 )
 def test_it_is_said_if_it_may_change_something(method, words):
     assert changes_something(plan_of({"method": method, "path": "/"})) == words
+
+
+def test_many_have_less_time_each_so_that_all_have_an_answer():
+    assert [longest_s(n) for n in (1, 16, 60)] == [30, 30, 10]
+    for together in range(1, 129):
+        assert ceil(together / AT_ONCE) * longest_s(together) <= ALL_WITHIN_S
+    assert first_request(plan_of(), together=60)["timeouts"]["total_s"] == longest_s(60)
+    assert longest_s(1000) == SHORTEST_S
