@@ -17,7 +17,6 @@ from django.db.models import (
     TextField,
     Value,
 )
-from django.db.models.expressions import OrderBy
 from django.db.models.functions import Coalesce, Lower
 from django.utils import timezone
 
@@ -37,7 +36,7 @@ from campaigns.models import (
     Test,
 )
 from campaigns.models.items import Item
-from campaigns.queries.pages import KEY
+from campaigns.queries.pages import sorted_by
 
 ARCHIVED = "archived"
 
@@ -95,10 +94,7 @@ def ordered(rows: QuerySet, sort: str) -> QuerySet:
     """Sorted by a key of SORTS, the usual one where there is no such key."""
     known = SORTS[rows.model]
     sort = sort if sort.removeprefix("-") in known else USUAL_SORT[rows.model]
-    falls = sort.startswith("-")
-    key = OrderBy(F(KEY), descending=falls, nulls_last=True)
-    rows = rows.annotate(**{KEY: known[sort.removeprefix("-")]})
-    return rows.order_by(key, "-pk" if falls else "pk")
+    return sorted_by(rows, known[sort.removeprefix("-")], falls=sort.startswith("-"))
 
 
 def matching(kind: type[Item], text: str) -> Q:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from django.core.exceptions import ValidationError
-from django.db.models import Model, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
+from django.db.models.expressions import OrderBy
 
-KEY = "sort_key"  # the annotation of `ordered` with what the rows are sorted by
+KEY = "sort_key"  # the annotation of `sorted_by` with what the rows are sorted by
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,14 @@ class Page:
         return len(self.rows) == self.count
 
 
+def sorted_by(rows: QuerySet, key: Any, *, falls: bool) -> QuerySet:
+    """In the order of an expression, the newest row first or last where it is the same."""
+    order = OrderBy(F(KEY), descending=falls, nulls_last=True)
+    return rows.annotate(**{KEY: key}).order_by(order, "-pk" if falls else "pk")
+
+
 def page_of(rows: QuerySet, size: int, name: str = "") -> Page:
-    """A page by its name, the first one without a name that can be read. `rows` are `ordered`.
+    """A page by its name, the first one without a name that can be read. `rows` are `sorted_by`.
 
     Rows may have gone meanwhile: then the last page follows any, and a full one is the first.
     """

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 
 from campaigns.domain.lifecycle import RunState, TargetState, Trust
 from campaigns.domain.measured.figures import figures_of
@@ -16,6 +16,7 @@ from campaigns.domain.shown.no_answer import no_answer_words
 from campaigns.domain.shown.tables import Cell
 from campaigns.models import Project, Run, RunSummary
 from campaigns.permissions import Actor
+from campaigns.queries.pages import sorted_by
 from campaigns.queries.runs import with_verdicts
 
 
@@ -53,12 +54,12 @@ def filtered_runs(actor: Actor, project: Project, by: RunFilter) -> QuerySet[Run
     if by.since:
         found = found.filter(state_at__gte=by.since)
     newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
-    return (
+    found = (
         with_verdicts(found)
         .annotate(summary_id=Subquery(newest.values("pk")[:1]))
         .select_related("campaign", "test__endpoint__target", "test__plan_version__plan")
-        .order_by("-campaign_id", "-position")
     )
+    return sorted_by(found, F("campaign_id"), falls=True)
 
 
 # What the list can be filtered by: how far a run is, and the answers of its judgement.

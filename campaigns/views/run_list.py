@@ -1,7 +1,6 @@
 """A project's runs, filtered by the query string; two ticked runs can be compared."""
 
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -11,6 +10,7 @@ from campaigns.exports.runs import csv_of_runs
 from campaigns.forms.filters import RunFilterForm
 from campaigns.models import Project
 from campaigns.queries.measured import whole_runs
+from campaigns.queries.pages import page_of
 from campaigns.queries.run_list import filtered_runs, run_rows
 from campaigns.views.access import actor_of, find
 
@@ -24,10 +24,8 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
     found = find(Project, actor, pk=project)
     form = RunFilterForm(request.GET, project=found)
     chosen = form.chosen()
-    page = Paginator(filtered_runs(actor, found, chosen), PAGE_SIZE).get_page(
-        request.GET.get("page")
-    )
-    shown = run_rows(list(page))
+    page = page_of(filtered_runs(actor, found, chosen), PAGE_SIZE, request.GET.get("page", ""))
+    shown = run_rows(page.rows)
     context = {
         "project": found,
         "form": form,
