@@ -148,6 +148,8 @@ PAGES: dict[str, dict[str, Rule]] = {
     "plan-bulk": {"POST": _ticked("plan")},
     "plan-archive": {"POST": EDIT},
     "plan-preview": {"POST": EDIT},
+    "view-new": {"POST": Rule("view", lambda world: {"name": "mine", "query": "view=look"})},
+    "view-delete": {"POST": Rule("own")},
     "campaign-list": {"GET": VIEW},
     "campaign-new": {"GET": EDIT, "POST": EDIT},
     "campaign-estimate": {"POST": EDIT},

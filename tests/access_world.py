@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.models import ApiToken, Probe, TriageChange, TriageEntry, TriageNote
+from campaigns.models import ApiToken, Probe, SavedView, TriageChange, TriageEntry, TriageNote
 from campaigns.permissions import Actor, Role, Scope
 from campaigns.services.shares import create_share
 from campaigns.services.summaries import summarise_run
@@ -105,6 +105,9 @@ def _describe(world: World, project) -> None:
         ),
     }
     world.rows["plan"] = world.rows["version"].plan
+    owner = project.memberships.get(role=Role.OWNER).user
+    view = {"name": f"{SECRET} view", "query": "view=look"}
+    world.rows["view"] = SavedView.objects.create(user=owner, project=project, **view)
 
 
 def _measure(world: World, project) -> None:

@@ -4,7 +4,7 @@ import django_filters
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 
-from campaigns.api.access import find
+from campaigns.api.access import actor_of, find
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.choices import CAMPAIGN_STATES, PRECISIONS, TARGET_STATES, TRUSTS
 from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
@@ -59,6 +59,12 @@ class CampaignSerializer(serializers.ModelSerializer):
     created_by = serializers.CharField(
         source="created_by.username", allow_null=True, default=None, help_text="Who created it."
     )
+    looked_by = serializers.CharField(
+        source="looked_by.username",
+        allow_null=True,
+        default=None,
+        help_text="Who has looked at it.",
+    )
     tests = TestSerializer(many=True)
     n_runs = serializers.IntegerField()
     n_done = serializers.IntegerField(help_text="Runs that have ended, with any outcome.")
@@ -85,6 +91,8 @@ class CampaignSerializer(serializers.ModelSerializer):
             "held_at",
             "stop_requested_at",
             "finished_at",
+            "looked_at",
+            "looked_by",
             "n_runs",
             "n_done",
             "tests",
@@ -144,8 +152,9 @@ class CampaignFilterSet(OfProject):
     precision = django_filters.ChoiceFilter(choices=PRECISIONS, method="with_precision")
     needs_a_look = django_filters.BooleanFilter(
         method="that_need_a_look",
-        help_text="Finished, something went wrong, and the same was not measured again since.",
+        help_text="Finished, not healthy, and nobody has looked at it since.",
     )
+    by = django_filters.CharFilter("created_by__username", help_text="Who created it, a username.")
     ordering = ordering_of(Campaign)
 
     class Meta:
@@ -165,7 +174,8 @@ class CampaignFilterSet(OfProject):
         return queryset.filter(precision_is(value))
 
     def that_need_a_look(self, queryset, name, value):
-        return queryset.filter(needs_a_look() if value else ~needs_a_look())
+        wanted = needs_a_look(actor_of(self.request))
+        return queryset.filter(wanted if value else ~wanted)
 
 
 class CampaignViewSet(ItemViewSet):

@@ -7,12 +7,13 @@ from django import forms
 from django.forms.utils import flatatt
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
+from django.utils.http import urlencode
 
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import SCHEMES
 from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
-from campaigns.queries.campaign_list import STATE_IS, VIEWS, CampaignFilter
+from campaigns.queries.campaign_list import STATE_IS, VIEWS, CampaignFilter, makers_of
 from campaigns.queries.history import METRICS, HistoryFilter
 from campaigns.queries.run_list import (
     MEASUREMENTS,
@@ -94,11 +95,23 @@ class CampaignFilterForm(FilterForm, ItemFilterForm):
     views = tuple(VIEWS)
     finds = "Name, tag, target or plan"
     further = ("measurement", "target_state", "precision")
-    field_order = ("name", "state", "target", "since", *further)
+    field_order = ("name", "state", "target", "since", "by", *further)
     state = _one_of("State", {state: state.capitalize() for state in STATE_IS})
+    by = _of_project()
     measurement = _one_of("Measurement", MEASUREMENTS)
     target_state = _one_of("Target state", TARGET_STATES)
     precision = _one_of("Precision", PRECISIONS)
+
+    def __init__(self, *args, project: Project, **kwargs):
+        super().__init__(*args, project=project, **kwargs)
+        self.fields["by"].choices = [("", "By: anyone"), *makers_of(project)]
+
+    @property
+    def query(self) -> str:
+        """What is chosen, as the query of the list's address; the same choice has the same."""
+        self.is_valid()
+        chosen = [name for name in self.fields if self.cleaned_data.get(name)]
+        return urlencode({name: self.data[name] for name in chosen})
 
 
 class HistoryFilterForm(FilterForm):

@@ -7,6 +7,7 @@ from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
 from campaigns.models.runs import FailureExample, Run, RunEvent, RunSummary, Shard, ShardSecond
+from campaigns.models.saved_views import SavedView
 from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
 from campaigns.models.targets import Endpoint, Target
@@ -29,6 +30,7 @@ __all__ = [
     "RunEvent",
     "RunSummary",
     "SavedPlan",
+    "SavedView",
     "Shard",
     "ShardSecond",
     "ShareLink",

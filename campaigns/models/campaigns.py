@@ -42,6 +42,11 @@ class Campaign(Item):
     )
     stop_reason = models.TextField(blank=True, default="")  # a sentence, if it stopped by itself
     finished_at = models.DateTimeField(null=True, blank=True)
+    # Who has looked at what went wrong, and when; runs that end later need a look of their own.
+    looked_at = models.DateTimeField(null=True, blank=True)
+    looked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
 
     objects = SharedQuerySet.as_manager()
 
@@ -78,6 +83,11 @@ class Campaign(Item):
     def is_held(self) -> bool:
         """Whether it waits for somebody to decide what to do about them."""
         return self.is_before_first_run and self.held_at is not None
+
+    @property
+    def is_looked_at(self) -> bool:
+        """Whether somebody has looked at it since its last run."""
+        return bool(self.looked_at and self.finished_at and self.looked_at >= self.finished_at)
 
     @property
     def state(self) -> str:

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
+from django.contrib.auth import get_user_model
+from django.db.models import Exists, F, OuterRef, Prefetch, Q, QuerySet
 
+from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import Precision, RunState, TargetState, Trust
-from campaigns.models import Campaign, Project, Run, RunSummary, Test
+from campaigns.domain.plan.questions import seeks_limit
+from campaigns.models import Campaign, PlanVersion, Project, Run, RunSummary, SavedView, Test
 from campaigns.permissions import Actor
 from campaigns.queries.items import ItemFilter, count_of, narrowed
 
@@ -22,6 +25,7 @@ class CampaignFilter(ItemFilter):
     target_state: str = ""
     precision: str = ""
     since: datetime | None = None
+    by: int | None = None  # who made it
 
 
 STATE_IS = {
@@ -52,6 +56,8 @@ def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QueryS
         found = found.filter(precision_is(by.precision))
     if by.since:
         found = found.filter(created_at__gte=by.since)
+    if by.by:
+        found = found.filter(created_by=by.by)
     return narrowed(with_counts(found), by)
 
 
@@ -63,10 +69,16 @@ def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
             n_runs=count_of(Run.objects.filter(campaign=OuterRef("pk"))),
             n_done=count_of(Run.objects.filter(campaign=OuterRef("pk"), state=RunState.DONE)),
         )
-        .select_related("created_by")
+        .select_related("created_by", "looked_by")
         .prefetch_related(Prefetch("tests", queryset=tests))
         .order_by("-pk")
     )
+
+
+def makers_of(project: Project) -> list[tuple[int, str]]:
+    """Who has made campaigns of the project: id and username, by name."""
+    users = get_user_model().objects.filter(pk__in=project.campaigns.values("created_by"))
+    return list(users.order_by("username").values_list("pk", "username"))
 
 
 def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
@@ -118,29 +130,42 @@ VIEWS = {"look": "Needs a look", "mine": "Mine", "running": "Running"}
 
 def campaign_views(actor: Actor) -> dict[str, Q]:
     """The campaigns of each of the VIEWS."""
-    return {"look": needs_a_look(), "mine": Q(created_by=actor.user), "running": UNDER_WAY}
+    return {"look": needs_a_look(actor), "mine": Q(created_by=actor.user), "running": UNDER_WAY}
 
 
-def needs_a_look() -> Q:
-    """Finished campaigns that found something wrong, until the same is measured again: the target
-    failed, a threshold was broken, a test is not usable, or it stopped by itself."""
+def saved_views_of(actor: Actor, project: Project) -> QuerySet[SavedView]:
+    """The actor's own, in the order in which they were saved."""
+    return SavedView.objects.visible_to(actor).filter(user=actor.user, project=project)
+
+
+def needs_a_look(actor: Actor) -> Q:
+    """Finished campaigns that are not healthy, as their badge says, and that nobody has looked at
+    since: stopped, in doubt, with a target in trouble or with a broken threshold."""
+    runs = Run.objects.filter(campaign=OuterRef("pk"))
+    in_doubt = runs.filter(trust__in=[Trust.DOUBTFUL, Trust.NOT_USABLE])
+    in_trouble = runs.filter(target_state__in=[TargetState.CHANGING, TargetState.FAILING])
+    overloaded = runs.filter(target_state=TargetState.OVERLOADED)
+    overloaded = overloaded.exclude(test__plan_version__in=_limit_seekers(actor))
     broken = RunSummary.objects.filter(
         run__campaign=OuterRef("pk"), thresholds__contains=[{"passed": False}]
     )
-    failing = Run.objects.filter(campaign=OuterRef("pk"), target_state=TargetState.FAILING)
-    wrong = ~Q(stop_reason="") | Exists(failing) | Exists(broken) | trust_is(Trust.NOT_USABLE)
-    return Q(finished_at__isnull=False) & wrong & ~Exists(_measured_again())
+    stopped = Q(stop_requested_at__isnull=False) | ~Q(stop_reason="")
+    wrong = stopped | Exists(in_doubt) | Exists(in_trouble) | Exists(overloaded) | Exists(broken)
+    unseen = Q(looked_at=None) | Q(looked_at__lt=F("finished_at"))
+    return Q(finished_at__isnull=False) & wrong & unseen
 
 
-def _measured_again() -> QuerySet[Test]:
-    """Tests of a campaign that a later one has made as well, and nobody stopped."""
-    later = Test.objects.filter(
-        plan_version__plan=OuterRef("plan_version__plan"),
-        endpoint=OuterRef("endpoint"),
-        connection_mode=OuterRef("connection_mode"),
-        injectors=OuterRef("injectors"),
-        campaign__gt=OuterRef("campaign"),
-        campaign__finished_at__isnull=False,
-        campaign__stop_requested_by=None,
+def _limit_seekers(actor: Actor) -> list[int]:
+    """Versions of plans that overloaded a target because they look for its limit."""
+    overloaded = Run.objects.filter(target_state=TargetState.OVERLOADED)
+    versions = PlanVersion.objects.visible_to(actor).filter(
+        Exists(overloaded.filter(test__plan_version=OuterRef("pk")))
     )
-    return Test.objects.filter(Exists(later), campaign=OuterRef("pk"))
+    return [version.pk for version in versions if _seeks_limit(version)]
+
+
+def _seeks_limit(version: PlanVersion) -> bool:
+    try:
+        return seeks_limit(version.value())
+    except InvalidPlan:  # stored by an older version
+        return False

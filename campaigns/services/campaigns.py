@@ -172,3 +172,15 @@ def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
         practical_threshold=campaign.practical_threshold,
         keeps_going=campaign.keeps_going,
     )
+
+
+@transaction.atomic
+def look_at_campaigns(*, by: Actor, campaigns: Sequence[Campaign]) -> None:
+    """Say that somebody has looked at what went wrong in these; what is not finished stays as it
+    is. Runs that are added later need a look of their own. Raises Forbidden."""
+    for project in {campaign.project for campaign in campaigns}:
+        require(by, Action.EDIT, project)
+    finished = Campaign.objects.filter(finished_at__isnull=False)
+    finished.filter(pk__in=[campaign.pk for campaign in campaigns]).update(
+        looked_at=Now(), looked_by=by.user
+    )

@@ -24,7 +24,7 @@ from campaigns.forms.campaigns import CampaignForm
 from campaigns.live.memory import answer_of, gists_of
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, require
-from campaigns.queries.campaign_list import going_on
+from campaigns.queries.campaign_list import going_on, saved_views_of
 from campaigns.queries.campaigns import (
     current_run_of,
     grid_of,
@@ -82,8 +82,12 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
         campaign.current = current_run_of(campaign)
         campaign.progress = progress_of(campaign, campaign.current)
         campaign.badge = badge_of(campaign, None)
+    query, saved = context["form"].query, list(saved_views_of(actor, found))
     context |= {
         "running": running,
+        "query": query,
+        "saved_views": saved,
+        "current_view": next((each for each in saved if each.query == query), None),
         "may": rights_in(found, actor),
     }
     return render(request, "campaigns/list.html", context)

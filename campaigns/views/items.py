@@ -36,6 +36,7 @@ from campaigns.queries.plans import list_plans
 from campaigns.queries.projects import list_projects
 from campaigns.queries.targets import list_targets
 from campaigns.services import items as services
+from campaigns.services.campaigns import look_at_campaigns
 from campaigns.views.access import actor_of, answers_refusals, find
 
 PAGE_SIZES = ("25", "50", "100")
@@ -199,7 +200,7 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
         return _compare(items)
     if what == "delete" and "confirmed" not in request.POST:
         return _ask_before_deleting(request, kind, found, items)
-    if what not in _ACTIONS:
+    if what not in _ACTIONS or (what == "look" and kind.model is not Campaign):
         raise Refused("Choose what to do with the ticked rows.")
     said = _ACTIONS[what](request, actor, items)
     messages.success(request, f"{counted(len(items), kind.nouns)} {said}.")
@@ -276,6 +277,11 @@ def _untag(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
     return f"no longer tagged {', '.join(tags)}"
 
 
+def _look(request: HttpRequest, actor: Actor, items: Sequence[Item]) -> str:
+    look_at_campaigns(by=actor, campaigns=items)
+    return "looked at"
+
+
 def _tags_of(request: HttpRequest) -> list[str]:
     try:
         tags = tags_in(request.POST.get("tag", ""))
@@ -292,6 +298,7 @@ _ACTIONS = {
     "delete": _delete,
     "tag": _tag,
     "untag": _untag,
+    "look": _look,
 }
 
 

@@ -1,12 +1,22 @@
 """The views and filters of the list of campaigns."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.errors import Forbidden
+from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, RunSummary
 from campaigns.queries.answers import campaign_answer
-from campaigns.queries.campaign_list import CampaignFilter, campaign_views, list_campaigns
+from campaigns.queries.campaign_list import (
+    CampaignFilter,
+    campaign_views,
+    list_campaigns,
+    makers_of,
+)
 from campaigns.queries.items import view_counts
+from campaigns.services.campaigns import look_at_campaigns
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -51,47 +61,70 @@ def finished(project, name: str, *runs: dict, same: dict | None = None, **fields
 @pytest.mark.parametrize(
     "wrong",
     [
-        pytest.param({"target_state": "failing"}, id="the target failed"),
-        pytest.param({"trust": "not_usable"}, id="the test is not usable"),
+        {"target_state": "failing"},
+        {"target_state": "changing"},
+        {"target_state": "overloaded"},
+        {"trust": "not_usable"},
+        {"trust": "doubtful"},
     ],
+    ids=lambda wrong: next(iter(wrong.values())),
 )
-def test_what_found_something_wrong_needs_a_look(project, listed, wrong):
+def test_what_is_not_healthy_needs_a_look(project, listed, wrong):
     finished(project, "fine", {}, {})
-    finished(project, "wrong", *([wrong] * 2))
+    finished(project, "wrong", {}, wrong)
     assert listed(view="look") == {"wrong"}
 
 
-def test_a_broken_threshold_and_a_stop_by_itself_need_a_look(project, listed):
+def test_a_broken_threshold_and_a_stop_need_a_look(project, listed):
     finished(project, "stopped", {}, stop_reason="Everything failed in run 1.")
     finished(project, "by hand", {}, stop_requested_at=timezone.now())
     for name, passed in (("broken", False), ("kept", True)):
-        measure(make_run(finished(project, name).tests.get()), 10_000)
+        campaign = finished(project, name)
+        measure(make_run(campaign.tests.get()), 10_000)
+        campaign.runs.update(trust="trusted", target_state="healthy")
         summary = RunSummary.objects.latest("pk")
         summary.thresholds = [{"rule": "p95 < 300 ms", "passed": passed}]
         summary.save()
-    assert listed(view="look") == {"stopped", "broken"}
+    assert listed(view="look") == {"stopped", "by hand", "broken"}
 
 
-def test_one_unusable_run_of_several_needs_no_look(project, listed):
-    finished(project, "mostly fine", {}, WRONG)
+def test_a_limit_that_was_looked_for_needs_no_look(project, listed):
+    seeking = make_plan(project, "how much", PRESETS["capacity"].spec)
+    finished(project, "how much", {"target_state": "overloaded"}, same={"version": seeking})
     assert listed(view="look") == set()
 
 
-def test_it_needs_no_look_once_the_same_is_measured_again(project, listed, same):
-    finished(project, "first", WRONG, same=same)
-    assert listed(view="look") == {"first"}
-    finished(project, "elsewhere", {})
-    assert listed(view="look") == {"first"}
-    finished(project, "again", WRONG, same=same)
-    assert listed(view="look") == {"again"}
-    finished(project, "mended", {}, same=same)
-    assert listed(view="look") == set()
+def test_it_needs_no_look_once_somebody_has_looked(project, listed, as_bob, as_vera):
+    campaign = finished(project, "first", WRONG)
+    finished(project, "other", WRONG)
+    with pytest.raises(Forbidden):
+        look_at_campaigns(by=as_vera, campaigns=[campaign])
+    look_at_campaigns(by=as_bob, campaigns=[campaign])
+    campaign.refresh_from_db()
+    assert (campaign.looked_by, campaign.is_looked_at) == (as_bob.user, True)
+    assert listed(view="look") == {"other"}
 
 
-def test_a_campaign_that_somebody_stopped_is_no_measurement_again(project, listed, same, alice):
-    finished(project, "first", WRONG, same=same)
-    finished(project, "given up", {}, same=same, stop_requested_by=alice)
-    assert listed(view="look") == {"first"}
+def test_runs_that_are_added_need_a_look_of_their_own(project, listed, as_bob):
+    campaign = finished(project, "more", WRONG)
+    look_at_campaigns(by=as_bob, campaigns=[campaign])
+    later = timezone.now() + timedelta(seconds=1)
+    Campaign.objects.filter(pk=campaign.pk).update(finished_at=later)
+    assert listed(view="look") == {"more"}
+
+
+def test_what_is_not_finished_cannot_be_looked_at(project, as_bob):
+    campaign = make_campaign(project, started_at=timezone.now())
+    look_at_campaigns(by=as_bob, campaigns=[campaign])
+    campaign.refresh_from_db()
+    assert campaign.looked_at is None
+
+
+def test_it_is_narrowed_to_who_made_it(project, listed, alice, bob):
+    make_campaign(project, "hers", created_by=alice)
+    make_campaign(project, "his", created_by=bob)
+    assert listed(by=bob.pk) == {"his"}
+    assert makers_of(project) == [(alice.pk, "alice"), (bob.pk, "bob")]
 
 
 def test_each_view_says_how_many_there_are(project, as_alice, alice, bob, same):

@@ -305,3 +305,26 @@ def test_ticked_campaigns_are_compared_with_the_oldest(as_owner, project):
     alone = {"pk": second.pk, "do": "compare"}
     said = as_owner.post(bulk_url("campaign", project), alone, follow=True)
     assert "Tick two to 6 campaigns to compare them; 1 is ticked." in text_of(said)
+
+
+def test_one_click_says_that_a_campaign_was_looked_at(as_owner, project):
+    now = timezone.now()
+    looked, _ = (
+        make_campaign(project, name, started_at=now, finished_at=now, stop_reason="All failed.")
+        for name in ("looked", "other")
+    )
+    url = list_url("campaign", project)
+    page = text_of(as_owner.get(url, {"view": "look"}))
+    assert f'form="look" name="pk" value="{looked.pk}"' in page
+    said = as_owner.post(
+        bulk_url("campaign", project) + "?view=look", {"pk": looked.pk, "do": "look"}, follow=True
+    )
+    assert "1 campaign looked at." in text_of(said)
+    assert [item.name for item in said.context["page"]] == ["other"]
+    assert "looked at by alice" in text_of(as_owner.get(url))
+
+
+def test_only_campaigns_are_looked_at(as_owner, project):
+    pk = make_target(project, "shop").pk
+    said = as_owner.post(bulk_url("target", project), {"pk": pk, "do": "look"}, follow=True)
+    assert "Choose what to do with the ticked rows." in text_of(said)
