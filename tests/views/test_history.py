@@ -218,7 +218,7 @@ def test_the_overview_narrows_by_target_plan_arm_and_tag(overview, project):
     assert listed(plan=one.plan_version.plan_id) == {one.pk}
     assert listed(arm="https keep-alive") == {two.pk}
     assert listed(tag="nightly") == {one.pk}
-    assert "No test matches this filter." in text_of(overview(tag="weekly"))
+    assert "No tests match the filters." in text_of(overview(tag="weekly"))
 
 
 def test_the_overview_is_a_file_with_a_row_for_each_test(client, vera, project):
