@@ -133,10 +133,26 @@ class OverheadTableSerializer(serializers.Serializer):
         return overhead.table.to_json()
 
 
+class ShownAnswerSerializer(serializers.Serializer):
+    question = serializers.CharField()
+    state = serializers.CharField(allow_blank=True)
+    word = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class RemedySerializer(serializers.Serializer):
+    title = serializers.CharField()
+    text = serializers.CharField()
+
+
 class CampaignTablesSerializer(serializers.Serializer):
     campaign = serializers.IntegerField()
     sentence = serializers.CharField()
     grounds = serializers.ListField(child=serializers.CharField())
+    answers = ShownAnswerSerializer(
+        many=True, help_text="Measurement, target, precision; empty until a run is judged."
+    )
+    remedies = RemedySerializer(many=True, help_text="What to do where it failed or is not usable.")
     threshold_state = _threshold_field()
     n_done = serializers.IntegerField()
     n_runs = serializers.IntegerField()
@@ -153,6 +169,10 @@ class RunTablesSerializer(serializers.Serializer):
     run = serializers.IntegerField()
     sentence = serializers.CharField()
     grounds = serializers.ListField(child=serializers.CharField())
+    answers = ShownAnswerSerializer(
+        many=True, help_text="Measurement, target, precision; empty until a run is judged."
+    )
+    remedies = RemedySerializer(many=True, help_text="What to do where it failed or is not usable.")
     judgement = JudgementSerializer(allow_null=True)
     threshold_state = _threshold_field()
     validity = ValidityField(allow_blank=True)
@@ -221,6 +241,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "campaign": campaign.pk,
         "sentence": plain_text(answer.sentence),
         "grounds": answer.grounds,
+        **_first_lines(answer),
         "threshold_state": answer.threshold_state,
         "n_done": answer.n_done,
         "n_runs": answer.n_runs,
@@ -246,11 +267,19 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     }
 
 
+def _first_lines(told: Answer | RunReport) -> dict[str, Any]:
+    return {
+        "answers": ShownAnswerSerializer(told.answers, many=True).data,
+        "remedies": RemedySerializer(told.remedies, many=True).data,
+    }
+
+
 def _run_json(run: Run, report: RunReport) -> dict[str, Any]:
     return {
         "run": run.pk,
         "sentence": plain_text(report.sentence),
         "grounds": report.grounds,
+        **_first_lines(report),
         "judgement": report.judged and report.judged.to_json(),
         "threshold_state": run.threshold_state or "",
         "validity": report.judged.as_validity()["validity"] if report.judged else "",

@@ -4,6 +4,7 @@ Checks no permissions: callers pass rows found with visible_to.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from campaigns.domain.judged.failures import everything_failed
 from campaigns.domain.judged.thresholds import Verdict
@@ -15,6 +16,7 @@ from campaigns.domain.shown.exchange_tables import Exchanged, campaign_exchange_
 from campaigns.domain.shown.latency_table import latency_table
 from campaigns.domain.shown.no_answer import cause_words, no_answer_words
 from campaigns.domain.shown.report_words import (
+    LIMIT_FOUND,
     all_failed_sentence,
     errors_text,
     failure_lead,
@@ -23,8 +25,10 @@ from campaigns.domain.shown.report_words import (
 from campaigns.domain.shown.results import Answer, Sentence, TestAnswer, trimmed
 from campaigns.domain.shown.sentences import Pair, overhead_sentence
 from campaigns.domain.shown.tables import Table
+from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
+from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.domain.units import DASH, counted, ms, rate
 from campaigns.models import Campaign, Run, Test
 from campaigns.queries.arms import measured_tests
@@ -93,7 +97,7 @@ def _answer(
             *_first_words(campaign, runs, failures, counted_in(arm.scheme for arm in arms)),
             *_sentence(campaign, arms, overheads, runs, failures, is_final),
         ]
-    return Answer(
+    answer = Answer(
         sentence=trimmed(sentence),
         grounds=grounds_of(campaign, arms, overheads, runs, partial),
         partial_run=partial and partial.run.pk,
@@ -107,6 +111,13 @@ def _answer(
         errors=failures.errors,
         exchanges=campaign_exchange_tables(_exchanged(arms)),
         sweeps=tuple(sweep_answers(arms)),
+    )
+    statuses = [run_status(each.run, each.measurement) for each in runs if each.measurement]
+    judged = [each.judged for each in statuses if each.judged]
+    return replace(
+        answer,
+        answers=three_answers(statuses, answer.found, answer.sentence),
+        remedies=what_to_do(judged, failures.rows, answer.found),
     )
 
 
@@ -132,7 +143,9 @@ def _first_words(
         return [*failed, (" ", False), *said]
     if not counted_runs(runs):
         return said
-    return [*said, *failure_lead(failures.rows, failures.attempts, noun)]
+    lead = failure_lead(failures.rows, failures.attempts, noun)
+    is_found = all(each.run.has_found_limit for each in counted_runs(runs))
+    return [*said, *(LIMIT_FOUND if lead and is_found else []), *lead]
 
 
 def _judged_rules(runs: Sequence[MeasuredRun]) -> list[list[Verdict]]:

@@ -1,4 +1,4 @@
-"""Why a campaign's answer is as it is: intervals, thresholds, errors, what was left out or doubted.
+"""Why a campaign's answer is as it is: intervals, thresholds, errors, what was left out.
 
 Checks no permissions: callers pass what was read for rows found with visible_to.
 """
@@ -6,7 +6,7 @@ Checks no permissions: callers pass what was read for rows found with visible_to
 from collections.abc import Sequence
 
 from campaigns.domain.judged.comparison import holm
-from campaigns.domain.lifecycle import TargetState
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, errors_text
 from campaigns.domain.units import duration, percent
@@ -32,7 +32,7 @@ def grounds_of(
         ]
     pooled = [figures for arm in arms if (figures := pooled_of(arm.runs)[1])]
     if not pooled and any(each.has_no_answer for each in runs):
-        return [*_judgement_grounds(runs)[:1], NO_ANSWER_GROUND]
+        return [NO_ANSWER_GROUND]
     if not pooled:
         return []
     grounds = [_interval_ground(each) for each in overheads[:1]]
@@ -44,7 +44,7 @@ def grounds_of(
         grounds.append("primary metric: average, whose parts add up")
     grounds += _set_aside_ground(overheads, runs)
     grounds += _holm_ground(overheads)
-    return grounds + _judgement_grounds(runs)
+    return grounds + _left_out_ground(runs) + _notes(runs)
 
 
 def _interval_ground(overhead: Overhead) -> str:
@@ -95,30 +95,13 @@ def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
     return [f"{differing} of {len(tested)} comparisons differ after Holm's correction"]
 
 
-def _judgement_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
-    """How many runs are doubtful or left out and how the target was, each with a reason; notes."""
-    grounds = []
-    doubtful = [each for each in runs if each.is_usable and each.judged and each.judged.is_in_doubt]
-    if doubtful:
-        said = _of_runs(doubtful, runs, "are doubtful", "is doubtful")
-        grounds.append(f"{said}: {doubtful[0].judged.measurement.text}")
-    left_out = [each for each in runs if each.run.is_done and not each.is_usable]
-    if left_out:
-        said = _of_runs(left_out, runs, "cannot be used", "cannot be used")
-        grounds.append(f"{said}: {left_out[0].why_unusable}")
-    return [*grounds, *_target_grounds(runs), *_notes(runs)]
-
-
-def _target_grounds(runs: Sequence[MeasuredRun]) -> list[str]:
-    """The worst state of the target, unless a run that is left out for it was named."""
-    for state in (TargetState.FAILING, TargetState.OVERLOADED, TargetState.CHANGING):
-        found = [each for each in runs if each.run.target_state == state and each.is_usable]
-        if found:
-            where = f"in {len(found)} of {len(runs)} runs" if len(runs) > 1 else "in the only run"
-            is_limit = all(each.run.has_found_limit for each in found)
-            said = "limit found" if is_limit else f"target {state}"
-            return [f"{said} {where}: {found[0].judged.target.text}"]
-    return []
+def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
+    """Runs that did not end as planned; what else makes a run unusable is in the answers."""
+    left_out = [each for each in runs if each.run.is_done and each.run.outcome != Outcome.COMPLETE]
+    if not left_out:
+        return []
+    where = f"{len(left_out)} of {len(runs)} runs" if len(runs) > 1 else "the only run"
+    return [f"{where} cannot be used: {left_out[0].why_unusable}"]
 
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
@@ -131,9 +114,3 @@ def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
         where = f"in {len(alike)} of {len(runs)} runs, at most: " if differ else ""
         found.append(where + alike[-1].text)
     return found
-
-
-def _of_runs(some: Sequence, runs: Sequence, many_are: str, one_is: str) -> str:
-    if len(runs) == 1:
-        return f"the only run {one_is}"
-    return f"{len(some)} of {len(runs)} runs {one_is if len(some) == 1 else many_are}"

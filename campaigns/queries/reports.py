@@ -17,8 +17,10 @@ from campaigns.domain.shown.report_words import (
 )
 from campaigns.domain.shown.results import RunReport
 from campaigns.domain.shown.session_tables import session_tables
+from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import run_thresholds_table
 from campaigns.domain.shown.trend_words import trend_words
+from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.models import Run
 from campaigns.queries.facts import run_facts
 from campaigns.queries.measurements import measurement_of
@@ -30,8 +32,12 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     seen = measurement or measurement_of(run)
     figures, total, duration_s = seen.figures, seen.total, seen.duration_s
     plan, state = seen.plan, run_status(run, seen)
+    sentence = run_sentence(state)
+    answers = three_answers([state], state.found, sentence)
     return RunReport(
-        sentence=run_sentence(state),
+        sentence=sentence,
+        answers=answers,
+        remedies=what_to_do(filter(None, [state.judged]), state.failures, state.found),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
         table=tables.steps_table(
@@ -56,7 +62,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         facts=run_facts(run, seen),
         curve=curve(total.timing("response")),
         judged=state.judged,
-        checks=run_checks(state),
+        checks=run_checks(state, answers),
         thresholds=run_thresholds_table(seen.thresholds),
     )
 

@@ -23,6 +23,7 @@ from campaigns.views.campaign_progress import CampaignProgress, planned_s, progr
 from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
+from campaigns.views.remedies import remedies_context, worst_test
 from campaigns.views.run_page import run_context
 from campaigns.views.sweep_curve import sweep_panels
 
@@ -44,6 +45,7 @@ def campaign_context(
     watched = current or _run_that_speaks(runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
     drawn = {watched.test_id: watched_page["report"].curve} if watched else {}
+    tests = list(campaign.tests.select_related("endpoint__target", "plan_version__plan"))
     return {
         **_watching(watched_page, progress, answer, is_only=len(runs) == 1),
         "campaign": campaign,
@@ -76,7 +78,8 @@ def campaign_context(
         "has_differences": any(o.like_for_like.get("different") for o in answer.overheads),
         "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
         "injector_words": _injector_words(campaign),
-        "tests": list(campaign.tests.select_related("endpoint__target", "plan_version__plan")),
+        "tests": tests,
+        **remedies_context(answer.remedies, worst_test(tests, answer)),
     }
 
 

@@ -11,8 +11,8 @@ _MOST_TILES = 5
 
 def tiles_of(answer: Answer) -> list[dict[str, Any]]:
     """A tile per overhead, else per test: a figure and what it is compared with. None where there
-    is no answer."""
-    if answer.has_no_answer:
+    is no answer, or nothing but failures."""
+    if answer.has_no_answer or answer.errors.is_everything:
         return []
     if answer.overheads:
         return [_overhead_tile(each) for each in answer.overheads[:_MOST_TILES]]

@@ -16,6 +16,7 @@ from campaigns.queries.measurements import points_of
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
 from campaigns.views.drawings import parts_bar
 from campaigns.views.error_rows import errors_section
+from campaigns.views.remedies import remedies_context
 from campaigns.views.sparks import sparks_of
 
 
@@ -49,6 +50,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "happened": happenings(run, points),
         "under_way": "" if run.is_done else _under_way(run, actor),
         "cursor": Cursor(event),
+        **remedies_context(report.remedies, run.test),
     }
 
 

@@ -7,6 +7,7 @@ shared, refused or broken. Each is opened once; then its width and its colours c
 from pathlib import Path
 
 import pytest
+from django.shortcuts import render
 from django.urls import reverse
 
 from campaigns.permissions import Role
@@ -15,7 +16,7 @@ from tests.access_world import make_world
 from tests.browser.conftest import ROOT
 from tests.browser.installation import sign_in
 from tests.browser.test_long_run import LongRun
-from tests.browser.test_narrow import NAMES, PHONE
+from tests.browser.test_narrow import NAMES, OPEN_DISCLOSURES, PHONE
 from tests.factories import make_membership, make_project
 from tests.test_access import address
 
@@ -31,9 +32,6 @@ VIOLATIONS = """async ([where, rules]) => {
   const { violations } = await axe.run(where ?? document, { ...asked, ...only });
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
-}"""
-OPEN_DISCLOSURES = """() => {
-  for (const each of document.querySelectorAll("details:not(.menu)")) each.open = true;
 }"""
 EMPTY = ("campaign-list", "target-list", "plan-list", "run-list", "share-list", "campaign-new")
 
@@ -58,13 +56,15 @@ def pages() -> dict[str, tuple[str, int]]:
         "shared campaign": (f"/s/{world.share_tokens['campaign']}/", 200),
         "shared run": (f"/s/{world.share_tokens['run']}/", 200),
         "not found": ("/nothing/", 404),
+        "broken": ("/glossary/?broken", 500),
         "not allowed": (reverse("plan-new", args=[foreign.pk]), 403),
     }
 
 
 @pytest.fixture
-def page(served_tab, pages):
-    """A tab of alice, who owns that project, with axe in every page."""
+def page(served_tab, pages, monkeypatch):
+    """A tab of alice, who owns that project, with axe in every page; one page can break."""
+    monkeypatch.setattr("campaigns.views.glossary.render", render_or_break)
     sign_in(served_tab, "alice", "pw")
     served_tab.add_init_script(path=AXE)
     return served_tab
@@ -77,7 +77,15 @@ def test_every_page_can_be_read_by_all_and_hit_with_a_thumb(page, pages):
         for name, (where, status) in pages.items()
         for complaint in complaints(page, where, status, seen)
     ]
+    page.context.clear_cookies()
+    found += [f"sign-in, {each}" for each in complaints(page, reverse("login"), 200, seen)]
     assert not found, "\n".join(found)
+
+
+def render_or_break(request, *args):
+    if "broken" in request.GET:
+        raise RuntimeError("This page is broken.")
+    return render(request, *args)
 
 
 def complaints(page, where: str, status: int, seen: set[str]) -> list[str]:

@@ -24,10 +24,12 @@ PHONE = {"width": 390, "height": 844}
 
 
 class LongRun:
-    """The only run of a campaign: 2 requests/s for one hour, sent by this test."""
+    """The only run of a campaign: 2 requests/s for one hour, sent by this test. They get slower,
+    and their mean passes its threshold in the seventh minute."""
 
     def __init__(self, project):
-        spec = plan_spec(model="open", rate_per_s=2, duration_s=3600)
+        rules = [{"metric": "mean", "limit": 21.2, "unit": "ms"}]
+        spec = plan_spec(model="open", rate_per_s=2, duration_s=3600) | {"thresholds": rules}
         campaign = make_campaign(project, NAME, repeats=1, started_at=timezone.now())
         test = make_test(campaign, make_plan(project, "Checkout soak", spec))
         self.run = make_run(test)
@@ -85,6 +87,16 @@ def see_minutes(page, first: float, last: float) -> None:
     page.wait_for_function(shown, arg=[first, last])
 
 
+def see_limit(page, token: str) -> None:
+    """Wait until the threshold's line has this colour: "bad" once it is broken."""
+    drawn = """(token) => {
+      const chart = window.Chart.getChart(document.querySelector("[data-panel=response] canvas"));
+      const line = chart?.data.datasets.find((each) => each.limitLabel === "mean < 21.2 ms");
+      return line?.data[0].y === 21.2 && line.labelToken === token;
+    }"""
+    page.wait_for_function(drawn, arg=token)
+
+
 def test_the_axis_of_a_long_run_grows_and_can_be_switched_in_the_url(page, long_run):
     long_run.send_until(120)
     page.goto(f"/runs/{long_run.run.pk}/")
@@ -118,10 +130,12 @@ def test_a_campaign_of_one_long_run_is_watched_like_the_run_itself(page, long_ru
     progress = page.locator("[data-progress-words]")
     expect(progress).to_have_text("2:00 of 1:00:00 measured")
     see_minutes(page, 0, 5)
+    see_limit(page, "ink-2")
     assert top_of(page, "[data-panel=response]") < page.viewport_size["height"]
     long_run.send_until(22 * 60 + 22)
     expect(progress).to_have_text("22:22 of 1:00:00 measured")
     see_minutes(page, 0, 25)
+    see_limit(page, "bad")
     expect(page.locator("[data-progress-left]")).to_have_text(re.compile("37:38 left"))
     expect(page).to_have_title(re.compile(f"^37\u202f% · {NAME}"))
     ends = re.compile(r"ends \d\d:\d\d:\d\d")

@@ -8,6 +8,9 @@ from tests.access_table import PAGES
 from tests.browser.installation import sign_in
 
 PHONE = {"width": 390, "height": 844}
+OPEN_DISCLOSURES = """() => {
+  for (const each of document.querySelectorAll("details:not(.menu)")) each.open = true;
+}"""
 # What answers with a file, a stream or a word for machines.
 NO_PAGES = ("-csv", "-stream", "-text", "healthz", "readyz")
 NAMES = sorted(
@@ -47,6 +50,7 @@ def phone(browser, site, addresses):
 
 def check_width(phone, address: str) -> None:
     assert phone.goto(address).status == 200
+    phone.evaluate(OPEN_DISCLOSURES)
     width = phone.evaluate("document.documentElement.scrollWidth")
     assert width <= PHONE["width"], f"{address} is {width} px wide"
 

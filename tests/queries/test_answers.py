@@ -2,8 +2,10 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
+from campaigns.queries.reports import run_report
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -305,7 +307,7 @@ def test_a_campaign_says_how_many_runs_keep_each_threshold(project):
     answer = campaign_answer(test.campaign)
     (row,) = answer.thresholds.rows
     assert row.label == "HTTP new connection: mean < 15 ms"
-    assert [cell.text for cell in row.cells] == ["2 of 3 runs", "20 ms", "15 ms", "failed"]
+    assert [cell.text for cell in row.cells] == ["2 of 3 runs", "20 ms", "15 ms", "broken"]
     assert answer.thresholds in answer.tables
 
 
@@ -344,6 +346,22 @@ def test_overload_is_the_finding_of_a_campaign_that_looks_for_the_limit(project)
     assert said.startswith("The limit was found: The target did not keep up")
     assert "takes 20.0 ms on average at 200 ok requests/s" in said
     assert answer.found.finds_limit
+
+
+def test_a_limit_that_is_found_by_errors_is_the_finding_as_well(project):
+    spec = plan_spec(model="closed", connections=64, duration_s=10)
+    test = make_test(make_campaign(project, repeats=1), make_plan(project, spec=spec))
+    refused = {"status_unexpected": 50}
+    run = measure(
+        make_run(test), 20_000, counters={"failed": 50}, errors=refused, statuses={"503": 50}
+    )
+    answer = campaign_answer(done(test.campaign))
+    said = "The limit was found: 20 % failed with 503 Service Unavailable; times are of the other"
+    for sentence in (answer.sentence, run_report(run).sentence):
+        assert plain_text(sentence).replace("\u202f", " ").startswith(said)
+    assert answer.found == Answers("trusted", "overloaded", finds_limit=True)
+    assert [each.word for each in answer.answers] == ["Trusted", "Limit found", "Up to p99"]
+    assert answer.remedies == ()
 
 
 def test_what_a_target_answers_at_most_is_told_before_its_times(project):

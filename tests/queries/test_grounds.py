@@ -4,8 +4,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.queries.answers import campaign_answer
-from tests.factories import make_campaign, make_run, make_test
-from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
+from tests.queries.measured import https_campaign, run_in_blocks, spoil
 
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]
 
@@ -35,20 +34,3 @@ def test_notes_of_one_kind_are_one_line_with_the_highest_value(compared):
     spoil(runs[3], own_tail=2_500)
     (line,) = [each for each in campaign_answer(campaign).grounds if "own delay" in each]
     assert line.startswith("in 2 of 6 runs, at most: About 2.50\u202fms of the")
-
-
-def test_doubtful_runs_keep_the_word_and_the_grounds_say_why(compared):
-    campaign, tests = compared
-    run_in_blocks(tests, [HTTP, HTTPS], vitals={"cpu_share": 0.7})
-    answer = campaign_answer(campaign)
-    assert answer.overheads[0].word == "slower"
-    assert answer.trust == "doubtful"
-    assert answer.grounds[-1].startswith("6 of 6 runs are doubtful: The injector was busy")
-
-
-def test_the_only_run_is_not_1_of_1_runs(project):
-    now = timezone.now()
-    campaign = make_campaign(project, repeats=1, started_at=now, finished_at=now)
-    measure(make_run(make_test(campaign)), 10_000, vitals={"cpu_share": 0.7})
-    (ground,) = campaign_answer(campaign).grounds[-1:]
-    assert ground.startswith("the only run is doubtful: The injector was busy")

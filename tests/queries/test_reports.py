@@ -72,10 +72,10 @@ def test_a_run_that_is_not_usable_says_so_and_why(project):
     assert said(run) == "No answer: the injector sent late."
     report = run_report(run)
     assert report.tiles == []
-    (why, check) = report.checks
-    assert why[0] == "not_usable"
-    assert why[1].startswith("The injector sent late (p99 15.0")
-    assert check == ("info", "While the injector is in doubt, the target is not judged.")
+    assert report.checks == []
+    why, target, _ = report.answers
+    assert why.reason.startswith("The injector sent late (p99 15.0")
+    assert target.reason == "While the injector is in doubt, the target is not judged."
 
 
 def test_a_failing_target_comes_first_and_is_no_fault_of_the_measurement(project):
@@ -89,7 +89,7 @@ def test_a_failing_target_comes_first_and_is_no_fault_of_the_measurement(project
 def test_a_trusted_run_of_a_healthy_target_needs_no_remark(project):
     report = run_report(measure(new_run(project), 20_000))
     assert report.checks == []
-    assert report.grounds[0].startswith("2,000 requests: p99 ± ")
+    assert report.answers[2].reason.startswith("2,000 requests: p99 ± ")
 
 
 def test_a_target_on_the_same_machine_is_a_note(project):
@@ -303,8 +303,8 @@ def told(table) -> list[list[str]]:
 def test_thresholds_are_judged_at_the_end(project):
     run = measure(run_with_rules(project), 20_000)
     assert told(run_report(run).thresholds) == [
-        ["p95 < 30 ms", "22 ms", "30 ms", "passed", "–"],
-        ["rate > 500 /s", "200 /s", "500 /s", "failed", "0"],
+        ["p95 < 30 ms", "22 ms", "30 ms", "kept", "–"],
+        ["rate > 500 /s", "200 /s", "500 /s", "broken", "0"],
     ]
     assert said(run).startswith("Broken: rate > 500 /s (was 200 /s). 20.0 ms on average")
 
@@ -317,7 +317,7 @@ def test_thresholds_are_judged_while_the_run_goes(project):
     for second, mean_us in enumerate([20_000, 20_000, 90_000]):
         store_second(run, make_second(second, [mean_us] * 100))
     run.refresh_from_db()
-    assert told(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "failed", "2"]
+    assert told(run_report(run).thresholds)[0] == ["p95 < 30 ms", "90 ms", "30 ms", "broken", "2"]
     assert said(run).startswith("Broken so far: p95 < 30 ms (is 90 ms) and rate > 500 /s (is ")
 
 

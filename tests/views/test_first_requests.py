@@ -52,6 +52,7 @@ def test_a_failure_comes_first_with_what_to_do_and_two_ways_on(as_editor, campai
     assert "<b>On hold: 1 of 2 first requests failed.</b> 404 Not Found, but the plan" in page
     assert "(POST / on https://127.0.0.1:8444)" in page
     assert "The plan expects 2xx or 3xx." in page
+    assert "Edit the plan</a> or" in page
     assert "a first request failed" in text_of(
         as_editor.get(reverse("campaign-list", args=[campaign.project_id]))
     )

@@ -85,9 +85,9 @@ def test_its_page_says_how_rules_about_sessions_stand(client, bob, run):
     client.force_login(bob)
     rows = {row.label: row for row in run_report(run).thresholds.rows}
     assert [cell.text for cell in rows["sessions_failed < 1 %"].cells] == [
-        "10 %", "1 %", "failed", "0",
+        "10 %", "1 %", "broken", "0",
     ]  # fmt: skip
-    assert [cell.text for cell in rows["session_p95 < 10 s"].cells][1:3] == ["10 s", "passed"]
+    assert [cell.text for cell in rows["session_p95 < 10 s"].cells][1:3] == ["10 s", "kept"]
     page = client.get(reverse("run-detail", args=[run.pk])).content.decode()
     assert "sessions_failed &lt; 1 %" in page
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 
 from campaigns.domain.measured.failures import DROPPED, FailureRow
-from campaigns.domain.measured.outcomes import CLIENT_KINDS, WORDS, Kind
+from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, WORDS, Kind
 from campaigns.domain.units import count, counted, percent
 
 # Failures that are not the target's: of the injector's host, of the site's rules, of a stop.
@@ -16,7 +16,17 @@ _NOT_OF_TARGET = {*CLIENT_KINDS, Kind.ADDRESS_REFUSED, Kind.ABORTED_BY_STOP}
 # From this share on, a failure is the first thing to say about a run.
 HEADLINE_SHARE = 0.01
 # The target's reasons for which these words stand.
-FAILED_CODES = frozenset({"no_success", "errors"})
+FAILED_CODES = frozenset({"no_success", "errors", "errors_at_limit"})
+# How a target refuses or gives up that gets more than it takes; other failures have other causes.
+_OVERLOAD_STATUSES = {429, 502, 503, 504}
+_OVERLOAD_KINDS = {
+    *TIMEOUT_KINDS,
+    Kind.CONNECT_REFUSED,
+    Kind.RESET,
+    Kind.EOF_BEFORE_REPLY,
+    Kind.EOF_MID_BODY,
+    Kind.WRITE_ERROR,
+}
 _MOST_NAMED = 3
 
 
@@ -41,6 +51,11 @@ def cause_words(kind: str, status: int) -> str:
 def of_target(rows: Iterable[FailureRow]) -> list[FailureRow]:
     """The failures that the target, or the way to it, is the cause of."""
     return [row for row in rows if row.kind not in _NOT_OF_TARGET]
+
+
+def is_of_overload(row: FailureRow) -> bool:
+    """Whether a target fails so that gets more requests than it takes."""
+    return row.status in _OVERLOAD_STATUSES if row.status else row.kind in _OVERLOAD_KINDS
 
 
 def failure_share(rows: Iterable[FailureRow], attempts: int) -> float:

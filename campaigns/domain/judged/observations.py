@@ -5,6 +5,7 @@ from math import sqrt
 from typing import Any
 
 from campaigns.domain.judged.criteria import Observed
+from campaigns.domain.judged.failures import is_of_overload, of_target
 from campaigns.domain.judged.steady import Steadiness, steadiness
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import CLIENT_KINDS, WORDS, Kind
@@ -12,6 +13,7 @@ from campaigns.domain.measured.series import Point
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
 from campaigns.domain.plan.load import Model, planned_duration_s
+from campaigns.domain.plan.questions import seeks_limit
 
 # Vitals by criterion: those judged by the run's mean, and those judged by the worst second.
 _MEANS = {
@@ -304,7 +306,10 @@ def _resent(total: Total) -> Observed | None:
 
 
 def _target_errors(seen: Measurement) -> dict[str, Observed]:
-    """Failures that are neither the injector's nor of a stop; without any success, `no_success`."""
+    """Failures that are neither the injector's nor of a stop; without any success, `no_success`.
+
+    Where the load looks for the limit, those of overload are the limit: `errors_at_limit`.
+    """
     total = seen.total
     failed = total.count("failed") - sum(total.errors.get(kind, 0) for kind in _NOT_THE_TARGETS)
     if failed <= 0:
@@ -313,7 +318,21 @@ def _target_errors(seen: Measurement) -> dict[str, Observed]:
     second = worst["second"] if worst and worst["failed"] else None
     if not total.timing("response").n:
         return {"no_success": Observed(1, measure=_cause(seen))}
-    return {"errors": Observed(failed / _attempts(total), second, measure=_cause(seen))}
+    at_limit = _errors_at_limit(seen)
+    if at_limit is None:
+        return {"errors": Observed(failed / _attempts(total), second, measure=_cause(seen))}
+    others = max(0, failed - at_limit)
+    return {
+        "errors_at_limit": Observed(at_limit / _attempts(total), second, measure=_cause(seen)),
+        "errors": Observed(others / _attempts(total), measure="of other kinds"),
+    }
+
+
+def _errors_at_limit(seen: Measurement) -> int | None:
+    """How many failures are of overload; None unless there are any and the limit is looked for."""
+    if not seeks_limit(seen.plan):
+        return None
+    return sum(row.count for row in of_target(seen.failures) if is_of_overload(row)) or None
 
 
 def _cause(seen: Measurement) -> str:

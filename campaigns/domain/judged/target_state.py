@@ -11,6 +11,7 @@ from campaigns.domain.lifecycle import TargetState
 LIMITS: dict[str, Limits] = {
     "no_success": Limits(0),
     "errors": Limits(0.01),
+    "errors_at_limit": Limits(0.01),
     "only_redirects": Limits(0.0),
     "sent_share": Limits(0.999, 0.99),
     "dropped": Limits(0.001, 0.01),
@@ -30,6 +31,7 @@ STATES: dict[str, TargetState] = {
     "no_success": TargetState.FAILING,
     "errors": TargetState.FAILING,
     "only_redirects": TargetState.FAILING,
+    "errors_at_limit": TargetState.OVERLOADED,
     SATURATED: TargetState.OVERLOADED,
     "sent_share": TargetState.OVERLOADED,
     "dropped": TargetState.OVERLOADED,
@@ -47,6 +49,8 @@ CONTENT = frozenset({"only_redirects", "body_changed"})
 _SENTENCES: dict[str, str] = {
     "no_success": "No request succeeded ({measure}), so there are no response times.",
     "errors": "{value} of the requests failed ({measure}). Response times are of the other {rest}.",
+    "errors_at_limit": "{value} of the requests failed ({measure}) at the limit that was looked "
+    "for. Response times are of the other {rest}.",
     "only_redirects": "Every reply was a redirect. This measures the redirect, not the page.",
     SATURATED: "The target did not keep up: {value} of the requests found all connections busy. "
     "The injector was on time, so this measures overload, not response times.",

@@ -77,6 +77,31 @@ _OF_DROPPED = (
     "All connections were busy when the request was due. Allow more in flight, or take it as the "
     "target's limit."
 )
+_MORE_CPU = (
+    "Stop other programs on the injector host, send less, or measure from a machine with more free "
+    "cores."
+)
+_MORE_INJECTORS = "Share the load among more injector processes or hosts, or send less."
+# By the code of the reason that decides (domain.judged.trust); the others need more CPU.
+_OF_INJECTOR: dict[str, str] = {
+    "throttled": "Raise the CPU quota of the injector's container or service to a whole core.",
+    "steal": "Measure from a machine whose CPU is not shared with other virtual machines.",
+    "no_seconds": "Check that the injector host is online; its log says what happened.",
+    "lost_shards": "Check that the injector host is online; its log says what happened.",
+    "missing_seconds": "Check the connection between the injector host and the database.",
+    "open_files": "Raise the limit of open files (ulimit -n) on the injector host.",
+    "ports": "Widen net.ipv4.ip_local_port_range on the injector host, or keep connections open.",
+    "injector_exhausted": "Raise the limits of open files and local ports on the injector host.",
+    "swapped": "Give the injector host more memory, or stop other programs on it.",
+    "clock_step": "Let the injector host's clock be kept by NTP, and do not suspend the machine.",
+    "starts_apart": "Check the connection between the injector hosts and the database.",
+    "link": _MORE_INJECTORS,
+    "packets_lost": "Check the network of the injector host, or send less.",
+    "in_doubt": "Measure without pipelining: the server sends more replies than requests.",
+    "little": _MORE_INJECTORS,
+    "gc_pause": _MORE_INJECTORS,
+    "gc_share": _MORE_INJECTORS,
+}
 FALLBACK = "Try it from the injector host with curl -v and compare."
 
 
@@ -90,6 +115,11 @@ def remedy(kind: str, status: int = 0) -> str:
         return REMEDIES.get(Kind(kind), FALLBACK)
     except ValueError:
         return FALLBACK
+
+
+def injector_remedy(code: str) -> str:
+    """What to do where this reason makes a measurement not usable."""
+    return _OF_INJECTOR.get(code, _MORE_CPU)
 
 
 def words_of(kind: str) -> str:

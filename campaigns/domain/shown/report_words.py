@@ -24,8 +24,9 @@ from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import is_flat_out, seeks_limit
+from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.no_answer import no_answer_words
-from campaigns.domain.shown.results import Sentence, trimmed
+from campaigns.domain.shown.results import Sentence, ShownAnswer, trimmed
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
 
 
@@ -52,11 +53,25 @@ class RunStatus:
         return self.state == "done"
 
     @property
+    def found(self) -> Answers:
+        """What its badge tells, without its thresholds."""
+        if self.judged is None:
+            return Answers()
+        target = self.judged.target.state
+        return Answers(
+            trust=self.judged.measurement.state,
+            target_state=target or "",
+            finds_limit=target == TargetState.OVERLOADED and seeks_limit(self.plan),
+        )
+
+    @property
     def has_no_answer(self) -> bool:
         """Whether there are response times that nobody may believe."""
         return bool(self.judged and not self.judged.is_usable and self.figures.n)
 
 
+# Before the failures by which it was found.
+LIMIT_FOUND: Sentence = [("The limit was found", True), (": ", False)]
 _WAITING = {
     "queued": "This run is waiting for its turn.",
     "preparing": "This run is waiting for its injectors to get ready.",
@@ -119,10 +134,11 @@ def _kept(run: RunStatus) -> Sentence:
 
 def _target_words(run: RunStatus) -> Sentence:
     target = run.judged and run.judged.target
-    if not target or target.state in {None, TargetState.HEALTHY} or _names_failures(run):
+    if not target or target.state in {None, TargetState.HEALTHY}:
         return []
-    found = target.state == TargetState.OVERLOADED and seeks_limit(run.plan)
-    said = "The limit was found" if found else f"The target was {target.state}"
+    if _names_failures(run):
+        return [*LIMIT_FOUND] if run.found.finds_limit else []
+    said = "The limit was found" if run.found.finds_limit else f"The target was {target.state}"
     return [(said, True), (f": {target.text} ", False)]
 
 
@@ -137,9 +153,8 @@ def _names_failures(run: RunStatus) -> bool:
 def _doubt_words(run: RunStatus) -> Sentence:
     if not run.judged or not run.judged.is_in_doubt:
         return []
-    measurement = run.judged.measurement
-    said = f"The measurement is {measurement.state.words}"
-    return [(" ", False), (said, True), (f": {measurement.text}", False)]
+    said = f"The measurement is {run.judged.measurement.state.words}."
+    return [(" ", False), (said, True)]
 
 
 def _ending(run: RunStatus) -> Sentence:
@@ -217,18 +232,17 @@ NO_ANSWER_GROUND = "the figures below are in no answer; measure again"
 def run_grounds(run: RunStatus) -> list[str]:
     if run.has_no_answer:
         return [NO_ANSWER_GROUND]
-    precision = [run.judged.precision.text.removesuffix(".")] if run.judged else []
     has_part = run.is_done and run.outcome != "complete" and run.figures.attempts
     partial = [f"partial figures: {run.measured}"] if has_part else []
     alone = "one run describes only itself; faster or slower takes three repeats"
-    return [*partial, *precision, alone]
+    return [*partial, alone]
 
 
-def run_checks(run: RunStatus) -> list[tuple[str, str]]:
-    """(glyph, text) of every further reason and note: the sentence has the first of each."""
+def run_checks(run: RunStatus, answers: Sequence[ShownAnswer]) -> list[tuple[str, str]]:
+    """(glyph, text) of every further reason and note: sentence and answers have the others."""
     if run.judged is None:
         return []
-    told = {text for text, _ in run_sentence(run)}
+    told = {text for text, _ in run_sentence(run)} | {each.reason for each in answers}
     reasons = (*run.judged.measurement.reasons, *run.judged.target.reasons, *run.judged.notes)
     return [
         (each.state or "info", each.text)

@@ -31,6 +31,25 @@ def trimmed(sentence: Sentence) -> Sentence:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """One of the three answers: what is asked, a word and one reason. `state` names its glyph."""
+
+    question: str
+    state: str
+    word: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One thing to do: what is wrong, how to mend it, and the place (`what_to_do.Place`)."""
+
+    title: str
+    text: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
 class TestAnswer:
     """One plan on one arm. `table` has a row a run, a mean row and a pooled row.
 
@@ -140,6 +159,8 @@ class Answer:
     `has_no_answer`: nobody may believe its response times.
     `partial_run`: the run that did not end as planned and whose partial figures are all there is.
     `exchanges`: what its WebSocket tests have beside, none without any.
+    `answers`: measurement, target and precision, () until a run is judged; `remedies`: what to do
+    where it failed or is not usable.
     """
 
     sentence: Sentence
@@ -155,6 +176,8 @@ class Answer:
     has_no_answer: bool = False
     exchanges: tuple[Table, ...] = ()
     sweeps: tuple[SweepAnswer, ...] = ()
+    answers: tuple[ShownAnswer, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
 
     @property
     def trust(self) -> str:
@@ -208,6 +231,7 @@ class RunReport:
     `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `judged` is None
     until the run has ended; `checks`: [(glyph, text)] of what the sentence does not say.
     `has_no_answer`: nobody may believe its response times. `trend`: whether they rose or fell.
+    `answers` and `remedies`: as of a campaign.
     """
 
     sentence: Sentence
@@ -230,6 +254,8 @@ class RunReport:
     verdicts: tuple[Verdict, ...] = ()
     trend: str = ""
     sessions: tuple[Table, ...] = ()
+    answers: tuple[ShownAnswer, ...] = ()
+    remedies: tuple[Remedy, ...] = ()
 
     @property
     def tables(self) -> list[Table]:

@@ -28,7 +28,7 @@ def _cells(verdict: Verdict) -> tuple[Cell, ...]:
     return (
         _measured(verdict, verdict.measured),
         cell_with_unit(verdict.limit, verdict.unit),
-        text_cell("passed" if verdict.passed else "failed", tone=_tone(verdict.passed)),
+        text_cell("kept" if verdict.passed else "broken", tone=_tone(verdict.passed)),
         empty("The rule is not broken.") if verdict.passed else count_cell(verdict.since),
     )
 
@@ -56,7 +56,7 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
         tuple(METRICS[key].column() for key in ("kept", "worst", "limit", "result")),
         tuple(rows),
         label_title="test and rule",
-        note="A test passes a rule if all its finished runs do.",
+        note="A test keeps a rule if all its finished runs do.",
     )
 
 
@@ -67,5 +67,5 @@ def _cells_of_runs(verdicts: Sequence[Verdict]) -> tuple[Cell, ...]:
         text_cell(f"{n_kept} of {len(verdicts)} runs"),
         _measured(first, worst_of(verdicts)),
         cell_with_unit(first.limit, first.unit),
-        text_cell("passed" if has_all else "failed", tone=_tone(has_all)),
+        text_cell("kept" if has_all else "broken", tone=_tone(has_all)),
     )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaigns.domain.judged.judgement import judge
 from campaigns.domain.judged.observations import observe
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing
@@ -211,3 +212,41 @@ def test_a_load_that_changes_is_not_expected_to_be_at_rest():
     assert unsteady(stretches(9000, 5000, 5000, spec=staged)) == {}
     ramped = plan_spec(model="closed", connections=10, duration_s=120, ramp_up_s=60)
     assert unsteady(stretches(9000, 5000, 5000, spec=ramped)) == {}
+
+
+RISING = plan_spec(model="open", stages=[{"duration_s": 10, "from_per_s": 10, "to_per_s": 1000}])
+FLAT_OUT = plan_spec(model="closed", connections=64, duration_s=10)
+
+
+def failed(spec, errors: dict, statuses: dict):
+    """1,000 requests came back, and these failed."""
+    second = make_second(0, [5000] * 1000, errors=errors)
+    second.counters["failed"] = sum(errors.values())
+    second.statuses = {"200": 1000, **statuses}
+    return judge(observed_in(measured([second], spec)), second.timings["response"])
+
+
+REFUSED_503 = ({"status_unexpected": 200}, {"503": 200})
+
+
+@pytest.mark.parametrize(
+    ("spec", "seen", "state"),
+    [
+        (RISING, REFUSED_503, "overloaded"),
+        (FLAT_OUT, REFUSED_503, "overloaded"),
+        (FLAT_OUT, ({"status_unexpected": 200}, {"429": 200}), "overloaded"),
+        (RISING, ({"connect_refused": 200}, {}), "overloaded"),
+        (RISING, ({"first_byte_timeout": 150, "reset": 50}, {}), "overloaded"),
+        (OPEN, REFUSED_503, "failing"),  # it was not asked how much it takes
+        (OPEN, ({"first_byte_timeout": 200}, {}), "failing"),
+        (RISING, ({"status_unexpected": 200}, {"404": 200}), "failing"),
+        (FLAT_OUT, ({"status_unexpected": 200}, {"500": 200}), "failing"),
+        (FLAT_OUT, ({"status_unexpected": 200}, {"503": 150, "404": 50}), "failing"),
+        (FLAT_OUT, ({"status_unexpected": 200}, {"503": 195, "404": 5}), "overloaded"),
+        (FLAT_OUT, ({"status_unexpected": 8}, {"503": 8}), "healthy"),
+    ],
+)
+def test_errors_of_overload_are_the_limit_where_it_is_looked_for(spec, seen, state):
+    found = failed(spec, *seen)
+    assert found.measurement.state == "trusted"
+    assert found.target.state == state

@@ -12,8 +12,10 @@ from campaigns.domain.shown.badges import (
     run_badge,
 )
 
+SAID = [*RunState, *Outcome, Trust.TRUSTED, Trust.DOUBTFUL, *TargetState, "passed"]
 
-@pytest.mark.parametrize("state", [*RunState, *Outcome, *Trust, *TargetState, "passed"])
+
+@pytest.mark.parametrize("state", SAID)
 def test_no_state_an_outcome_or_an_answer_is_without_a_glyph(state):
     assert glyph_of(state) != "dash"
 
@@ -29,6 +31,14 @@ def test_no_two_glyphs_have_the_same_shape():
         for strokes in GLYPHS.values()
     ]
     assert len(set(shapes)) == len(shapes)
+
+
+def test_no_two_answers_about_the_target_share_a_glyph():
+    assert len({glyph_of(state) for state in TargetState}) == len(TargetState)
+
+
+def test_what_is_not_usable_is_no_result():
+    assert glyph_of(Trust.NOT_USABLE) == "dash"
 
 
 def test_nothing_is_a_dash_with_a_word():
@@ -48,7 +58,7 @@ def test_a_badge_may_have_another_word_than_its_state():
         ("done", "complete", "trusted", "healthy", "done", "Complete"),
         ("done", "complete", "trusted", "failing", "bad", "Complete, target failing"),
         ("done", "complete", "doubtful", "", "warn", "Complete, doubtful"),
-        ("done", "complete", "not_usable", "", "bad", "Complete, not usable"),
+        ("done", "complete", "not_usable", "", "dash", "Complete, not usable"),
         ("done", "complete", "", "", "done", "Complete"),
         ("done", "partial", "trusted", "healthy", "partial", "Partial"),
         ("done", "stopped", "not_usable", "", "stopped", "Stopped, not usable"),
@@ -68,7 +78,7 @@ def test_a_run_shows_its_state_then_how_it_ended_and_only_what_was_not_well(
         ("draft", "", "", False, "draft", "Draft"),
         ("running", "doubtful", "", False, "running", "Running"),
         ("done", "trusted", "healthy", False, "done", "Complete"),
-        ("done", "trusted", "overloaded", False, "warn", "Complete, target overloaded"),
+        ("done", "trusted", "overloaded", False, "over", "Complete, target overloaded"),
         ("done", "", "", True, "stopped", "Stopped"),
     ],
 )

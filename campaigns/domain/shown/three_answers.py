@@ -1,0 +1,102 @@
+"""The three answers under a sentence, always in this order: measurement, target, precision.
+
+Each is a word and one reason; what the sentence above them already says is not said again.
+"""
+
+from collections.abc import Sequence
+
+from campaigns.domain.judged.failures import FAILED_CODES, of_target
+from campaigns.domain.lifecycle import Precision, TargetState, Trust
+from campaigns.domain.shown.badges import Answers
+from campaigns.domain.shown.report_words import RunStatus, errors_text
+from campaigns.domain.shown.results import Sentence, ShownAnswer
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.units import counted
+
+_MEASUREMENT = "Can the measurement be believed?"
+_TARGET = "How did the target do?"
+_PRECISION = "How precise is it?"
+_PRECISION_WORDS = {
+    Precision.NONE: "Nothing to be precise about",
+    Precision.COARSE: "No p99",
+    Precision.FINE: "Up to p99",
+}
+
+
+def three_answers(
+    runs: Sequence[RunStatus], found: Answers, told: Sentence
+) -> tuple[ShownAnswer, ...]:
+    """Of a run, or of a campaign's runs: `found` is what its badge tells, `told` the sentence
+    above. () until a run is judged."""
+    judged = [each for each in runs if each.judged]
+    if not judged:
+        return ()
+    return (
+        _measurement(judged, found),
+        _target(judged, found, plain_text(told)),
+        _precision(judged, found),
+    )
+
+
+def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
+    doubted = [each for each in runs if each.judged.is_in_doubt]
+    word = Trust(found.trust).words.capitalize()
+    if doubted:
+        worst = min(doubted, key=lambda each: each.judged.is_usable)
+        reason = f"{_share(doubted, runs)}{worst.judged.measurement.text}"
+    else:
+        n = sum(each.figures.attempts for each in runs)
+        everything = counted(n, runs[0].plan.nouns)
+        reason = f"The injector kept up, and all {everything} are accounted for."
+    return ShownAnswer(_MEASUREMENT, found.trust, word, reason)
+
+
+def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer:
+    state = found.target_state
+    if not state:
+        return ShownAnswer(_TARGET, "", "Not judged", runs[0].judged.target.text)
+    if state == TargetState.HEALTHY:
+        return ShownAnswer(_TARGET, state, "Healthy", f"{_errors(runs)}.")
+    such = [each for each in runs if each.judged.target.state == state]
+    reason = f"{_share(such, runs)}{_why(such, said)}"
+    if found.finds_limit and state == TargetState.OVERLOADED:
+        return ShownAnswer(_TARGET, "limit_found", "Limit found", reason)
+    return ShownAnswer(_TARGET, state, state.capitalize(), reason)
+
+
+def _why(runs: Sequence[RunStatus], said: str) -> str:
+    """The first reason; how many failed and when, where the sentence has told it."""
+    reason = runs[0].judged.target.reasons[0]
+    if reason.code not in FAILED_CODES and reason.text not in said:
+        return reason.text
+    rows = [row for each in runs for row in of_target(each.failures) if row.first is not None]
+    when = ""
+    if rows:
+        first, last = min(row.first for row in rows), max(row.last for row in rows)
+        when = f", all in second {first}" if first == last else f", from second {first} to {last}"
+    return f"{_errors(runs)}{when}."
+
+
+def _errors(runs: Sequence[RunStatus]) -> str:
+    errors, attempts = (
+        sum(getattr(each.figures, name) for each in runs) for name in ("errors", "attempts")
+    )
+    text = errors_text(errors, attempts, runs[0].plan.nouns)
+    return text[:1].upper() + text[1:]
+
+
+def _precision(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
+    if found.trust == Trust.NOT_USABLE:
+        nothing = _PRECISION_WORDS[Precision.NONE]
+        why = "The figures are in no answer, however many there are."
+        return ShownAnswer(_PRECISION, Precision.NONE, nothing, why)
+    least = min(runs, key=lambda each: each.figures.n)
+    finding = least.judged.precision
+    lead = "The run with the fewest: " if len({each.figures.n for each in runs}) > 1 else ""
+    return ShownAnswer(
+        _PRECISION, finding.state, _PRECISION_WORDS[finding.state], f"{lead}{finding.text}"
+    )
+
+
+def _share(some: Sequence[RunStatus], runs: Sequence[RunStatus]) -> str:
+    return f"{len(some)} of {counted(len(runs), 'runs')}: " if len(runs) > 1 else ""

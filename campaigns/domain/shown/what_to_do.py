@@ -1,0 +1,102 @@
+"""What to do about a target that failed, or a measurement that is not usable.
+
+At most three remedies, the likeliest first, each with one place where it is done.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from campaigns.domain.judged.failures import cause_words
+from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.lifecycle import TargetState, Trust
+from campaigns.domain.measured.failures import DROPPED, FailureRow
+from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.shown.badges import Answers
+from campaigns.domain.shown.no_answer import CAUSES
+from campaigns.domain.shown.remedies import injector_remedy, remedy
+from campaigns.domain.shown.results import Remedy
+
+_MOST = 3
+_MOST_CAUSES = 2
+
+
+class Place(StrEnum):
+    """Where a remedy is done; "" for one that is not done in benchsite."""
+
+    PLAN = "plan"
+    TARGET = "target"
+    TRY = "try"
+    LIMIT = "limit"
+    AGAIN = "again"
+    HOSTS = "hosts"
+
+
+_MEASURE_AGAIN = Remedy(
+    "Measure again.", "This measurement says nothing about the target.", Place.AGAIN
+)
+_FIND_LIMIT = Remedy(
+    "Find the rate that it holds.",
+    "Ask how much it can take, or send less until it keeps up.",
+    Place.LIMIT,
+)
+# Where the address or its certificate is what to mend.
+_OF_ENDPOINT = {
+    Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_TIMEOUT, Kind.CONNECT_UNREACHABLE,
+    Kind.TLS_HANDSHAKE, Kind.TLS_VERIFY, Kind.TLS_TIMEOUT, Kind.HTTP_PARSE,
+}  # fmt: skip
+_OF_LOGIN = {401, 403}
+
+
+def what_to_do(
+    judged: Iterable[Judgement], rows: Sequence[FailureRow], found: Answers
+) -> tuple[Remedy, ...]:
+    """() where the measurement can be used and the target neither failed nor was overloaded.
+
+    `rows` are the failures, `found` is what the badge tells.
+    """
+    if found.trust == Trust.NOT_USABLE:
+        return (*_of_injector(judged), _MEASURE_AGAIN)
+    if found.target_state == TargetState.FAILING:
+        return tuple(_of_failures(rows))[:_MOST]
+    if found.target_state == TargetState.OVERLOADED and not found.finds_limit:
+        return (_FIND_LIMIT,)
+    return ()
+
+
+def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:
+    codes = Counter(each.measurement.reasons[0].code for each in judged if each.measurement.reasons)
+    by_text = {}
+    for code, _ in codes.most_common():
+        cause = CAUSES[code]
+        text = injector_remedy(code)
+        by_text.setdefault(text, Remedy(f"{cause[:1].upper()}{cause[1:]}.", text, Place.HOSTS))
+    return list(by_text.values())[:_MOST_CAUSES]
+
+
+def _of_failures(rows: Sequence[FailureRow]) -> Iterable[Remedy]:
+    counts: Counter[tuple[str, int]] = Counter()
+    for row in rows:
+        if row.kind and row.kind != Kind.ABORTED_BY_STOP:
+            counts[row.kind, row.status] += row.count
+    causes = [cause for cause, _ in counts.most_common(_MOST_CAUSES)]
+    for kind, status in causes:
+        words = cause_words(kind, status)
+        title = f"{words[:1].upper()}{words[1:]}."
+        yield Remedy(title, remedy(kind, status), _place(kind, status))
+    if len(counts) == 1 and 0 < causes[0][1] < 500:
+        status = causes[0][1]
+        text = "Then count it as right: add it to the plan's expected statuses."
+        yield Remedy(f"Is {status} what you expect?", text, Place.PLAN)
+
+
+def _place(kind: str, status: int) -> str:
+    if status >= 500 or status in (408, 429):
+        return Place.LIMIT
+    if status:
+        return Place.PLAN if status in _OF_LOGIN or status < 400 else Place.TRY
+    if kind in _OF_ENDPOINT:
+        return Place.TARGET
+    if kind == DROPPED or kind in TIMEOUT_KINDS:
+        return Place.LIMIT
+    return Place.HOSTS if kind in CLIENT_KINDS else Place.TRY

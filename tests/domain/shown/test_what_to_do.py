@@ -1,0 +1,83 @@
+"""What to do about a failing target or a measurement that is not usable."""
+
+import pytest
+
+from campaigns.domain.judged.criteria import Observed
+from campaigns.domain.judged.judgement import judge
+from campaigns.domain.judged.trust import CODES
+from campaigns.domain.measured.failures import FailureRow
+from campaigns.domain.measured.snapshot import Timing
+from campaigns.domain.shown.badges import Answers
+from campaigns.domain.shown.no_answer import CAUSES
+from campaigns.domain.shown.what_to_do import what_to_do
+
+FAILING = Answers("trusted", "failing")
+
+
+def rows(*failures: tuple[str, int, int]) -> list[FailureRow]:
+    return [FailureRow(0, kind, status, count) for kind, status, count in failures]
+
+
+def told(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
+    return [(each.title, each.place) for each in what_to_do([], rows(*failures), FAILING)]
+
+
+@pytest.mark.parametrize(
+    ("failures", "steps"),
+    [
+        (
+            [("status_unexpected", 404, 9)],
+            [("404 Not Found.", "try"), ("Is 404 what you expect?", "plan")],
+        ),
+        (
+            [("status_unexpected", 301, 9)],
+            [("301 Moved Permanently.", "plan"), ("Is 301 what you expect?", "plan")],
+        ),
+        ([("status_unexpected", 503, 9)], [("503 Service Unavailable.", "limit")]),
+        ([("connect_refused", 0, 9)], [("Connection refused.", "target")]),
+        ([("dropped", 0, 9)], [("No free connection.", "limit")]),
+        (
+            [("reset", 0, 1), ("status_unexpected", 500, 5), ("connect_timeout", 0, 9)],
+            [
+                ("No connection within the limit.", "target"),
+                ("500 Internal Server Error.", "limit"),
+            ],
+        ),
+        ([("aborted_by_stop", 0, 3)], []),
+    ],
+)
+def test_the_likeliest_comes_first_with_one_place_each(failures, steps):
+    assert told(*failures) == steps
+
+
+def test_of_several_steps_that_fail_alike_one_remedy_is_told():
+    first, second = rows(("reset", 0, 5), ("reset", 0, 4))
+    second.step = 1
+    assert len(what_to_do([], [first, second], FAILING)) == 1
+
+
+def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
+    judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
+    first, again = what_to_do([judged], rows(("reset", 0, 5)), Answers("not_usable"))
+    assert (first.title, first.place) == ("The injector had no CPU.", "hosts")
+    assert "more free cores" in first.text
+    assert (again.title, again.place) == ("Measure again.", "again")
+
+
+def test_every_reason_that_makes_a_measurement_unusable_has_a_cause():
+    assert CAUSES.keys() >= CODES
+
+
+@pytest.mark.parametrize(
+    ("found", "n"),
+    [
+        (Answers(), 0),
+        (Answers("trusted", "healthy"), 0),
+        (Answers("doubtful", ""), 0),
+        (Answers("trusted", "changing"), 0),
+        (Answers("trusted", "overloaded"), 1),
+        (Answers("trusted", "overloaded", finds_limit=True), 0),
+    ],
+)
+def test_nothing_is_to_be_done_where_nothing_is_wrong(found, n):
+    assert len(what_to_do([], [], found)) == n
