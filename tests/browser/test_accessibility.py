@@ -7,6 +7,7 @@ shared, refused or broken. Each is opened once; then its width and its colours c
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from django.shortcuts import render
 from django.urls import reverse
 
@@ -46,6 +47,7 @@ def pages() -> dict[str, tuple[str, int]]:
     live = LongRun(project)
     live.send_until(60)
     owner = project.memberships.get(role=Role.OWNER).user
+    User.objects.filter(pk=owner.pk).update(is_superuser=True)
     empty, foreign = make_project("Empty", owner=owner), make_project("Another team's")
     make_membership(foreign, owner, Role.VIEWER)
     found |= {f"empty {name}": (reverse(name, args=[empty.pk]), 200) for name in EMPTY}
@@ -63,7 +65,7 @@ def pages() -> dict[str, tuple[str, int]]:
 
 @pytest.fixture
 def page(served_tab, pages, monkeypatch):
-    """A tab of alice, who owns that project, with axe in every page; one page can break."""
+    """A tab of alice, who owns project and installation, with axe; one page can break."""
     monkeypatch.setattr("campaigns.views.glossary.render", render_or_break)
     sign_in(served_tab, "alice", "pw")
     served_tab.add_init_script(path=AXE)

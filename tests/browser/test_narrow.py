@@ -19,12 +19,14 @@ NAMES = sorted(
 # One of everything in the installation's own database, with names as long as they may be.
 MAKE = f"""
 import json
+from django.contrib.auth.models import User
 from tests.access_world import make_world
 from tests.test_access import address
 from tests.access_table import PAGES
 from tests.browser.installation import sign_in
 world = make_world()
 world.rows["waiting"].delete()
+User.objects.filter(username="alice").update(is_superuser=True)
 long = "AClassNameThatSomebodyCopied" * 5
 for noun in ("project", "target", "plan", "campaign"):
     row = world.rows[noun]
@@ -40,7 +42,7 @@ def addresses(site) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def phone(browser, site, addresses):
-    """A narrow tab in which the owner of that project is signed in."""
+    """A narrow tab in which the owner of that project and of the installation is signed in."""
     context = browser.new_context(base_url=site.url, viewport=PHONE)
     page = context.new_page()
     sign_in(page, "alice", "pw")
