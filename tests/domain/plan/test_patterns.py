@@ -1,5 +1,6 @@
 """Patterns that cannot run away, and those that are refused."""
 
+import random
 import time
 
 import pytest
@@ -16,36 +17,33 @@ from campaigns.domain.plan.patterns import PatternFault, bounded
         (r"x\{(\w+)\}", "x{name}", "name"),
         (r"[]*+](.)", "*y", "y"),
         (r"token\s{0,4}:\s{0,1}(\S{1,200})", "token : abc", "abc"),
-        (r"(?", None, None),
+        (r"(.{1,2048})", "abc", "abc"),
+        (r"(?:id|key)=(\w+)", "key=é7", None),
+        (r"(?:id|key)=(\S+)", "key=é7", "é7"),
+        (r"((?:ab)+)c", "xababc", "abab"),
+        (r".*name=(.*);.*", "name=bob; x", "bob"),
     ],
 )
 def test_plain_patterns_find_what_they_say(pattern, text, found):
-    if text is None:
-        with pytest.raises(PatternFault):
-            bounded(pattern)
-        return
-    assert bounded(pattern).search(text)[1] == found
+    match = bounded(pattern).search(text)
+    assert (match and match[1]) == found
 
 
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [
         ("", "no pattern"),
+        ("a" * 501, "at most 500"),
         ("abc", "one pair of parentheses"),
         ("(a)(b)", "one pair"),
-        ("(a+)+", "cannot be repeated"),
-        ("(a|b){2}", "cannot be repeated"),
-        ("(a)*", "cannot be repeated"),
-        ("a++(b)", "cannot be repeated"),
-        (r"(a)\1", "refers back"),
-        ("(?:a)(b)", "not for here"),
-        ("(?=a)(b)", "not for here"),
-        (".*(x).*", "too long"),
-        ("(a{1,3000})", "too long"),
-        ("(a{1,})", "Write a repeat as"),
-        ("([a-z)", "never closed"),
-        ("(a", "cannot be read"),
-        ("*(a)", "cannot be read"),
+        ("a++(b)", "cannot be read: bad repetition operator"),
+        (r"(a)\1", "cannot be read: invalid escape sequence"),
+        ("(?=a)(b)", "cannot be read: invalid perl operator"),
+        (r"(.{900})x", "too long"),
+        ("((a{900}){900})", "cannot be read"),
+        ("([a-z)", "cannot be read: missing ]"),
+        ("(a", r"cannot be read: missing \)"),
+        ("*(a)", "cannot be read: no argument"),
     ],
 )
 def test_others_are_refused_in_words(pattern, words):
@@ -53,16 +51,26 @@ def test_others_are_refused_in_words(pattern, words):
         bounded(pattern)
 
 
+_DRAWN = random.Random(1)
+_ALIKE = "a" * 65536
+_MIXED = "".join(_DRAWN.choice("ab") for _ in range(65536))
+
+
+@pytest.mark.parametrize("text", [_ALIKE, _MIXED], ids=["alike", "mixed"])
 @pytest.mark.parametrize(
-    ("pattern", "text"),
+    "pattern",
     [
-        (r"a+(b)", "a" * 65536),
-        (r"(a{1,2})a{0,1}a{1,500}b", "a" * 65536),
-        (r"(\w{1,40})\w{1,40}!", "a" * 65536),
+        r"a+(b)c",
+        r"(" + "a?" * 30 + ")c",
+        r"((?:a|aa)+)c",
+        r"(\w{1,40})\w{1,40}!",
+        r"([ab]*a[ab]{60})c",
+        r"(.*a.{120}b.{120})c",
+        r"(.{0,480})Q",
     ],
 )
 def test_the_worst_reply_takes_a_bounded_time(pattern, text):
     compiled = bounded(pattern)
     began = time.process_time()
     assert compiled.search(text) is None
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 1
