@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from campaigns.domain.judged.overhead import part_means_us
+from campaigns.domain.judged.shift import ShiftPoint, shift_of
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.measured.percentile_curve import curve
 from campaigns.domain.measured.snapshot import Total
@@ -52,7 +53,15 @@ def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
             }
             for name, arm, dash, (total, _) in zip(names, arms, (_DOTTED, []), pooled, strict=True)
         ],
+        shift=_shift(overhead) if test.is_sound else [],
     )
+
+
+def _shift(overhead: Overhead) -> list[ShiftPoint]:
+    arms = tuple(overhead.pair)
+    repeats = [[each.run.repeat for each in arm.counted] for arm in arms]
+    timings = [[each.total.timing("response") for each in arm.counted] for arm in arms]
+    return shift_of(*timings, paired=overhead.is_paired and repeats[0] == repeats[1])
 
 
 def _times_table(test: ComparedTest, overhead: Overhead) -> Table:

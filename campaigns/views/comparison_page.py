@@ -6,11 +6,19 @@ from typing import Any
 
 from django.http import QueryDict
 
-from campaigns.domain.shown.compared import ComparedTest, Comparison, Listed, reference_of
+from campaigns.domain.shown.compared import (
+    ComparedDetail,
+    ComparedTest,
+    Comparison,
+    Listed,
+    reference_of,
+)
+from campaigns.domain.shown.shift_words import shift_table, shift_words
 from campaigns.domain.shown.tables import Row
 from campaigns.domain.units import number
 from campaigns.queries.columns import LETTERS, ComparedColumn
 from campaigns.views.drawings import Mark, RatioAxis, split_bars
+from campaigns.views.shift_drawing import shift_drawing
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,9 @@ def comparison_context(
         "bars": split_bars([detail.split]) if detail and detail.split else None,
         "split_names": {"baseline": columns[0].name},
         "noun": detail.noun if detail else "",
+        "shift": shift_drawing(detail.shift, threshold, _plotted_to(detail)) if detail else None,
+        "shift_words": shift_words(detail.shift) if detail and detail.shift else "",
+        "shift_table": shift_table(detail.shift) if detail and detail.shift else None,
         "curves": {"lines": detail.lines if detail else []},
     }
 
@@ -117,6 +128,10 @@ def query_of(asked: Mapping[str, str], **changes: str) -> str:
     kept = {name: asked[name] for name in (*LETTERS, "show", "test") if asked.get(name)}
     query.update({name: value for name, value in {**kept, **changes}.items() if value})
     return query.urlencode()
+
+
+def _plotted_to(detail: ComparedDetail) -> float:
+    return max((point["x"] for line in detail.lines for point in line["curve"]), default=0.0)
 
 
 def _cells(compared: Comparison, row: Row) -> dict[str, Any]:

@@ -42,7 +42,8 @@ def test_the_detail_is_of_the_test_that_was_asked_for(api, weeks):
     key = api.get(URL, asked(weeks)).json()["tests"][1]["key"]
     detail = api.get(URL, asked(weeks, test=key)).json()["detail"]
     assert detail["key"] == key
-    assert [table["key"] for table in detail["tables"]][1:] == ["counts", "runs-a", "runs-b"]
+    keys = [table["key"] for table in detail["tables"]]
+    assert keys[1:] == ["counts", "runs-a", "runs-b", "shift"]
     assert detail["curves"]["baseline"][0].keys() == {"q", "ms", "beyond"}
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.ratio import RatioInterval
+from campaigns.domain.judged.shift import ShiftPoint
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.results import Sentence, SplitAnswer
+from campaigns.domain.shown.shift_words import shift_table
 from campaigns.domain.shown.tables import Table
 
 # Worst first; a test without a word, "", is among the inconclusive ones.
@@ -122,10 +124,12 @@ class ComparedDetail:
     split: SplitAnswer | None
     noun: str
     lines: list[dict[str, Any]]
+    shift: list[ShiftPoint]
 
     @property
     def tables(self) -> list[Table]:
-        return [self.times, self.counts, *self.repeats]
+        shift = [shift_table(self.shift)] if self.shift else []
+        return [self.times, self.counts, *self.repeats, *shift]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,16 @@ applyChartDefaults();
 const frame = $("[data-percentiles]");
 const { lines } = JSON.parse($("#curves").text());
 if (frame.length) {
+  const canvas = frame.find("canvas").get(0);
   percentilePlot(
-    frame.find("canvas").get(0),
+    canvas,
     lines.filter((line) => line.curve.length),
     { switcher: frame.find(".seg").get(0) },
   );
+  // The shift below has the same x axis: it takes the plot's place between its labels.
+  const below = frame.parent().find(".shift-frame");
+  new ResizeObserver(() => {
+    const { left, right } = window.Chart.getChart(canvas).chartArea;
+    below.css({ paddingLeft: left, paddingRight: canvas.clientWidth - right });
+  }).observe(canvas);
 }
