@@ -1,120 +1,79 @@
-"""A server that hangs once hides the verdict; the page names the run, and a button settles it."""
+"""A run that hung hides the verdict; the page names the run, and a button settles it.
 
-import re
-import threading
-import time
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+The measurements are made up; the test plays the engine for the block that the button adds.
+"""
 
 import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
 
+from campaigns.models import Campaign
+from campaigns.services import dispatch
+from tests.browser.installation import sign_in
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.queries.measured import measure, run_in_blocks
+from tests.values import plan_spec
 from tests.waiting import eventually
 
-FAST_S, SLOW_S = 0.03, 0.06
-HANGS_S = 3.0
-REQUESTS, REPEATS, HUNG = 100, 4, 3
-MOST_CLICKS = 4
+pytestmark = pytest.mark.django_db(transaction=True)
+FAST, SLOW = [31_000, 30_000, 29_000, 29_000], [61_000, 60_000, 3_930_000, 59_500]
+HUNG = SLOW.index(max(SLOW)) + 1
 FITS = "document.documentElement.scrollWidth <= innerWidth"
 WIDTHS = (390, 1440)
 
 
-class Shop(ThreadingHTTPServer):
-    """Answers after `takes_s`; from its request number `hangs_at` on, nothing for 3 s, once."""
-
-    daemon_threads = True
-    request_queue_size = 512
-
-    def __init__(self, takes_s: float, hangs_at: int = 0):
-        super().__init__(("127.0.0.1", 0), Answer)
-        self.takes_s, self.hangs_at = takes_s, hangs_at
-        self.hangs_until = 0.0
-        self.count = 0
-        self.lock = threading.Lock()
-
-    def serve(self) -> None:
-        with self.lock:
-            self.count += 1
-            if self.count == self.hangs_at:
-                self.hangs_until = time.monotonic() + HANGS_S
-            rest_s = self.hangs_until - time.monotonic()
-        time.sleep(max(self.takes_s, rest_s))
-
-
-class Answer(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        self.server.serve()
-        self.send_response(200)
-        self.send_header("Content-Length", "2")
-        self.end_headers()
-        self.wfile.write(b"ok")
-
-    def log_message(self, *_):
-        """Not on the terminal."""
-
-
-@contextmanager
-def serving(shop: Shop):
-    threading.Thread(target=shop.serve_forever, daemon=True).start()
-    try:
-        yield shop.server_address[1]
-    finally:
-        shop.shutdown()
-        shop.server_close()
+@pytest.fixture
+def campaign(project) -> Campaign:
+    """Two ports of one target, one of which hung in the third block."""
+    now = timezone.now()
+    campaign = make_campaign(project, "Hung", repeats=len(FAST), started_at=now, finished_at=now)
+    version = make_plan(project, "Prices", plan_spec(model="over", requests=200, over_s=2))
+    target = make_target(project, "shop")
+    tests = [
+        make_test(campaign, version, endpoint=make_endpoint(target, port=port))
+        for port in (8001, 8002)
+    ]
+    run_in_blocks(tests, [FAST, SLOW], n=200, seconds=2)
+    return campaign
 
 
 @pytest.fixture
-def campaign(new_project):
-    """Two ports of one target, one of which hung in the third block."""
-    rest = new_project()
-    hangs_at = REQUESTS * (HUNG - 1) + 10
-    with serving(Shop(FAST_S)) as fast, serving(Shop(SLOW_S, hangs_at)) as slow:
-        endpoints = rest.make_target(
-            "shop",
-            *({"scheme": "http", "host": "127.0.0.1", "port": port} for port in (fast, slow)),
-        )
-        load = {"model": "over", "requests": REQUESTS, "over_s": 1}
-        plan = rest.make_plan("Prices", total_s=10.0, **load)
-        number = rest.start("Hung", *((plan, each) for each in endpoints), repeats=REPEATS)
-        rest.wait_for_state(number, "done", 180)
-        tests = rest.get(f"campaigns/{number}/")["tests"]
-        tests = [
-            each["id"] for port in (fast, slow) for each in tests if f":{port}" in each["origin"]
-        ]
-        yield rest, number, tests, slow
+def page(served_tab, alice):
+    """A tab of alice, who owns the project."""
+    sign_in(served_tab, "alice", "pw")
+    return served_tab
 
 
-def test_the_hung_run_is_named_and_the_repeated_block_settles_it(campaign, signed_in):
-    rest, number, (first, second), slow = campaign
-    page = signed_in
-    page.goto(f"/campaigns/{number}/")
-    page.get_by_label("Compare", exact=True).select_option(str(second))
-    page.get_by_label("with", exact=True).select_option(str(first))
+def test_the_hung_run_is_named_and_the_repeated_block_settles_it(page, campaign):
+    first, second = campaign.tests.order_by("position")
+    page.goto(f"/campaigns/{campaign.pk}/")
+    page.get_by_label("Compare", exact=True).select_option(str(second.pk))
+    page.get_by_label("with", exact=True).select_option(str(first.pk))
     page.get_by_role("button", name="Compare", exact=True).press("Enter")
-    page.wait_for_url(f"**/campaigns/{number}/?compare={second}&with={first}")
+    page.wait_for_url(f"**/campaigns/{campaign.pk}/?compare={second.pk}&with={first.pk}")
     verdict = page.locator("[data-live=verdict]")
-    assert "is inconclusive" in verdict.inner_text()
+    expect(verdict).to_contain_text("is inconclusive")
+    hung = second.runs.get(repeat=HUNG)
     step = page.locator(".next-step")
-    assert re.search(rf"Run {number}\.\d decides this: in block {HUNG} it took", step.inner_text())
+    expect(step).to_contain_text(f"Run {hung.label} decides this: in block {HUNG} it took")
     see_that_it_fits(page)
-    repeat_until_settled(page, rest, number)
-    assert page.url.endswith(f"?compare={second}&with={first}")
-    assert re.search(r"slower than shop :\d+: \+\d+", verdict.inner_text())
-    assert f"shop :{slow} is slower" in verdict.inner_text()
-    assert f"Without repeat {HUNG}" in verdict.inner_text()
+    page.get_by_role("button", name=f"Repeat block {HUNG}").press("Enter")
+    page.get_by_text("1 block added.").wait_for()
+    make_the_block(campaign)
+    page.get_by_role("button", name="Run again").wait_for()
+    expect(step).to_have_count(0)
+    assert page.url.endswith(f"?compare={second.pk}&with={first.pk}")
+    expect(verdict).to_contain_text("shop :8002 is slower than shop :8001: +")
+    expect(verdict).to_contain_text(f"Without repeat {HUNG}")
     see_that_it_fits(page)
 
 
-def repeat_until_settled(page, rest, number: int) -> None:
-    """Once is enough, unless a crowded machine spoils the new block too."""
-    for _ in range(MOST_CLICKS):
-        page.get_by_role("button", name=f"Repeat block {HUNG}").press("Enter")
-        page.get_by_text("1 block added.").wait_for()
-        rest.wait_for_state(number, "done", 60)
-        page.get_by_role("button", name="Run again").wait_for(timeout=20_000)
-        if not page.locator(".next-step").count():
-            return
+def make_the_block(campaign: Campaign) -> None:
+    """What the engine does with the queued runs: each is as fast as its test's first one."""
+    means_us = dict(zip((8001, 8002), (FAST[0], SLOW[0]), strict=True))
+    for run in campaign.runs.filter(state="queued"):
+        measure(run, means_us[run.test.endpoint.port], n=200, seconds=2)
+    dispatch.finish_campaigns()
 
 
 def see_that_it_fits(page) -> None:

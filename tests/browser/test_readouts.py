@@ -3,19 +3,36 @@
 import re
 
 import pytest
+from django.utils import timezone
+
+from campaigns.domain.lifecycle import Outcome
+from tests.browser.installation import sign_in
+from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.queries.measured import end, end_shards, responses_us
+from tests.values import make_second, plan_spec
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SECONDS, RATE = 5, 50
 
 
-@pytest.fixture(scope="module")
-def finished(site, new_project):
-    """A campaign of one run of five seconds, and the run."""
-    rest = new_project()
-    (endpoint,) = rest.make_target(
-        "demo", {"scheme": "http", "host": "127.0.0.1", "port": site.port_of("http")}
-    )
-    plan = rest.make_plan("five seconds", model="open", rate_per_s=50, duration_s=5)
-    campaign = rest.start("Short", (plan, endpoint), repeats=1)
-    rest.wait_for_state(campaign, "done", 90)
-    return campaign, rest.runs(campaign)[0]["id"]
+@pytest.fixture
+def finished(project):
+    """A campaign of one run of five seconds, each slower than the one before, and the run."""
+    now = timezone.now()
+    campaign = make_campaign(project, "Short", repeats=1, started_at=now, finished_at=now)
+    spec = plan_spec(model="open", rate_per_s=RATE, duration_s=SECONDS)
+    run = make_run(make_test(campaign, make_plan(project, "five seconds", spec)))
+    for second in range(SECONDS):
+        store_second(run, make_second(second, responses_us(10_000 + 1_000 * second, RATE - second)))
+    end_shards(run, last_second=SECONDS - 1, end={"duration_us": SECONDS * 1_000_000})
+    return campaign.pk, end(run, Outcome.COMPLETE).pk
+
+
+@pytest.fixture
+def signed_in(served_tab, alice):
+    """A tab of alice, who owns the project."""
+    sign_in(served_tab, "alice", "pw")
+    return served_tab
 
 
 def read(page, panel: str, x: int) -> str:
