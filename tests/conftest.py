@@ -27,14 +27,12 @@ FIRST = (
     "test_access.py",
     "browser/test_accessibility.py",
     "browser/test_first_result.py",
-    "browser/test_hung_run.py",
     "browser/test_stop_and_kill.py",
     "browser/test_journey.py",
     "browser/presets",
     "browser/test_items.py",
     "browser/test_long_run.py",
     "browser/test_bad_targets.py",
-    "browser/test_narrow.py",
 )
 HERE = Path(__file__).parent
 

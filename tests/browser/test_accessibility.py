@@ -1,4 +1,5 @@
 """axe finds nothing on any page, and every control can be hit: wide and narrow, light and dark.
+No page is wider than a phone, whatever names people gave.
 
 The pages are those of the access table, and those that it has no address for: what is live, empty,
 shared, refused or broken. Each is opened once; then its width and its colours change.
@@ -17,22 +18,49 @@ from tests.access_world import make_world
 from tests.browser.conftest import ROOT
 from tests.browser.installation import sign_in
 from tests.browser.test_long_run import LongRun
-from tests.browser.test_narrow import NAMES, OPEN_DISCLOSURES, PHONE
 from tests.factories import make_membership, make_project
 from tests.test_access import address
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SMALL_CONTROLS = Path(__file__).with_name("small_controls.js").read_text()
-DESKTOP = {"width": 1440, "height": 900}
+DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+# What answers with a file, a stream or a word for machines.
+NO_PAGES = ("-csv", "-stream", "-text", "healthz", "readyz", "comparison-choose")
+NAMES = sorted(
+    name for name, methods in PAGES.items() if "GET" in methods and not name.endswith(NO_PAGES)
+)
+LONG_NAME = "AClassNameThatSomebodyCopied" * 5
+WIDTH = "document.documentElement.scrollWidth"
 THUMB, POINTER = 44, 24
+# Beside axe in each page: how an element looks, and the outermost ones that look other than before
+# or were not in sight.
+LOOKS = """(() => {
+  const looks = (each) => {
+    const { color, backgroundColor } = getComputedStyle(each);
+    return each.checkVisibility() && `${color} on ${backgroundColor}`;
+  };
+  const all = () => [...document.querySelectorAll("html, body, body *")];
+  const isOther = (each) => looks(each) && looks(each) !== each.looked;
+  const outermost = (some) => some.filter((each) => !some.includes(each.parentElement));
+  let found;  // once a page: another theme changes all
+  window.remember = () => all().forEach((each) => { each.looked = looks(each); });
+  window.changed = () => (found ??= outermost(all().filter(isOther)));
+})();"""
 # ["select-name: #id_method", …]; axe leaves sizes out unless it is asked.
 VIOLATIONS = """async ([where, rules]) => {
+  const scope = where === "changed" ? changed() : where ?? document;
+  if (scope.length === 0) return [];
   const asked = rules ? { runOnly: rules } : { rules: { "target-size": { enabled: true } } };
   const only = { preload: false, resultTypes: ["violations"] };
-  const { violations } = await axe.run(where ?? document, { ...asked, ...only });
+  const { violations } = await axe.run(scope, { ...asked, ...only });
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
+}"""
+# The rules whose answer depends on the width.
+OF_WIDTH = ["scrollable-region-focusable", "target-size"]
+OPEN_DISCLOSURES = """() => {
+  for (const each of document.querySelectorAll("details:not(.menu)")) each.open = true;
 }"""
 EMPTY = ("campaign-list", "target-list", "plan-list", "run-list", "share-list", "campaign-new")
 
@@ -42,6 +70,10 @@ def pages() -> dict[str, tuple[str, int]]:
     """Address and status by name."""
     world = make_world()
     world.rows["waiting"].delete()
+    for noun in ("project", "target", "plan", "campaign"):
+        row = world.rows[noun]
+        most = row._meta.get_field("name").max_length
+        type(row).objects.filter(pk=row.pk).update(name=LONG_NAME[:most])
     found = {name: (address(name, world, PAGES[name]["GET"]), 200) for name in NAMES}
     project = world.rows["project"]
     live = LongRun(project)
@@ -54,6 +86,7 @@ def pages() -> dict[str, tuple[str, int]]:
     return found | {
         "live campaign": (reverse("campaign-detail", args=[live.campaign.pk]), 200),
         "live run": (reverse("run-detail", args=[live.run.pk]), 200),
+        "preset": (f"{found['plan-new'][0]}?preset=ab", 200),
         "draft": (reverse("campaign-detail", args=[world.rows["draft"].pk]), 200),
         "shared campaign": (f"/s/{world.share_tokens['campaign']}/", 200),
         "shared run": (f"/s/{world.share_tokens['run']}/", 200),
@@ -69,6 +102,7 @@ def page(served_tab, pages, monkeypatch):
     monkeypatch.setattr("campaigns.views.glossary.render", render_or_break)
     sign_in(served_tab, "alice", "pw")
     served_tab.add_init_script(path=AXE)
+    served_tab.add_init_script(LOOKS)
     return served_tab
 
 
@@ -106,18 +140,31 @@ def complaints(page, where: str, status: int, seen: set[str]) -> list[str]:
 
 
 def narrow(page) -> list[str]:
+    """All that depends on the width, and all of what it shows that a wide page shows otherwise."""
+    page.evaluate("remember()")
     page.set_viewport_size(PHONE)
     return [
-        *(f"narrow, dark: {each}" for each in axe(page)),
+        *(f"narrow: the page is {width} px wide" for width in too_wide(page)),
+        *(f"narrow: {each}" for each in axe(page, rules=OF_WIDTH)),
         *(f"narrow: {each}" for each in page.evaluate(SMALL_CONTROLS, THUMB)),
-        *in_colours(page, "narrow", "light"),
+        *(f"narrow, dark: {each}" for each in axe(page, "changed")),
+        *in_colours(page, "narrow", "light", "changed"),
     ]
 
 
-def in_colours(page, width: str, scheme: str) -> list[str]:
+def too_wide(page) -> list[int]:
+    """The page's width, where it does not fit. Charts follow a new width in the next frames."""
+    for _ in range(30):
+        if (width := page.evaluate(WIDTH)) <= PHONE["width"]:
+            return []
+        page.wait_for_timeout(100)
+    return [width]
+
+
+def in_colours(page, width: str, scheme: str, within=None) -> list[str]:
     """Another theme changes contrasts only."""
     page.emulate_media(color_scheme=scheme)
-    return [f"{width}, {scheme}: {each}" for each in axe(page, rules=["color-contrast"])]
+    return [f"{width}, {scheme}: {each}" for each in axe(page, within, ["color-contrast"])]
 
 
 def what_opens(page, seen: set[str]) -> list[str]:
