@@ -53,7 +53,15 @@ def plain_environment() -> dict[str, str]:
 def _worker(name: str, queue: str, slots: str, env: dict[str, str]) -> Program:
     arguments = ["-A", "benchsite", "worker", "-Q", queue, "-c", slots, "--pool", "prefork"]
     arguments += ["-n", f"{name}@%h", "--without-gossip", "--without-mingle", "-l", "INFO"]
-    return _python(name, "celery", *arguments, env=env, stop_signals=CELERY_STOP)
+    # If the supervisor is killed nobody sends SIGQUIT after SIGTERM, so the load would go on.
+    return _python(
+        name,
+        "celery",
+        *arguments,
+        env=env,
+        stop_signals=CELERY_STOP,
+        death_signal=signal.SIGKILL,
+    )
 
 
 def _python(

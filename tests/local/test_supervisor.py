@@ -135,3 +135,19 @@ def test_how_a_child_ended_is_said_in_words(status, words):
     from local.children import how_it_ended
 
     assert how_it_ended(status) == words
+
+
+def test_a_launcher_that_drains_on_sigterm_is_killed_with_its_supervisor(script):
+    """Celery finishes its run first, which may take hours; the load has to end with its parents."""
+    process = script.start(
+        SUPERVISE
+        % (
+            "from local.programs import programs\n"
+            "(launcher,) = [each for each in programs({}) if each.name == 'launcher']\n"
+            "child('launcher', 'import signal as s, time; s.signal(s.SIGTERM, s.SIG_IGN); "
+            "time.sleep(60)', death_signal=launcher.death_signal)"
+        )
+    )
+    (pid,) = pids_of(process)
+    process.kill()
+    eventually(lambda: not is_alive(pid), 2, "the launcher is gone")

@@ -37,7 +37,11 @@ def test_variables_survive_being_stored():
         ({"csv": "a\n1\n", "path": "/${b}"}, "variables.csv", "${b}"),
         ({"extract": [TAKEN | {"name": "x y"}]}, "steps.0.extract.0.name", "not a name"),
         ({"extract": [TAKEN | {"header": ""}]}, "steps.0.extract.0.header", "Enter the header"),
-        ({"extract": [TAKEN | {"pattern": "(?=a)(b)"}]}, "steps.0.extract.0.pattern", "cannot be read"),
+        (
+            {"extract": [TAKEN | {"pattern": "(?=a)(b)"}]},
+            "steps.0.extract.0.pattern",
+            "cannot be read",
+        ),
         ({"extract": "all"}, "steps.0.extract", "a list"),
     ],
 )
