@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from django.db import transaction
 from django.db.models.functions import Now
@@ -24,6 +25,17 @@ from campaigns.services.first_requests import (
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 
 MAX_PAUSE_S = 3600
+# What the form of a draft says, beside its tests.
+_EDITED = [
+    "name",
+    "order",
+    "repeats",
+    "pause_s",
+    "injectors",
+    "practical_threshold",
+    "keeps_going",
+    "seed",
+]
 
 
 @transaction.atomic
@@ -54,6 +66,25 @@ def create_campaign(
     return _create(
         by, project, cells, name=name, practical_threshold=practical_threshold, seed=seed, **values
     )
+
+
+@transaction.atomic
+def edit_draft(*, by: Actor, campaign: Campaign, **values: Any) -> Campaign:
+    """Replace what a draft will measure by the `values` of `create_campaign`; its number, tags and
+    maker stay. Raises Forbidden, and Refused once it was started."""
+    require(by, Action.EDIT, campaign.project)
+    drafts = Campaign.objects.filter(pk=campaign.pk, started_at=None).select_for_update()
+    draft = drafts.first()
+    if draft is None:
+        raise Refused("This campaign was started meanwhile. Run it again with these changes.")
+    wanted = create_campaign(by=by, project=campaign.project, **values)
+    for name in _EDITED:
+        setattr(draft, name, getattr(wanted, name))
+    draft.save(update_fields=_EDITED)
+    draft.tests.all().delete()
+    wanted.tests.update(campaign=draft)
+    wanted.delete()
+    return draft
 
 
 def _create(

@@ -29,17 +29,18 @@ def initial_of(
     if confirm:
         return _initial_confirm(confirm)
     if again:
-        return _initial_again(again)
+        return _initial_edit(again) if "edit" in request.GET else _initial_again(again)
     target = whole(request.GET.get("target", ""))
     return _asked_question(request, project, of_target(grid, target))
 
 
 def asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
-    """The campaign of this project that the URL asks to run again."""
-    if "again" not in request.GET:
+    """The campaign of this project that the URL asks to run again, or the draft to edit."""
+    number = request.GET.get("edit") or request.GET.get("again")
+    if number is None:
         return None
     campaigns = Campaign.objects.filter(project=project)
-    return again_of(find(campaigns, actor_of(request), pk=whole(request.GET["again"])), grid)
+    return again_of(find(campaigns, actor_of(request), pk=whole(number)), grid)
 
 
 def asked_confirmation(request: HttpRequest, actor: Actor, project: Project) -> Confirmation | None:
@@ -70,6 +71,11 @@ def _initial_again(again: Again) -> dict[str, Any]:
         "cells": again.ticks,
         "injectors": ", ".join(map(str, again.injectors)),
     }
+
+
+def _initial_edit(draft: Again) -> dict[str, Any]:
+    campaign = draft.campaign
+    return {**_initial_again(draft), "name": campaign.name, "seed": campaign.seed}
 
 
 def _settings_of(campaign: Campaign) -> dict[str, Any]:

@@ -56,7 +56,7 @@ from campaigns.views.measure import field_page
 from campaigns.views.sparks import trend_of
 
 # Query parameters of a new campaign besides the shown target.
-_ASKED = ("question", "plan", "preset", "again", "confirm")
+_ASKED = ("question", "plan", "preset", "again", "edit", "confirm")
 _COMPARED = ("compare", "with")
 
 
@@ -108,7 +108,8 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     if is_try:
         _try_ticked(request, form)
     elif request.method == "POST" and form.is_valid():
-        campaign = _create(request, form, found)
+        draft = again.campaign if again and "edit" in request.GET else None
+        campaign = _create(request, form, found, draft)
         if campaign:
             return redirect("campaign-detail", campaign=campaign.pk)
     status = 422 if form.errors and not is_try else 200
@@ -141,12 +142,19 @@ def _plans_and_endpoints(form: CampaignForm) -> list[tuple[PlanVersion, Endpoint
     return list(dict.fromkeys((plan.version, arm.endpoint) for plan, arm in cells))
 
 
-def _create(request: HttpRequest, form: CampaignForm, project: Project) -> Campaign | None:
-    """The new campaign, started if requested; None if the form now has errors."""
+def _create(
+    request: HttpRequest, form: CampaignForm, project: Project, draft: Campaign | None
+) -> Campaign | None:
+    """The new campaign, or the draft as edited, started if requested; None on an error."""
     actor = actor_of(request)
     try:
         with transaction.atomic():
-            campaign = services.create_campaign(by=actor, project=project, **form.service_values())
+            values = form.service_values()
+            campaign = (
+                services.edit_draft(by=actor, campaign=draft, **values)
+                if draft
+                else services.create_campaign(by=actor, project=project, **values)
+            )
             if "start" in request.POST:
                 services.start_campaign(by=actor, campaign=campaign)
     except Refused as refusal:

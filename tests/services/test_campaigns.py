@@ -10,10 +10,12 @@ from campaigns.services import dispatch
 from campaigns.services.campaigns import (
     CampaignCell,
     create_campaign,
+    edit_draft,
     repeat_campaign,
     start_campaign,
     stop_campaign,
 )
+from campaigns.services.items import describe_item
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
 from tests.services.engine import draft, host, owner_of, running, started
 from tests.values import plan_spec
@@ -332,3 +334,50 @@ class TestWaiting:
 def test_a_stranger_may_not_even_with_the_row_in_hand(project):
     with pytest.raises(Forbidden):
         start_campaign(by=Actor(user=make_user()), campaign=draft(project))
+
+
+class TestEditingADraft:
+    def test_it_measures_something_else_and_stays_the_same_campaign(
+        self, project, as_alice, as_bob
+    ):
+        campaign = create(as_alice, project)
+        describe_item(by=as_alice, item=campaign, tags=["nightly"])
+        cell = CampaignCell(make_plan(project), make_endpoint(make_target(project)), "keep-alive")
+        edit_draft(
+            by=as_bob,
+            campaign=campaign,
+            name="larger",
+            cells=[cell],
+            repeats=7,
+            order="listed",
+            pause_s=3,
+            sweep=(1, 2),
+            seed=5,
+        )
+        found = Campaign.objects.get()
+        assert (found.pk, found.created_by, found.tags) == (campaign.pk, as_alice.user, ["nightly"])
+        assert (found.name, found.repeats, found.order, found.seed) == ("larger", 7, "listed", 5)
+        tests = found.tests.values_list("plan_version", "connection_mode", "injectors")
+        assert list(tests) == [(cell.plan_version.pk, "keep-alive", count) for count in (1, 2)]
+
+    def test_once_started_it_is_not_edited(self, project, as_bob):
+        campaign = started(project)
+        with pytest.raises(Refused, match="started meanwhile"):
+            edit_draft(by=as_bob, campaign=campaign, name="late")
+        assert Campaign.objects.get().name == "study"
+
+    def test_what_cannot_be_measured_leaves_it_as_it_was(self, project, as_bob, as_vera):
+        campaign = create(as_bob, project)
+        with pytest.raises(Refused, match="1 to 50"):
+            edit_draft(
+                by=as_bob,
+                campaign=campaign,
+                name="x",
+                cells=[],
+                repeats=0,
+                order="listed",
+                pause_s=0,
+            )
+        with pytest.raises(Forbidden):
+            edit_draft(by=as_vera, campaign=campaign)
+        assert campaign.tests.count() == 1

@@ -159,3 +159,24 @@ def test_the_tile_of_a_single_request_speaks_of_one(as_editor, project):
     measure(make_run(make_test(campaign)), 10_000, n=1, seconds=1)
     page = as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
     assert page.context["tiles"][0]["lines"] == ["1.00 ok requests/s", "1 request", "0 errors"]
+
+
+def test_a_draft_is_edited_in_the_form_that_made_it(as_editor, project, target, version):
+    ticked = cells(version, target, ("http", "new"))
+    as_editor.post(new_url(project), fields(ticked, draft="1"))
+    campaign = Campaign.objects.get()
+    page = as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
+    edit = f"{new_url(project)}?edit={campaign.pk}"
+    assert f'href="{edit}"' in page
+    form = as_editor.get(edit)
+    assert "Edit this draft" in form.content.decode()
+    initial = form.context["form"].initial
+    assert (initial["name"], initial["repeats"], initial["seed"]) == ("HTTPS overhead", 3, 7)
+    assert list(initial["cells"]) == ticked
+    more = cells(version, target, ("http", "new"), ("https", "new"))
+    as_editor.post(edit, fields(more, name="Both", draft="1"))
+    campaign.refresh_from_db()
+    assert (Campaign.objects.count(), campaign.name, campaign.tests.count()) == (1, "Both", 2)
+    Campaign.objects.update(started_at=timezone.now())
+    late = as_editor.post(edit, fields(ticked, draft="1"))
+    assert "started meanwhile" in late.content.decode()
