@@ -165,6 +165,7 @@ share_urls = [
     path("campaigns/<int:campaign>/share/", shares.campaign_share, name="campaign-share"),
     path("runs/<int:run>/share/", shares.run_share, name="run-share"),
     path("shares/<int:share>/revoke/", shares.share_revoke, name="share-revoke"),
+    path("compare/share/", shares.comparison_share, name="comparison-share"),
     path("s/<str:token>/", shares.share_view, name="share-view"),
     path("s/<str:token>/stream/", streams.share_stream, name="share-stream"),
 ]

@@ -182,6 +182,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "run-share": {"POST": SHARE},
     "comparison": {"GET": VIEW},
     "comparison-csv": {"GET": VIEW},
+    "comparison-share": {"POST": SHARE},
     "share-list": {"GET": VIEW},
     "share-revoke": {"POST": SHARE},
     "share-view": {"GET": OPEN_TO_ALL},

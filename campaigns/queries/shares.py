@@ -1,10 +1,13 @@
 """Reads of share links for the project's members."""
 
+from urllib.parse import parse_qsl
+
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from campaigns.models import Project, ShareLink
-from campaigns.permissions import Actor
+from campaigns.permissions import Action, Actor, may
+from campaigns.queries.columns import ComparedColumn, columns_of
 
 
 def live_links(actor: Actor, project: Project) -> QuerySet[ShareLink]:
@@ -14,3 +17,13 @@ def live_links(actor: Actor, project: Project) -> QuerySet[ShareLink]:
         .filter(project=project, revoked_at=None, expires_at__gt=timezone.now())
         .select_related("campaign", "run__campaign", "created_by")
     )
+
+
+def shared_columns(creator: Actor, comparison: str) -> list[ComparedColumn] | None:
+    """The columns of a shared comparison; None unless its creator sees them all and may share in
+    the projects of all."""
+    columns = columns_of(creator, dict(parse_qsl(comparison)))
+    if not columns or len(columns) < 2:
+        return None
+    projects = {column.campaign.project for column in columns}
+    return columns if all(may(creator, Action.SHARE, each) for each in projects) else None

@@ -1,7 +1,7 @@
-"""Share links: a token that gives read access to one campaign or run without an account.
+"""Share links: a token that gives read access to a campaign, run or comparison without an account.
 
 Only a keyed hash of the token is stored. A link is dead once expired or revoked, and for as long
-as its creator may not share in the project.
+as its creator may not share in the project; that of a comparison also once a side was deleted.
 """
 
 import secrets
@@ -13,6 +13,7 @@ from django.utils import timezone
 from campaigns.domain.errors import Refused
 from campaigns.models import Campaign, Project, Run, ShareLink
 from campaigns.permissions import Action, Actor, may, require
+from campaigns.queries.shares import shared_columns
 from campaigns.services.keyed_hash import keyed_hash
 
 MAX_DAYS = 365
@@ -25,18 +26,23 @@ def create_share(
     project: Project,
     campaign: Campaign | None = None,
     run: Run | None = None,
+    comparison: str = "",
     days: int,
     note: str = "",
     shows_machines: bool = False,
 ) -> tuple[ShareLink, str]:
-    """The link's row and its token, which is never shown again."""
+    """The link's row and its token, which is never shown again. `comparison`: its columns as in
+    the address, a=campaign-7&b=campaign-12, all of which the actor may share."""
     require(by, Action.SHARE, project)
-    _check(project, campaign, run, days, note)
+    _check(project, campaign, run, comparison, days, note)
+    if comparison and shared_columns(by, comparison) is None:
+        raise Refused("You may not share all sides of this comparison, or one was deleted.")
     token = secrets.token_urlsafe(32)
     share = ShareLink.objects.create(
         project=project,
         campaign=campaign,
         run=run,
+        comparison=comparison,
         token_hash=keyed_hash(token, _PURPOSE),
         note=note.strip(),
         shows_machines=shows_machines,
@@ -63,7 +69,12 @@ def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:
         .filter(expires_at__gt=timezone.now())
         .first()
     )
-    if share is None or not may(Actor(user=share.created_by), Action.SHARE, share.project):
+    if share is None:
+        return None
+    creator = Actor(user=share.created_by)
+    if not may(creator, Action.SHARE, share.project):
+        return None
+    if share.comparison and shared_columns(creator, share.comparison) is None:
         return None
     if counts_view:
         ShareLink.objects.filter(pk=share.pk).update(
@@ -73,12 +84,17 @@ def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:
 
 
 def _check(
-    project: Project, campaign: Campaign | None, run: Run | None, days: int, note: str
+    project: Project,
+    campaign: Campaign | None,
+    run: Run | None,
+    comparison: str,
+    days: int,
+    note: str,
 ) -> None:
-    if (campaign is None) == (run is None):
-        raise Refused("A link shows either a campaign or a run.")
-    shown_in = campaign.project_id if campaign else run.campaign.project_id
-    if shown_in != project.pk:
+    if [campaign is not None, run is not None, bool(comparison)].count(True) != 1:
+        raise Refused("A link shows either a campaign, a run or a comparison.")
+    shown = campaign or (run and run.campaign)
+    if shown and shown.project_id != project.pk:
         raise Refused("This belongs to another project. Share it from there.")
     if not 1 <= days <= MAX_DAYS:
         raise Refused(f"A link can be valid for 1 to {MAX_DAYS} days.")

@@ -78,7 +78,7 @@ def comparison_context(
         "baseline_query": query_of(asked, choose=LETTERS[0], test=""),
         "column_query": _column_query(asked, columns),
         "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),
-        "csv_query": query_of(asked, show="", test=""),
+        "columns_query": query_of(asked, show="", test=""),
         "detail": detail,
         "bars": split_bars([detail.split]) if detail and detail.split else None,
         "split_names": {"baseline": columns[0].name},

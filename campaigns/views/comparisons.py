@@ -39,6 +39,9 @@ def comparison(request: HttpRequest) -> HttpResponse:
     compared = comparison_of(columns, request.GET.get("test", ""))
     context = comparison_context(columns, compared, request.GET)
     context |= _confirming(actor_of(request), columns, compared)
+    projects = {column.campaign.project for column in columns}
+    if all(may(actor_of(request), Action.SHARE, each) for each in projects):
+        context["share_url"] = f"{reverse('comparison-share')}?{context['columns_query']}"
     return render(request, "comparisons/detail.html", context)
 
 

@@ -8,18 +8,22 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.forms.shares import ShareForm
 from campaigns.models import Campaign, Project, Run, ShareLink
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.columns import columns_of
+from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.facts import MACHINES
 from campaigns.queries.overheads import chosen_tests
-from campaigns.queries.shares import live_links
+from campaigns.queries.shares import live_links, shared_columns
 from campaigns.services import shares as services
 from campaigns.views.access import actor_of, find, rights_in
 from campaigns.views.campaign_page import campaign_context
+from campaigns.views.comparison_page import comparison_context
 from campaigns.views.run_page import run_context
 from campaigns.views.runs import find_run
 
@@ -51,7 +55,21 @@ def run_share(request: HttpRequest, run: int) -> HttpResponse:
     return _share(request, found.campaign.project, run=found)
 
 
-def _share(request: HttpRequest, project: Project, **shown: Campaign | Run) -> HttpResponse:
+@login_required
+@require_POST
+def comparison_share(request: HttpRequest) -> HttpResponse:
+    """The comparison whose columns are in the query, as on its page."""
+    try:
+        columns = columns_of(actor_of(request), request.GET)
+    except InvalidFields:
+        columns = None
+    if not columns or len(columns) < 2:
+        raise Http404
+    named = urlencode({column.letter: column.reference for column in columns})
+    return _share(request, columns[-1].campaign.project, comparison=named)
+
+
+def _share(request: HttpRequest, project: Project, **shown: Campaign | Run | str) -> HttpResponse:
     """The page that shows the link once, or the form with its errors."""
     actor = actor_of(request)
     require(actor, Action.SHARE, project)
@@ -94,6 +112,13 @@ def _campaign_of(request: HttpRequest, campaign: Campaign, visitor: Actor) -> di
         raise Http404 from None
 
 
+def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
+    """Of what differs a visitor reads only the names: values may be headers or addresses."""
+    columns = shared_columns(Actor(user=share.created_by), share.comparison)
+    asked = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
+    return comparison_context(columns, comparison_of(columns, asked.get("test", "")), asked)
+
+
 def _without_machines(context: dict[str, Any]) -> dict[str, Any]:
     """What replaces a run's address and the facts about its machines."""
     report = context["report"]
@@ -104,12 +129,14 @@ def _without_machines(context: dict[str, Any]) -> dict[str, Any]:
 
 @require_GET
 def share_view(request: HttpRequest, token: str) -> HttpResponse:
-    """The link's campaign or run for a visitor: without navigation, names or links."""
+    """The link's campaign, run or comparison for a visitor: without navigation, names or links."""
     share = services.open_share(token=token)
     if share is None:
         raise Http404
     visitor = Actor(share=share)
-    if share.campaign_id:
+    if share.comparison:
+        template, context = "shares/comparison.html", _comparison_of(request, share)
+    elif share.campaign_id:
         template = "shares/campaign.html"
         context = _campaign_of(request, find(Campaign, visitor, pk=share.campaign_id), visitor)
     else:

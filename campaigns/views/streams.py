@@ -53,7 +53,7 @@ def run_stream(request: HttpRequest, run: int) -> StreamingHttpResponse:
 @require_GET
 def share_stream(request: HttpRequest, token: str) -> StreamingHttpResponse:
     share = open_share(token=token, counts_view=False)
-    if share is None:
+    if share is None or share.comparison:
         raise Http404
     look = (
         (lambda: FEED.campaign(share.campaign_id))

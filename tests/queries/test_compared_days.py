@@ -1,0 +1,110 @@
+"""A test's runs of some days against those of others."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.models import Campaign, Run
+from campaigns.permissions import Actor
+from campaigns.queries.columns import columns_of
+from campaigns.queries.compared_tests import comparison_of
+from tests.queries.measured import https_campaign, run_in_blocks, same_again
+from tests.services.test_triage import SLOWER, nights_ago, noted
+
+pytestmark = pytest.mark.django_db
+BEGIN = datetime(2026, 11, 1, 2, tzinfo=UTC)
+FAST, SLOW = [10_000, 10_100], [11_200, 11_250]
+
+
+@pytest.fixture
+def nights(project):
+    """HTTP and HTTPS in six nights, of which the last three are slower; the tests of each."""
+    _, tests = https_campaign(project, repeats=2)
+    every = [tests, *(same_again(tests, name=f"Night {n}") for n in range(1, 6))]
+    for number, tests in enumerate(every):
+        run_in_blocks(tests, [FAST if number < 3 else SLOW] * 2)
+        at = BEGIN + timedelta(days=number)
+        Campaign.objects.filter(pk=tests[0].campaign_id).update(started_at=at, finished_at=at)
+        Run.objects.filter(campaign=tests[0].campaign_id).update(t0=at)
+    return every
+
+
+def columns(vera, **asked):
+    return columns_of(Actor(user=vera), asked)
+
+
+def days(test, first: int, last: int) -> str:
+    return f"test-{test.pk}:2026-11-{first:02}..2026-11-{last:02}"
+
+
+def test_the_runs_of_all_campaigns_of_these_days_are_one_side(vera, nights):
+    http = nights[0][0]
+    found = comparison_of(columns(vera, a=days(http, 1, 3), b=days(http, 4, 6)))
+    (test,) = found.tests
+    assert [len(side) for side in test.runs] == [6, 6]
+    assert test.said == "slower, or the environment"
+    assert plain_text(found.sentences[0]).endswith(", or the environment changed.")
+    assert "than 1 Nov 2026 to 3 Nov 2026" in plain_text(found.sentences[0])
+
+
+def test_any_campaigns_test_names_the_same_history(vera, nights):
+    one, other = (
+        columns(vera, a=days(tests[0], 1, 3), b=days(tests[0], 4, 6))
+        for tests in (nights[0], nights[5])
+    )
+    assert [column.tests for column in one] == [column.tests for column in other]
+
+
+def test_the_dots_are_of_their_own_runs(vera, nights):
+    http = nights[0][0]
+    (test,) = comparison_of(columns(vera, a=days(http, 1, 3), b=days(http, 4, 6))).tests
+    labels = [dot.label for side in test.runs for dot in side]
+    assert len(set(labels)) == 12
+
+
+def test_two_arms_of_the_same_days_ran_in_turn(vera, nights):
+    http, https = nights[0]
+    (test,) = comparison_of(columns(vera, a=days(http, 1, 3), b=days(https, 1, 3))).tests
+    assert not test.or_environment
+
+
+def test_a_column_is_its_own_address(vera, nights):
+    (column, _) = columns(vera, a=days(nights[0][0], 1, 3), b=days(nights[0][0], 4, 6))
+    assert columns(vera, a=column.reference)[0].tests == column.tests
+
+
+@pytest.mark.parametrize(
+    ("days_of_b", "fault"),
+    [
+        ("2026-11-03..2026-11-05", "part of another column"),
+        ("2027-01-01..2027-01-05", "No campaign of this test"),
+        ("2026-11-05..2026-11-04", "Write campaign-12"),
+        ("2026-13-01..2026-13-02", "Write campaign-12"),
+        ("2026-11-04", "Write campaign-12"),
+    ],
+)
+def test_days_that_make_no_side_are_answered_with_a_sentence(vera, nights, days_of_b, fault):
+    http = nights[0][0]
+    with pytest.raises(InvalidFields, match=fault):
+        columns(vera, a=days(http, 1, 3), b=f"test-{http.pk}:{days_of_b}")
+
+
+def test_only_tests_have_days(vera, nights):
+    campaign = nights[0][0].campaign_id
+    with pytest.raises(InvalidFields):
+        columns(vera, a=f"campaign-{campaign}:2026-11-01..2026-11-02")
+
+
+def test_a_stranger_sees_none(charlie, nights):
+    assert columns(charlie, a=days(nights[0][0], 1, 3), b=days(nights[0][0], 4, 6)) is None
+
+
+def test_a_change_of_a_history_leads_to_the_days_before_and_since(client, vera, project):
+    (test,) = noted(project, SLOWER)
+    client.force_login(vera)
+    (change,) = client.get(reverse("history-test", args=[test.pk])).context["changes"]
+    before, since = ((nights_ago(20) + timedelta(days=n)).date() for n in (7, 8))
+    assert f"..{before}&b=test-{test.pk}:{since}.." in change["compare"]
