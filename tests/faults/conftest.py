@@ -88,10 +88,16 @@ def _answers(url: str) -> bool:
         return False
 
 
-@pytest.fixture
-def site(transactional_db, tmp_path, redis_server):
-    # Doorbells of an earlier test are for shards that are gone.
-    Redis.from_url(redis_server.url, protocol=2).flushall()
-    site = Site(tmp_path, redis_server.url)
+@pytest.fixture(scope="session")
+def installation(django_db_setup, tmp_path_factory, redis_server):
+    """One worker for all tests: its start takes seconds."""
+    site = Site(tmp_path_factory.mktemp("site"), redis_server.url)
     yield site
     site.end()
+
+
+@pytest.fixture
+def site(transactional_db, installation):
+    installation.begin()
+    yield installation
+    installation.rest()

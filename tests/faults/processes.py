@@ -36,6 +36,10 @@ class Process:
     def pid(self) -> int:
         return self._popen.pid
 
+    @property
+    def has_ended(self) -> bool:
+        return self._popen.poll() is not None
+
     def send(self, number: int) -> None:
         os.kill(self.pid, number)
 
@@ -65,8 +69,17 @@ class Site:
             "BENCHSITE_INJECTOR_NAME": "faults",
             "PGAPPNAME": APPLICATION,
         }
-        self.dispatcher = self.start_dispatcher()
-        self.worker = self.start_worker()
+        self.start_worker()
+
+    def begin(self) -> None:
+        """For a test; the one before may have left no worker."""
+        if self.worker.has_ended:
+            self.start_worker()
+        self.start_dispatcher()
+
+    def rest(self) -> None:
+        """Nobody but a dispatcher works with several tables, which are about to be emptied."""
+        self.dispatcher.end()
 
     def start_dispatcher(self) -> Process:
         self.dispatcher = self._start("dispatcher", ["workers.dispatcher"])
@@ -97,7 +110,6 @@ class Site:
         # A killed worker takes its children with it, and Celery's own way out takes seconds.
         pool = children(self.worker.pid)
         self.worker.kill()
-        self.dispatcher.end()
         eventually(lambda: not any(map(is_alive, pool)), 10, "the worker's children are gone")
 
 

@@ -150,7 +150,7 @@ def test_cut_database_connections_cost_nothing(site, begin, echo):
 
 
 def test_a_run_begins_soon_after_a_frozen_redis_is_back(site, begin, redis_server):
-    eventually(lambda: InjectorHost.objects.exists(), 15, "the host is there")
+    eventually(lambda: InjectorHost.objects.exists(), 30, "the host is there")
     redis_server.freeze()
     try:
         run = begin(2)
@@ -181,7 +181,7 @@ def test_redis_frozen_in_the_middle_of_a_run_does_not_touch_it(site, begin, redi
 def test_a_killed_redis_that_comes_back_empty_delays_the_next_run_by_seconds(
     site, begin, redis_server
 ):
-    eventually(lambda: InjectorHost.objects.exists(), 15, "the host is there")
+    eventually(lambda: InjectorHost.objects.exists(), 30, "the host is there")
     redis_server.kill()
     run = begin(1)
     admitted(run)
