@@ -41,9 +41,15 @@ OWNER = NOBODY.pw_uid if os.geteuid() == 0 else os.geteuid()
 is_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
 
 
-def test_data_survive_a_restart(script):
+def test_data_survive_a_restart_and_the_killing_of_everything(script):
     script.run(SERVE % WRITE)
-    assert script.run(SERVE % READ).strip() == "42 redis too"
+    crash = "os.kill(supervisor.pids()['postgres'], 9); os.kill(os.getpid(), 9)"
+    late = "postgres.execute('create table late as select 43'); postgres.commit()"
+    killed = script.start(SERVE % f"{READ}; sys.stdout.flush(); {late}; {crash}")
+    output, _ = killed.communicate(timeout=60)
+    assert output.strip() == "42 redis too"
+    again = f"{READ}; print(postgres.execute('table late').fetchone()[0])"
+    assert script.run(SERVE % again).split() == ["42", "redis", "too", "43"]
 
 
 def test_a_server_heeds_no_variable_of_the_caller_and_leaves_only_its_data(script, folder):
@@ -53,13 +59,6 @@ def test_a_server_heeds_no_variable_of_the_caller_and_leaves_only_its_data(scrip
     assert left == ["log", "pg18", "redis", "sockets"]
     assert list((folder / "sockets").iterdir()) == []
     assert (folder / "pg18").stat().st_uid == OWNER
-
-
-def test_data_survive_the_killing_of_everything(script):
-    crash = "os.kill(supervisor.pids()['postgres'], 9); os.kill(os.getpid(), 9)"
-    process = script.start(SERVE % f"{WRITE}; postgres.commit(); {crash}")
-    process.wait(60)
-    assert script.run(SERVE % READ).startswith("42")
 
 
 def test_a_long_path_gets_sockets_elsewhere(script):
