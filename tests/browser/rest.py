@@ -26,9 +26,10 @@ class Rest:
         )
         return [endpoint["id"] for endpoint in target["endpoints"]]
 
-    def make_plan(self, name: str, path: str = "/", total_s: float = 1.0, **load) -> int:
+    def make_plan(self, name: str, *paths: str, total_s: float = 1.0, **load) -> int:
+        """A plan with a step for each path, or for "/" alone."""
         spec = {
-            "steps": [{"method": "GET", "path": path}],
+            "steps": [{"method": "GET", "path": path} for path in paths or ("/",)],
             "load": load,
             "connection_mode": "new",
             "timeouts": {"connect_s": total_s, "tls_s": total_s, "total_s": total_s},

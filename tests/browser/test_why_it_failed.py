@@ -34,9 +34,7 @@ def not_found(new_project):
 
 def campaign_on(rest, port: int) -> int:
     (endpoint,) = rest.make_target("shop", {"scheme": "http", "host": "127.0.0.1", "port": port})
-    plan = rest.make_plan(
-        "Prices", path="/v2/prices", total_s=5.0, model="over", requests=60, over_s=1
-    )
+    plan = rest.make_plan("Prices", "/v2/prices", total_s=5.0, model="over", requests=60, over_s=1)
     number = rest.start("Smoke", (plan, endpoint), repeats=3)
     rest.wait_for_state(number, "done", 120)
     return number
