@@ -17,10 +17,10 @@ from local.supervisor import Supervisor
 
 
 @contextmanager
-def throw_away_servers(n_workers: int = 0) -> Iterator[tuple[Supervisor, dict[str, str]]]:
+def throw_away_servers(*workers: str) -> Iterator[tuple[Supervisor, dict[str, str]]]:
     """The supervisor and the environment of a program that uses them.
 
-    Each worker of a parallel test run has its own Redis, since messages reach all subscribers.
+    Each of these workers of a test run has its own Redis, since messages reach all subscribers.
     """
     folder = Path(tempfile.mkdtemp(prefix="benchsite-test-"))
     folder.chmod(0o711)  # root's PostgreSQL runs as nobody, which needs to traverse it
@@ -33,7 +33,7 @@ def throw_away_servers(n_workers: int = 0) -> Iterator[tuple[Supervisor, dict[st
             servers = start_servers(supervisor, folder, is_throw_away=True, respect_urls=False)
             started.append(servers)
             env = _environment(folder, servers)
-            for worker in (f"gw{number}" for number in range(n_workers)):
+            for worker in workers:
                 started.append(_start_redis(supervisor, folder / worker))
                 env[f"REDIS_URL_{worker}"] = started[-1].url
         yield supervisor, env

@@ -25,6 +25,8 @@ FIRST = (
     "workers",
     "injector",
     "test_access.py",
+    "views/test_plan_form_faults.py",
+    "views/test_items.py",
     "browser/test_accessibility.py",
     "browser/test_first_result.py",
     "browser/test_stop_and_kill.py",

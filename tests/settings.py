@@ -3,11 +3,16 @@
 import os
 
 # A worker of a parallel run has a Redis and a folder of its own; its database is pytest-django's.
-if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+# Two parts of the tests may run at once.
+PART = os.environ.get("TESTS_PART", "")
+if number := os.environ.get("PYTEST_XDIST_WORKER"):
+    worker = PART + number
     os.environ["REDIS_URL"] = os.environ[f"REDIS_URL_{worker}"]
     os.environ["BENCHSITE_VAR"] += f"/{worker}"
 
 from benchsite.settings import *
+
+DATABASES["default"]["TEST"] = {"NAME": f"test_{PART}benchsite"}
 
 # Hashed names need a collected manifest; tests/test_static.py tests those by themselves.
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
