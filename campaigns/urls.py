@@ -4,6 +4,7 @@ from django.urls import path
 
 from campaigns.views import (
     accounts,
+    baselines,
     campaigns,
     comparisons,
     glossary,
@@ -12,6 +13,7 @@ from campaigns.views import (
     injector_hosts,
     items,
     load_control,
+    marks,
     measure,
     plan_preview,
     plans,
@@ -158,6 +160,13 @@ history_urls = [
     path("projects/<int:project>/triage/", triage.triage_list, name="triage-list"),
     path("projects/<int:project>/triage.csv", triage.triage_csv, name="triage-csv"),
     path("triage/<int:entry>/", triage.triage_judge, name="triage-judge"),
+    path(
+        "campaigns/<int:campaign>/baseline/", baselines.campaign_baseline, name="campaign-baseline"
+    ),
+    path("tests/<int:test>/baseline/", baselines.history_baseline, name="history-baseline"),
+    path("baselines/<int:baseline>/release/", baselines.baseline_release, name="baseline-release"),
+    path("projects/<int:project>/marks/", marks.mark_list, name="mark-list"),
+    path("marks/<int:mark>/delete/", marks.mark_delete, name="mark-delete"),
 ]
 
 share_urls = [

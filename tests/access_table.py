@@ -80,6 +80,18 @@ def _judged(world: World) -> dict[str, Any]:
     return {"state": "acknowledged", "seen": "open"}
 
 
+def _baseline(world: World) -> dict[str, Any]:
+    return {"name": "release 1.5", "in": world.rows["test"].pk, "seen": 10**9}
+
+
+def _baseline_of_campaign(world: World) -> dict[str, Any]:
+    return {"name": "release 1.5", "campaign": world.rows["campaign"].pk}
+
+
+def _mark(world: World) -> dict[str, Any]:
+    return {"text": "version 1.4.3 deployed"}
+
+
 VIEW, EDIT, RUN, STOP = Rule("view"), Rule("edit"), Rule("run"), Rule("stop")
 SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
     Rule("share"),
@@ -175,6 +187,11 @@ PAGES: dict[str, dict[str, Rule]] = {
     "triage-list": {"GET": VIEW},
     "triage-csv": {"GET": VIEW},
     "triage-judge": {"POST": Rule("edit", _judged)},
+    "campaign-baseline": {"POST": Rule("edit", _baseline)},
+    "history-baseline": {"POST": Rule("edit", _baseline)},
+    "baseline-release": {"POST": EDIT},
+    "mark-list": {"GET": VIEW, "POST": Rule("edit", _mark)},
+    "mark-delete": {"POST": EDIT},
     "run-stream": {"GET": VIEW},
     "run-csv": {"GET": VIEW},
     "run-seconds-csv": {"GET": VIEW},
@@ -194,6 +211,10 @@ API: dict[str, dict[str, Rule]] = {
     "api-project": {"GET": VIEW, "PATCH": TAG_PROJECT, "DELETE": ADMINISTER},
     "api-project-history": {"GET": VIEW},
     "api-project-history-csv": {"GET": VIEW},
+    "api-project-baselines": {"GET": VIEW, "POST": Rule("edit", _baseline_of_campaign)},
+    "api-baseline": {"GET": VIEW, "DELETE": EDIT},
+    "api-project-marks": {"GET": VIEW, "POST": Rule("edit", _mark)},
+    "api-mark": {"GET": VIEW, "DELETE": EDIT},
     "api-test-history": {"GET": VIEW},
     "api-test-history-csv": {"GET": VIEW},
     "api-project-triage": {"GET": VIEW},

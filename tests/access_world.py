@@ -14,8 +14,18 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.models import ApiToken, Probe, SavedView, TriageChange, TriageEntry, TriageNote
+from campaigns.models import (
+    ApiToken,
+    Probe,
+    SavedView,
+    TimeMark,
+    TriageChange,
+    TriageEntry,
+    TriageNote,
+)
 from campaigns.permissions import Actor, Role, Scope
+from campaigns.services.baselines import make_baseline
+from campaigns.services.kept_figures import keep_figures
 from campaigns.services.shares import create_share
 from campaigns.services.summaries import summarise_run
 from campaigns.services.tokens import create_token
@@ -121,7 +131,16 @@ def _measure(world: World, project) -> None:
         "test": tests[0],
         "run": _done_run(tests[0]),
         "candidate": _done_run(tests[1]),
+        "mark": TimeMark.objects.create(
+            project=project, text=f"{OPEN} 1.4.2 deployed", at=now, key="1.4.2"
+        ),
     }
+    (world.rows["baseline"], *_) = make_baseline(
+        by=Actor(user=project.memberships.get(role=Role.OWNER).user),
+        project=project,
+        name=f"{OPEN} 1.4",
+        tests=tests,
+    )
     draft = make_campaign(project, f"{SECRET} draft", repeats=1)
     make_test(draft, world.rows["version"], endpoint=world.rows["endpoint"])
     waiting = make_campaign(project, f"{SECRET} waiting", repeats=1, started_at=now)
@@ -137,6 +156,7 @@ def _done_run(test):
     for second in range(3):
         store_second(run, make_second(second, [1000 + 10 * n for n in range(40)]))
     summarise_run(run)
+    keep_figures([test.pk])
     return run
 
 

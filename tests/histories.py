@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from campaigns.domain.lifecycle import Outcome, RunState, TargetState, Trust
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
+from campaigns.services.kept_figures import keep_figures
 from tests.factories import make_endpoint, make_plan, make_target
 
 BEGIN = datetime(2026, 11, 1, 2, tzinfo=UTC)
@@ -48,6 +49,7 @@ def make_history(
             for position, (version, endpoint, mode) in enumerate(tests)
         )
         _run(made, [level * share * 1000 for share in spread], server, **run_fields)
+        keep_figures(test.pk for test in made)
     return made
 
 

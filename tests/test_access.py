@@ -53,7 +53,7 @@ def world(django_db_setup, django_db_blocker) -> Iterator[World]:
 
 
 def address(name: str, world: World, rule: Rule) -> str:
-    rows = {**world.rows, "baseline": world.rows["run"]}
+    rows = dict(world.rows)
     noun = name.removeprefix("api-").split("-")[0]
     rows |= {shown: world.rows[other] for shown, other in rule.rows}
     rows["pk"] = rows.get(noun)

@@ -11,8 +11,10 @@ from campaigns.api.access import actor_of, find
 from campaigns.api.choices import STANDINGS
 from campaigns.api.fields import IdField, StrictSerializer
 from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
+from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.history_words import (
     change_words,
     history_sentence,
@@ -31,19 +33,31 @@ from campaigns.queries.history import (
     history_of,
     recent,
 )
+from campaigns.queries.marks import begin_of, end_of
 
 
 class TestHistoryQuery(StrictSerializer):
     tag = serializers.CharField(required=False, help_text="Campaigns with this tag.")
-    first = serializers.DateField(required=False, help_text="The first day, such as 2026-11-01.")
-    last = serializers.DateField(required=False, help_text="The last day.")
+    since = serializers.CharField(
+        required=False, help_text="A day, such as 2026-11-01, or a mark, such as mark-12."
+    )
+    until = serializers.CharField(
+        required=False, help_text="A day, which is included, or a mark, before which it ends."
+    )
     metric = serializers.ChoiceField(required=False, choices=list(METRICS.items()))
 
     @classmethod
-    def chosen(cls, request) -> HistoryFilter:
+    def chosen(cls, request, project: Project) -> HistoryFilter:
         query = cls(data=request.query_params.dict())
         query.is_valid(raise_exception=True)
-        return HistoryFilter(**query.validated_data)
+        values = dict(query.validated_data)
+        for name, read in (("since", begin_of), ("until", end_of)):
+            if name in values:
+                try:
+                    values[name] = read(project, values[name])
+                except ValueError as fault:
+                    raise InvalidFields({name: str(fault)}) from None
+        return HistoryFilter(**values)
 
 
 class ProjectHistoryQuery(TestHistoryQuery):
@@ -71,6 +85,18 @@ class ChangeSerializer(serializers.Serializer):
     )
 
 
+class AgainstSerializer(serializers.Serializer):
+    """What a campaign is against its baseline, as it was judged when it ended."""
+
+    baseline = serializers.CharField(help_text="Its name.")
+    metric = serializers.ChoiceField(choices=["p95", "mean"])
+    word = serializers.ChoiceField(choices=list(Word), allow_blank=True)
+    why = serializers.CharField(allow_blank=True)
+    ratio = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True, help_text="Of the ratio's 95 % interval.")
+    high = serializers.FloatField(allow_null=True)
+
+
 class PointSerializer(serializers.Serializer):
     """One campaign: means over its runs that count, times in µs."""
 
@@ -91,6 +117,7 @@ class PointSerializer(serializers.Serializer):
     target_state = serializers.CharField(allow_blank=True)
     why_not_counted = serializers.SerializerMethodField()
     is_odd = serializers.BooleanField(default=False)
+    against = AgainstSerializer(allow_null=True)
 
     def get_why_not_counted(self, point: CampaignPoint) -> str:
         return why_not_counted(point)
@@ -121,9 +148,17 @@ class HistoryInShortSerializer(serializers.Serializer):
     change = ChangeSerializer(allow_null=True, help_text="The last one.")
 
 
+class MarkInShortSerializer(serializers.Serializer):
+    id = serializers.IntegerField()
+    at = serializers.DateTimeField()
+    text = serializers.CharField()
+    link = serializers.CharField(allow_blank=True)
+
+
 class TestHistorySerializer(HistoryInShortSerializer):
     changes = ChangeSerializer(many=True)
     points = PointSerializer(many=True)
+    marks = MarkInShortSerializer(many=True, help_text="Deploys and the like, by time.")
 
 
 class ProjectHistorySerializer(serializers.Serializer):
@@ -132,12 +167,14 @@ class ProjectHistorySerializer(serializers.Serializer):
 
 
 def _test(request, pk: int) -> tuple[Test, NamedHistory, HistoryFilter]:
-    test, by = find(Test, request, pk=pk), TestHistoryQuery.chosen(request)
+    test = find(Test, request, pk=pk)
+    by = TestHistoryQuery.chosen(request, test.campaign.project)
     return test, history_of(actor_of(request), test, by), by
 
 
 def _tests(request, pk: int) -> tuple[Project, list[NamedHistory], HistoryFilter]:
-    project, by = find(Project, request, pk=pk), recent(ProjectHistoryQuery.chosen(request))
+    project = find(Project, request, pk=pk)
+    by = recent(ProjectHistoryQuery.chosen(request, project))
     return project, histories(actor_of(request), project, by), by
 
 
@@ -186,6 +223,7 @@ class HistoryOfTest(APIView):
             **_in_short(named, by),
             "changes": [_change(history, change) for change in history.course.changes],
             "points": history.points,
+            "marks": named.marks,
         }
         data = TestHistorySerializer({**found, "test": found["test"] or test.pk}).data
         for index in history.course.odd:
@@ -210,7 +248,7 @@ class HistoryOfProject(APIView):
         operation_id="projects_history",
     )
     def get(self, request, pk):
-        """Every test of the project in short; of the last 90 days unless days are given."""
+        """Every test of the project in short; of the last 90 days unless a time is given."""
         project, found, by = _tests(request, pk)
         tests = [_in_short(named, by) for named in found]
         return Response(ProjectHistorySerializer({"project": project.pk, "tests": tests}).data)

@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from campaigns.api.baselines import BaselineViewSet
 from campaigns.api.campaigns import CampaignViewSet
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
 from campaigns.api.estimates import CampaignEstimate
@@ -12,6 +13,7 @@ from campaigns.api.history import (
     HistoryOfTest,
     HistoryOfTestCsv,
 )
+from campaigns.api.marks import MarkViewSet
 from campaigns.api.metrics import MetricList
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
 from campaigns.api.presets import PresetList
@@ -27,6 +29,7 @@ from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
 LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}
 READ = {"get": "retrieve"}
+READ_AND_DELETE = {"get": "retrieve", "delete": "destroy"}
 ITEM = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
 ITEM_AND_EDIT = {**ITEM, "put": "update"}
 
@@ -43,6 +46,22 @@ urlpatterns = [
         "projects/<int:pk>/history.csv",
         HistoryOfProjectCsv.as_view(),
         name="api-project-history-csv",
+    ),
+    path(
+        "projects/<int:project>/baselines/",
+        BaselineViewSet.as_view(LIST_AND_CREATE),
+        name="api-project-baselines",
+    ),
+    path("baselines/<int:pk>/", BaselineViewSet.as_view(READ_AND_DELETE), name="api-baseline"),
+    path(
+        "projects/<int:project>/marks/",
+        MarkViewSet.as_view(LIST_AND_CREATE),
+        name="api-project-marks",
+    ),
+    path(
+        "marks/<int:pk>/",
+        MarkViewSet.as_view(READ_AND_DELETE),
+        name="api-mark",
     ),
     path("tests/<int:pk>/history/", HistoryOfTest.as_view(), name="api-test-history"),
     path("tests/<int:pk>/history.csv", HistoryOfTestCsv.as_view(), name="api-test-history-csv"),

@@ -1,34 +1,63 @@
 """Histories as CSV: a row for each campaign of a test, or for each test. Times in µs."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Any
 
+from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.histories import CampaignPoint
 from campaigns.domain.shown.history_words import standing_of, why_not_counted
 from campaigns.exports.tables import csv_of_rows
 from campaigns.queries.history import NamedHistory
 
+_AGAINST = ("baseline", "against_word", "against", "against_low", "against_high")
 _POINT = (
     *("campaign_id", "campaign", "test_id", "started_at", "plan_version", "runs", "value_us"),
     *("low_us", "high_us", "p50_us", "p95_us", "p99_us", "requests", "errors", "measurement"),
-    *("target_state", "why_not_counted", "odd", "change", "change_low", "change_high", "p_value"),
+    *(
+        "target_state",
+        "why_not_counted",
+        "odd",
+        "change",
+        "change_low",
+        "change_high",
+        "p_value",
+        "marks",
+    ),
+    *_AGAINST,
 )
 _TEST = (
     *("test_id", "plan", "target", "endpoint", "connection_mode", "injectors", "standing"),
     *("campaigns", "started_at", "value_us", "low_us", "high_us", "expected_low_us"),
     *("expected_high_us", "since", "change", "change_low", "change_high", "p_value"),
+    *_AGAINST,
 )
 
 
 def csv_of_history(named: NamedHistory) -> str:
-    """A row for each campaign; one where a new level begins has the change's size and interval."""
-    course = named.history.course
+    """A row for each campaign; one where a new level begins has the change's size and interval.
+    `marks`: those since the campaign before."""
+    course, marks = named.history.course, _marks(named)
     changes = {change.index: _change(change) for change in course.changes}
     rows = (
-        {**_point(point), "odd": "yes" if index in course.odd else "", **changes.get(index, {})}
+        {
+            **_point(point),
+            "odd": "yes" if index in course.odd else "",
+            **changes.get(index, {}),
+            "marks": "; ".join(marks.get(index, ())),
+        }
         for index, point in enumerate(named.history.points)
     )
     return csv_of_rows(_POINT, rows)
+
+
+def _marks(named: NamedHistory) -> dict[int, list[str]]:
+    """The words of the marks by the index of the campaign that follows them."""
+    times = [point.at for point in named.history.points]
+    found: dict[int, list[str]] = {}
+    for mark in named.marks:
+        found.setdefault(bisect_left(times, mark.at), []).append(mark.text)
+    return found
 
 
 def csv_of_histories(found: Iterable[NamedHistory]) -> str:
@@ -56,6 +85,18 @@ def _point(point: CampaignPoint) -> dict[str, Any]:
         "measurement": point.trust,
         "target_state": point.target_state,
         "why_not_counted": why_not_counted(point),
+        **_against(point.against),
+    }
+
+
+def _against(against: Against | None) -> dict[str, Any]:
+    if against is None:
+        return {}
+    values = {"against": against.ratio, "against_low": against.low, "against_high": against.high}
+    return {
+        "baseline": against.baseline,
+        "against_word": against.word,
+        **{name: None if each is None else each - 1 for name, each in values.items()},
     }
 
 

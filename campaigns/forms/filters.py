@@ -1,7 +1,7 @@
 """The filters of lists: campaigns, and runs. An invalid value is ignored."""
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 
 from django import forms
 from django.forms.utils import flatatt
@@ -15,6 +15,7 @@ from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
 from campaigns.queries.campaign_list import STATE_IS, VIEWS, CampaignFilter, makers_of
 from campaigns.queries.history import METRICS, HistoryFilter
+from campaigns.queries.marks import begin_of, end_of, is_mark
 from campaigns.queries.run_list import (
     MEASUREMENTS,
     PRECISIONS,
@@ -54,9 +55,10 @@ def _in_words(arm: str) -> str:
     return f"{scheme.upper()} {mode}"
 
 
-def _day(label: str) -> forms.DateField:
+def _range_end(label: str) -> forms.CharField:
+    """A day, or a mark such as mark-12."""
     widget = forms.DateInput(attrs={"type": "date", "aria-label": label, "title": label})
-    return forms.DateField(required=False, widget=widget)
+    return forms.CharField(required=False, widget=widget)
 
 
 class FilterForm(forms.Form):
@@ -81,7 +83,7 @@ class FilterForm(forms.Form):
         for name, field in self.fields.items():
             field.widget.attrs.setdefault("aria-label", name.replace("_", " ").capitalize())
 
-    def chosen(self) -> CampaignFilter | HistoryFilter | RunFilter:
+    def chosen(self) -> CampaignFilter | RunFilter:
         self.is_valid()
         values = {name: value for name, value in self.cleaned_data.items() if value}
         if days := values.get("since"):
@@ -117,14 +119,36 @@ class CampaignFilterForm(FilterForm, ItemFilterForm):
 class HistoryFilterForm(FilterForm):
     """The filters of the overview of histories."""
 
-    chosen_as = HistoryFilter
-    since = None
+    since = _range_end("From")
+    until = _range_end("To")
     plan = _of_project()
     arm = _one_of("Arm", {arm: _in_words(arm) for arm in ARMS})
     tag = forms.CharField(required=False, widget=forms.TextInput(attrs={"placeholder": "Tag"}))
-    first = _day("From")
-    last = _day("To")
     metric = forms.ChoiceField(required=False, choices=list(METRICS.items()))
+
+    def __init__(self, *args, project: Project, **kwargs):
+        super().__init__(*args, project=project, **kwargs)
+        self._project = project
+        for name in ("since", "until"):
+            if is_mark(self.data.get(name, "")):
+                self.fields[name].widget.input_type = "text"
+
+    def clean_since(self) -> datetime | None:
+        return self._instant("since", begin_of)
+
+    def clean_until(self) -> datetime | None:
+        return self._instant("until", end_of)
+
+    def _instant(self, name: str, read: Callable[[Project, str], datetime]) -> datetime | None:
+        text = self.cleaned_data[name]
+        try:
+            return read(self._project, text) if text else None
+        except ValueError as fault:
+            raise forms.ValidationError(str(fault)) from None
+
+    def chosen(self) -> HistoryFilter:
+        self.is_valid()
+        return HistoryFilter(**{name: value for name, value in self.cleaned_data.items() if value})
 
 
 class TestHistoryFilterForm(HistoryFilterForm):

@@ -1,6 +1,7 @@
 """The tables: one file per noun, no actions."""
 
 from campaigns.models.campaigns import Campaign, Test
+from campaigns.models.histories import Baseline, TestFigures, TimeMark
 from campaigns.models.hosts import InjectorHost
 from campaigns.models.load_control import LoadControl
 from campaigns.models.plans import PlanVersion, SavedPlan
@@ -16,6 +17,7 @@ from campaigns.models.triage import TriageChange, TriageEntry, TriageNote
 
 __all__ = [
     "ApiToken",
+    "Baseline",
     "Campaign",
     "Endpoint",
     "FailureExample",
@@ -36,6 +38,8 @@ __all__ = [
     "ShareLink",
     "Target",
     "Test",
+    "TestFigures",
+    "TimeMark",
     "TriageChange",
     "TriageEntry",
     "TriageNote",

@@ -22,6 +22,7 @@ from django.utils import timezone
 
 from campaigns.domain.units import counted
 from campaigns.models import (
+    Baseline,
     Campaign,
     Endpoint,
     Membership,
@@ -170,7 +171,7 @@ def deletion_of(items: Sequence[Item]) -> Deletion:
 def refusal_to_delete(item: Item) -> str:
     """Why the item cannot be deleted now and what to do, in a sentence; "" if it can."""
     if isinstance(item, Campaign):
-        return _is_running(item) if item.is_under_way else ""
+        return refusal_to_archive(item) or _is_baseline(item)
     if isinstance(item, Project):
         return project_is_busy(item)
     n_campaigns = _campaigns_with(item).count()
@@ -179,6 +180,21 @@ def refusal_to_delete(item: Item) -> str:
     return (
         f"{item.name} is used by {counted(n_campaigns, 'campaigns')}. Archive it: their results "
         "keep what they need. To delete it, delete these campaigns first."
+    )
+
+
+def refusal_to_archive(campaign: Campaign) -> str:
+    """As of deleting, "" if it can."""
+    return _is_running(campaign) if campaign.is_under_way else ""
+
+
+def _is_baseline(campaign: Campaign) -> str:
+    current = Baseline.objects.filter(replaced_at=None, runs__campaign=campaign).first()
+    if current is None:
+        return ""
+    return (
+        f"Runs of {campaign.name} are the baseline “{current.name}” of later campaigns. Make "
+        "others the baseline, or stop comparing with it in the history of its test, then delete it."
     )
 
 

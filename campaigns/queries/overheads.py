@@ -139,6 +139,7 @@ class Overhead:
     is_paired: bool
     has_word: bool
     likeness: dict[str, list[list[str]]]
+    judged: OverheadRow  # on which the verdict is
 
     @property
     def mean(self) -> OverheadRow:
@@ -206,8 +207,11 @@ def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> Mea
     return None
 
 
-def compare(campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = ()) -> Overhead:
-    """The pair's rows and verdict, by the threshold of the campaign, which is the candidate's.
+def compare(
+    campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = (), metric: str = "mean"
+) -> Overhead:
+    """The pair's rows, and the verdict on the one of this metric, by the threshold of the
+    campaign, which is the candidate's.
 
     `blockers`: what else speaks against a verdict. Tests of two campaigns share no blocks.
     """
@@ -223,13 +227,15 @@ def compare(campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = ())
         jumps=jumps_us([each.total for each in pair.counted]),
     )
     likeness = like_for_like(*([each.of_arm for each in arm.counted] for arm in pair))
+    judged = next(row for row in rows if row.metric == metric)
     return Overhead(
         pair,
         rows,
-        _verdict(campaign, pair, rows[0], [*blockers, *_blockers(pair, likeness)]),
+        _verdict(campaign, pair, judged, [*blockers, *_blockers(pair, likeness)]),
         is_paired,
         pair.n_usable >= MIN_REPEATS,
         likeness,
+        judged,
     )
 
 

@@ -31,6 +31,7 @@ from campaigns.models import Campaign, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.load_control import why_load_is_off
+from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.runs import end_queued, request_stop
 from campaigns.services.triage import note_changes_safely
 
@@ -279,6 +280,7 @@ def _finish(open_, pk: int, repeats: int) -> int:
     n_finished = open_.filter(pk=pk, repeats=repeats).update(finished_at=Now())
     if n_finished:
         note_changes_safely(campaign_id=pk)
+        judge_by_baselines(Campaign.objects.get(pk=pk))
     poke(campaign_id=pk)
     return n_finished
 

@@ -13,6 +13,8 @@ from campaigns.domain.stop_reasons import BY_ITSELF, StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
+from campaigns.services.baselines import judge_by_baselines
+from campaigns.services.kept_figures import keep_figures
 from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
 from campaigns.services.stopping import stop_if_everything_failed
 from campaigns.services.summaries import summarise_run
@@ -54,8 +56,20 @@ def _end(run: Run, outcome: Outcome, reason: str) -> bool:
         ended = Run.objects.filter(pk=run.pk, state=RunState.FINALIZING).update(
             state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
         )
+        if ended:
+            _keep_figures(run)
         poke(run_id=run.pk, campaign_id=run.campaign_id)
     return bool(ended)
+
+
+def _keep_figures(run: Run) -> None:
+    """For the history of its test; whatever goes wrong, the run has ended."""
+    try:
+        keep_figures([run.test_id])
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("The history of the test of run %s is not up to date", run.pk)
 
 
 def summarise_late_runs() -> int:
@@ -80,10 +94,13 @@ def _summarise_again(run: Run) -> bool:
     if run.outcome == Outcome.FAILED:
         run.outcome = _outcome(run)[0]
         Run.objects.filter(pk=run.pk).update(outcome=run.outcome)
-    if _summarise(run) is not None:
-        return False
-    note_changes_safely(campaign_id=run.campaign_id)
-    return True
+    is_summarised = _summarise(run) is None
+    _keep_figures(run)
+    if run.campaign.finished_at:
+        judge_by_baselines(run.campaign)
+    if is_summarised:
+        note_changes_safely(campaign_id=run.campaign_id)
+    return is_summarised
 
 
 def _is_answered(run_id: int, note: int) -> bool:

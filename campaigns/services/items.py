@@ -11,7 +11,7 @@ from campaigns.domain.tags import clean_tags
 from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.items import Item
 from campaigns.permissions import Actor, require
-from campaigns.queries.items import project_is_busy, refusal_to_delete
+from campaigns.queries.items import project_is_busy, refusal_to_archive, refusal_to_delete
 
 # Rows that one statement deletes: PostgreSQL gives each 15 s.
 _CAMPAIGNS_AT_ONCE = 20
@@ -126,7 +126,7 @@ def _locked(items: Sequence[Item]) -> list[Item]:
 
 def _refusal_to_archive(item: Item) -> str:
     if isinstance(item, Campaign):
-        return refusal_to_delete(item)
+        return refusal_to_archive(item)
     if isinstance(item, Project):
         return project_is_busy(item)
     if isinstance(item, Target) and item.runs.exclude(state=RunState.DONE).exists():

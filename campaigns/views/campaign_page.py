@@ -13,6 +13,7 @@ from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, Run
 from campaigns.permissions import Actor
+from campaigns.queries.baselines import campaign_against
 from campaigns.queries.campaigns import current_run_of, runs_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
@@ -58,6 +59,7 @@ def campaign_context(
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "current": current,
         "came_back": first_requests_of(campaign, actor),
+        "against": campaign_against(campaign),
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),

@@ -24,6 +24,7 @@ from campaigns.forms.campaigns import CampaignForm
 from campaigns.live.memory import answer_of, gists_of
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, require
+from campaigns.queries.baselines import newest_baseline, own_baselines
 from campaigns.queries.campaign_list import going_on, saved_views_of
 from campaigns.queries.campaigns import (
     current_run_of,
@@ -226,6 +227,8 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     context = {
         **campaign_context(found, actor, _chosen(request, found)),
         "stream_url": reverse("campaign-stream", args=[found.pk]),
+        "own_baselines": own_baselines(found),
+        "seen_baseline": newest_baseline(actor, found.project_id),
         "project": found.project,
         "may": rights_in(found.project, actor),
     }

@@ -16,6 +16,8 @@ PLACES = {
     "plan": "plans",
     "comparison": "campaigns",
     "history": "history",
+    "mark": "history",
+    "baseline": "history",
     "injector": "injectors",
     "token": "account",
     "password": "account",

@@ -2,6 +2,7 @@
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -10,18 +11,21 @@ from campaigns.domain.shown.history_words import history_sentence, overview_sent
 from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_histories, csv_of_history
 from campaigns.forms.filters import HistoryFilterForm, TestHistoryFilterForm
+from campaigns.forms.marks import MarkForm
 from campaigns.models import Project, Test
 from campaigns.permissions import Actor
+from campaigns.queries.baselines import baselines_of, newest_baseline
 from campaigns.queries.history import METRICS, arms_of, histories, history_of, recent
 from campaigns.queries.triage import quiet_changes
-from campaigns.views.access import actor_of, find
-from campaigns.views.history_chart import (
-    chart_of,
+from campaigns.views.access import actor_of, find, rights_in
+from campaigns.views.history_chart import chart_of, folded
+from campaigns.views.history_rows import counts_of, in_order, rows_of
+from campaigns.views.history_tables import (
     others_than,
     rows_of_changes,
     rows_of_points,
+    with_marks,
 )
-from campaigns.views.history_rows import counts_of, in_order, rows_of
 from campaigns.views.triage import block_of_test, overview_block
 
 PAGE_SIZE = 25
@@ -36,7 +40,8 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
     found, form, chosen = _asked(request, actor, test)
     named = history_of(actor, found, chosen)
     history = named.history
-    page = Paginator(history.points[::-1], PAGE_SIZE).get_page(request.GET.get("page"))
+    newest_first = history.points[::-1]
+    page = Paginator(newest_first, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "project": found.campaign.project,
         "test": found,
@@ -44,11 +49,23 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "form": form,
         "metric": METRICS[chosen.metric],
         "sentence": history_sentence(history, METRICS[chosen.metric]),
-        "changes": rows_of_changes(history),
+        "changes": rows_of_changes(named),
         "page": page,
         "others": others_than(chosen.metric),
-        "rows": rows_of_points(list(page), chosen.metric),
-        "chart": chart_of(history, found.endpoint.scheme),
+        "rows": with_marks(
+            rows_of_points(list(page), chosen.metric),
+            named.marks,
+            before=newest_first[page.start_index() - 2].at if page.number > 1 else None,
+        ),
+        "columns": 10 + len(others_than(chosen.metric)),
+        "chart": chart_of(named, chosen.metric),
+        "is_folded": len(folded(history.points)) < len(history.points),
+        "mark_form": MarkForm(
+            project=found.campaign.project, initial={"target": found.endpoint.target}
+        ),
+        "may": rights_in(found.campaign.project, actor),
+        "baselines": baselines_of(actor, named.key).annotate(n_runs=Count("runs")),
+        "seen_baseline": newest_baseline(actor, found.campaign.project_id),
         "arms": arms_of(actor, found),
         "triage": block_of_test(
             actor, found.campaign.project, named.key, request.GET.get("change", "")
@@ -87,7 +104,7 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
         "project": found,
         "form": form,
         "metric": METRICS[chosen.metric],
-        "first": chosen.first,
+        "since": chosen.since,
         "sentence": overview_sentence(counts_of(pairs)),
         "page": page,
         "rows": rows_of(list(page)),
@@ -110,6 +127,6 @@ def history_csv(request: HttpRequest, project: int) -> HttpResponse:
 
 
 def _overview_asked(request: HttpRequest, project: Project):
-    """The form and its filters; of the last 90 days where no day is given."""
+    """The form and its filters; of the last 90 days where no time is given."""
     form = HistoryFilterForm(request.GET, project=project)
     return form, recent(form.chosen())

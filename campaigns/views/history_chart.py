@@ -1,125 +1,128 @@
-"""What a history's page shows of points and changes: rows of tables, and columns for its chart.
+"""The columns of a history's chart, which draws the numbers and shows the texts.
 
-The chart draws the numbers and shows the texts; campaigns are evenly spaced, numbered from 0.
+A chart mark is a campaign or, of a long history, a week of older ones. The axis is of time, in
+seconds since 1970.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import groupby
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import CampaignPoint, TestHistory
-from campaigns.domain.shown.history_words import (
-    change_words,
-    day,
-    evidence,
-    why_not_counted,
-    word_of,
-)
+from campaigns.domain.judged.histories import CampaignPoint, TestHistory, mean_of
+from campaigns.domain.lifecycle import TargetState
+from campaigns.domain.shown.history_words import change_words, day, word_of
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.domain.units import DASH, count, decimals_for, number, percent
+from campaigns.domain.units import DASH, counted, percent
+from campaigns.queries.history import NamedHistory
+from campaigns.views.history_tables import PERCENTILES, rows_of_points
 
-_PERCENTILES = ("p50", "p95", "p99")
+_MOST_SINGLE, _NEWEST_SINGLE = 120, 60
+_VERSION = "Plan version"
+_SOUND = {"", TargetState.HEALTHY}
+
+Group = tuple[int, int]  # the indices of the first point and of the one after the last
 
 
-def others_than(metric: str) -> list[str]:
-    """The percentiles beside the metric."""
-    return [name for name in _PERCENTILES if name != metric]
-
-
-def rows_of_points(points: Sequence[CampaignPoint], metric: str = "") -> list[dict[str, Any]]:
-    """The table's rows: times in ms, each column with the same decimals."""
-    keys = ("p50_us", "p95_us", "p99_us", "value_us")
-    texts = {key: _column([getattr(point, key) for point in points]) for key in keys}
-    places = _decimals([point.value_us for point in points])
-    return [
-        {
-            "point": point,
-            "interval": _interval(point, places),
-            "errors": percent(point.error_share),
-            "requests": count(point.n),
-            "why": why_not_counted(point),
-            "trust": point.trust.replace("_", " "),
-            "others": [texts[f"{name}_us"][index] for name in others_than(metric)],
-            **{key.removesuffix("_us"): texts[key][index] for key in keys},
-        }
-        for index, point in enumerate(points)
+def chart_of(named: NamedHistory, metric: str) -> dict[str, Any]:
+    history = named.history
+    points, groups = history.points, folded(history.points)
+    alone = [points[a] for a, b in groups if b - a == 1]
+    rows = iter(rows_of_points(alone))
+    marks = [
+        _week(points[a:b], metric) if b - a > 1 else _campaign(points[a], next(rows))
+        for a, b in groups
     ]
+    columns = {key: [mark[key] for mark in marks] for key in marks[0]} if marks else {}
+    return {
+        "scheme": named.endpoint.scheme,
+        **columns,
+        "isOdd": [at for at, (a, b) in enumerate(groups) if b - a == 1 and a in history.course.odd],
+        "changes": [_change(history, change, groups) for change in history.course.changes],
+        "levels": _levels(history),
+        "lanes": lanes_of(named),
+    }
 
 
-def _column(values_us: Sequence[float | None]) -> list[str]:
-    places = _decimals(values_us)
-    return [number(_ms(value), places) for value in values_us]
+def folded(points: Sequence[CampaignPoint]) -> list[Group]:
+    """Each campaign; of a long history the older ones week by week."""
+    n = len(points)
+    if n <= _MOST_SINGLE:
+        return [(index, index + 1) for index in range(n)]
+    older = n - _NEWEST_SINGLE
+    weeks = groupby(range(older), key=lambda index: points[index].at.isocalendar()[:2])
+    spans = [list(indices) for _, indices in weeks]
+    return [(span[0], span[-1] + 1) for span in spans] + [(at, at + 1) for at in range(older, n)]
 
 
-def _decimals(values_us: Sequence[float | None]) -> int:
-    return decimals_for([_ms(value) for value in values_us])
+def _campaign(point: CampaignPoint, row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "time": _seconds(point.at),
+        "at": day(point.at),
+        "link": reverse("campaign-detail", args=[point.campaign]),
+        "isAside": not point.is_counted,
+        "isSound": point.target_state in _SOUND,
+        **_numbers(point),
+        "valueText": _value_text(row),
+        "percentilesText": "  ".join(f"{name} {row[name]}" for name in PERCENTILES),
+        "errorsText": f"{row['errors']}{_state_text(point)}",
+    }
 
 
-def _interval(point: CampaignPoint, places: int) -> str:
-    ends = point.interval_us
-    return "" if ends is None else f"[{', '.join(number(each / 1000, places) for each in ends)}]"
+def _week(points: Sequence[CampaignPoint], metric: str) -> dict[str, Any]:
+    """A mark at the mean of its campaigns, from the smallest to the largest value."""
+    values = [point.value_us for point in points if point.is_counted]
+    first, last = points[0].at, points[-1].at
+    share = mean_of([each for point in points if (each := point.error_share) is not None])
+    percentiles = {
+        name: _ms(mean_of([us for point in points if (us := getattr(point, f"{name}_us"))]))
+        for name in PERCENTILES
+    }
+    value, low, high = (_ms(each(values)) if values else None for each in (mean_of, min, max))
+    unsound = [point for point in points if point.target_state not in _SOUND]
+    of_campaigns = counted(len(points), "campaigns")
+    return {
+        "time": _seconds(first + (last - first) / 2),
+        "at": f"{day(first)} to {day(last)}" if day(first) != day(last) else day(first),
+        "link": "?" + urlencode({"since": first.date(), "until": last.date(), "metric": metric}),
+        "isAside": not values,
+        "isSound": not unsound,
+        "value": value,
+        "low": low,
+        "high": high,
+        **percentiles,
+        "errors": None if share is None else round(share * 100, 4),
+        "valueText": f"{_text(value)} [{_text(low)}, {_text(high)}], {of_campaigns}",
+        "percentilesText": "  ".join(f"{name} {_text(percentiles[name])}" for name in PERCENTILES),
+        "errorsText": f"{percent(share)}{_unsound_text(len(unsound))}",
+    }
+
+
+def _seconds(at: datetime) -> int:
+    return int(at.timestamp())
 
 
 def _ms(value_us: float | None) -> float | None:
-    return None if value_us is None else value_us / 1000
+    """To four digits: finer than a pixel."""
+    return None if value_us is None else round(value_us / 1000, 4)
 
 
-def rows_of_changes(history: TestHistory) -> list[dict[str, Any]]:
-    """Newest first."""
-    return [
-        {
-            "sentence": change_words(history, change),
-            "evidence": evidence(change),
-            "word": word_of(history, change),
-            "campaign": history.points[change.index].campaign,
-        }
-        for change in reversed(history.course.changes)
-    ]
-
-
-def chart_of(history: TestHistory, scheme: str) -> dict[str, Any]:
-    points = history.points
-    rows, numbers = rows_of_points(points), [_numbers(point) for point in points]
-    return {
-        "scheme": scheme,
-        "at": [day(point.at) for point in points],
-        "links": [reverse("campaign-detail", args=[point.campaign]) for point in points],
-        **{key: [row[key] for row in numbers] for key in _NUMBERS},
-        "isOdd": sorted(history.course.odd),
-        "valueText": [_value_text(row) for row in rows],
-        "percentilesText": [
-            "  ".join(f"{name} {row[name]}" for name in _PERCENTILES) for row in rows
-        ],
-        "errorsText": [row["errors"] for row in rows],
-        "changes": [_change(history, change) for change in history.course.changes],
-        "levels": _levels(history),
-        "marks": [
-            {"index": mark.index, "text": ", ".join(name for name, *_ in mark.differences)}
-            for mark in history.marks
-        ],
-    }
-
-
-_NUMBERS = ("value", "low", "high", "aside", "p50", "p95", "p99", "errors")
+def _text(value_ms: float | None) -> str:
+    return DASH if value_ms is None else f"{value_ms:.3g}"
 
 
 def _numbers(point: CampaignPoint) -> dict[str, float | None]:
-    """In ms and percent, to four digits: finer than a pixel."""
     low, high = point.interval_us or (None, None)
-    times = {
-        "value": point.value_us,
-        "low": low,
-        "high": high,
-        "aside": None if point.is_counted else point.aside_us,
-        "p50": point.p50_us,
-        "p95": point.p95_us,
-        "p99": point.p99_us,
-    }
     share = point.error_share
     return {
-        **{key: None if each is None else round(each / 1000, 4) for key, each in times.items()},
+        "value": _ms(point.value_us),
+        "low": _ms(low),
+        "high": _ms(high),
+        **{name: _ms(getattr(point, f"{name}_us")) for name in PERCENTILES},
         "errors": None if share is None else round(share * 100, 4),
     }
 
@@ -130,26 +133,63 @@ def _value_text(row: dict[str, Any]) -> str:
     return f"{row['value']} {row['interval']}".strip()
 
 
-def _change(history: TestHistory, change: Change) -> dict[str, Any]:
-    size = percent(change.ratio - 1, decimals=1, signed=True)
+def _state_text(point: CampaignPoint) -> str:
+    return "" if point.target_state in _SOUND else f"  target {point.target_state}"
+
+
+def _unsound_text(n: int) -> str:
+    return f"  target not healthy in {counted(n, 'campaigns')}" if n else ""
+
+
+def _change(history: TestHistory, change: Change, groups: Sequence[Group]) -> dict[str, Any]:
+    points = history.points
     return {
-        "index": change.index,
-        "from": history.before(change),
-        "to": change.latest,
-        "text": size,
+        "index": next(at for at, (_, end) in enumerate(groups) if change.index < end),
+        "time": _between(points, change.index),
+        "from": _seconds(points[history.before(change)].at),
+        "to": _seconds(points[change.latest].at),
+        "text": percent(change.ratio - 1, decimals=1, signed=True),
         "word": str(word_of(history, change) or ""),
         "sentence": plain_text(change_words(history, change)),
     }
 
 
+def _between(points: Sequence[CampaignPoint], index: int) -> int:
+    """Half-way from the campaign before."""
+    at, before = points[index].at, points[index - 1].at if index else points[index].at
+    return _seconds(before + (at - before) / 2)
+
+
 def _levels(history: TestHistory) -> list[dict[str, float]]:
-    """Where each level is drawn: from its first campaign to the last one before the next."""
-    changes, last = history.course.changes, len(history.points) - 1
+    """Where each level is drawn: from one change to the next."""
+    points, changes = history.points, history.course.changes
     if not changes:
         return []
-    edges = [0, *(change.index for change in changes), last + 1]
+    edges = [_seconds(points[0].at), *(_between(points, change.index) for change in changes)]
+    edges.append(_seconds(points[-1].at))
     heights = [changes[0].before, *(change.after for change in changes)]
     return [
-        {"from": first, "to": end - 1, "value": round(height / 1000, 4)}
+        {"from": first, "to": end, "value": round(height / 1000, 4)}
         for first, end, height in zip(edges, edges[1:], heights, strict=False)
     ]
+
+
+def lanes_of(named: NamedHistory) -> list[dict[str, Any]]:
+    """The lanes above the chart that are not empty: name, dash of its lines, and its events."""
+    found = [
+        ("deploys", [], [{"time": _seconds(mark.at), "text": mark.text} for mark in named.marks]),
+        ("plan", [5, 3], list(_changed(named.history, is_plan=True))),
+        ("environment", [1, 3], list(_changed(named.history, is_plan=False))),
+    ]
+    return [
+        {"name": name, "dash": dash, "events": events} for name, dash, events in found if events
+    ]
+
+
+def _changed(history: TestHistory, *, is_plan: bool) -> Iterator[dict[str, Any]]:
+    for mark in history.marks:
+        facts = {name: after for name, _, after in mark.differences}
+        version = facts.pop(_VERSION, "")
+        text = version if is_plan else ", ".join(facts)
+        if text:
+            yield {"time": _between(history.points, mark.index), "text": text}

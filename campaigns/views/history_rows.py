@@ -15,6 +15,7 @@ from campaigns.domain.shown.history_words import (
 from campaigns.domain.units import DASH, figure, percent
 from campaigns.queries.history import HistoryKey, NamedHistory
 from campaigns.views.history_sparks import spark_of
+from campaigns.views.history_tables import against_cell
 
 _ORDER = {standing: place for place, standing in enumerate(Standing)}
 _MOVED = {Standing.SLOWER, Standing.FASTER, Standing.MOVED}
@@ -71,7 +72,9 @@ def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
         "change": percent(change.ratio - 1, decimals=1, signed=True) if has_moved else "",
         "newest": figure(newest.value_us / 1000) if newest.is_counted else DASH,
         "expected": expected_words(expected) if expected else DASH,
-        "against": percent(_against_level(named), decimals=1, signed=True),
+        "against_level": percent(_against_level(named), decimals=1, signed=True),
+        **against_cell(newest.against),
+        "baseline": newest.against.baseline if newest.against else "",
         "is_outside": bool(expected and newest.is_counted and history.is_odd),
         "why": why_not_counted(newest),
         "at": newest.at,

@@ -41,12 +41,14 @@ def test_an_odd_campaign_is_marked(get, project):
 def test_days_tag_and_metric_narrow_it(get, project):
     (test,) = make_history(project, CALM)
     path = f"tests/{test.pk}/history/"
-    found = get(path, first="2026-11-03", last="2026-11-04", metric="mean").json()
+    found = get(path, since="2026-11-03", until="2026-11-04", metric="mean").json()
     assert [round(point["value_us"]) for point in found["points"]] == [15480, 15660]
     assert get(path, tag="nightly").json()["points"] == []
 
 
-@pytest.mark.parametrize("query", [{"first": "soon"}, {"metric": "p7"}, {"since": "7"}])
+@pytest.mark.parametrize(
+    "query", [{"since": "soon"}, {"until": "mark-7"}, {"metric": "p7"}, {"first": "7"}]
+)
 def test_a_parameter_that_makes_no_sense_is_refused_by_its_name(get, project, query):
     (test,) = make_history(project, CALM[:1])
     response = get(f"tests/{test.pk}/history/", **query)
@@ -76,7 +78,7 @@ def test_both_come_as_files(get, project, path, n_rows):
 
 
 def test_a_project_without_campaigns_has_no_history(get, project):
-    assert get(f"projects/{project.pk}/history/", last=str(timezone.now().date())).json() == {
+    assert get(f"projects/{project.pk}/history/", until=str(timezone.now().date())).json() == {
         "project": project.pk,
         "tests": [],
     }

@@ -1,20 +1,43 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { campaignUnder, dateTicks, neighbour, rangeAround } from "../../static/js/charts/campaign_axis.js";
+import { campaignUnder, dateText, dateTicks, mergedLabels, neighbour, rangeAround, timeSpan } from "../../static/js/charts/campaign_axis.js";
 
-test("dates are evenly spread, not more than have room, the newest among them", () => {
-  assert.deepEqual(dateTicks(3, 10), [0, 1, 2]);
-  assert.deepEqual(dateTicks(10, 4), [0, 3, 6, 9]);
-  assert.deepEqual(dateTicks(1, 0.4), [0]);
-  assert.deepEqual(dateTicks(0, 5), []);
+const DAY = 86400;
+const at = (text) => Date.parse(text) / 1000;
+
+test("ticks are round days or Mondays, not more than have room", () => {
+  const days = dateTicks(at("2026-11-01"), at("2026-11-05"), 10).map((tick) => tick / DAY);
+  assert.ok(days.every(Number.isInteger) && days.length === 5);
+  const [first, second] = dateTicks(at("2026-11-01"), at("2027-03-01"), 6);
+  assert.equal(new Date(first * 1000).getUTCDay(), 1);
+  assert.equal(second - first, 28 * DAY);
+  assert.ok(dateTicks(at("2020-01-01"), at("2026-01-01"), 8).length <= 8);
+});
+
+test("a date has its year where there are several, and is an hour within a day", () => {
+  const [first, last] = [at("2026-11-01"), at("2026-11-20")];
+  assert.equal(dateText(first, first, last), "1 Nov");
+  assert.equal(dateText(first, first, at("2028-01-01")), "1 Nov 2026");
+  assert.equal(dateText(at("2026-11-01T06:00Z"), first, first + DAY), "06:00");
+});
+
+test("one campaign has an axis, too", () => {
+  const { min, max } = timeSpan([at("2026-11-01")]);
+  assert.ok(min < max);
+});
+
+test("labels that are too close become one with their number", () => {
+  const events = [{ x: 10, text: "1.4.2" }, { x: 30, text: "1.4.3" }, { x: 200, text: "1.5" }];
+  const texts = mergedLabels(events, 48, "deploys").map((label) => label.text);
+  assert.deepEqual(texts, ["2 deploys", "1.5"]);
 });
 
 test("the pointer reads the nearest campaign, and none outside", () => {
-  const scale = { getValueForPixel: (pixel) => pixel / 10 };
-  assert.equal(campaignUnder(scale, 24, 5), 2);
-  assert.equal(campaignUnder(scale, 60, 5), null);
-  assert.equal(campaignUnder(scale, null, 5), null);
+  const scale = { min: 0, max: 5, getValueForPixel: (pixel) => pixel / 10 };
+  assert.equal(campaignUnder(scale, 24, [0, 1, 2, 4]), 2);
+  assert.equal(campaignUnder(scale, 60, [0, 1, 2, 4]), null);
+  assert.equal(campaignUnder(scale, null, [0, 1, 2, 4]), null);
 });
 
 test("arrows go from campaign to campaign and stop at the ends", () => {

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Trust
-from campaigns.models import PlanVersion
+from campaigns.models import PlanVersion, TimeMark
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import BEGIN, make_history
 
@@ -100,8 +100,10 @@ def test_versions_of_a_plan_are_one_history_with_a_mark(opened, project):
     make_history(project, CALM, tests=[(first, endpoint, "new")])
     later = BEGIN + timedelta(days=8)
     (test,) = make_history(project, CALM, tests=[(second, endpoint, "new")], begin=later)
-    chart = opened(test).context["chart"]
-    assert chart["marks"] == [{"index": 8, "text": "Plan version"}]
+    (lane,) = opened(test).context["chart"]["lanes"]
+    ((text, at),) = [(each["text"], each["time"]) for each in lane["events"]]
+    assert (lane["name"], text) == ("plan", "v2")
+    assert (later - timedelta(days=1)).timestamp() < at < later.timestamp()
 
 
 def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(opened, project):
@@ -112,7 +114,7 @@ def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(opened, projec
     )
     response = opened(test)
     chart = response.context["chart"]
-    assert (chart["value"][-1], chart["aside"][-1]) == (None, 90)
+    assert (chart["value"][-1], chart["isAside"][-2:]) == (None, [False, True])
     assert "The newest campaign does not count: its measurements are not usable." in text_of(
         response
     )
@@ -120,19 +122,19 @@ def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(opened, projec
 
 def test_dates_and_the_metric_are_in_the_address(opened, project):
     (test,) = make_history(project, SLOWER)
-    response = opened(test, first="2026-11-09", last="2026-11-12", metric="p50")
+    response = opened(test, since="2026-11-09", until="2026-11-12", metric="p50")
     assert response.context["chart"]["value"] == [14.25, 14.3, 14.2, 14.35]
     assert "p50 response time" in text_of(response)
 
 
 def test_a_filter_that_matches_nothing_says_so(opened, project):
     (test,) = make_history(project, CALM)
-    assert "No campaign matches this filter." in text_of(opened(test, first="2030-01-01"))
+    assert "No campaign matches this filter." in text_of(opened(test, since="2030-01-01"))
 
 
 def test_a_filter_that_makes_no_sense_filters_nothing(opened, project):
     (test,) = make_history(project, CALM)
-    response = opened(test, first="soon", metric="p7", last="2026-13-40")
+    response = opened(test, since="soon", metric="p7", until="2026-13-40")
     assert len(response.context["chart"]["value"]) == 8
 
 
@@ -201,7 +203,7 @@ def test_the_overview_has_what_changed_first(overview, project):
 def test_the_overview_shows_ninety_days_unless_asked(overview, project):
     make_history(project, CALM, begin=recent(200))
     assert "No history in the last 90 days." in text_of(overview())
-    assert len(overview(first="2020-01-01").context["rows"]) == 1
+    assert len(overview(since="2020-01-01").context["rows"]) == 1
 
 
 def test_the_overview_narrows_by_target_plan_arm_and_tag(overview, project):
@@ -244,3 +246,71 @@ def test_an_overview_of_forty_tests_takes_as_many_statements_as_one_of_one(
         address = reverse("history", args=[project.pk])
         counts.append(statements(client, address, django_assert_max_num_queries(40)))
     assert counts[0] == counts[1]
+
+
+def deployed(project, night: float, text="version 1.4.2", **fields) -> TimeMark:
+    """Some nights after the first campaign."""
+    at = BEGIN + timedelta(days=night)
+    return TimeMark.objects.create(project=project, text=text, key=text, at=at, **fields)
+
+
+def test_a_deploy_is_a_line_in_the_chart_and_a_row_in_the_table(opened, project):
+    (test,) = make_history(project, SLOWER)
+    mark = deployed(project, 7.5, link="https://ci.example/12")
+    deployed(project, 3, "of another target", target=make_target(project))
+    response = opened(test)
+    (lane,) = response.context["chart"]["lanes"]
+    assert lane["name"] == "deploys"
+    assert lane["events"] == [{"time": int(mark.at.timestamp()), "text": "version 1.4.2"}]
+    shown = [row.get("mark") for row in response.context["rows"]]
+    assert shown[:7] == [None] * 6 + [mark]
+    assert 'href="https://ci.example/12"' in response.content.decode()
+    assert "version 1.4.2 in between" in text_of(response)
+
+
+def test_marks_bound_a_history(opened, project):
+    (test,) = make_history(project, SLOWER)
+    deployed(project, 7.5), deployed(project, 9.5, "version 1.4.3")
+    first, second = (mark.reference for mark in TimeMark.objects.all())
+    response = opened(test, since=first, until=second)
+    assert response.context["chart"]["value"] == [28.5, 28.6]
+    assert f'value="{first}"' in response.content.decode()
+
+
+def test_the_file_names_the_marks_before_each_campaign(client, vera, project):
+    client.force_login(vera)
+    (test,) = make_history(project, CALM)
+    deployed(project, 2.5), deployed(project, 2.6, "version 1.4.3")
+    text = client.get(reverse("history-test-csv", args=[test.pk])).content.decode()
+    rows = list(csv.DictReader(StringIO(text)))
+    assert [row["marks"] for row in rows[2:5]] == ["", "version 1.4.2; version 1.4.3", ""]
+
+
+def test_a_long_history_has_its_older_campaigns_week_by_week(opened, project):
+    (test,) = make_history(project, CALM * 20)
+    chart = opened(test).context["chart"]
+    assert 60 + 100 / 7 <= len(chart["value"]) <= 60 + 100 / 7 + 2
+    assert chart["low"][1] == 25.7
+    assert chart["high"][1] == 26.3
+    assert chart["link"][1] == "?since=2026-11-02&until=2026-11-08&metric=p95"
+    assert "7 campaigns" in chart["valueText"][1]
+    assert len(opened(test, since="2026-11-02", until="2026-11-08").context["chart"]["value"]) == 7
+
+
+def test_marks_are_made_listed_and_deleted_on_their_page(client, bob, project):
+    client.force_login(bob)
+    address = reverse("mark-list", args=[project.pk])
+    assert "No marks yet." in text_of(client.get(address))
+    client.post(address, {"text": "version 1.4.2 deployed", "at": "2026-11-08T12:00"})
+    (mark,) = TimeMark.objects.all()
+    assert "8 Nov 2026 12:00" in text_of(client.get(address))
+    client.post(reverse("mark-delete", args=[mark.pk]))
+    assert not TimeMark.objects.exists()
+
+
+def test_a_mark_without_words_is_answered_where_it_is_typed(client, bob, project):
+    client.force_login(bob)
+    response = client.post(reverse("mark-list", args=[project.pk]), {"link": "ftp://x"})
+    assert response.status_code == 422
+    assert "Say what happened" in text_of(response)
+    assert "A link begins with https://" in text_of(response)

@@ -1,24 +1,26 @@
 """A test's history: a point for each campaign, its course, and what was changed in between."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from math import sqrt
+from typing import NamedTuple
 
+from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change, Course, course_of
 from campaigns.domain.special import t_quantile
 
 _CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True, slots=True)
-class CampaignPoint:
-    """What a test measured in one campaign: means over its runs that count, times in µs.
+class CampaignPoint(NamedTuple):
+    """What a test measured in one campaign: over its runs that count, times in µs.
 
-    `value_us` is the metric that the history is about, `sd_us` its standard deviation between runs;
-    both None where too few runs count. `aside_us`: the mean of the runs that do not count. `facts`
-    are those that may change from campaign to campaign, by name; {} if they were not read.
+    `values_us`: the metric that the history is about, of each run; () where too few requests
+    succeeded. The percentiles are means over these runs, and they and `facts`, those that may
+    change from campaign to campaign, by name, are None and {} where they were not read, as is
+    `against` its baseline. `n` and `errors` are of all runs.
     """
 
     campaign: int
@@ -26,22 +28,28 @@ class CampaignPoint:
     test: int
     at: datetime
     plan_version: int
-    k: int
-    value_us: float | None
-    sd_us: float | None
-    aside_us: float | None
-    p50_us: float | None
-    p95_us: float | None
-    p99_us: float | None
+    values_us: Sequence[float]
     n: int
     errors: int
     trust: str
     target_state: str
-    facts: Mapping[str, str] = field(default_factory=dict)
+    p50_us: float | None = None
+    p95_us: float | None = None
+    p99_us: float | None = None
+    facts: Mapping[str, str] = {}
+    against: Against | None = None
+
+    @property
+    def k(self) -> int:
+        return len(self.values_us)
 
     @property
     def is_counted(self) -> bool:
-        return self.value_us is not None
+        return bool(self.values_us)
+
+    @property
+    def value_us(self) -> float | None:
+        return mean_of(self.values_us)
 
     @property
     def error_share(self) -> float | None:
@@ -50,10 +58,16 @@ class CampaignPoint:
     @property
     def interval_us(self) -> tuple[float, float] | None:
         """The 95 % interval of the mean between runs; None with fewer than two."""
-        if self.value_us is None or self.sd_us is None or self.k < 2:
+        k, mean = self.k, self.value_us
+        if k < 2:
             return None
-        half = t_quantile((1 + _CONFIDENCE) / 2, self.k - 1) * self.sd_us / sqrt(self.k)
-        return self.value_us - half, self.value_us + half
+        sd = sqrt(sum((each - mean) ** 2 for each in self.values_us) / (k - 1))
+        half = t_quantile((1 + _CONFIDENCE) / 2, k - 1) * sd / sqrt(k)
+        return mean - half, mean + half
+
+
+def mean_of(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +85,11 @@ class TestHistory:
     __test__ = False  # pytest: not a test case
 
     points: Sequence[CampaignPoint]
+    known_course: Course | None = None  # computed from the points if it is not
 
     @cached_property
     def course(self) -> Course:
-        return course_of([point.value_us for point in self.points])
+        return self.known_course or course_of([point.value_us for point in self.points])
 
     @property
     def newest(self) -> CampaignPoint | None:

@@ -1,18 +1,61 @@
-// Campaigns along an axis, evenly spaced and numbered from 0. Pure.
+// Campaigns along an axis of time, in seconds since 1970, each with its index. Pure.
 
-// The numbers that get their date: at most `most`, evenly spread, the newest among them.
-export function dateTicks(count, most) {
-  const step = Math.max(1, Math.ceil(count / Math.max(1, Math.floor(most))));
+const DAY = 86400;
+const STEPS = [1 / 24, 1 / 4, 1, 2, 7, 14, 28, 91, 182, 364].map((days) => days * DAY);
+const MONDAY = 4 * DAY; // the first one after 1 January 1970
+
+// The seconds {min, max} that the axis shows, with room beside the first and the last mark.
+export function timeSpan(times) {
+  const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0];
+  const room = Math.max((last - first) * 0.02, DAY / 12);
+  return { min: first - room, max: last + room };
+}
+
+// At most `most` round instants within [min, max]: whole hours, days, or Mondays.
+export function dateTicks(min, max, most) {
+  const step = STEPS.find((each) => (max - min) / each <= Math.max(1, most)) ?? STEPS.at(-1);
+  const origin = step > 2 * DAY ? MONDAY : 0;
   const ticks = [];
-  for (let index = count - 1; index >= 0; index -= step) ticks.unshift(index);
+  for (let tick = Math.ceil((min - origin) / step) * step + origin; tick <= max; tick += step) ticks.push(tick);
   return ticks;
 }
 
-// The campaign nearest to a pixel; null outside.
-export function campaignUnder(scale, pixel, count) {
-  if (pixel === null) return null;
-  const index = Math.round(scale.getValueForPixel(pixel));
-  return index < 0 || index >= count ? null : index;
+// A tick's date; within a day its hour, over more than a year with the year.
+export function dateText(seconds, min, max) {
+  const date = new Date(seconds * 1000);
+  const format = (options) => date.toLocaleString("en-GB", { ...options, timeZone: "UTC" });
+  if (max - min < 1.5 * DAY) return format({ hour: "2-digit", minute: "2-digit" });
+  const year = max - min > 330 * DAY ? { year: "numeric" } : {};
+  return format({ day: "numeric", month: "short", ...year });
+}
+
+// The index of the time nearest to a pixel; null outside.
+export function campaignUnder(scale, pixel, times) {
+  if (pixel === null || !times.length) return null;
+  const at = scale.getValueForPixel(pixel);
+  if (at < scale.min || at > scale.max) return null;
+  let nearest = 0;
+  for (const [index, time] of times.entries()) {
+    if (Math.abs(time - at) < Math.abs(times[nearest] - at)) nearest = index;
+  }
+  return nearest;
+}
+
+// What is to be written beside events: those closer than `room` pixels together become one text.
+// `events` are {x, text} in order; `noun` is their plural.
+export function mergedLabels(events, room, noun) {
+  const found = [];
+  for (const { x, text } of events) {
+    const last = found.at(-1);
+    if (last && x - last.until < room) {
+      last.until = x;
+      last.count += 1;
+      last.text = `${last.count} ${noun}`;
+    } else {
+      found.push({ x, until: x, count: 1, text });
+    }
+  }
+  return found;
 }
 
 // The next place in a direction: among `places`, or any campaign. From nowhere: the newest going

@@ -1,9 +1,10 @@
 // A test over campaigns: its metric with intervals and levels, percentiles and errors, one above
-// another. Campaigns are evenly spaced; one crosshair runs through all panels.
+// another on one axis of time; one crosshair runs through all panels.
 
 import { AXIS_WIDTH, PLAIN, crosshair, endLabels, fixWidth, framed } from "./marks.js";
 import { roundUp, tickText } from "./axes.js";
-import { campaignUnder, dateTicks, neighbour, rangeAround } from "./campaign_axis.js";
+import { campaignUnder, dateText, dateTicks, neighbour, rangeAround, timeSpan } from "./campaign_axis.js";
+import { ground, headHeight, whiskers } from "./history_ground.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
 const PERCENTILES = [
@@ -14,9 +15,9 @@ const PERCENTILES = [
 const LEAST_ERRORS = 0.5; // percent at the top of their axis: a few in a million fill no panel
 
 // `frame` holds [data-panel] elements with a canvas each; `history` is what views/history_chart.py
-// makes: columns of numbers and of texts, changes, levels and marks.
+// makes: columns of numbers and of texts with a mark in each row, changes, levels and lanes.
 export function testHistory(frame, history) {
-  const count = history.at.length;
+  const { time: times } = history;
   const panels = {
     value: panel(frame, "value", history, false, [ground, whiskers]),
     percentiles: panel(frame, "percentiles", history, false, [ground]),
@@ -35,7 +36,7 @@ export function testHistory(frame, history) {
   function read(index) {
     at = index;
     for (const { name, chart, readout } of all) {
-      chart.options.plugins.crosshair.at = index;
+      chart.options.plugins.crosshair.at = index === null ? null : times[index];
       const text = index === null ? "" : history[`${name}Text`][index];
       readout.textContent = text && `${history.at[index]}  ${text}`;
       chart.update("none");
@@ -43,7 +44,7 @@ export function testHistory(frame, history) {
   }
 
   for (const { chart } of all) {
-    const under = (event) => campaignUnder(chart.scales.x, xOf(chart, event), count);
+    const under = (event) => campaignUnder(chart.scales.x, xOf(chart, event), times);
     chart.canvas.addEventListener("pointermove", (event) => read(under(event)));
     chart.canvas.addEventListener("pointerleave", () => read(null));
     chart.canvas.addEventListener("click", (event) => open(under(event)));
@@ -55,10 +56,10 @@ export function testHistory(frame, history) {
     if (!step) return;
     event.preventDefault();
     const places = event.shiftKey ? history.changes.map((change) => change.index) : null;
-    read(neighbour(at, step, count, places));
+    read(neighbour(at, step, times.length, places));
   });
   function open(index) {
-    if (index !== null) window.location.assign(history.links[index]);
+    if (index !== null) window.location.assign(history.link[index]);
   }
   onThemeChange(draw);
   draw();
@@ -80,30 +81,34 @@ function panel(frame, name, history, isLowest, grounds) {
   return { name, element, chart, readout: element.querySelector(".readout") };
 }
 
-function options(history, isLowest, hasLabels) {
-  const last = history.at.length - 1;
+function options({ time: times, low, high, changes, lanes }, isLowest, hasLabels) {
+  const span = timeSpan(times);
   return {
     ...framed(),
-    layout: { padding: { right: 64, top: hasLabels ? 22 : 6 } },
+    layout: { padding: { right: 64, top: hasLabels ? headHeight(lanes) : 6 } },
     parsing: false,
     normalized: true,
     events: [],
     plugins: {
       crosshair: { at: null },
-      ground: { changes: history.changes, marks: history.marks, hasLabels },
-      whiskers: { low: history.low, high: history.high },
+      ground: { changes, lanes, hasLabels },
+      whiskers: { times, low, high },
     },
     scales: {
       x: {
         type: "linear",
-        min: -0.5,
-        max: last + 0.5,
+        ...span,
         grid: { display: false },
         border: { display: false },
         afterBuildTicks(scale) {
-          scale.ticks = dateTicks(history.at.length, scale.width / 90).map((value) => ({ value }));
+          scale.ticks = dateTicks(span.min, span.max, scale.width / 90).map((value) => ({ value }));
         },
-        ticks: { display: isLowest, maxRotation: 0, autoSkip: false, callback: (x) => history.at[x] },
+        ticks: {
+          display: isLowest,
+          maxRotation: 0,
+          autoSkip: false,
+          callback: (seconds) => dateText(seconds, span.min, span.max),
+        },
       },
       y: {
         border: { display: false },
@@ -121,34 +126,43 @@ function setValue({ chart, element }, history) {
   element.querySelector("[data-axis]").textContent = range.min > 0 ? `axis from ${tickText(range.min)}` : "from 0";
   const odd = new Set(history.isOdd);
   const colour = cssToken(history.scheme);
-  const radius = Math.min(3.5, Math.max(1.5, chart.width / history.at.length / 3));
+  const radius = Math.min(3.5, Math.max(1.5, chart.width / history.time.length / 3));
   const isHollow = PLAIN.has(history.scheme);
   chart.data.datasets = [
     ...history.levels.map((level) => levelOf(level)),
     {
-      data: history.value.map((y, x) => ({ x, y })),
+      data: line(history, history.value),
       showLine: false,
       pointRadius: radius,
       pointBorderWidth: 1.5,
       pointBorderColor: history.value.map((_, i) => (odd.has(i) ? cssToken("ink-3") : colour)),
       pointBackgroundColor: history.value.map((_, i) => (odd.has(i) || isHollow ? cssToken("paper") : colour)),
     },
-    {
-      // At the foot: what does not count has no place on the axis.
-      data: history.aside.map((y, x) => ({ x, y: y === null ? null : range.min })),
-      showLine: false,
-      clip: 8,
-      pointStyle: "crossRot",
-      pointRadius: 4,
-      pointBorderWidth: 1.8,
-      pointBorderColor: cssToken("bad"),
-    },
+    // At the foot: what does not count has no place on the axis.
+    footMarks(history, (i) => history.isAside[i], range.min, "crossRot", "bad"),
   ];
+}
+
+function line({ time }, values) {
+  return values.map((y, i) => ({ x: time[i], y }));
+}
+
+function footMarks(history, isMarked, foot, pointStyle, token) {
+  return {
+    data: line(history, history.time.map((_, i) => (isMarked(i) ? foot : null))),
+    showLine: false,
+    clip: 8,
+    pointStyle,
+    pointRadius: 4,
+    pointBorderWidth: 1.8,
+    pointBorderColor: cssToken(token),
+    pointBackgroundColor: cssToken("paper"),
+  };
 }
 
 function levelOf({ from, to, value }) {
   return {
-    data: [{ x: from - 0.5, y: value }, { x: to + 0.5, y: value }],
+    data: [{ x: from, y: value }, { x: to, y: value }],
     borderColor: cssToken("ink"),
     borderWidth: 1.4,
     pointRadius: 0,
@@ -159,7 +173,7 @@ function setPercentiles({ chart }, history) {
   chart.data.datasets = PERCENTILES.map(({ name, width, dash }) => {
     const colour = cssToken(`${history.scheme}-${name}`);
     return {
-      data: history[name].map((y, x) => ({ x, y })),
+      data: line(history, history[name]),
       endLabel: name,
       borderColor: colour,
       backgroundColor: colour,
@@ -177,13 +191,16 @@ function isAlone(values, i) {
   return (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null;
 }
 
+// A triangle at the foot: the target was not healthy.
 function setErrors({ chart }, history) {
+  const width = Math.min(12, Math.max(1.5, (chart.width / history.time.length) * 0.5));
   chart.data.datasets = [
+    footMarks(history, (i) => !history.isSound[i], 0, "triangle", "warn"),
     {
       type: "bar",
-      data: history.errors.map((y, x) => ({ x, y })),
+      data: line(history, history.errors),
       backgroundColor: cssToken("bad"),
-      maxBarThickness: 12,
+      barThickness: width,
       minBarLength: 0,
     },
   ];
@@ -194,66 +211,3 @@ function fromZero(chart, values) {
   const top = Math.max(...values.map((value) => value ?? 0));
   Object.assign(chart.options.scales.y, { min: 0, max: top > 0 ? roundUp(top * 1.05) : 1 });
 }
-
-// Where levels change and where plan or environment were changed; the size stands above the line.
-const ground = {
-  id: "ground",
-  beforeDatasetsDraw(chart, _, { changes, marks, hasLabels }) {
-    const { ctx, chartArea: area, scales: { x } } = chart;
-    ctx.save();
-    for (const { from, to } of changes) {
-      ctx.fillStyle = cssToken("band");
-      const left = x.getPixelForValue(from);
-      ctx.fillRect(left, area.top, x.getPixelForValue(to) - left, area.height);
-    }
-    for (const { index } of marks) vertical(ctx, area, x.getPixelForValue(index - 0.5), "ink-3", [1, 3], 1.2);
-    for (const { index } of changes) vertical(ctx, area, x.getPixelForValue(index - 0.5), "warn", [5, 3], 1.6);
-    if (hasLabels) labels(ctx, area, changes.map((change) => ({ ...change, x: x.getPixelForValue(change.index - 0.5) })));
-    ctx.restore();
-  },
-};
-
-function vertical(ctx, area, pixel, token, dash, width) {
-  ctx.strokeStyle = cssToken(token);
-  ctx.lineWidth = width;
-  ctx.setLineDash(dash);
-  ctx.beginPath();
-  ctx.moveTo(Math.round(pixel) + 0.5, area.top);
-  ctx.lineTo(Math.round(pixel) + 0.5, area.bottom);
-  ctx.stroke();
-}
-
-// Newest first; one that would cover a newer one is left out, and is in the list of changes.
-function labels(ctx, area, changes) {
-  ctx.font = `600 12px ${window.Chart.defaults.font.family}`;
-  ctx.textAlign = "center";
-  ctx.textBaseline = "bottom";
-  let free = Infinity;
-  for (const { x, text, word } of [...changes].reverse()) {
-    const half = ctx.measureText(text).width / 2;
-    if (x + half + 6 > free) continue;
-    ctx.fillStyle = cssToken(word ? "warn" : "ink-3");
-    ctx.fillText(text, x, area.top - 4);
-    free = x - half;
-  }
-}
-
-// The interval of each campaign behind its mark.
-const whiskers = {
-  id: "whiskers",
-  beforeDatasetsDraw(chart, _, { low, high }) {
-    const { ctx, scales: { x, y } } = chart;
-    ctx.save();
-    ctx.strokeStyle = cssToken("ink-3");
-    ctx.lineWidth = 1;
-    ctx.beginPath();
-    for (const [i, value] of low.entries()) {
-      if (value === null) continue;
-      const pixel = Math.round(x.getPixelForValue(i)) + 0.5;
-      ctx.moveTo(pixel, y.getPixelForValue(value));
-      ctx.lineTo(pixel, y.getPixelForValue(high[i]));
-    }
-    ctx.stroke();
-    ctx.restore();
-  },
-};

@@ -16,10 +16,7 @@ def point(number: int, value_us: float | None, **fields) -> CampaignPoint:
         "test": number,
         "at": datetime(2026, 11, 1, tzinfo=UTC) + timedelta(days=number),
         "plan_version": 1,
-        "k": 3 if value_us else 0,
-        "value_us": value_us,
-        "sd_us": 1.0,
-        "aside_us": None,
+        "values_us": () if value_us is None else (value_us - 1, value_us, value_us + 1),
         "p50_us": value_us,
         "p95_us": value_us,
         "p99_us": value_us,
@@ -42,7 +39,7 @@ def history(values=SLOWER, **changed) -> TestHistory:
 def test_the_interval_is_the_t_interval_between_runs():
     low, high = point(0, 100.0).interval_us  # t(2, 97.5 %) = 4.3027
     assert (low, high) == pytest.approx((100 - 4.3027 / 3**0.5, 100 + 4.3027 / 3**0.5), rel=1e-4)
-    assert point(0, 100.0, k=1).interval_us is None
+    assert point(0, 100.0, values_us=(100.0,)).interval_us is None
 
 
 def test_facts_that_are_known_on_both_sides_and_differ_are_marked():

@@ -1,0 +1,65 @@
+"""What a campaign's headline says of its baselines."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from campaigns.domain.judged.against import Against
+from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.sentences import Sentence
+from campaigns.domain.units import THIN, counted, decimals_for, number
+
+_METRICS = {"p95": "p95", "mean": "average"}
+
+
+def against_size(against: Against) -> str:
+    """12 % [9, 15], without a sign: the word tells the direction. "" without an interval."""
+    if against.ratio is None:
+        return ""
+    values = [(each - 1) * 100 for each in (against.ratio, against.low, against.high)]
+    if against.is_clear:
+        values = [abs(each) for each in values]
+    value, low, high = values[0], min(values[1:]), max(values[1:])
+    decimals = min(1, decimals_for([abs(value)], 2))
+    signed = not against.is_clear
+    ends = ", ".join(number(each, decimals, signed=signed) for each in (low, high))
+    return f"{number(value, decimals, signed=signed)}{THIN}% [{ends}]"
+
+
+def against_words(against: Against) -> str:
+    """12 % slower [9, 15], or the environment."""
+    size = against_size(against)
+    if against.is_clear:
+        value, _, interval = size.partition(" [")
+        return f"{value} {against.word} [{interval}, or the environment"
+    if not against.word:
+        return "no word"
+    return f"{against.word}, {size}" if size else against.word
+
+
+def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
+    """Of a campaign's tests, as (label, against); [] if none has a baseline."""
+    if not tests:
+        return []
+    names = ", ".join(dict.fromkeys(f"“{against.baseline}”" for _, against in tests))
+    if len(tests) == 1:
+        ((_, against),) = tests
+        why = f". {against.why}" if against.why else "."
+        return [
+            (f"{_METRICS[against.metric]} against baseline {names}: ", False),
+            (against_words(against), True),
+            (why, False),
+        ]
+    counts = Counter(against.word or "without a word" for _, against in tests)
+    order = (Word.SLOWER, Word.FASTER, Word.INCONCLUSIVE, Word.SAME, "without a word")
+    told = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
+    sentence = [
+        (f"Against baseline {names}: ", False),
+        (told, any(each.is_clear for _, each in tests)),
+        (f" of {counted(len(tests), 'tests')}", False),
+    ]
+    slower = [each for each in tests if each[1].word == Word.SLOWER]
+    if not slower:
+        return [*sentence, (".", False)]
+    label, worst = max(slower, key=lambda each: each[1].ratio)
+    told = f"; worst: {label}, {_METRICS[worst.metric]} {against_words(worst)}."
+    return [*sentence, (told, False)]

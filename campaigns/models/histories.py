@@ -1,0 +1,139 @@
+"""What histories read: figures of each test, marks on the time axis, and baselines."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Now
+
+from campaigns.models.campaigns import Campaign, Test
+from campaigns.models.plans import SavedPlan
+from campaigns.models.projects import Project
+from campaigns.models.runs import Run
+from campaigns.models.targets import Endpoint, Target
+from campaigns.models.visibility import ProjectQuerySet
+
+
+def _values() -> ArrayField:
+    return ArrayField(models.FloatField(), default=list)
+
+
+class Baseline(models.Model):
+    """The trusted runs that later campaigns of a test are compared with. A replaced one is kept.
+
+    Tests of different campaigns are the same one by plan, endpoint, connection mode and injectors.
+    """
+
+    project_path = "project"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="baselines")
+    name = models.CharField(max_length=100)
+    plan = models.ForeignKey(SavedPlan, models.CASCADE, related_name="+")
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+")
+    connection_mode = models.CharField(max_length=10)
+    injectors = models.PositiveIntegerField()
+    # The newest test that some of its runs belong to; None once a replaced one's is deleted.
+    test = models.ForeignKey(Test, models.SET_NULL, null=True, related_name="+")
+    runs = models.ManyToManyField(Run, related_name="baselines")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+    replaced_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    replaced_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["plan", "endpoint", "connection_mode", "injectors"],
+                condition=models.Q(replaced_at=None),
+                name="one_current_baseline_per_test",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TestFigures(models.Model):
+    """What a test measured, written again whenever a run of it ends or gets another summary.
+
+    Plan, arm and date repeat those of the test, so that a history reads one table.
+    """
+
+    __test__ = False  # pytest: not a test case
+    project_path = "project"
+
+    test = models.OneToOneField(Test, models.CASCADE, primary_key=True, related_name="figures")
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="figures")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    plan = models.ForeignKey(SavedPlan, models.CASCADE, related_name="+", db_index=False)
+    plan_number = models.PositiveIntegerField()
+    endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+")
+    connection_mode = models.CharField(max_length=10)
+    injectors = models.PositiveIntegerField()
+    started_at = models.DateTimeField()  # the campaign
+    n = models.PositiveBigIntegerField()  # of all its runs, as are the errors
+    errors = models.PositiveBigIntegerField()
+    trust = models.CharField(max_length=10, blank=True)
+    target_state = models.CharField(max_length=10, blank=True)
+    # Each of the runs that count, µs.
+    mean_us = _values()
+    p50_us = _values()
+    p95_us = _values()
+    p99_us = _values()
+    facts = models.JSONField(default=dict)  # that may change from campaign to campaign, by name
+    # When its campaign ended: the baseline then, and the verdict (domain.judged.against.Against).
+    baseline = models.ForeignKey(Baseline, models.SET_NULL, null=True, related_name="+")
+    against = models.JSONField(null=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["project", "started_at"], name="figures_of_project"),
+            models.Index(fields=["plan", "endpoint", "started_at"], name="figures_of_test"),
+        ]
+
+    def __str__(self) -> str:
+        return f"figures of test {self.test_id}"
+
+
+class TimeMark(models.Model):
+    """An event on the time axis of histories, such as a deploy; of one target or of all."""
+
+    project_path = "project"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="marks")
+    target = models.ForeignKey(Target, models.CASCADE, null=True, blank=True, related_name="marks")
+    at = models.DateTimeField()
+    text = models.CharField(max_length=100)
+    link = models.CharField(max_length=500, blank=True)
+    # Who sends the same key for the same target again finds the mark that is there.
+    key = models.CharField(max_length=150)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "target", "key"], nulls_distinct=False, name="one_mark_per_key"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def reference(self) -> str:
+        """Its name in an address."""
+        return f"mark-{self.pk}"

@@ -1,0 +1,123 @@
+"""The baselines of tests, and what was said against them."""
+
+from collections.abc import Sequence
+
+from django.db.models import Q, QuerySet
+
+from campaigns.domain.judged.against import Against
+from campaigns.domain.judged.comparison import Reason
+from campaigns.domain.lifecycle import Outcome, TargetState, Trust
+from campaigns.domain.shown.baseline_words import baseline_sentence
+from campaigns.domain.shown.sentences import Sentence
+from campaigns.models import Baseline, Campaign, Run, Test, TestFigures
+from campaigns.permissions import Actor
+from campaigns.queries.answers import measured_tests
+from campaigns.queries.compared_facts import ComparedPair, blockers_of, changes_of
+from campaigns.queries.history import HistoryKey
+from campaigns.queries.measured import measured_runs
+from campaigns.queries.overheads import ArmPair, MeasuredTest, Overhead, compare
+
+_USABLE = Q(outcome=Outcome.COMPLETE, n__gt=0) & ~Q(trust=Trust.NOT_USABLE, trust__isnull=False)
+_SOUND = Q(target_state=None) | Q(target_state__in=[TargetState.HEALTHY, TargetState.CHANGING])
+
+
+def baselines_of(actor: Actor, key: HistoryKey) -> QuerySet[Baseline]:
+    """Of this test, the newest first; the current one, if there is one, is not replaced."""
+    rows = Baseline.objects.visible_to(actor).select_related("created_by", "replaced_by", "test")
+    return rows.filter(**of_key(key)).order_by("-pk")
+
+
+def of_key(key: HistoryKey) -> dict[str, int | str]:
+    return {
+        "plan": key.plan,
+        "endpoint": key.endpoint,
+        "connection_mode": key.connection_mode,
+        "injectors": key.injectors,
+    }
+
+
+def newest_baseline(actor: Actor, project: int) -> int:
+    """The number of the project's newest baseline, 0 without any: who replaces one says what they
+    have seen."""
+    rows = Baseline.objects.visible_to(actor).filter(project=project)
+    return rows.order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+def counted_of(tests: Sequence[Test]) -> QuerySet[Run]:
+    """The runs of these tests that a baseline may have: those that enter a history."""
+    return Run.objects.filter(_USABLE, _SOUND, test__in=tests)
+
+
+def campaign_against(campaign: Campaign) -> Sentence:
+    """What was stored of the campaign's tests against their baselines; [] without any.
+
+    Checks no permissions: callers pass rows found with visible_to.
+    """
+    rows = TestFigures.objects.filter(campaign=campaign, against__isnull=False)
+    rows = rows.select_related("plan", "endpoint").order_by("test__position")
+    return baseline_sentence(
+        [
+            (
+                f"{row.plan.name}, {row.endpoint.scheme.upper()} {row.connection_mode}",
+                Against.from_json(row.against),
+            )
+            for row in rows
+        ]
+    )
+
+
+def against_baseline(baseline: Baseline, test: Test) -> Against:
+    """The comparison of the test's runs with those of the baseline, by p95; by the average where
+    too few requests support a p95."""
+    related = ("plan_version__plan", "endpoint__target", "campaign")
+    tests = Test.objects.filter(pk__in=[baseline.test_id, test.pk]).select_related(*related)
+    by_pk = {each.pk: each for each in tests}
+    pair = ArmPair(
+        _side(by_pk[baseline.test_id], baseline.runs.all()),
+        _side(by_pk[test.pk], test.runs.all()),
+        is_chosen=True,
+        called=(f"baseline “{baseline.name}”", f"campaign #{test.campaign_id}"),
+    )
+    metric = "p95"
+    overhead = _overhead(pair, metric)
+    if overhead.judged.interval is None and overhead.mean.interval is not None:
+        metric = "mean"
+        overhead = _overhead(pair, metric)
+    found, interval = overhead.verdict, overhead.judged.interval
+    has_word = overhead.has_word and found.reason not in _NO_WORD
+    return Against(
+        baseline.name,
+        metric,
+        str(found.word) if has_word else "",
+        found.text,
+        *((interval.ratio, interval.low, interval.high) if interval else ()),
+    )
+
+
+def _overhead(arms: ArmPair, metric: str) -> Overhead:
+    """A test against itself at another time, by this metric, with what forbids a word."""
+    pair = ComparedPair((), arms, is_found=True)
+    blockers = blockers_of(pair, changes_of(pair))
+    return compare(arms.candidate.test.campaign, arms, blockers, metric)
+
+
+_NO_WORD = {
+    Reason.TOO_FEW_REPEATS,
+    Reason.INVALID_RUNS,
+    Reason.NOT_LIKE_FOR_LIKE,
+    Reason.UNLIKE_LOAD,
+    Reason.ERRORS,
+}
+
+
+def _side(test: Test, runs: QuerySet[Run]) -> MeasuredTest:
+    measured = measured_runs(runs.order_by("campaign", "position").prefetch_related("shards"))
+    (side,) = measured_tests([test], [each for each in measured if each.run.test_id == test.pk])
+    return MeasuredTest(test, side.label, side.plan_label, tuple(measured))
+
+
+def own_baselines(campaign: Campaign) -> str:
+    """The names of the current baselines that its runs are; "" without any."""
+    rows = Baseline.objects.filter(replaced_at=None, runs__campaign=campaign)
+    names = rows.order_by().values_list("name", flat=True).distinct()
+    return ", ".join(f"“{name}”" for name in sorted(names))

@@ -1,0 +1,130 @@
+"""What histories keep of a test, read from its runs: figures, answers, and facts of its setting."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
+from django.db.models.fields.json import KeyTransform
+
+from campaigns.domain.lifecycle import Outcome, TargetState, Trust
+from campaigns.domain.plan.target import Origin
+from campaigns.models import Run, Shard, Test
+
+_STATES = list(TargetState)
+
+
+class _RunRow(NamedTuple):
+    """The columns of a run that are kept."""
+
+    test_id: int
+    outcome: str | None
+    trust: str | None
+    target_state: str | None
+    n: int
+    errors: int
+    mean_us: float | None
+    p50_us: float | None
+    p95_us: float | None
+    p99_us: float | None
+
+    @property
+    def is_counted(self) -> bool:
+        """As in a comparison: its measurement is usable and its target was not overloaded."""
+        is_usable = self.outcome == Outcome.COMPLETE and self.trust != Trust.NOT_USABLE
+        is_sound = self.target_state in {None, TargetState.HEALTHY, TargetState.CHANGING}
+        return self.n > 0 and is_usable and is_sound
+
+
+def figures_of(
+    tests: QuerySet[Test], runs: QuerySet[Run], shards: QuerySet[Shard]
+) -> list[dict[str, Any]]:
+    """The columns of `TestFigures` of each of the tests that has a summarised run.
+
+    `runs` and `shards` are all there are; a migration passes those of its time.
+    """
+    runs = runs.filter(test__in=tests)
+    facts = _facts(runs, shards)
+    rows: dict[int, list[_RunRow]] = {}
+    for row in runs.filter(n__isnull=False).order_by("test_id", "repeat").values_list(*_COLUMNS):
+        rows.setdefault(row[0], []).append(_RunRow(*row))
+    measured = tests.filter(pk__in=rows, campaign__started_at__isnull=False)
+    return [
+        {"test_id": test["pk"], **_column_names(test), **_kept(rows[test["pk"]])}
+        | {"facts": facts.get(test["pk"], {})}
+        for test in measured.order_by("pk").values("pk", *_OF_TEST)
+    ]
+
+
+_COLUMNS = _RunRow._fields
+_OF_TEST = {
+    "campaign_id": "campaign_id",
+    "campaign__project_id": "project_id",
+    "campaign__started_at": "started_at",
+    "plan_version__plan_id": "plan_id",
+    "plan_version__number": "plan_number",
+    "endpoint_id": "endpoint_id",
+    "connection_mode": "connection_mode",
+    "injectors": "injectors",
+}
+
+
+def _column_names(test: Mapping[str, Any]) -> dict[str, Any]:
+    return {column: test[path] for path, column in _OF_TEST.items()}
+
+
+def _kept(rows: Sequence[_RunRow]) -> dict[str, Any]:
+    counted = [row for row in rows if row.is_counted]
+    trusts = {row.trust for row in rows if row.trust}
+    states = [row.target_state for row in rows if row.target_state]
+    return {
+        "n": sum(row.n for row in rows),
+        "errors": sum(row.errors for row in rows),
+        "trust": Trust.DOUBTFUL if len(trusts) > 1 else next(iter(trusts), ""),
+        "target_state": max(states, key=_STATES.index, default=""),
+        **{
+            metric: [getattr(row, metric) for row in counted if getattr(row, metric) is not None]
+            for metric in ("mean_us", "p50_us", "p95_us", "p99_us")
+        },
+    }
+
+
+def _facts(runs: QuerySet[Run], shards: QuerySet[Shard]) -> dict[int, dict[str, str]]:
+    """What may change from campaign to campaign, by test: as of its first complete run."""
+    firsts = (
+        runs.filter(outcome=Outcome.COMPLETE)
+        .order_by("test_id", "position")
+        .distinct("test_id")
+        .values_list("pk", "test_id", *_keys("snapshot", "environment", "endpoint"))
+    )
+    rows = {pk: rest for pk, *rest in firsts}
+    ends = shards.filter(run__in=rows).order_by("run_id", "number")
+    seen: dict[int, list] = {}
+    for run, *rest in ends.values_list("run_id", "host", *_keys("end", "servers", "tls")):
+        seen.setdefault(run, []).append(rest)
+    return {
+        test: _facts_of(environment, endpoint, seen.get(pk, []))
+        for pk, (test, environment, endpoint) in rows.items()
+    }
+
+
+def _keys(column: str, *names: str) -> list[KeyTransform]:
+    """Only these keys of a JSON column: the whole of it is a plan or an end line."""
+    return [KeyTransform(name, column) for name in names]
+
+
+def _facts_of(
+    environment: Iterable[Sequence[str]], endpoint: Mapping[str, Any], shards: Iterable[Any]
+) -> dict[str, str]:
+    origin = Origin.from_json(endpoint)
+    hosts, servers, tls = ({} for _ in range(3))
+    for host, said, handshakes in shards:
+        hosts[host] = servers[", ".join(said or ())] = True
+        tls |= {f"{each['version']}, {each['cipher']}": True for each in handshakes or ()}
+    found = {
+        "Endpoint": str(origin),
+        "TLS options": ", ".join(origin.tls.words()),
+        "Injector hosts": ", ".join(sorted(filter(None, hosts))),
+        "Server": ", ".join(sorted(filter(None, servers))),
+        "TLS": "; ".join(sorted(tls)),
+    }
+    return {**dict(environment), **{name: words for name, words in found.items() if words}}

@@ -1,0 +1,145 @@
+"""Make runs the baseline of their tests, stop comparing with it, and judge campaigns by it."""
+
+import logging
+from collections.abc import Sequence
+
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db.models.functions import Now
+
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.models import Baseline, Campaign, Project, Run, Test, TestFigures
+from campaigns.permissions import Action, Actor, require
+from campaigns.queries.baselines import against_baseline, counted_of, of_key
+from campaigns.queries.history import HistoryKey, key_of
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_NAME = 100
+
+
+@transaction.atomic
+def make_baseline(
+    *, by: Actor, project: Project, name: str, tests: Sequence[Test], seen: int | None = None
+) -> list[Baseline]:
+    """Compare what these tests measure from now on with their runs that count.
+
+    Tests that are the same one in several campaigns become one baseline. `seen` is the newest
+    baseline of the project that the user has seen: what somebody else chose meanwhile is not
+    replaced. Replaced baselines are kept. Raises InvalidFields, or Refused with what to do.
+    """
+    require(by, Action.EDIT, project)
+    name = _checked(name)
+    campaigns = {test.campaign_id for test in tests}
+    # Against their deletion meanwhile, see services.items.
+    locked = Campaign.objects.select_for_update().filter(pk__in=campaigns, project=project)
+    if {each.pk for each in locked.order_by("pk") if each.finished_at} != campaigns:
+        raise Refused("A campaign can be a baseline once it has ended.")
+    groups: dict[HistoryKey, list[Run]] = {}
+    rows = (
+        counted_of(_newest_versions(tests))
+        .select_related("test__plan_version")
+        .defer("snapshot", "judgement")
+    )
+    for run in rows.order_by("campaign_id", "position"):
+        groups.setdefault(key_of(run.test), []).append(run)
+    if not groups:
+        raise Refused(
+            "None of these runs counts: they are not complete, not usable, or of an overloaded "
+            "target. Choose a campaign that measured something."
+        )
+    made = [_make(by, project, name, key, runs, seen) for key, runs in groups.items()]
+    for baseline in made:
+        _judge_newest(baseline)
+    return made
+
+
+def _newest_versions(tests: Sequence[Test]) -> list[Test]:
+    """A campaign that confirms a change has two versions of a plan."""
+    newest: dict[tuple[int, HistoryKey], Test] = {}
+    rows = Test.objects.filter(pk__in=[test.pk for test in tests]).select_related("plan_version")
+    for test in rows.order_by("plan_version__number"):
+        newest[test.campaign_id, key_of(test)] = test
+    return list(newest.values())
+
+
+def _make(
+    by: Actor, project: Project, name: str, key: HistoryKey, runs: Sequence[Run], seen: int | None
+) -> Baseline:
+    current = Baseline.objects.filter(replaced_at=None, **of_key(key))
+    if seen is not None and (newer := current.filter(pk__gt=seen).first()):
+        raise Refused(_meanwhile(newer.name))
+    current.update(replaced_at=Now(), replaced_by=by.user)
+    try:
+        with transaction.atomic():
+            baseline = Baseline.objects.create(
+                project=project,
+                name=name,
+                plan_id=key.plan,
+                endpoint_id=key.endpoint,
+                connection_mode=key.connection_mode,
+                injectors=key.injectors,
+                test=runs[-1].test,
+                created_by=by.user,
+            )
+    except IntegrityError:
+        raise Refused(_meanwhile("another one")) from None
+    baseline.runs.set(runs)
+    return baseline
+
+
+def _meanwhile(name: str) -> str:
+    return (
+        f"Somebody has made “{name}” the baseline meanwhile. Look at it, then decide whether to "
+        "replace it."
+    )
+
+
+def _checked(name: str) -> str:
+    name = name.strip()
+    if not name:
+        raise InvalidFields({"name": "Give the baseline a name, such as “release 1.4”."})
+    if len(name) > _LONGEST_NAME:
+        raise InvalidFields({"name": f"At most {_LONGEST_NAME} characters are allowed."})
+    return name
+
+
+def release_baseline(*, by: Actor, baseline: Baseline) -> None:
+    """Compare nothing with it any more; then its runs can be deleted. What was said stays."""
+    require(by, Action.EDIT, baseline.project)
+    current = Baseline.objects.filter(pk=baseline.pk, replaced_at=None)
+    current.update(replaced_at=Now(), replaced_by=by.user)
+
+
+def _judge_newest(baseline: Baseline) -> None:
+    """The newest campaign of the test, so that its history speaks at once."""
+    rows = TestFigures.objects.filter(
+        plan=baseline.plan_id,
+        endpoint=baseline.endpoint_id,
+        connection_mode=baseline.connection_mode,
+        injectors=baseline.injectors,
+        campaign__finished_at__isnull=False,
+    )
+    newest = rows.order_by("-started_at", "-pk").select_related("test__campaign").first()
+    if newest and newest.test.campaign_id != baseline.test.campaign_id:
+        _judge(baseline, newest.test)
+
+
+def judge_by_baselines(campaign: Campaign) -> None:
+    """Store what the campaign's tests are against their baselines. May be done any number of
+    times; whatever goes wrong, the campaign has ended."""
+    try:
+        for test in campaign.tests.select_related("plan_version", "campaign"):
+            current = Baseline.objects.filter(replaced_at=None, **of_key(key_of(test)))
+            baseline = current.select_related("test").first()
+            if baseline and baseline.test.campaign_id != campaign.pk:
+                with transaction.atomic():
+                    _judge(baseline, test)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("Campaign %s has no word against its baseline", campaign.pk)
+
+
+def _judge(baseline: Baseline, test: Test) -> None:
+    against = against_baseline(baseline, test)
+    TestFigures.objects.filter(pk=test.pk).update(baseline=baseline, against=against.to_json())

@@ -1,0 +1,30 @@
+"""Keeps what histories read of each test."""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from campaigns.models import Run, Shard, Test, TestFigures
+from campaigns.queries.kept_figures import figures_of
+
+
+@transaction.atomic
+def keep_figures(tests: Iterable[int]) -> None:
+    """Write the figures of these tests as their runs have them now. May be done any number of
+    times."""
+    chosen = Test.objects.filter(pk__in=list(tests))
+    # Who writes later has read later.
+    list(chosen.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    rows = figures_of(chosen, Run.objects.all(), Shard.objects.all())
+    TestFigures.objects.bulk_create(
+        (TestFigures(**row) for row in rows),
+        update_conflicts=True,
+        unique_fields=["test"],
+        update_fields=_WRITTEN,
+    )
+
+
+_WRITTEN = (
+    *("n", "errors", "trust", "target_state", "facts"),
+    *("mean_us", "p50_us", "p95_us", "p99_us"),
+)

@@ -1,0 +1,61 @@
+"""TimeMark a deploy, or another event, on the time axis of histories; delete a mark."""
+
+from datetime import datetime
+
+from django.utils import timezone
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.models import Project, Target, TimeMark
+from campaigns.permissions import Action, Actor, require
+
+_MOST = {"text": 100, "link": 500, "key": 150}
+
+
+def set_mark(
+    *,
+    by: Actor,
+    project: Project,
+    text: str,
+    at: datetime | None = None,
+    link: str = "",
+    target: Target | None = None,
+    key: str = "",
+) -> tuple[TimeMark, bool]:
+    """The mark, and whether it is new. `at` is now by default.
+
+    A mark of the same target with the same key is the same mark, and stays as it is. By default the
+    key is the text, with the time if one is given: so a job that runs twice leaves one mark.
+    Raises InvalidFields.
+    """
+    require(by, Action.EDIT, project)
+    text, link = text.strip(), link.strip()
+    key = key.strip() or (f"{text} {at.isoformat()}" if at else text)
+    _check(project, target, {"text": text, "link": link, "key": key})
+    return TimeMark.objects.get_or_create(
+        project=project,
+        target=target,
+        key=key,
+        defaults={"text": text, "link": link, "at": at or timezone.now(), "created_by": by.user},
+    )
+
+
+def delete_mark(*, by: Actor, mark: TimeMark) -> None:
+    """Take a mark off the time axis. No result depends on it."""
+    require(by, Action.EDIT, mark.project)
+    mark.delete()
+
+
+def _check(project: Project, target: Target | None, values: dict[str, str]) -> None:
+    errors = {
+        name: f"At most {most} characters are allowed; this has {len(values[name])}."
+        for name, most in _MOST.items()
+        if len(values[name]) > most
+    }
+    if not values["text"]:
+        errors["text"] = "Say what happened, such as “version 1.4.2 deployed”."
+    if values["link"] and not values["link"].startswith(("https://", "http://")):
+        errors["link"] = "A link begins with https:// or http://."
+    if target and target.project_id != project.pk:
+        errors["target"] = "Choose a target of this project."
+    if errors:
+        raise InvalidFields(errors)

@@ -1,0 +1,112 @@
+"""The tables of a test's history: its campaigns with the marks between them, and its changes."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from campaigns.domain.judged.against import Against
+from campaigns.domain.judged.changes import Change
+from campaigns.domain.judged.histories import CampaignPoint
+from campaigns.domain.shown.baseline_words import against_size, against_words
+from campaigns.domain.shown.history_words import change_words, evidence, why_not_counted
+from campaigns.domain.units import count, decimals_for, number, percent
+from campaigns.models import TimeMark
+from campaigns.queries.history import NamedHistory
+
+PERCENTILES = ("p50", "p95", "p99")
+
+
+def others_than(metric: str) -> list[str]:
+    """The percentiles beside the metric."""
+    return [name for name in PERCENTILES if name != metric]
+
+
+def rows_of_points(points: Sequence[CampaignPoint], metric: str = "") -> list[dict[str, Any]]:
+    """The table's rows: times in ms, each column with the same decimals."""
+    keys = ("p50_us", "p95_us", "p99_us", "value_us")
+    texts = {key: _column([getattr(point, key) for point in points]) for key in keys}
+    places = _decimals([point.value_us for point in points])
+    return [
+        {
+            "point": point,
+            "interval": _interval(point, places),
+            "errors": percent(point.error_share),
+            "requests": count(point.n),
+            "why": why_not_counted(point),
+            "trust": point.trust.replace("_", " "),
+            **against_cell(point.against),
+            "others": [texts[f"{name}_us"][index] for name in others_than(metric)],
+            **{key.removesuffix("_us"): texts[key][index] for key in keys},
+        }
+        for index, point in enumerate(points)
+    ]
+
+
+def against_cell(against: Against | None) -> dict[str, str | bool]:
+    """The cell of what a campaign is against its baseline, in %, and its explanation."""
+    if against is None:
+        return {"against": "", "against_title": "", "is_clear": False}
+    size, words = against_size(against), f"“{against.baseline}”: {against_words(against)}"
+    return {
+        "against": percent(against.ratio - 1, decimals=1, signed=True) if size else "",
+        "against_title": f"{words}. {against.why}".strip(),
+        "is_clear": against.is_clear,
+    }
+
+
+def _column(values_us: Sequence[float | None]) -> list[str]:
+    places = _decimals(values_us)
+    return [number(_ms(value), places) for value in values_us]
+
+
+def _decimals(values_us: Sequence[float | None]) -> int:
+    return decimals_for([_ms(value) for value in values_us])
+
+
+def _interval(point: CampaignPoint, places: int) -> str:
+    ends = point.interval_us
+    return "" if ends is None else f"[{', '.join(number(each / 1000, places) for each in ends)}]"
+
+
+def _ms(value_us: float | None) -> float | None:
+    return None if value_us is None else value_us / 1000
+
+
+def with_marks(
+    rows: Sequence[dict[str, Any]], marks: Sequence[TimeMark], before: datetime | None
+) -> list[dict[str, Any]]:
+    """The rows, newest first, with a row {"mark"} for each mark of their time. `before`: when the
+    campaign that follows them started, on the page of newer ones."""
+    if not rows:
+        return []
+    first = rows[-1]["point"].at
+    shown = [mark for mark in marks if mark.at >= first and (not before or mark.at < before)]
+    following = dict(pairwise(marks))
+    both = [(row["point"].at, row) for row in rows]
+    both += [
+        (mark.at, {"mark": mark, "next": following[mark].reference if mark in following else ""})
+        for mark in shown
+    ]
+    return [row for _, row in sorted(both, key=lambda pair: pair[0], reverse=True)]
+
+
+def rows_of_changes(named: NamedHistory) -> list[dict[str, Any]]:
+    """Newest first."""
+    history = named.history
+    return [
+        {
+            "sentence": change_words(history, change),
+            "evidence": evidence(change),
+            "marks": marks_in(named, change),
+            "campaign": history.points[change.index].campaign,
+        }
+        for change in reversed(history.course.changes)
+    ]
+
+
+def marks_in(named: NamedHistory, change: Change) -> list[TimeMark]:
+    """The marks between the campaigns between which the change began."""
+    history = named.history
+    first, last = history.points[history.before(change)].at, history.points[change.latest].at
+    return [mark for mark in named.marks if first <= mark.at <= last]

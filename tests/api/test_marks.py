@@ -1,0 +1,50 @@
+"""Marks over REST: a job sends one, twice without harm; they bound histories."""
+
+import pytest
+
+from tests.histories import make_history
+from tests.views.test_history import SLOWER
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def post(client, bob, project):
+    client.force_login(bob)
+
+    def post(**body):
+        path = f"/api/v1/projects/{project.pk}/marks/"
+        return client.post(path, body, content_type="application/json")
+
+    return post
+
+
+def test_a_mark_is_new_once(post):
+    body = {"text": "version 1.4.2 deployed", "link": "https://ci.example/12"}
+    first, second = post(**body), post(**body)
+    assert (first.status_code, second.status_code) == (201, 200)
+    assert first.json() == second.json()
+
+
+def test_marks_are_listed_newest_first_and_deleted(client, post, project):
+    old = post(text="1.4.2", at="2026-11-01T00:00:00Z").json()["id"]
+    new = post(text="1.4.3", at="2026-11-05T00:00:00Z").json()["id"]
+    path = f"/api/v1/projects/{project.pk}/marks/"
+    assert [each["id"] for each in client.get(path).json()["results"]] == [new, old]
+    since = client.get(path, {"since": "2026-11-02T00:00:00Z"}).json()["results"]
+    assert [each["id"] for each in since] == [new]
+    assert client.delete(f"/api/v1/marks/{old}/").status_code == 204
+    assert client.get(f"/api/v1/marks/{old}/").status_code == 404
+
+
+def test_a_mark_begins_a_history_and_is_told_in_it(client, post, project):
+    (test,) = make_history(project, SLOWER)
+    mark = post(text="1.4.2", at="2026-11-08T12:00:00Z").json()["id"]
+    found = client.get(f"/api/v1/tests/{test.pk}/history/").json()
+    assert [each["text"] for each in found["marks"]] == ["1.4.2"]
+    since = client.get(f"/api/v1/tests/{test.pk}/history/", {"since": f"mark-{mark}"}).json()
+    assert len(since["points"]) == 6
+
+
+def test_a_target_that_nobody_sees_is_not_there(post):
+    assert post(text="1.4.2", target=987654321).status_code == 404
