@@ -1,0 +1,50 @@
+"""Baselines over REST: made of a campaign or of tests, listed, released."""
+
+import pytest
+
+from tests.histories import make_history
+from tests.views.test_history import CALM
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def post(client, bob, project):
+    client.force_login(bob)
+
+    def post(**body):
+        path = f"/api/v1/projects/{project.pk}/baselines/"
+        return client.post(path, body, content_type="application/json")
+
+    return post
+
+
+def test_a_campaign_is_made_the_baseline_listed_and_released(client, post, project):
+    (test,) = make_history(project, CALM)
+    (made,) = post(name="calm", campaign=test.campaign_id).json()
+    assert (made["name"], made["test"], len(made["runs"])) == ("calm", test.pk, 3)
+    path = f"/api/v1/projects/{project.pk}/baselines/"
+    assert [each["id"] for each in client.get(path).json()["results"]] == [made["id"]]
+    assert client.delete(f"/api/v1/baselines/{made['id']}/").status_code == 204
+    assert client.get(path, {"current": "true"}).json()["results"] == []
+    assert client.get(path, {"current": "false"}).json()["results"][0]["replaced_by"] == "bob"
+
+
+def test_a_newer_one_than_was_seen_is_not_replaced(post, project):
+    (test,) = make_history(project, CALM)
+    (made,) = post(name="calm", tests=[test.pk]).json()
+    assert post(name="mine", tests=[test.pk], seen=made["id"] - 1).status_code == 409
+    assert post(name="mine", tests=[test.pk], seen=made["id"]).status_code == 201
+
+
+@pytest.mark.parametrize("body", [{}, {"campaign": 1, "tests": [1]}])
+def test_either_a_campaign_or_tests_are_named(post, body):
+    assert post(name="calm", **body).status_code == 400
+
+
+def test_deleting_its_campaign_is_refused_with_its_name(client, post, project):
+    (test,) = make_history(project, CALM)
+    post(name="calm", campaign=test.campaign_id)
+    response = client.delete(f"/api/v1/campaigns/{test.campaign_id}/")
+    assert response.status_code == 409
+    assert "“calm”" in response.json()["error"]["message"]

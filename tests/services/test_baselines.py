@@ -1,0 +1,147 @@
+"""Baselines: trusted runs that later campaigns are compared with by themselves."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.domain.judged.against import Against
+from campaigns.models import Baseline, Campaign, TestFigures
+from campaigns.permissions import Actor
+from campaigns.services.baselines import make_baseline, release_baseline
+from campaigns.services.dispatch import finish_campaigns
+from campaigns.services.items import archive_items, delete_items
+from campaigns.services.kept_figures import keep_figures
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+)
+from tests.queries.measured import measure
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def measured(project):
+    """Measures the same test in another campaign, with a run of each of these averages, µs."""
+    same = {"version": make_plan(project), "endpoint": make_endpoint(make_target(project))}
+    begun = iter(range(100))
+
+    def measured(*values_us: int, name="", is_over=True):
+        at = timezone.now() - timedelta(days=30 - next(begun))
+        ended = at if is_over else None
+        campaign = make_campaign(project, name, started_at=at, finished_at=ended)
+        test = make_test(campaign, **same)
+        for repeat, value in enumerate(values_us, 1):
+            measure(make_run(test, repeat=repeat), value)
+        keep_figures([test.pk])
+        return test
+
+    return measured
+
+
+@pytest.fixture
+def make(bob, project):
+    def make(*tests, name="release 1.4", **fields):
+        return make_baseline(by=Actor(user=bob), project=project, name=name, tests=tests, **fields)
+
+    return make
+
+
+def finished(test) -> Against | None:
+    """What is stored when the campaign of this test, which is under way, ends."""
+    assert finish_campaigns() == 1
+    return Against.from_json(TestFigures.objects.get(pk=test.pk).against)
+
+
+CALM, SLOWER = (10_000, 10_100, 9_900), (12_000, 12_100, 11_900)
+
+
+def test_a_new_campaign_is_compared_by_itself_when_it_ends(make, measured):
+    make(measured(*CALM))
+    against = finished(measured(*SLOWER, is_over=False))
+    assert (against.baseline, against.word) == ("release 1.4", "slower")
+    assert against.low < against.ratio < against.high
+    assert against.ratio == pytest.approx(1.2, abs=0.02)
+
+
+def test_fewer_than_three_runs_get_no_word_but_the_reason(make, measured):
+    make(measured(*CALM))
+    against = finished(measured(12_000, 12_100, is_over=False))
+    assert against.word == ""
+    assert "A verdict needs 3 finished repeats of both" in against.why
+
+
+def test_a_campaign_without_a_baseline_is_compared_with_nothing(measured):
+    assert finished(measured(*CALM, is_over=False)) is None
+
+
+def test_the_newest_campaign_is_judged_at_once_and_older_words_stay(make, measured):
+    first, newest = measured(*CALM), measured(*SLOWER)
+    make(first)
+    stored = TestFigures.objects.get(pk=newest.pk)
+    assert stored.against["word"] == "slower"
+    make(newest, name="release 1.5")
+    stored.refresh_from_db()
+    assert stored.against["baseline"] == "release 1.4"
+
+
+def test_runs_of_several_campaigns_are_one_baseline(make, measured):
+    (baseline,) = make(measured(*CALM), measured(*CALM))
+    assert baseline.runs.count() == 6
+    assert finished(measured(*SLOWER, is_over=False)).word == "slower"
+
+
+def test_a_replaced_baseline_is_kept_with_who_and_when(make, measured, bob):
+    make(measured(*CALM))
+    make(measured(*SLOWER), name="release 1.5")
+    replaced, current = Baseline.objects.order_by("pk")
+    assert replaced.replaced_by == bob
+    assert replaced.replaced_at is not None
+    assert (current.name, current.replaced_at) == ("release 1.5", None)
+
+
+def test_what_somebody_else_chose_meanwhile_is_not_replaced(make, measured):
+    test = measured(*CALM)
+    make(test)
+    with pytest.raises(Refused, match=r"Somebody has made “release 1.4” the baseline meanwhile"):
+        make(test, name="mine", seen=0)
+    make(test, name="mine", seen=Baseline.objects.get().pk)
+
+
+def test_its_runs_cannot_be_deleted_until_nothing_is_compared_with_them(make, measured, bob):
+    test, by = measured(*CALM, name="night 1"), Actor(user=bob)
+    (baseline,) = make(test)
+    archive_items(by=by, items=[test.campaign])
+    with pytest.raises(Refused, match=r"Runs of night 1 are the baseline “release 1.4”"):
+        delete_items(by=by, items=[test.campaign])
+    release_baseline(by=by, baseline=baseline)
+    delete_items(by=by, items=[test.campaign])
+    assert not Campaign.objects.exists()
+    assert Baseline.objects.get().test is None
+
+
+def test_a_campaign_under_way_or_without_a_run_that_counts_is_no_baseline(make, measured):
+    with pytest.raises(Refused, match=r"once it has ended"):
+        make(measured(*CALM, is_over=False))
+    with pytest.raises(Refused, match=r"None of these runs counts"):
+        make(measured())
+
+
+def test_a_baseline_has_a_name(make, measured):
+    with pytest.raises(InvalidFields):
+        make(measured(*CALM), name=" ")
+
+
+def test_who_may_only_look_makes_and_releases_none(make, measured, vera, project):
+    test, by = measured(*CALM), Actor(user=vera)
+    (baseline,) = make(test)
+    with pytest.raises(Forbidden):
+        make_baseline(by=by, project=project, name="x", tests=[test])
+    with pytest.raises(Forbidden):
+        release_baseline(by=by, baseline=baseline)
