@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from campaigns.domain.judged.comparison import holm
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.measured.figures import Figures
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, errors_text
 from campaigns.domain.units import duration, percent
@@ -35,16 +36,26 @@ def grounds_of(
         return [NO_ANSWER_GROUND]
     if not pooled:
         return []
-    grounds = [_interval_ground(each) for each in overheads[:1]]
-    if overheads:
-        grounds.append(f"practical threshold {percent(campaign.practical_threshold, decimals=0)}")
-    errors, attempts = (sum(getattr(each, name) for each in pooled) for name in _COUNTED)
-    grounds.append(errors_text(errors, attempts, counted_in(arm.scheme for arm in arms)))
-    if overheads:
-        grounds.append("primary metric: average, whose parts add up")
+    grounds = _compared_grounds(campaign, arms, overheads, pooled) if overheads else []
     grounds += _set_aside_ground(overheads, runs)
     grounds += _holm_ground(overheads)
     return grounds + _left_out_ground(runs) + _notes(runs)
+
+
+def _compared_grounds(
+    campaign: Campaign,
+    arms: Sequence[MeasuredTest],
+    overheads: Sequence[Overhead],
+    pooled: Sequence[Figures],
+) -> list[str]:
+    """Without a comparison the sentence itself counts the errors."""
+    errors, attempts = (sum(getattr(each, name) for each in pooled) for name in _COUNTED)
+    return [
+        _interval_ground(overheads[0]),
+        f"practical threshold {percent(campaign.practical_threshold, decimals=0)}",
+        errors_text(errors, attempts, counted_in(arm.scheme for arm in arms)),
+        "primary metric: average, whose parts add up",
+    ]
 
 
 def _interval_ground(overhead: Overhead) -> str:

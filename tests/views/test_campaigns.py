@@ -15,7 +15,7 @@ from tests.factories import (
     make_test,
     make_user,
 )
-from tests.queries.measured import measure
+from tests.queries.measured import https_campaign, measure, run_in_blocks
 from tests.values import plan_spec
 from tests.views.campaign_form import cells, fields, new_url, started, text_of
 
@@ -180,3 +180,11 @@ def test_a_draft_is_edited_in_the_form_that_made_it(as_editor, project, target, 
     Campaign.objects.update(started_at=timezone.now())
     late = as_editor.post(edit, fields(ticked, draft="1"))
     assert "started meanwhile" in late.content.decode()
+
+
+def test_each_test_leads_to_its_history(as_editor, project):
+    campaign, tests = https_campaign(project, repeats=1)
+    run_in_blocks(tests, [[18_900], [29_100]])
+    page = as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
+    for test in tests:
+        assert f'href="{reverse("history-test", args=[test.pk])}"' in page

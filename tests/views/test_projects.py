@@ -1,5 +1,7 @@
 """Pages of projects and members, as their readers see them."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -26,6 +28,22 @@ def test_a_new_person_gets_the_next_step_in_place(client, charlie):
     assert "What do you want to measure?" in page
     assert "your first try creates one" in page
     assert f'action="{reverse("measure")}"' in page
+
+
+def search_in(client, address: str) -> str:
+    """Where the top bar's search leads to; "" without one."""
+    page = client.get(address).content.decode()
+    found = re.search(r'<form class="top-search" action="([^"]*)"', page)
+    return found[1] if found else ""
+
+
+def test_the_top_bar_searches_the_project_or_the_only_one(client, alice):
+    client.force_login(alice)
+    glossary, shop = reverse("glossary"), make_project("Shop", owner=alice)
+    campaigns = reverse("campaign-list", args=[shop.pk])
+    assert search_in(client, glossary) == search_in(client, members(shop)) == campaigns
+    make_project("Second", owner=alice)
+    assert (search_in(client, glossary), search_in(client, members(shop))) == ("", campaigns)
 
 
 def test_a_project_is_made_and_owned(client, charlie):

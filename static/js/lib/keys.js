@@ -7,7 +7,8 @@ const CHORD_MS = 1500;
 let chordUntil = 0;
 
 function focusSearch(event) {
-  const field = $("[data-search]").first();
+  // A list's own field goes before the one in the top bar.
+  const field = $("[data-search]:visible").last();
   if (!field.length) return;
   event.preventDefault();
   field.trigger("focus");
