@@ -10,6 +10,7 @@ from django import forms
 
 from campaigns.domain.plan.fields import groups_of
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.units import counted
 from campaigns.forms.plan_fields import PLAN, TIMEOUTS
 from campaigns.forms.plan_load import LOAD
 from campaigns.forms.plan_session import AUTH, SESSION, THINK_TIME
@@ -27,14 +28,13 @@ _MORE = {"auth": ("secret", "forget_secret")}
 @dataclass(frozen=True, slots=True)
 class Group:
     """`usual`: what is said while nothing in it differs; without, its values are. `protocol`: the
-    only one that has it. `is_private`: the page does not send its fields to the preview.
+    only one that has it.
     """
 
     key: str
     title: str
     usual: str = ""
     protocol: str = ""
-    is_private: bool = False
 
 
 STEPS = Group("steps", "More steps and their order", "1 step", HTTP)
@@ -44,8 +44,8 @@ GROUPS = (
     STEPS,
     Group("exchange", "Messages and closing", protocol=WEBSOCKET),
     Group("visits", "Visits and pauses", "none: every request is on its own", HTTP),
-    Group("auth", "Sign-in and secrets", "none", is_private=True),
-    Group("values", "Values that change", "none: every request is the same", is_private=True),
+    Group("auth", "Sign-in and secrets", "none"),
+    Group("values", "Values that change", "none: every request is the same"),
     Group("limits", "Timeouts and limits"),
     Group("http", "HTTP version and host name"),
     Group("start", "Warm-up and start", "no warm-up; all injector processes together"),
@@ -79,18 +79,24 @@ class DisclosedFields(StepsFields):
         verb = "differs" if n == 1 else "differ"
         return f"{n} of {len(shown)} {verb} from the usual" if n else "none differs from the usual"
 
+    @property
+    def table_words(self) -> str:
+        """table of 1,024 bytes; "" without one."""
+        n_bytes = self.bytes_of("csv", "csv_size")
+        return f"table of {counted(n_bytes, 'bytes')}" if n_bytes else ""
+
     def _disclosure(self, group: Group) -> Disclosure:
         rows = [self[name] for name in names_in(group.key) if name in self.fields]
         more = self.further_step_names if group == STEPS else _MORE.get(group.key, ())
-        differing = [row for row in rows if differs(row)]
+        apart = {"steps": self.further_steps_words, "values": self.table_words}.get(group.key, "")
+        differing = [row for row in rows if row.name != "csv" and differs(row)]
         said = differing or ([] if group.usual else rows)
-        steps = self.further_steps_words if group == STEPS else ""
-        words = ", ".join(filter(None, (steps, *map(_words, said)))) or group.usual
+        words = ", ".join(filter(None, (apart, *map(_words, said)))) or group.usual
         return Disclosure(
             group=group,
             rows=rows,
             words=words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…",
-            is_usual=not (differing or steps),
+            is_usual=not (differing or apart),
             is_open=any(name in self.errors for name in (*(row.name for row in rows), *more)),
         )
 

@@ -175,14 +175,19 @@ class StepsFields(ORDER.form(), RequestFields):
     def _block(self, number_: int, prefix: str) -> StepBlock:
         names = {name: prefix + name for name in _STEP_FIELDS}
         texts = {name: self._typed(of_form) for name, of_form in names.items()}
-        size = self._typed(f"{prefix}size")  # what a page sends to the preview in place of a body
         return StepBlock(
             number_,
             prefix,
             {name: text.strip() for name, text in texts.items()},
-            int(size) if size.isdecimal() and len(size) < 10 else len(texts["body"].encode()),
+            self.bytes_of(prefix + "body", prefix + "size"),
             {name: self[of_form] for name, of_form in names.items() if of_form in self.fields},
         )
+
+    def bytes_of(self, name: str, size_name: str) -> int:
+        """Of a text, or as a page says that sends the preview no more than its size."""
+        size = self._typed(size_name)
+        is_size = size.isdecimal() and len(size) < 10
+        return int(size) if is_size else len(self._typed(name).encode())
 
     def _typed(self, name: str) -> str:
         values = self.data if self.is_bound else self.initial

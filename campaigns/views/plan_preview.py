@@ -83,6 +83,7 @@ def preview_of(form: _PreviewForm) -> dict[str, Any]:
         "arrivals": _arrivals(form),
         "disclosures": form.disclosures,
         "step_blocks": form.step_blocks,
+        "differing_words": form.differing_words,
     }
 
 

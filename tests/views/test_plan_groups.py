@@ -79,7 +79,7 @@ def test_the_preview_says_the_words_anew(as_editor, project):
     page = answer.content.decode()
     assert "Warm-up 7 s" in page
     assert 'data-live="group-start"' in page
-    assert 'data-live="group-auth"' not in page
+    assert 'data-live="group-auth"' in page
 
 
 def test_the_everyday_questions_come_first(form_at):
@@ -136,3 +136,19 @@ def test_the_form_says_how_many_disclosures_differ(form_at):
     assert n
     n_in_sight = sum(group.protocol != "websocket" for group in GROUPS)
     assert f"{n} of {n_in_sight} differ" in with_sessions.content.decode()
+
+
+def test_of_a_table_the_preview_knows_the_size_and_of_credentials_the_kind(as_editor, project):
+    typed = {"csv_size": "1024", "auth_kind": "bearer"}
+    answer = as_editor.post(reverse("plan-preview", args=[project.pk]), typed)
+    groups = {each.group.key: each for each in answer.context["disclosures"]}
+    assert groups["values"].words == "table of 1,024 bytes"
+    assert groups["auth"].words == "Credentials Bearer token"
+    n_in_sight = sum(group.protocol != "websocket" for group in GROUPS)
+    assert f'data-live="differing">2 of {n_in_sight} differ' in answer.content.decode()
+
+
+def test_a_table_on_the_page_says_its_size(form_at, project):
+    spec = {**PRESETS["smoke"].spec, "variables": {"csv": "user\nann\n", "order": "sequential"}}
+    plan = make_plan(project, "With a table", spec).plan
+    assert disclosures_of(form_at(copy=plan.pk))["values"].words == "table of 9 bytes"

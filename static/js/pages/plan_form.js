@@ -47,15 +47,7 @@ function showChanges() {
   changes.prop("hidden", !changed.length).find("[data-changes]").empty().append(buttons);
 }
 
-const differing = $("[data-n-differing]");
-
-function tellDiffering() {
-  const lines = $(".more-rows .disclosure:not([hidden], .step-more) > summary > .group-line");
-  const n = lines.filter(".is-changed").length;
-  differing.text(n ? `${n} of ${lines.length} ${n === 1 ? "differs" : "differ"} from the usual` : "none differs from the usual");
-}
-
 form.on("input", showBodyHint).on("input", showChanges);
 showBodyHint();
 showChanges();
-previewWhileTyping(form, tellDiffering);
+previewWhileTyping(form);
