@@ -70,7 +70,7 @@ WRONG = [
     ("headers", "X: \x01"),
     ("body", "sent with GET"),
     ("extract", "nothing"),
-    ("extract", "t = body: (a+)+"),
+    ("extract", "t = body: (?=a)(b)"),
     ("step2_path", "no slash"),
     ("step2_headers", "no colon"),
     ("step2_body", "sent with GET"),
