@@ -10,13 +10,15 @@ from local.browsers import ensure_chromium, version_of
 from local.children import Program
 from local.console import LocalError, fail, say
 from local.node_env import node_dir
-from local.paths import ROOT, var_dir
+from local.paths import ROOT, tail, var_dir
+from local.postgres import DATABASE
+from local.programs import manage
 from local.supervisor import StopRequested, Supervisor
 from local.throw_away import environment_without_installation, throw_away_servers
 
 SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
-# Tests spend half of their time waiting for processes and sockets: two workers per core.
+# Waiting for processes and sockets takes half of the time: two workers per core.
 N_WORKERS = 2 * N_CORES
 BROWSER = "browser_"  # names what the browser tests have of their own, see tests/settings.py
 WORKERS = [f"gw{number}" for number in range(N_WORKERS)]
@@ -30,7 +32,7 @@ NOT_ALONE = ("-m", "not browser and not alone")
 # These measure, or wait for processes; the other Python tests may share the cores with browsers.
 TIMED = tuple(f"tests/{name}" for name in ("benchmarks", "faults", "injector", "local", "workers"))
 LEFT_OUT = tuple(f"--ignore={folder}" for folder in (*TIMED, "tests/browser"))
-CALM = (SETTINGS, *IN_PARALLEL, *NOT_ALONE, *LEFT_OUT)
+CALM = (SETTINGS, "-n", str(N_CORES), *BY_FILE, *NOT_ALONE, *LEFT_OUT)
 CALM += ("-o", "cache_dir=.pytest_cache/calm")  # what failed last, of two parts at once
 # Each worker has an installation and a Chromium of its own, which keep a core busy.
 IN_BROWSERS = (SETTINGS, "-n", str(N_CORES), *BY_FILE, "-m", "browser", "tests/browser")
@@ -73,6 +75,7 @@ def test_fast() -> int:
 
 
 def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
+    env = _with_template(supervisor, env)
     results = {
         "tests of the injector and of processes": _pytest_twice(
             supervisor, env, SETTINGS, *IN_PARALLEL, *NOT_ALONE, *TIMED
@@ -87,6 +90,14 @@ def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
         return results | {"other Python tests": _pytest_twice(supervisor, env, *CALM)}
     say(f"\nBrowser tests in {version_of(chromium)}; beside them the other Python tests")
     return results | _beside_browsers(supervisor, env)
+
+
+def _with_template(supervisor: Supervisor, env: dict[str, str]) -> dict[str, str]:
+    """A migrated database, which that of each worker is a copy of: to migrate takes seconds."""
+    log = supervisor.log_dir / "migrate.log"
+    if supervisor.run_to_end(manage("migrate", "--no-input", "-v", "0", env=env), log):
+        raise LocalError(f"The tests' database cannot be migrated:\n{tail(log)}")
+    return {**env, "TESTS_TEMPLATE": DATABASE}
 
 
 def _beside_browsers(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:

@@ -12,7 +12,11 @@ if number := os.environ.get("PYTEST_XDIST_WORKER"):
 
 from benchsite.settings import *
 
-DATABASES["default"]["TEST"] = {"NAME": f"test_{PART}benchsite"}
+# `make test` has migrated a database that can be copied; without it each is migrated.
+DATABASES["default"]["TEST"] = {
+    "NAME": f"test_{PART}benchsite",
+    "TEMPLATE": os.environ.get("TESTS_TEMPLATE"),
+}
 
 # Hashed names need a collected manifest; tests/test_static.py tests those by themselves.
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
