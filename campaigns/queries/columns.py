@@ -1,9 +1,10 @@
 """What a comparison compares: up to six campaigns, tests or runs, named in its address."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 
 from django.db.models import Prefetch, Q, QuerySet
 from django.urls import reverse
@@ -15,13 +16,20 @@ from campaigns.domain.shown.when_words import when_words
 from campaigns.models import Campaign, Run, Test
 from campaigns.permissions import Actor
 from campaigns.queries.arms import measured_tests
-from campaigns.queries.measured import measured_runs
+from campaigns.queries.measured import MeasuredRun, measured_runs
 from campaigns.queries.overheads import MeasuredTest
 
 LETTERS = "abcdef"  # of the columns; a is the baseline
 _ROWS = {"campaign": Campaign, "test": Test, "run": Run}
-_REFERENCE = re.compile(r"(campaign|test|run)-([1-9][0-9]{0,17})", re.ASCII)
-_HOW = "Write campaign-12, test-34 or run-56."
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_REFERENCE = re.compile(
+    rf"(campaign|test|run)-([1-9][0-9]{{0,17}})(?::({_DAY})\.\.({_DAY}))?", re.ASCII
+)
+_HOW = (
+    "Write campaign-12, test-34 or run-56, or test-34:2026-11-01..2026-11-08 for what this test "
+    "measured on these days."
+)
+_MOST_CAMPAIGNS = 100  # of the days of one column, the newest
 _RELATED = {
     "campaign": ("project",),
     "test": ("campaign__project", "plan_version__plan", "endpoint__target"),
@@ -31,15 +39,21 @@ _RELATED = {
 
 @dataclass(frozen=True, slots=True)
 class ComparedColumn:
-    """One side of a comparison. `noun` is campaign, test or run, `row` that row."""
+    """One side of a comparison. `noun` is campaign, test or run, `row` that row.
+
+    With `days`, first and last, it is a test over campaigns: `row` is the newest of `tests`.
+    """
 
     letter: str
     noun: str
     row: Campaign | Test | Run
+    days: tuple[date, date] | None = None
+    tests: tuple[int, ...] = ()
 
     @property
     def reference(self) -> str:
-        return f"{self.noun}-{self.row.pk}"
+        days = f":{self.days[0]}..{self.days[1]}" if self.days else ""
+        return f"{self.noun}-{self.row.pk}{days}"
 
     @property
     def campaign(self) -> Campaign:
@@ -53,7 +67,9 @@ class ComparedColumn:
 
     @property
     def name(self) -> str:
-        """The shortest that tells it apart: "campaign #12", "test #34 of #12", "run 12.3"."""
+        """The shortest that tells it apart: "campaign #12", "test #34", "run 12.3", its days."""
+        if self.days:
+            return " to ".join(f"{day.day} {day:%b %Y}" for day in self.days)
         if self.noun == "run":
             return f"run {self.row.label}"
         number = f"#{self.row.pk}"
@@ -62,6 +78,9 @@ class ComparedColumn:
     @property
     def url(self) -> str:
         """Of the page that shows it."""
+        if self.days:
+            first, last = self.days
+            return f"{reverse('history-test', args=[self.row.pk])}?since={first}&until={last}"
         if self.noun == "run":
             return reverse("run-detail", args=[self.row.pk])
         return reverse("campaign-detail", args=[self.campaign.pk])
@@ -109,30 +128,67 @@ def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparedColumn] |
         noun: _ROWS[noun]
         .objects.visible_to(actor)
         .select_related(*_RELATED[noun])
-        .in_bulk([pk for kind, pk in references.values() if kind == noun])
-        for noun in {kind for kind, _ in references.values()}
+        .in_bulk([pk for kind, pk, _ in references.values() if kind == noun])
+        for noun in {kind for kind, _, _ in references.values()}
     }
-    if any(pk not in rows[noun] for noun, pk in references.values()):
+    if any(pk not in rows[noun] for noun, pk, _ in references.values()):
         return None
-    return [
-        ComparedColumn(letter, noun, rows[noun][pk]) for letter, (noun, pk) in references.items()
+    columns = [
+        _of_days(actor, letter, rows[noun][pk], days)
+        if days
+        else ComparedColumn(letter, noun, rows[noun][pk])
+        for letter, (noun, pk, days) in references.items()
     ]
+    _refuse_the_same_runs(columns)
+    return columns
 
 
-def _references(asked: Mapping[str, str]) -> dict[str, tuple[str, int]]:
+def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> ComparedColumn:
+    """The test in the campaigns that began on these days, both included, and have ended."""
+    same = (
+        _related(Test.objects.visible_to(actor))
+        .filter(
+            plan_version__plan=test.plan_version.plan_id,
+            endpoint=test.endpoint_id,
+            connection_mode=test.connection_mode,
+            injectors=test.injectors,
+            campaign__finished_at__isnull=False,
+            campaign__started_at__date__range=days,
+        )
+        .select_related("campaign__project")
+        .order_by("-campaign__started_at", "-pk")[:_MOST_CAMPAIGNS]
+    )
+    tests = list(same)
+    if not tests:
+        raise InvalidFields({letter: "No campaign of this test began on these days and has ended."})
+    return ComparedColumn(letter, "test", tests[0], days, tuple(each.pk for each in tests))
+
+
+def _refuse_the_same_runs(columns: Sequence[ComparedColumn]) -> None:
+    seen: set[int] = set()
+    for column in columns:
+        tests = set(column.tests) or ({column.row.pk} if column.noun == "test" else set())
+        if seen & tests:
+            raise InvalidFields({column.letter: "These days are part of another column."})
+        seen |= tests
+
+
+def _references(
+    asked: Mapping[str, str],
+) -> dict[str, tuple[str, int, tuple[date, date] | None]]:
     faults = {
         name: f"At most {len(LETTERS)} columns can be compared, a to {LETTERS[-1]}."
         for name in asked
         if re.fullmatch("[g-z]", name)
     }
-    found: dict[str, tuple[str, int]] = {}
+    found: dict[str, tuple[str, int, tuple[date, date] | None]] = {}
     for letter in LETTERS:
         if not asked.get(letter):
             continue
-        match = _REFERENCE.fullmatch(asked[letter])
-        if match is None:
+        reference = _reference(asked[letter])
+        if reference is None:
             faults[letter] = _HOW
-        elif (reference := (match[1], int(match[2]))) in found.values():
+        elif reference in found.values():
             faults[letter] = "This is a column already. Choose another one."
         else:
             found[letter] = reference
@@ -141,11 +197,28 @@ def _references(asked: Mapping[str, str]) -> dict[str, tuple[str, int]]:
     return found
 
 
+def _reference(text: str) -> tuple[str, int, tuple[date, date] | None] | None:
+    """Noun, number and days; None for what is none."""
+    match = _REFERENCE.fullmatch(text)
+    if match is None:
+        return None
+    noun, number, first, last = match.groups()
+    if first is None:
+        return noun, int(number), None
+    try:
+        days = (date.fromisoformat(first), date.fromisoformat(last))
+    except ValueError:
+        return None
+    return (noun, int(number), days) if noun == "test" and days[0] <= days[1] else None
+
+
 def sides_of(columns: Sequence[ComparedColumn]) -> list[Side]:
     """The columns with their tests and runs, in a fixed number of queries."""
     pks = {noun: [c.row.pk for c in columns if c.noun == noun] for noun in _ROWS}
     runs = Run.objects.filter(
-        Q(campaign__in=pks["campaign"]) | Q(test__in=pks["test"]) | Q(pk__in=pks["run"])
+        Q(campaign__in=pks["campaign"])
+        | Q(test__in=[*pks["test"], *(pk for column in columns for pk in column.tests)])
+        | Q(pk__in=pks["run"])
     )
     measured = measured_runs(runs.order_by("campaign", "position").prefetch_related("shards"))
     tests = Test.objects.filter(
@@ -157,14 +230,28 @@ def sides_of(columns: Sequence[ComparedColumn]) -> list[Side]:
     tests = list(tests)
     return [
         Side(
-            column,
-            measured_tests(
-                [test for test in tests if _has_test(column, test)],
-                [each for each in measured if _has_run(column, each.run)],
-            ),
+            column, _measured(column, [test for test in tests if _has_test(column, test)], measured)
         )
         for column in columns
     ]
+
+
+def _measured(
+    column: ComparedColumn, tests: list[Test], measured: Sequence[MeasuredRun]
+) -> list[MeasuredTest]:
+    if not column.days:
+        return measured_tests(tests, [each for each in measured if _has_run(column, each.run)])
+    (test,) = measured_tests(tests, [])
+    runs = [each for each in measured if each.run.test_id in column.tests]
+    return [replace(test, runs=tuple(_numbered(runs)), is_of_days=True)]
+
+
+def _numbered(runs: Iterable[MeasuredRun]) -> Iterator[MeasuredRun]:
+    """The runs of several campaigns, counted through: each campaign has a repeat 1."""
+    for number, each in enumerate(runs, 1):
+        run = copy(each.run)
+        run.repeat = number
+        yield replace(each, run=run)
 
 
 def _has_test(column: ComparedColumn, test: Test) -> bool:

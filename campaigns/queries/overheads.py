@@ -42,12 +42,14 @@ Blocker = tuple[Reason, str]  # why there can be no verdict, and its sentence
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTest:
-    """A test with its runs, in order of the repeats."""
+    """A test with its runs, in order of the repeats. `is_of_days`: its runs are from several
+    campaigns, of which `test` is in the newest."""
 
     test: Test
     label: str
     plan_label: str
     runs: tuple[MeasuredRun, ...]
+    is_of_days: bool = False
 
     @property
     def counted(self) -> list[MeasuredRun]:
@@ -107,6 +109,8 @@ class ArmPair:
 
     @property
     def is_of_one_campaign(self) -> bool:
+        if any(each.is_of_days for each in self):
+            return False
         return self.baseline.test.campaign_id == self.candidate.test.campaign_id
 
     @property

@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
+from urllib.parse import urlencode
 
 from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import CampaignPoint
+from campaigns.domain.judged.histories import CampaignPoint, TestHistory
 from campaigns.domain.shown.baseline_words import against_size, against_words
 from campaigns.domain.shown.history_words import change_words, evidence, why_not_counted
 from campaigns.domain.units import count, decimals_for, number, percent
 from campaigns.models import TimeMark
 from campaigns.queries.history import NamedHistory
 
+_COMPARED = 10  # campaigns on each side of a change
 PERCENTILES = ("p50", "p95", "p99")
 
 
@@ -92,7 +94,7 @@ def with_marks(
 
 
 def rows_of_changes(named: NamedHistory) -> list[dict[str, Any]]:
-    """Newest first."""
+    """Newest first; `compare` is the query that compares the runs on both sides."""
     history = named.history
     return [
         {
@@ -100,9 +102,25 @@ def rows_of_changes(named: NamedHistory) -> list[dict[str, Any]]:
             "evidence": evidence(change),
             "marks": marks_in(named, change),
             "campaign": history.points[change.index].campaign,
+            "compare": _both_sides(history, change),
         }
         for change in reversed(history.course.changes)
     ]
+
+
+def _both_sides(history: TestHistory, change: Change) -> str:
+    """Up to ten campaigns of the level before and of the one since, by their days; "" where both
+    have a day in common."""
+    edges = [0, *(each.index for each in history.course.changes), len(history.points)]
+    place = edges.index(change.index, 1)
+    last = history.before(change)
+    before = history.points[max(edges[place - 1], last + 1 - _COMPARED) : last + 1]
+    since = history.points[change.index : min(edges[place + 1], change.index + _COMPARED)]
+    if before[-1].at.date() >= since[0].at.date():
+        return ""
+    test = history.points[-1].test
+    days = (f"test-{test}:{side[0].at.date()}..{side[-1].at.date()}" for side in (before, since))
+    return urlencode(dict(zip("ab", days, strict=True)), safe=":")
 
 
 def marks_in(named: NamedHistory, change: Change) -> list[TimeMark]:
