@@ -25,10 +25,7 @@ _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _REFERENCE = re.compile(
     rf"(campaign|test|run)-([1-9][0-9]{{0,17}})(?::({_DAY})\.\.({_DAY}))?", re.ASCII
 )
-_HOW = (
-    "Write campaign-12, test-34 or run-56, or test-34:2026-11-01..2026-11-08 for what this test "
-    "measured on these days."
-)
+_HOW = "Write campaign-12, test-34 or run-56. A test may have days: test-34:2026-11-01..2026-11-08."
 _MOST_CAMPAIGNS = 100  # of the days of one column, the newest
 _RELATED = {
     "campaign": ("project",),
