@@ -6,6 +6,7 @@ At most three remedies, the likeliest first, each with one place where it is don
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from http import HTTPStatus
 
 from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.judged.judgement import Judgement
@@ -79,6 +80,8 @@ def _of_failures(rows: Sequence[FailureRow]) -> Iterable[Remedy]:
     for row in rows:
         if row.kind and row.kind != Kind.ABORTED_BY_STOP:
             counts[row.kind, row.status] += row.count
+    if not counts:
+        yield Remedy("Every reply is a redirect.", remedy("", HTTPStatus.FOUND), Place.PLAN)
     causes = [cause for cause, _ in counts.most_common(_MOST_CAUSES)]
     for kind, status in causes:
         words = cause_words(kind, status)

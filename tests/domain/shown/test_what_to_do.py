@@ -43,7 +43,7 @@ def told(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
                 ("500 Internal Server Error.", "limit"),
             ],
         ),
-        ([("aborted_by_stop", 0, 3)], []),
+        ([], [("Every reply is a redirect.", "plan")]),
     ],
 )
 def test_the_likeliest_comes_first_with_one_place_each(failures, steps):
