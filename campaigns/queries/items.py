@@ -4,6 +4,7 @@ tags, and what is lost with an item that is deleted."""
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import parse_qsl
 
 from django.db.models import (
     Count,
@@ -261,5 +262,17 @@ _COUNTS = {
 def _live_links(kind: type[Item], pks: Sequence[int]) -> int:
     links = ShareLink.objects.filter(revoked_at=None, expires_at__gt=timezone.now())
     if kind is Campaign:
-        return links.filter(Q(campaign__in=pks) | Q(run__campaign__in=pks)).count()
+        alone = links.filter(Q(campaign__in=pks) | Q(run__campaign__in=pks)).count()
+        return alone + _comparisons_of(links.exclude(comparison=""), pks)
     return links.filter(project__in=pks).count() if kind is Project else 0
+
+
+def _comparisons_of(links: QuerySet[ShareLink], campaigns: Sequence[int]) -> int:
+    """How many of these links show one of the campaigns, or a test or run of one, beside others."""
+    own = links.filter(project__campaigns__in=campaigns).distinct()
+    lost = {f"campaign-{pk}" for pk in campaigns}
+    for noun, model in (("test", Test), ("run", Run)):
+        parts = model.objects.filter(campaign__in=campaigns).values_list("pk", flat=True)
+        lost |= {f"{noun}-{pk}" for pk in parts}
+    shown = (dict(parse_qsl(link.comparison)).values() for link in own)
+    return sum(not lost.isdisjoint(columns) for columns in shown)

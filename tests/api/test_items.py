@@ -1,7 +1,9 @@
 """Rename, tag, archive, delete and find over REST, the same for four kinds."""
 
 import pytest
+from django.utils import timezone
 
+from campaigns.services.campaigns import look_at_campaigns
 from campaigns.services.items import archive_items
 from tests.api.conftest import token_client
 from tests.factories import make_campaign, make_test
@@ -76,3 +78,17 @@ def test_a_run_token_changes_nothing(project, alice, kind):
     address = f"/api/v1/{kind}s/{item.pk}/"
     assert client.patch(address, {"name": "b"}, format="json").status_code == 403
     assert client.delete(address).status_code == 403
+
+
+def test_campaigns_are_found_by_who_made_them_and_by_who_has_looked(
+    api, project, alice, bob, as_bob
+):
+    now = timezone.now()
+    ended = {"started_at": now, "finished_at": now, "stop_reason": "All failed."}
+    make_campaign(project, "hers", created_by=alice)
+    his = make_campaign(project, "his", created_by=bob, **ended)
+    assert names(api, "campaigns/?by=bob") == ["his"]
+    assert names(api, "campaigns/?needs_a_look=true") == ["his"]
+    look_at_campaigns(by=as_bob, campaigns=[his])
+    assert names(api, "campaigns/?needs_a_look=true") == []
+    assert api.get(f"/api/v1/campaigns/{his.pk}/").json()["looked_by"] == "bob"

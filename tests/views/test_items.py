@@ -332,3 +332,16 @@ def test_only_campaigns_are_looked_at(as_owner, project):
     pk = make_target(project, "shop").pk
     said = as_owner.post(bulk_url("target", project), {"pk": pk, "do": "look"}, follow=True)
     assert "Choose what to do with the ticked rows." in text_of(said)
+
+
+def test_a_shared_comparison_that_would_lose_a_side_is_counted_too(as_owner, project, as_alice):
+    lost, kept, other = (make_campaign(project, name) for name in ("lost", "kept", "other"))
+    test = make_test(lost)
+    for a, b in ((lost, kept), (kept, other)):
+        columns = f"a=campaign-{a.pk}&b=campaign-{b.pk}"
+        create_share(by=as_alice, project=project, comparison=columns, days=1)
+    columns = f"a=test-{test.pk}&b=campaign-{other.pk}"
+    create_share(by=as_alice, project=project, comparison=columns, days=1)
+    ticked = {"pk": lost.pk, "do": "delete"}
+    page = text_of(as_owner.post(bulk_url("campaign", project), ticked))
+    assert "2 share links to these results would stop working." in page
