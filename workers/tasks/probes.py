@@ -3,7 +3,8 @@
 import json
 import os
 import subprocess
-from multiprocessing.pool import ThreadPool
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from threading import Timer
 from typing import Any
 
@@ -22,16 +23,24 @@ LIMIT_S = 40
 
 @shared_task(name="workers.probe")
 def probe(probe_id: int) -> None:
-    """Make this request, or some of those that its campaign waits for: each has its message."""
+    """Make this request, and all that its campaign waits for, a few at a time."""
     found = claim_together(probe_id=probe_id, most=AT_ONCE)
     if not found:
         return
-    orders = dict(filter(None, map(_order, found)))
-    with ThreadPool(len(found)) as asking:
-        for pk, result in asking.imap_unordered(_answer, orders.items()):
-            finish_probe(probe_id=pk, result=result)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        asked = _ask(pool, found)
+        while asked:
+            answered, asked = wait(asked, return_when=FIRST_COMPLETED)
+            for each in answered:
+                pk, result = each.result()
+                finish_probe(probe_id=pk, result=result)
+            asked |= _ask(pool, claim_together(probe_id=probe_id, most=AT_ONCE - len(asked)))
     if found[0].campaign_id:
         settle_campaign(campaign_id=found[0].campaign_id)
+
+
+def _ask(pool: ThreadPoolExecutor, probes: Iterable[Probe]) -> set[Future]:
+    return {pool.submit(_answer, order) for order in filter(None, map(_order, probes))}
 
 
 def _order(probe: Probe) -> tuple[int, dict[str, Any]] | None:
