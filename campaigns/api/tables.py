@@ -24,6 +24,7 @@ from campaigns.live.memory import answer_of, report_of
 from campaigns.models import Campaign, Run
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.overheads import chosen_tests
+from campaigns.queries.target_matrix import relative_column
 
 
 class ColumnSerializer(serializers.Serializer):
@@ -162,6 +163,10 @@ class CampaignTablesSerializer(serializers.Serializer):
     exchanges = TableSerializer(
         many=True, help_text="For WebSocket tests: handshakes, messages, connections, close codes."
     )
+    matrix = TableSerializer(
+        allow_null=True,
+        help_text="Of a campaign over several targets: a row per plan and target; else null.",
+    )
     sweeps = TableSerializer(many=True, help_text="One row per number of injector processes.")
 
 
@@ -233,7 +238,8 @@ class RunTablesCsv(APIView):
 
 
 def _answer(request, campaign: Campaign) -> Answer:
-    return answer_of(campaign, chosen_tests(campaign, request.query_params))
+    chosen = chosen_tests(campaign, request.query_params)
+    return answer_of(campaign, chosen, relative_column(request.query_params))
 
 
 def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
@@ -263,6 +269,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         ],
         "overheads": OverheadTableSerializer(answer.overheads, many=True).data,
         "exchanges": [table.to_json() for table in answer.exchanges],
+        "matrix": answer.matrix.table.to_json() if answer.matrix else None,
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
     }
 

@@ -65,10 +65,12 @@ _COLUMNS: Memory[dict[str, list]] = Memory(32)
 _TOOL_REPORTS: Memory[list[tuple[str, str]]] = Memory(32)
 
 
-def answer_of(campaign: Campaign, chosen: tuple[int, int] | None = None) -> Answer:
-    """The answer, with the pair of tests that was chosen (see campaign_answer)."""
-    key = (*_campaign_key(campaign), chosen)
-    return _ANSWERS.get(key, lambda: campaign_answer(campaign, chosen))
+def answer_of(
+    campaign: Campaign, chosen: tuple[int, int] | None = None, relative: int = 1
+) -> Answer:
+    """The answer, with the pair of tests and the column that were chosen (see campaign_answer)."""
+    key = (*_campaign_key(campaign), chosen, relative)
+    return _ANSWERS.get(key, lambda: campaign_answer(campaign, chosen, relative))
 
 
 def gist_of(campaign: Campaign) -> Gist:

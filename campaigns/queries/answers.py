@@ -25,6 +25,8 @@ from campaigns.domain.shown.report_words import (
 from campaigns.domain.shown.results import Answer, Sentence, TestAnswer, trimmed
 from campaigns.domain.shown.sentences import Pair, overhead_sentence
 from campaigns.domain.shown.tables import Table
+from campaigns.domain.shown.target_matrix import TargetMatrix
+from campaigns.domain.shown.target_matrix_words import matrix_sentence
 from campaigns.domain.shown.three_answers import three_answers
 from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
@@ -46,21 +48,25 @@ from campaigns.queries.measured import (
 from campaigns.queries.overheads import MeasuredTest, Overhead, compare, overhead_answer, pairs_of
 from campaigns.queries.reports import run_status
 from campaigns.queries.sweeps import sweep_answers
+from campaigns.queries.target_matrix import target_matrix
 
 # How a run ended that has partial figures.
 _CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
 
 
-def campaign_answer(campaign: Campaign, chosen: tuple[int, int] | None = None) -> Answer:
+def campaign_answer(
+    campaign: Campaign, chosen: tuple[int, int] | None = None, relative: int = 1
+) -> Answer:
     """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests.
 
-    `chosen`: the ids of two tests, candidate and baseline, that are compared instead.
+    `chosen`: the ids of two tests, candidate and baseline, that are compared instead. `relative`:
+    the column that the matrix of several targets is relative to, from 1.
     """
-    return campaign_answers([campaign], chosen)[campaign.pk]
+    return campaign_answers([campaign], chosen, relative)[campaign.pk]
 
 
 def campaign_answers(
-    campaigns: Sequence[Campaign], chosen: tuple[int, int] | None = None
+    campaigns: Sequence[Campaign], chosen: tuple[int, int] | None = None, relative: int = 1
 ) -> dict[int, Answer]:
     """The answers by campaign, in four queries for all of them."""
     rows = Run.objects.filter(campaign__in=campaigns).prefetch_related("shards")
@@ -74,6 +80,7 @@ def campaign_answers(
             [test for test in tests if test.campaign_id == each.pk],
             [run for run in runs if run.run.campaign_id == each.pk],
             chosen,
+            relative,
         )
         for each in campaigns
     }
@@ -84,8 +91,10 @@ def _answer(
     tests: list[Test],
     runs: list[MeasuredRun],
     chosen: tuple[int, int] | None,
+    relative: int,
 ) -> Answer:
     arms = measured_tests(tests, runs)
+    matrix = target_matrix(campaign, arms, relative)
     overheads = [compare(campaign, pair) for pair in pairs_of(arms, chosen)]
     is_final = campaign.finished_at is not None
     failures = failures_of(runs)
@@ -95,7 +104,7 @@ def _answer(
     else:
         sentence = [
             *_first_words(campaign, runs, failures, counted_in(arm.scheme for arm in arms)),
-            *_sentence(campaign, arms, overheads, runs, failures, is_final),
+            *_sentence(campaign, arms, overheads, matrix, runs, failures, is_final),
         ]
     answer = Answer(
         sentence=trimmed(sentence),
@@ -111,6 +120,7 @@ def _answer(
         errors=failures.errors,
         exchanges=campaign_exchange_tables(_exchanged(arms)),
         sweeps=tuple(sweep_answers(arms)),
+        matrix=matrix,
     )
     statuses = [run_status(each.run, each.measurement) for each in runs if each.measurement]
     judged = [each.judged for each in statuses if each.judged]
@@ -230,6 +240,7 @@ def _sentence(
     campaign: Campaign,
     arms: Sequence[MeasuredTest],
     overheads: Sequence[Overhead],
+    matrix: TargetMatrix | None,
     runs: Sequence[MeasuredRun],
     failures: CampaignFailures,
     is_final: bool,
@@ -246,7 +257,7 @@ def _sentence(
     kept = kept_words(_judged_rules(runs))
     return [
         *_overload_words(runs),
-        *_figures_sentence(arms, overheads, runs, is_final),
+        *_figures_sentence(arms, overheads, matrix, runs, is_final),
         *([(f" {kept}.", False)] if kept and is_final else []),
     ]
 
@@ -264,11 +275,13 @@ def _overload_words(runs: Sequence[MeasuredRun]) -> Sentence:
 def _figures_sentence(
     arms: Sequence[MeasuredTest],
     overheads: Sequence[Overhead],
+    matrix: TargetMatrix | None,
     runs: Sequence[MeasuredRun],
     is_final: bool,
 ) -> Sentence:
     if not overheads:
-        return _plain_sentence(arms, runs, is_final)
+        fastest = matrix_sentence(matrix) if matrix and is_final else []
+        return fastest or _plain_sentence(arms, runs, is_final)
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [
         Pair(

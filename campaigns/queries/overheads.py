@@ -10,12 +10,14 @@ from campaigns.domain.judged.likeness import like_for_like
 from campaigns.domain.judged.overhead import (
     OverheadRow,
     jumps_us,
+    mean_row,
     overhead_rows,
     part_means_us,
 )
 from campaigns.domain.judged.ratio import OddRun
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
+from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.target import TLS_TWINS, counted_in
 from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
@@ -219,13 +221,9 @@ def compare(
 
     `blockers`: what else speaks against a verdict. Tests of two campaigns share no blocks.
     """
-    is_paired = (
-        pair.is_of_one_campaign
-        and campaign.order == Campaign.Order.BLOCKS
-        and _have_whole_blocks(pair)
-    )
+    is_paired = _is_paired(campaign, pair)
     rows = overhead_rows(
-        *([each.figures for each in arm.counted] for arm in pair),
+        *_figures(pair),
         paired=is_paired,
         repeats=tuple(_repeats(arm) for arm in pair),
         jumps=jumps_us([each.total for each in pair.counted]),
@@ -240,6 +238,24 @@ def compare(
         pair.n_usable >= MIN_REPEATS,
         likeness,
         judged,
+    )
+
+
+def mean_against(campaign: Campaign, pair: ArmPair) -> OverheadRow:
+    """The difference of the means alone, without a verdict."""
+    repeats = tuple(_repeats(arm) for arm in pair)
+    return mean_row(*_figures(pair), paired=_is_paired(campaign, pair), repeats=repeats)
+
+
+def _figures(pair: ArmPair) -> list[list[Figures]]:
+    return [[each.figures for each in arm.counted] for arm in pair]
+
+
+def _is_paired(campaign: Campaign, pair: ArmPair) -> bool:
+    return (
+        pair.is_of_one_campaign
+        and campaign.order == Campaign.Order.BLOCKS
+        and _have_whole_blocks(pair)
     )
 
 

@@ -27,18 +27,23 @@ from campaigns.views.error_rows import errors_section
 from campaigns.views.remedies import remedies_context, worst_test
 from campaigns.views.run_page import run_context
 from campaigns.views.sweep_curve import sweep_panels
+from campaigns.views.target_matrix import drawn_matrix
 
 _RUN_FIGURES = ("n", "p50", "p95", "p99", "rate", "errors")
 
 
 def campaign_context(
-    campaign: Campaign, actor: Actor, chosen: tuple[int, int] | None = None
+    campaign: Campaign,
+    actor: Actor,
+    chosen: tuple[int, int] | None = None,
+    relative: int = 1,
 ) -> dict[str, Any]:
     """The page's context without the project's navigation and the user's rights.
 
     `chosen`: the tests that are compared, candidate and baseline; by default HTTPS against HTTP.
+    `relative`: the column that the matrix of several targets is relative to, from 1.
     """
-    answer = answer_of(campaign, chosen)
+    answer = answer_of(campaign, chosen, relative)
     runs = runs_of(campaign)
     current = current_run_of(campaign)
     is_live = campaign.state in {"running", "stopping"}
@@ -66,6 +71,7 @@ def campaign_context(
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
+        "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
         "sweeps": [(sweep, sweep_panels(sweep)) for sweep in answer.sweeps],
         "drawn_from": "Drawn from the first usable run on.",
         "plots": drawn_plots(answer, drawn, is_live=is_live, is_only=len(runs) == 1),

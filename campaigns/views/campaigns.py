@@ -38,6 +38,7 @@ from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.room import room_checks, room_of
+from campaigns.queries.target_matrix import relative_column
 from campaigns.queries.trends import trends_of
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
@@ -225,7 +226,7 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Campaign.objects.select_related("project", "created_by"), actor, pk=campaign)
     context = {
-        **campaign_context(found, actor, _chosen(request, found)),
+        **campaign_context(found, actor, _chosen(request, found), relative_column(request.GET)),
         "stream_url": reverse("campaign-stream", args=[found.pk]),
         "own_baselines": own_baselines(found),
         "seen_baseline": newest_baseline(actor, found.project_id),
@@ -312,5 +313,5 @@ def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponse:
     if not _checked(wants_blocks, request.GET):
         runs = whole_runs(found.runs.order_by("position"))
         return text_file(f"campaign-{found.pk}.csv", csv_of_runs(runs))
-    answer = answer_of(found, _chosen(request, found))
+    answer = answer_of(found, _chosen(request, found), relative_column(request.GET))
     return text_file(f"campaign-{found.pk}-tables.csv", csv_of_tables(answer.tables))

@@ -16,6 +16,7 @@ from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.errors_table import Errors
 from campaigns.domain.shown.progress import Progress
 from campaigns.domain.shown.tables import Table
+from campaigns.domain.shown.target_matrix import TargetMatrix
 
 Sentence = list[tuple[str, bool]]  # (text, is it bold)
 
@@ -160,7 +161,7 @@ class Answer:
     `partial_run`: the run that did not end as planned and whose partial figures are all there is.
     `exchanges`: what its WebSocket tests have beside, none without any.
     `answers`: measurement, target and precision, () until a run is judged; `remedies`: what to do
-    where it failed or is not usable.
+    where it failed or is not usable. `matrix`: of a campaign over several targets.
     """
 
     sentence: Sentence
@@ -178,6 +179,7 @@ class Answer:
     sweeps: tuple[SweepAnswer, ...] = ()
     answers: tuple[ShownAnswer, ...] = ()
     remedies: tuple[Remedy, ...] = ()
+    matrix: TargetMatrix | None = None
 
     @property
     def trust(self) -> str:
@@ -217,7 +219,8 @@ class Answer:
         overheads = [each.table for each in self.overheads]
         sweeps = [each.table for each in self.sweeps]
         errors = [self.errors.table] if self.errors.rows else []
-        return [*sweeps, *tests, *self.exchanges, *thresholds, *overheads, *errors]
+        matrix = [self.matrix.table] if self.matrix else []
+        return [*matrix, *sweeps, *tests, *self.exchanges, *thresholds, *overheads, *errors]
 
 
 def _worst(found: set[str], states: type[StrEnum]) -> str:

@@ -1,0 +1,162 @@
+"""Several targets at several plans: a row for each plan, a cell for each target, the best of a row.
+
+Times are means over runs, with their 95 % interval between runs. A target is the best of a row only
+where it is faster than the second.
+"""
+
+from dataclasses import dataclass
+
+from campaigns.domain.judged.overhead import OverheadRow
+from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.tables import Column, Row, Table
+from campaigns.domain.units import column_decimals, number, percent
+
+_COLUMNS = (
+    Column("target", "target", is_text=True),
+    Column("mean", "mean", "ms"),
+    Column("low", "95 % from", "ms"),
+    Column("high", "to", "ms"),
+    Column("runs", "runs", "counted"),
+    Column("difference", "difference", "%"),
+    Column("difference_low", "95 % from", "%"),
+    Column("difference_high", "to", "%"),
+    Column("best", "best of the row", is_text=True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """`mean` is None where no run counts, and `why` says so. `against`: the difference to the
+    reference; None for the reference itself. `is_short`: fewer runs count than were planned."""
+
+    target: str
+    test_id: int
+    mean: MeanInterval | None
+    against: OverheadRow | None
+    is_short: bool = False
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """`best`: the name of the fastest target, "" if none is; `first_two`: its difference to the
+    second; `why`: why there is no best although the difference may be clear."""
+
+    plan: str
+    cells: tuple[MatrixCell | None, ...]
+    best: str
+    first_two: OverheadRow | None
+    second: str = ""
+    why: str = ""
+
+    @property
+    def best_words(self) -> str:
+        """−5.1 % [−8.4, −1.7] against nginx."""
+        if self.first_two is None or self.first_two.interval is None:
+            return self.why
+        difference = f"{_percent(self.first_two.ratio)} {difference_interval(self.first_two)}"
+        return f"{difference} against {self.second}" if self.best else f"first two {difference}"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetMatrix:
+    """`relative` is the number of the column that the others are compared with, from 1."""
+
+    columns: tuple[str, ...]
+    rows: tuple[MatrixRow, ...]
+    relative: int
+
+    @property
+    def table(self) -> Table:
+        return _table(self)
+
+    @property
+    def decimals(self) -> int:
+        """The same for all times of the matrix, so that they can be compared by eye."""
+        return column_decimals([cell.mean.mean / 1000 for cell in self.cells if cell.mean])
+
+    @property
+    def cells(self) -> list[MatrixCell]:
+        return [cell for row in self.rows for cell in row.cells if cell]
+
+
+def mean_words(cell: MatrixCell, decimals: int) -> str:
+    return number(cell.mean.mean / 1000, decimals)
+
+
+def interval_words(cell: MatrixCell, decimals: int) -> str:
+    """2.27 to 2.33; "" with fewer than three runs."""
+    if cell.mean.k < MIN_REPEATS:
+        return ""
+    low, high = (number(each / 1000, decimals) for each in (cell.mean.low, cell.mean.high))
+    return f"{low} to {high}"
+
+
+def difference_words(row: OverheadRow) -> str:
+    return "" if row.ratio is None else _percent(row.ratio)
+
+
+def difference_interval(row: OverheadRow) -> str:
+    """[−14.5, −11.2], in percent; "" without one."""
+    if row.interval is None or row.interval.k < MIN_REPEATS:
+        return ""
+    ends = (row.interval.low, row.interval.high)
+    return f"[{', '.join(number(100 * (each - 1), 1, signed=True) for each in ends)}]"
+
+
+def _percent(ratio: float) -> str:
+    return percent(ratio - 1, decimals=1, signed=True)
+
+
+def _table(matrix: TargetMatrix) -> Table:
+    """A row for each plan and target, for CSV and REST."""
+    found = [(row, cell) for row in matrix.rows for cell in row.cells if cell]
+    figures = [_figures(cell) for _, cell in found]
+    times = [
+        column_cells([each[n] for each in figures], decimals=matrix.decimals) for n in range(3)
+    ]
+    shares = [
+        column_cells([each[n] for each in figures], decimals=1, signed=True) for n in range(3, 6)
+    ]
+    rows = [
+        Row(
+            row.plan,
+            (
+                text_cell(cell.target),
+                *(column[index] for column in times),
+                count_cell(cell.mean.k if cell.mean else 0),
+                *(column[index] for column in shares),
+                text_cell("best" if row.best == cell.target else ""),
+            ),
+            link={"test": cell.test_id},
+        )
+        for index, (row, cell) in enumerate(found)
+    ]
+    reference = matrix.columns[matrix.relative - 1]
+    title = f"Every target at every plan, differences to {reference}"
+    return Table("targets", title, _COLUMNS, tuple(rows), label_title="plan")
+
+
+def _figures(cell: MatrixCell) -> list[Figure]:
+    """Mean, low, high in ms; difference, low, high in percent."""
+    if cell.mean is None:
+        return [Figure(None, cell.why)] * 6
+    has_interval = cell.mean.k >= MIN_REPEATS
+    ends = (cell.mean.low, cell.mean.high) if has_interval else (None, None)
+    few = f"An interval needs {MIN_REPEATS} repeats."
+    times = [Figure(cell.mean.mean / 1000), *(Figure(_ms(each), few) for each in ends)]
+    if cell.against is None:
+        return [*times, *[Figure(None, "This is the reference.")] * 3]
+    row = cell.against
+    interval = row.interval if row.interval and row.interval.k >= MIN_REPEATS else None
+    edges = (interval.low, interval.high) if interval else (None, None)
+    return [*times, *(Figure(_share(each), row.why or few) for each in (row.ratio, *edges))]
+
+
+def _ms(us: float | None) -> float | None:
+    return None if us is None else us / 1000
+
+
+def _share(ratio: float | None) -> float | None:
+    return None if ratio is None else 100 * (ratio - 1)

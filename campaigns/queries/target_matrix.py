@@ -1,0 +1,111 @@
+"""A campaign over several targets as a matrix: plans by targets."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from campaigns.domain.judged.comparison import Reason
+from campaigns.domain.judged.repeats import MIN_REPEATS, mean_interval
+from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.target_matrix import MatrixCell, MatrixRow, TargetMatrix
+from campaigns.models import Campaign
+from campaigns.queries.arms import arm_words
+from campaigns.queries.overheads import ArmPair, MeasuredTest, compare, mean_against
+
+_NO_RUN = "No usable runs yet."
+_FEW = f"A best needs {MIN_REPEATS} usable repeats of two targets."
+
+_Arms = dict[tuple, MeasuredTest]
+
+
+def target_matrix(
+    campaign: Campaign, arms: Sequence[MeasuredTest], relative: int = 1
+) -> TargetMatrix | None:
+    """None for a campaign of one target, or without a plan that two of them have in common.
+
+    `relative`: the column that differences are of, from 1; an unknown one is the first.
+    """
+    columns = _columns(arms)
+    rows: dict[str, _Arms] = {}
+    for arm in arms:
+        rows.setdefault(arm.plan_label, {})[_key(arm)] = arm
+    shared = {plan: found for plan, found in rows.items() if len(found) > 1}
+    if len({arm.test.endpoint.target_id for arm in arms}) < 2 or not shared:
+        return None
+    relative = relative if 1 <= relative <= len(columns) else 1
+    reference = list(columns)[relative - 1]
+    return TargetMatrix(
+        columns=tuple(columns.values()),
+        rows=tuple(
+            _row(campaign, plan, found, columns, reference) for plan, found in shared.items()
+        ),
+        relative=relative,
+    )
+
+
+def relative_column(asked: Mapping[str, str]) -> int:
+    """The column of ?relative=2; the first for anything else."""
+    typed = asked.get("relative", "")
+    return int(typed) if re.fullmatch("[1-9][0-9]{0,2}", typed) else 1
+
+
+def _key(arm: MeasuredTest) -> tuple:
+    return arm.test.endpoint_id, arm.test.connection_mode, arm.test.injectors
+
+
+def _columns(arms: Sequence[MeasuredTest]) -> dict[tuple, str]:
+    """Names by key: only the target's where all have one scheme and connection mode."""
+    is_alike = len({arm_words(arm.test) for arm in arms}) == 1
+    return {
+        _key(arm): arm.label.removeprefix(f"{arm_words(arm.test)}, ") if is_alike else arm.label
+        for arm in arms
+    }
+
+
+def _row(
+    campaign: Campaign, plan: str, found: _Arms, columns: dict[tuple, str], reference: tuple
+) -> MatrixRow:
+    cells = [
+        _cell(campaign, name, found[key], None if key == reference else found.get(reference))
+        if key in found
+        else None
+        for key, name in columns.items()
+    ]
+    names = {arm.test.pk: columns[key] for key, arm in found.items()}
+    return MatrixRow(plan, tuple(cells), *_best(campaign, list(found.values()), names))
+
+
+def _cell(
+    campaign: Campaign, name: str, arm: MeasuredTest, baseline: MeasuredTest | None
+) -> MatrixCell:
+    values = [each.figures.mean_us for each in arm.counted] if arm.is_sound else []
+    if not values:
+        why = next((each.why_unusable for each in arm.runs if each.why_unusable), _NO_RUN)
+        return MatrixCell(name, arm.test.pk, None, None, why=why)
+    has_baseline = baseline is not None and bool(baseline.counted) and baseline.is_sound
+    pair = ArmPair(baseline, arm, is_chosen=True) if has_baseline else None
+    return MatrixCell(
+        name,
+        arm.test.pk,
+        mean_interval(values),
+        mean_against(campaign, pair) if pair else None,
+        is_short=len(values) < campaign.repeats and campaign.finished_at is not None,
+    )
+
+
+def _best(campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]) -> tuple:
+    """The fields of a row after its cells: best, first_two, second, why."""
+    sound = [arm for arm in arms if arm.n_usable >= MIN_REPEATS]
+    if len(sound) < 2:
+        return "", None, "", _FEW
+    first, second = sorted(sound, key=_mean_us)[:2]
+    found = compare(campaign, ArmPair(second, first, is_chosen=True))
+    is_best = found.verdict.word is Word.FASTER or (
+        found.verdict.reason is Reason.SIZE_UNCERTAIN and found.mean.interval.high < 1
+    )
+    why = "" if is_best else found.verdict.text
+    return names[first.test.pk] if is_best else "", found.mean, names[second.test.pk], why
+
+
+def _mean_us(arm: MeasuredTest) -> float:
+    values = [each.figures.mean_us for each in arm.counted]
+    return sum(values) / len(values)
