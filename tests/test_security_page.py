@@ -1,0 +1,25 @@
+"""docs/security.md names a test for every defence, and every test that it names exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ROWS = [
+    line.strip("| \n").split(" | ")
+    for line in (ROOT / "docs/security.md").read_text().splitlines()
+    if line.startswith("| ") and not line.startswith("| threat")
+]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_each_threat_has_a_defence_and_tests_that_exist(row):
+    _, _, tests = row
+    named = re.findall(r"`([^`]+)`", tests)
+    assert named
+    folder = ROOT
+    for name in named:
+        path = ROOT / name if name.startswith("tests/") else folder / name
+        assert path.exists(), f"{name} is not there"
+        folder = path.parent
