@@ -193,18 +193,19 @@ def _points(
     rows: QuerySet[TestFigures], by: HistoryFilter
 ) -> dict[HistoryKey, list[CampaignPoint]]:
     """The points of these tests by what they are of, in order of time; none is whole yet."""
-    names = dict(
-        Campaign.objects.filter(pk__in=rows.order_by().values("campaign")).values_list("pk", "name")
-    )
-    columns = ("campaign_id", "test_id", "started_at", "plan_number", f"{by.metric}_us")
+    of_rows = Campaign.objects.filter(pk__in=rows.order_by().values("campaign"))
+    # Once for each campaign, not for each row: to read an instant takes long.
+    campaigns = {pk: rest for pk, *rest in of_rows.values_list("pk", "name", "started_at")}
+    columns = ("campaign_id", "test_id", "plan_number", f"{by.metric}_us")
     answers = ("n", "errors", "trust", "target_state")
     arm = ("plan_id", "endpoint_id", "connection_mode", "injectors")
     found: dict[tuple, list[CampaignPoint]] = {}
     ordered = rows.order_by("started_at", "campaign_id", "test_id")
-    for campaign, *rest, plan, endpoint, mode, injectors in ordered.values_list(
+    for campaign, test, *rest, plan, endpoint, mode, injectors in ordered.values_list(
         *columns, *answers, *arm
     ):
-        point = CampaignPoint(campaign, names[campaign], *rest)
+        name, at = campaigns[campaign]
+        point = CampaignPoint(campaign, name, test, at, *rest)
         some = found.setdefault((plan, endpoint, mode, injectors), [])
         # To confirm a change, a campaign measures an older version beside the present one.
         if some and some[-1].campaign == campaign:

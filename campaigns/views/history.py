@@ -29,7 +29,7 @@ from campaigns.views.history_tables import (
 from campaigns.views.triage import block_of_test, overview_block
 
 PAGE_SIZE = 25
-ROWS = 100
+ROWS = 50
 _TESTS = Test.objects.select_related("campaign__project", "endpoint__target", "plan_version__plan")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import sqrt
 from typing import NamedTuple
 
@@ -70,6 +70,12 @@ def mean_of(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
+@lru_cache(maxsize=2000)
+def _course(values: tuple[float | None, ...]) -> Course:
+    """Histories are looked at more often than they grow."""
+    return course_of(values)
+
+
 @dataclass(frozen=True, slots=True)
 class FactsChanged:
     """What was changed before the campaign at `index`: (name, before, after) of each fact."""
@@ -89,7 +95,7 @@ class TestHistory:
 
     @cached_property
     def course(self) -> Course:
-        return self.known_course or course_of([point.value_us for point in self.points])
+        return self.known_course or _course(tuple(point.value_us for point in self.points))
 
     @property
     def newest(self) -> CampaignPoint | None:
