@@ -126,7 +126,7 @@ function setValue({ chart, element }, history) {
   element.querySelector("[data-axis]").textContent = range.min > 0 ? `axis from ${tickText(range.min)}` : "from 0";
   const odd = new Set(history.isOdd);
   const colour = cssToken(history.scheme);
-  const radius = Math.min(3.5, Math.max(1.5, chart.width / history.time.length / 3));
+  const radius = Math.min(3.5, Math.max(1.5, roomOf(chart, history) / 2.5));
   const isHollow = PLAIN.has(history.scheme);
   chart.data.datasets = [
     ...history.levels.map((level) => levelOf(level)),
@@ -141,6 +141,14 @@ function setValue({ chart, element }, history) {
     // At the foot: what does not count has no place on the axis.
     footMarks(history, (i) => history.isAside[i], range.min, "crossRot", "bad"),
   ];
+}
+
+// The pixels between two marks, of which one in ten pairs has less.
+function roomOf(chart, { time }) {
+  const { min, max } = timeSpan(time);
+  const gaps = time.slice(1).map((each, i) => each - time[i]).sort((a, b) => a - b);
+  const gap = gaps[Math.floor(gaps.length / 10)] ?? max - min;
+  return (gap / (max - min)) * chart.width;
 }
 
 function line({ time }, values) {
@@ -193,7 +201,7 @@ function isAlone(values, i) {
 
 // A triangle at the foot: the target was not healthy.
 function setErrors({ chart }, history) {
-  const width = Math.min(12, Math.max(1.5, (chart.width / history.time.length) * 0.5));
+  const width = Math.min(12, Math.max(1, roomOf(chart, history) * 0.6));
   chart.data.datasets = [
     footMarks(history, (i) => !history.isSound[i], 0, "triangle", "warn"),
     {

@@ -54,7 +54,7 @@ function laneLabels(ctx, area, name, labels, top) {
   const middle = top + LANE_HEIGHT / 2;
   ctx.textAlign = "left";
   ctx.fillStyle = cssToken("ink-3");
-  ctx.fillText(name.slice(0, area.left < 60 ? 7 : name.length), 0, middle, area.left - 4);
+  ctx.fillText(name, 0, middle);
   for (const [i, { until, text }] of labels.entries()) {
     const end = labels[i + 1]?.x ?? ctx.canvas.clientWidth;
     if (end - until < 20) continue;
