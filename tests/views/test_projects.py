@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from campaigns.models import Project
 from campaigns.permissions import Role
-from tests.factories import make_project
+from tests.factories import make_campaign, make_project
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +44,14 @@ def test_the_top_bar_searches_the_project_or_the_only_one(client, alice):
     assert search_in(client, glossary) == search_in(client, members(shop)) == campaigns
     make_project("Second", owner=alice)
     assert (search_in(client, glossary), search_in(client, members(shop))) == ("", campaigns)
+    for name in ("Nightly", "Smoke"):
+        make_campaign(shop, name)
+    field = re.search(
+        r'<input type="search" name="(\w+)"', client.get(members(shop)).content.decode()
+    )
+    found = client.get(campaigns, {field[1]: "night"})
+    assert [each.name for each in found.context["page"].rows] == ["Nightly"]
+    assert not search_in(client, campaigns)
 
 
 def test_a_project_is_made_and_owned(client, charlie):

@@ -7,8 +7,7 @@ const CHORD_MS = 1500;
 let chordUntil = 0;
 
 function focusSearch(event) {
-  // A list's own field goes before the one in the top bar.
-  const field = $("[data-search]:visible").last();
+  const field = $("[data-search]:visible").first();
   if (!field.length) return;
   event.preventDefault();
   field.trigger("focus");
