@@ -30,7 +30,9 @@ IN_PARALLEL = ("-n", str(N_WORKERS), *BY_FILE)
 ALONE = ("-n", "0")
 NOT_ALONE = ("-m", "not browser and not alone")
 # These measure, or wait for processes; the other Python tests may share the cores with browsers.
-TIMED = tuple(f"tests/{name}" for name in ("benchmarks", "faults", "injector", "local", "workers"))
+TIMED = ("tests/benchmarks", "tests/faults", "tests/injector", "tests/live", "tests/local")
+TIMED += ("tests/workers", "tests/test_queue.py")
+TIMED += ("tests/views/test_honest_pages.py", "tests/views/test_streams_served.py")
 LEFT_OUT = tuple(f"--ignore={folder}" for folder in (*TIMED, "tests/browser"))
 CALM = (SETTINGS, "-n", str(N_CORES), *BY_FILE, *NOT_ALONE, *LEFT_OUT)
 CALM += ("-o", "cache_dir=.pytest_cache/calm")  # what failed last, of two parts at once
