@@ -1,5 +1,6 @@
 """A whole installation on this machine: servers, database, static files, all processes."""
 
+import fcntl
 import http.client
 import os
 import secrets as random_secrets
@@ -8,7 +9,7 @@ from pathlib import Path
 
 from local import programs
 from local.console import LocalError, step
-from local.paths import ROOT, tail
+from local.paths import ROOT, closed, tail, var_dir
 from local.ports import LOOPBACK, Ports, listens
 from local.secrets import secret_key_file
 from local.servers import Servers, start_servers
@@ -55,7 +56,10 @@ class Site:
         self.env = self._environment()
         with step("Migrating the database"):
             self._manage("migrate", "--no-input", "-v", "0")
-        self._collect_static()
+        if self.is_throw_away:
+            self._share_static()
+        else:
+            self._collect_static()
         with step("Starting web, launcher, general worker, dispatcher, beat and demo target"):
             self.supervisor.start(programs.demo(self.env, self.ports, self.var, self.arrivals))
             for program in programs.programs(self.env):
@@ -101,6 +105,14 @@ class Site:
         arguments = () if given else ("--only-if-missing",)
         output = self._manage("ensure_admin", *arguments, env=env)
         return Account(name, "" if "already exists" in output else password)
+
+    def _share_static(self) -> None:
+        """Throw-away installations have one collected folder, which outlives them."""
+        shared = closed(var_dir() / "collected")
+        (self.var / "static").symlink_to(shared)
+        with (shared / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._collect_static()
 
     def _collect_static(self) -> None:
         stamp = self.var / "static" / ".benchsite-collected"
