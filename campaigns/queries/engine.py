@@ -32,7 +32,7 @@ from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.models import Campaign, InjectorHost, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import NOBODY, Actor
-from campaigns.queries.load_control import why_nothing_begins
+from campaigns.queries.load_control import has_been_on_for, why_nothing_begins
 
 # A host that announced itself within this time is alive; it does so every 5 s.
 ALIVE_S = 15
@@ -180,7 +180,8 @@ def stuck_runs() -> list[Stuck]:
         too_old |= Q(state=state, state_at__lt=db_now(-MAX_AGE_S[state] - STUCK_SLACK_S))
     stuck = list(Run.objects.filter(too_old).values_list("pk", "state"))
     expired = head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[RunState.QUEUED] - STUCK_SLACK_S))
-    stuck += expired.values_list("pk", "state")
+    if has_been_on_for(MAX_AGE_S[RunState.QUEUED] + STUCK_SLACK_S):
+        stuck += expired.values_list("pk", "state")
     stuck += [(pk, RunState.RUNNING) for pk, _, late_s in _running_ages() if late_s > STUCK_SLACK_S]
     return [Stuck(pk, state) for pk, state in stuck]
 

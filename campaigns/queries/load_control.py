@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from django.db import connection
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.models import Campaign, LoadControl, Run
-from campaigns.models.dbtime import ClockTimestamp
+from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.models.load_control import THE_ROW
 
 # It speaks every 2 s; a busy machine may hold it up for longer.
@@ -31,6 +31,12 @@ def why_load_is_off() -> str:
     """A sentence; "" while load is on."""
     off = LoadControl.objects.filter(pk=THE_ROW, is_on=False)
     return off.values_list("reason", flat=True).first() or ""
+
+
+def has_been_on_for(seconds: float) -> bool:
+    """Whether nothing kept queued runs from beginning in that time."""
+    off = Q(is_on=False) | Q(changed_at__gt=db_now(-seconds))
+    return not LoadControl.objects.filter(off, pk=THE_ROW).exists()
 
 
 def dispatcher_silent_for_s() -> float:

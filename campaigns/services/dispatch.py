@@ -30,7 +30,7 @@ from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
-from campaigns.queries.load_control import why_load_is_off
+from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.runs import end_queued, request_stop
 from campaigns.services.triage import note_changes_safely
@@ -117,7 +117,12 @@ def note_machines(*, run_id: int, addresses: list[str]) -> bool:
 
 
 def expire_runs() -> int:
-    """End runs that were next for an hour and could not begin; the reason says what was missing."""
+    """End runs that were next for an hour and could not begin; the reason says what was missing.
+
+    Time in which all load was off does not count.
+    """
+    if not has_been_on_for(MAX_AGE_S[State.QUEUED]):
+        return 0
     late = engine.head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[State.QUEUED]))
     n_ended = 0
     for run in late.defer("snapshot"):

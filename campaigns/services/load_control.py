@@ -13,12 +13,16 @@ from campaigns.live.pokes import poke
 from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.load_control import THE_ROW
 from campaigns.permissions import Actor, require_administrator
-from campaigns.queries.load_control import identity
+from campaigns.queries.load_control import active_runs, identity
 from campaigns.services.dispatch import lock_admission
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 
 BY_A_PERSON = "{name} stopped all load of this installation."
 FROM_THE_CONSOLE = "All load of this installation was stopped by `manage.py stop_load`."
+DRAINING = (
+    "`manage.py stop_load --drain` lets active runs end as planned and keeps queued ones waiting, "
+    "as before an upgrade."
+)
 RESTORED = (
     "This database was restored from a backup or moved, so what is queued in it may have been "
     "stopped since then."
@@ -34,6 +38,14 @@ def stop_all_load(*, by: Actor) -> int:
 def stop_all_load_from_console() -> int:
     """As `stop_all_load`, for whoever has a shell on the installation's machine."""
     return _stop_all(FROM_THE_CONSOLE, None)
+
+
+@transaction.atomic
+def drain_from_console() -> int:
+    """Let no run begin; active ones end as planned and queued ones wait. How many are active."""
+    lock_admission()
+    _switch(False, DRAINING, None)
+    return active_runs().count()
 
 
 @transaction.atomic

@@ -4,7 +4,8 @@ import pytest
 from django.core.management import call_command
 
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.models import LoadControl, Run
+from campaigns.models import Campaign, LoadControl, Run
+from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.load_control import active_runs, why_load_is_off
@@ -85,6 +86,22 @@ def test_the_console_stops_and_allows_as_well(campaign, capsys):
     assert "stop_load" in why_load_is_off()
     call_command("stop_load", undo=True)
     assert why_load_is_off() == ""
+
+
+def test_draining_lets_active_runs_end_and_keeps_queued_ones_however_long(campaign, capsys):
+    call_command("stop_load", drain=True)
+    assert "1 active run to go" in capsys.readouterr().out
+    assert states(campaign) == ["preparing", "queued", "queued"]
+    assert campaign.runs.first().stop_requested is None
+    waiting = started(campaign.project)
+    Campaign.objects.filter(pk=waiting.pk).update(opened_at=db_now(-7200))
+    Run.objects.filter(campaign=waiting).update(state_at=db_now(-7200))
+    assert dispatch.admit_runs() == 0
+    assert dispatch.expire_runs() == 0
+    call_command("stop_load", undo=True)
+    assert dispatch.expire_runs() == 0
+    LoadControl.objects.update(changed_at=db_now(-7200))
+    assert dispatch.expire_runs() == 1
 
 
 class TestRestored:

@@ -3,7 +3,11 @@
 from django.core.management.base import BaseCommand
 
 from campaigns.domain.units import counted
-from campaigns.services.load_control import allow_load_from_console, stop_all_load_from_console
+from campaigns.services.load_control import (
+    allow_load_from_console,
+    drain_from_console,
+    stop_all_load_from_console,
+)
 
 
 class Command(BaseCommand):
@@ -11,13 +15,22 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser):
         parser.add_argument(
+            "--drain",
+            action="store_true",
+            help="only begin no other run: active ones end as planned, queued ones wait",
+        )
+        parser.add_argument(
             "--undo", action="store_true", help="allow load again; queued runs begin"
         )
 
-    def handle(self, *args, undo: bool, **options):
+    def handle(self, *args, undo: bool, drain: bool, **options):
         if undo:
             allow_load_from_console()
             self.stdout.write("Load is on. Queued runs begin now.")
+            return
+        if drain:
+            left = counted(drain_from_console(), "active runs")
+            self.stdout.write(f"No run begins any more; {left} to go. Allow load with --undo.")
             return
         n_stopped = stop_all_load_from_console()
         self.stdout.write(
