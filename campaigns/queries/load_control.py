@@ -1,9 +1,7 @@
 """What an administrator sees of the load of all projects; and whether load is on."""
 
-from dataclasses import dataclass
-
 from django.db import connection
-from django.db.models import F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.models import Campaign, LoadControl, Run
@@ -12,14 +10,6 @@ from campaigns.models.load_control import THE_ROW
 
 # It speaks every 2 s; a busy machine may hold it up for longer.
 SILENT_AFTER_S = 15.0
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """How many runs go on by themselves once load is on."""
-
-    runs: int
-    campaigns: int
 
 
 def load_control() -> LoadControl:
@@ -68,10 +58,14 @@ def active_runs() -> QuerySet[Run]:
     )
 
 
-def waiting_load() -> Waiting:
-    waiting = Run.objects.filter(state=RunState.QUEUED)
-    return Waiting(
-        runs=waiting.count(), campaigns=Campaign.objects.filter(runs__in=waiting).distinct().count()
+def waiting_campaigns() -> QuerySet[Campaign]:
+    """The campaigns of all projects that go on by themselves while load is on, the longest waiting
+    first; `n_queued` of their runs are still to come."""
+    return (
+        Campaign.objects.filter(runs__state=RunState.QUEUED)
+        .annotate(n_queued=Count("runs"))
+        .select_related("project", "created_by")
+        .order_by("started_at", "pk")
     )
 
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.units import counted
 from campaigns.models import Run
-from campaigns.queries.load_control import active_runs, load_control, waiting_load
+from campaigns.queries.load_control import active_runs, load_control, waiting_campaigns
 from campaigns.services import load_control as services
 from campaigns.services.runs import stop_any_run
 from campaigns.views.access import actor_of, answers_refusals
@@ -33,10 +33,12 @@ def _for_administrators(view):
 @_for_administrators
 @require_GET
 def load_page(request: HttpRequest) -> HttpResponse:
+    waiting = list(waiting_campaigns())
     context = {
         "control": load_control(),
         "runs": [(run, plan_load_words(run.frozen.plan)) for run in active_runs()],
-        "waiting": waiting_load(),
+        "waiting": waiting,
+        "n_queued": sum(each.n_queued for each in waiting),
     }
     return render(request, "load_control/page.html", context)
 

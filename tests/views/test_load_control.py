@@ -37,6 +37,13 @@ def test_it_lists_who_puts_what_under_which_load(adam, project, run):
         assert words in shown
 
 
+def test_it_lists_what_waits_and_begins_by_itself(adam, project, run):
+    later = started(project, n_tests=2)
+    shown = page(adam)
+    assert "2 queued runs of 1 campaign" in shown
+    assert later.name in shown
+
+
 def test_without_load_it_says_so(adam):
     assert "No run is active in any project." in page(adam)
 
