@@ -155,7 +155,7 @@ def test_a_run_begins_soon_after_a_frozen_redis_is_back(site, begin, redis_serve
     try:
         run = begin(2)
         admitted(run)
-        time.sleep(1)
+        time.sleep(1)  # five ticks of the dispatcher
         run.refresh_from_db()
         assert run.state == "preparing", "admitted, and nobody has heard of it"
     finally:

@@ -151,7 +151,7 @@ def test_a_run_that_was_interrupted_says_so_and_its_own_rate():
             text=True,
         )
         assert process.stderr.readline().startswith("   0 s")
-        time.sleep(0.2)
+        time.sleep(0.2)  # ten requests' time, to have a rate
         process.send_signal(signal.SIGINT)
         report, _ = process.communicate(timeout=10)
     assert re.search(r"Stopped after \d\.\d s, before its plan was finished", report)

@@ -102,7 +102,7 @@ def test_the_end_of_input_means_that_the_parent_is_gone(program, started):
         injector.process.stdin.close()
         injector.process.wait(1)
         n_seen = server.n_requests
-        time.sleep(0.3)
+        time.sleep(0.3)  # sixty more would have come
         assert server.n_requests == n_seen
     assert (n_seen > 0) == started
 
@@ -112,7 +112,7 @@ def test_a_parent_that_does_not_read_slows_nothing_down(program):
         load = {"model": "open", "rate_per_s": 100, "duration_s": 2}
         injector = program(make_order(server.port, load=load))
         injector.start()
-        time.sleep(2.3)
+        time.sleep(2.3)  # the load's own two seconds, while nobody reads
         assert server.n_requests == 200
         messages, status = injector.rest()
     assert status == 0

@@ -10,6 +10,7 @@ from tests.injector.test_loads import is_conserved
 from tests.injector.test_sessions import counting_visits, visits_of
 from tests.injector.test_window import Opening, window_of
 from tests.injector.visits import Connections, answering_pipelined, measure, think
+from tests.waiting import eventually
 
 OPEN = {"model": "open", "arrival_unit": "connection", "rate_per_s": 100, "requests": 20}
 LAST_REPLY = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
@@ -156,7 +157,7 @@ def test_a_held_connection_is_kept_after_its_last_call(hold, seconds):
 
     with scripted(script) as server:
         result = measure(server.port, load=window_of(2, 4, 8, **hold), plan=calls(3))
-        time.sleep(0.05)
+        eventually(lambda: len(closed) == 8, 5, "the server has seen the last close")
     assert result.total.count("ok") == 24
     says_close = sum(b"Connection: close" in request for request in server.requests)
     assert says_close == (0 if seconds else 8)

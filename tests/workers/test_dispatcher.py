@@ -57,7 +57,7 @@ def test_a_second_one_waits_and_takes_over(project):
     with Running() as first:
         comes_to_lead(first)
         with Running() as second:
-            time.sleep(0.5)
+            time.sleep(0.5)  # more than two of its ticks
             assert not second.dispatcher.is_active
             first.ended.set()
             comes_to_lead(second)

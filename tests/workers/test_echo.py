@@ -194,7 +194,7 @@ def test_the_log_counts_from_the_arrival_although_the_target_looks_late(echo):
         echo.process.send_signal(signal.SIGSTOP)
         sent_ns = time.monotonic_ns()
         client.sendall(b"GET /late?delay_ms=0&timed=1 HTTP/1.1\r\nHost: x\r\n\r\n")
-        time.sleep(0.3)
+        time.sleep(0.3)  # that long it is late
         echo.process.send_signal(signal.SIGCONT)
         assert client.recv(4096)
     seen = logged(echo, "/late", 2)
