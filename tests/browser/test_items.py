@@ -80,7 +80,7 @@ def test_500_campaigns_are_searched_tagged_archived_and_deleted(signed_in, kept,
     page.goto(f"/campaigns/{kept['last']}/")
     page.get_by_text("More", exact=True).click()
     page.get_by_role("link", name="Rename or tag").click()
-    page.get_by_label("Name").fill("Release 4.21")
+    page.get_by_label("Name", exact=True).fill("Release 4.21")
     page.get_by_label("Tags").fill("Release, checked")
     page.get_by_role("button", name="Save").click()
     page.get_by_role("heading", name="Release 4.21").wait_for()

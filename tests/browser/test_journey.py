@@ -91,7 +91,7 @@ def watch_for_faults(page) -> list[str]:
 
 def make_project(page, name):
     page.goto("/projects/new/")
-    page.get_by_label("Name").fill(name)
+    page.get_by_label("Name", exact=True).fill(name)
     page.get_by_role("button", name="Create project").click()
     page.wait_for_url(re.compile(r"/projects/\d+/"))
 
