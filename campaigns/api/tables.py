@@ -22,6 +22,7 @@ from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.live.memory import answer_of, report_of
 from campaigns.models import Campaign, Run
+from campaigns.queries.baselines import campaign_against
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.target_matrix import relative_column
@@ -149,6 +150,9 @@ class RemedySerializer(serializers.Serializer):
 class CampaignTablesSerializer(serializers.Serializer):
     campaign = serializers.IntegerField()
     sentence = serializers.CharField()
+    against = serializers.CharField(
+        allow_blank=True, help_text="What it is against the baselines of its tests."
+    )
     grounds = serializers.ListField(child=serializers.CharField())
     answers = ShownAnswerSerializer(
         many=True, help_text="Measurement, target, precision; empty until a run is judged."
@@ -246,6 +250,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     return {
         "campaign": campaign.pk,
         "sentence": plain_text(answer.sentence),
+        "against": plain_text(campaign_against(campaign)),
         "grounds": answer.grounds,
         **_first_lines(answer),
         "threshold_state": answer.threshold_state,

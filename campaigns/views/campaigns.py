@@ -24,7 +24,7 @@ from campaigns.forms.campaigns import CampaignForm
 from campaigns.live.memory import answer_of, gists_of
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, require
-from campaigns.queries.baselines import newest_baseline, own_baselines
+from campaigns.queries.baselines import against_by_campaign, newest_baseline, own_baselines
 from campaigns.queries.campaign_list import going_on, saved_views_of
 from campaigns.queries.campaigns import (
     current_run_of,
@@ -53,6 +53,7 @@ from campaigns.views.campaign_initial import (
 )
 from campaigns.views.campaign_page import badge_of, campaign_context
 from campaigns.views.campaign_progress import progress_of
+from campaigns.views.history_tables import against_cell
 from campaigns.views.items import list_context
 from campaigns.views.measure import field_page
 from campaigns.views.sparks import trend_of
@@ -72,12 +73,14 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     context = list_context(request, "campaign", found)
     gists = gists_of([campaign for campaign in context["page"] if campaign.n_done])
     trends = trends_of(context["page"].rows)
+    against = against_by_campaign(context["page"].rows)
     for campaign in context["page"]:
         gist = gists.get(campaign.pk)
         campaign.sentence = gist.sentence if gist else []
         campaign.badge = badge_of(campaign, gist)
         p95_ms = trends.get(campaign.pk) or [None]  # a draft has none yet
         campaign.p95, campaign.trend = figure(p95_ms[-1]), trend_of(p95_ms)
+        campaign.against = against_cell(against.get(campaign.pk))
         campaign.total = campaign.n_runs or campaign.repeats * len(campaign.tests.all())
     running = list(going_on(actor, found))
     for campaign in running:

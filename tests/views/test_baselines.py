@@ -45,6 +45,10 @@ def test_a_campaign_becomes_the_baseline_and_the_next_one_says_the_result(as_bob
     assert "Its runs are the baseline “release 1.4” of later campaigns." in pages[0]
     assert "p95 against baseline “release 1.4”: 20" in pages[1]
     assert "% slower [" in pages[1]
+    told = as_bob.get(f"/api/v1/campaigns/{tests[1].campaign_id}/tables/").json()["against"]
+    assert told.startswith("p95 against baseline “release 1.4”: 20")
+    listed = text_of(as_bob.get(reverse("campaign-list", args=[project.pk])))
+    assert re.search(r"\+(19|20)(\.\d)? %", listed)
     page = text_of(as_bob.get(reverse("history", args=[project.pk])))
     assert re.search(r"\+(19|20)(\.\d)? % release 1\.4", page), page
     text = as_bob.get(reverse("history-test-csv", args=[tests[1].pk])).content.decode()
