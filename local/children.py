@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from local.paths import ROOT
 
 PR_SET_PDEATHSIG = 1
 KEPT_LOGS = 3
+LONGEST_LOG_BYTES = 10 * 1024 * 1024
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -70,10 +72,31 @@ def end_with_make() -> None:
 
 def rotate(log: Path) -> None:
     """Keep the last starts' logs as .1, .2, .3 and start a new one."""
-    for number in range(KEPT_LOGS, 0, -1):
-        older = log.with_name(f"{log.name}.{number - 1}") if number > 1 else log
-        if older.exists():
-            older.replace(log.with_name(f"{log.name}.{number}"))
+    _make_room(log)
+    if log.exists():
+        log.replace(_kept(log, 1))
+
+
+def shorten(log: Path) -> None:
+    """Set aside what a running program has written, once that is long: it goes on at the start.
+
+    It has the file open for appending, so the file is emptied, not renamed.
+    """
+    if not log.exists() or log.stat().st_size < LONGEST_LOG_BYTES:
+        return
+    _make_room(log)
+    shutil.copyfile(log, _kept(log, 1))
+    os.truncate(log, 0)
+
+
+def _make_room(log: Path) -> None:
+    for number in range(KEPT_LOGS, 1, -1):
+        if (older := _kept(log, number - 1)).exists():
+            older.replace(_kept(log, number))
+
+
+def _kept(log: Path, number: int) -> Path:
+    return log.with_name(f"{log.name}.{number}")
 
 
 def how_it_ended(status: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from local.children import Program, end_with_make, how_it_ended, rotate, spawn
+from local.children import Program, end_with_make, how_it_ended, rotate, shorten, spawn
 from local.console import LocalError, say
 from local.endings import end_orphans, end_together, kill_session, reap_orphans
 from local.paths import closed
@@ -63,9 +63,10 @@ class Supervisor:
         return self.children[name].process.poll() is None
 
     def tick(self) -> None:
-        """Restart dead children whose delay is over."""
+        """Restart dead children whose delay is over; keep logs short."""
         reap_orphans(set(self.pids().values()) | self.guests)
         for child in self.children.values():
+            shorten(self._log(child.program.name))
             if child.restart_at is None and child.process.poll() is not None:
                 self._plan_restart(child)
             if child.restart_at is not None and time.monotonic() >= child.restart_at:

@@ -146,6 +146,22 @@ def test_logs_of_earlier_starts_are_kept(folder):
     assert (folder / "web.log.1").read_text() == "start 4"
 
 
+def test_a_log_that_grows_long_is_set_aside_while_its_program_goes_on(folder, monkeypatch):
+    from local import children
+
+    monkeypatch.setattr(children, "LONGEST_LOG_BYTES", 100)
+    path = folder / "beat.log"
+    with path.open("ab", buffering=0) as log:
+        for number in range(5):
+            log.write(b"%d" % number * 100)
+            children.shorten(path)
+        log.write(b"goes on")
+        children.shorten(path)
+    assert path.read_text() == "goes on"
+    kept = [(folder / f"beat.log.{number}").read_text()[0] for number in (1, 2, 3)]
+    assert kept == ["4", "3", "2"]
+
+
 @pytest.mark.parametrize(
     ("status", "words"), [(-9, "was killed by SIGKILL"), (2, "exited with status 2")]
 )
