@@ -119,13 +119,15 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
             return redirect("campaign-detail", campaign=campaign.pk)
     status = 422 if form.errors and not is_try else 200
     shown = shown_of(grid, form.known()["cells"], target)
+    proposal, question = asked_proposal(request), request.GET.get("question", "")
     context = {
         **_form_context(form, found),
         "shown": shown,
         "target": target,
         "asked": [(name, request.GET[name]) for name in _ASKED if name in request.GET],
-        "proposal": asked_proposal(request),
-        "question_hint": question_hint(request.GET.get("question", "")),
+        "proposal": proposal,
+        "is_custom": not (question or proposal or again),
+        "question_hint": question_hint(question),
         "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
         "again": again,
         "confirm": confirm,

@@ -64,6 +64,7 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
     """The target's page; also shown for an invalid "try one request"."""
     endpoints = list(target.endpoints.filter(archived_at=None))
     is_websocket = {endpoint.scheme in WEBSOCKET_SCHEMES for endpoint in endpoints}
+    may = rights_in(target.project, actor_of(request))
     context = {
         "project": target.project,
         "target": target,
@@ -73,7 +74,8 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
         "old_endpoints": queries.archived_endpoints(target),
         "probes": queries.recent_probes(target),
         "form": form,
-        "may": rights_in(target.project, actor_of(request)),
+        "may": may,
+        "can_try": may["run"] and endpoints and not target.archived_at,
     }
     return render(request, "targets/detail.html", context, status=status)
 
