@@ -1,6 +1,8 @@
 """Liveness and readiness for supervisors and load balancers."""
 
 import logging
+import queue
+import threading
 
 import redis
 from django.conf import settings
@@ -14,6 +16,8 @@ from campaigns.queries.load_control import dispatcher_silent_for_s
 logger = logging.getLogger(__name__)
 
 PING_TIMEOUT_S = 2
+# Load balancers ask every few seconds and wait no longer.
+ANSWER_WITHIN_S = 4.0
 
 
 @require_safe
@@ -39,13 +43,27 @@ def _dispatcher() -> str:
 
 
 def _ask(question) -> str:
+    """The answer, in time: a server that is frozen accepts a question and says nothing."""
+    answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_answer, args=(question, answers), daemon=True).start()
+    try:
+        return answers.get(timeout=ANSWER_WITHIN_S)
+    except queue.Empty:
+        logger.warning("Not ready: no answer within %s s", ANSWER_WITHIN_S)
+        return "does not answer"
+
+
+def _answer(question, answers: queue.SimpleQueue) -> None:
     try:
         question()
     except (Error, PoolTimeout, redis.RedisError, OSError) as error:
         # The error text names hosts and accounts, so it goes only to the log.
         logger.warning("Not ready: %s", error)
-        return "does not answer"
-    return "ok"
+        answers.put("does not answer")
+    else:
+        answers.put("ok")
+    finally:
+        connection.close()  # this thread's own
 
 
 def _ask_postgresql() -> None:

@@ -1,5 +1,7 @@
 """What goes wrong is answered with a sentence; health is told to machines."""
 
+import threading
+
 import psycopg_pool
 import pytest
 import redis
@@ -108,6 +110,13 @@ def test_not_ready_names_what_fails_without_addresses(client, settings):
     answer = client.get(reverse("readyz"))
     assert answer.status_code == 503
     assert answer.json() == {"ready": False, "postgresql": "ok", "redis": "does not answer"}
+
+
+def test_a_frozen_store_is_told_within_seconds(monkeypatch):
+    thawed = threading.Event()
+    monkeypatch.setattr(health, "ANSWER_WITHIN_S", 0.1)
+    assert health._ask(lambda: thawed.wait(30)) == "does not answer"
+    thawed.set()
 
 
 def test_any_error_of_a_store_counts_as_away(monkeypatch):
