@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden
 from campaigns.domain.plan.presets import PRESETS
+from campaigns.domain.shown.badges import campaign_badge
 from campaigns.models import Campaign, RunSummary
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.campaign_list import (
@@ -73,6 +74,19 @@ def test_what_is_not_healthy_needs_a_look(project, listed, wrong):
     finished(project, "fine", {}, {})
     finished(project, "wrong", {}, wrong)
     assert listed(view="look") == {"wrong"}
+
+
+@pytest.mark.parametrize("state", ["healthy", "changing", "overloaded", "failing", None])
+@pytest.mark.parametrize("trust", ["trusted", "doubtful", "not_usable", None])
+@pytest.mark.parametrize("plan", ["load", "capacity"])
+def test_it_needs_a_look_unless_its_badge_says_that_all_is_well(
+    project, listed, plan, trust, state
+):
+    version = make_plan(project, plan, PRESETS[plan].spec)
+    answers = {"trust": trust, "target_state": state}
+    campaign = finished(project, "it", {}, answers, same={"version": version})
+    badge = campaign_badge("done", campaign_answer(campaign).found, is_stopped=False)
+    assert (listed(view="look") == {"it"}) is (badge.glyph != "done")
 
 
 def test_a_broken_threshold_and_a_stop_need_a_look(project, listed):
