@@ -16,7 +16,6 @@ from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.overhead_table import overhead_table, split_answer
 from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.units import DASH, decimals_for
-from campaigns.queries.measured import pooled_of
 from campaigns.queries.overheads import MeasuredTest, Overhead
 
 _COUNTS = ("rate", "errors", "n")
@@ -27,7 +26,7 @@ _DOTTED = [1, 3]  # the baseline's line
 def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
     """The figures behind one row of a comparison."""
     arms, names = tuple(overhead.pair), overhead.pair.names
-    pooled = [pooled_of(arm.runs) for arm in arms]
+    pooled = [arm.pooled for arm in arms]
     return ComparedDetail(
         test=test,
         times=_times_table(test, overhead),

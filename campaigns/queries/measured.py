@@ -72,7 +72,7 @@ class MeasuredRun:
         """Whether it ended as planned and has figures, trusted or not."""
         return self.run.outcome == Outcome.COMPLETE and bool(self.figures and self.figures.n)
 
-    @property
+    @cached_property
     def why_unusable(self) -> str:
         run = self.run
         if not run.is_done:

@@ -18,6 +18,7 @@ from campaigns.domain.judged.ratio import OddRun
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.figures import Figures
+from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.target import TLS_TWINS, counted_in
 from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
@@ -42,7 +43,7 @@ _DIFFERS_BY_CHOICE = {"target", "host", "plan", "reply", "requests a run"}
 Blocker = tuple[Reason, str]  # why there can be no verdict, and its sentence
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeasuredTest:
     """A test with its runs, in order of the repeats. `is_of_days`: its runs are from several
     campaigns, of which `test` is in the newest."""
@@ -53,10 +54,15 @@ class MeasuredTest:
     runs: tuple[MeasuredRun, ...]
     is_of_days: bool = False
 
-    @property
+    @cached_property
     def counted(self) -> list[MeasuredRun]:
         """The runs that its figures cover; those of an overloaded target if it has no others."""
         return counted_runs(self.runs)
+
+    @cached_property
+    def pooled(self) -> tuple[Total, Figures | None]:
+        """All requests of these runs merged."""
+        return pooled_of(self.runs)
 
     @property
     def n_usable(self) -> int:
@@ -292,13 +298,13 @@ def _is_spoilt(each: MeasuredRun) -> bool:
 
 def _floor_us(pair: ArmPair, mean: OverheadRow) -> float:
     """The smallest difference, µs, that this measurement can resolve."""
-    lateness = [pooled_of(arm.runs)[0].timing("lateness").percentile_us(P50) for arm in pair]
+    lateness = [arm.pooled[0].timing("lateness").percentile_us(P50) for arm in pair]
     return max(FLOOR_US, _BUCKET * (mean.candidate_us or 0.0), *(each or 0.0 for each in lateness))
 
 
 def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
     found = []
-    errors = [pooled_of(arm.runs)[1].error_share or 0.0 for arm in pair if arm.counted]
+    errors = [arm.pooled[1].error_share or 0.0 for arm in pair if arm.counted]
     if errors and _too_many_errors(errors):
         shares = " and ".join(percent(share) for share in errors)
         found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))

@@ -1,11 +1,12 @@
 """Are two arms like for like? What is the same, what is equal, and what differs."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.measured.injector_end import peers_of
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Total, total_of
+from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.units import count, percent
 
@@ -34,7 +35,7 @@ def like_for_like(
         return found
     for name, values in _chosen(baseline, candidate):
         _sort_in(found, "same", name, values, values[0] == values[1])
-    totals = [total_of(each.measurement.total for each in arm) for arm in (baseline, candidate)]
+    totals = [[each.measurement.total for each in arm] for arm in (baseline, candidate)]
     sizes = [_bytes_per_reply(total) for total in totals]
     _sort_in(found, "equal", "reply", [f"{size:,.0f} B" for size in sizes], _close(*sizes))
     statuses = [_status_shares(total) for total in totals]
@@ -83,18 +84,21 @@ def _plan(each: ArmRun) -> str:
     return each.frozen.plan_label
 
 
-def _bytes_per_reply(total: Total) -> float:
-    replies = total.count("ok") + total.count("failed")
-    return total.count("bytes_received") / replies if replies else 0.0
+def _bytes_per_reply(totals: Sequence[Total]) -> float:
+    replies = sum(each.count("ok") + each.count("failed") for each in totals)
+    return sum(each.count("bytes_received") for each in totals) / replies if replies else 0.0
 
 
 def _close(first: float, second: float) -> bool:
     return abs(first - second) <= _EQUAL_WITHIN * max(first, second)
 
 
-def _status_shares(total: Total) -> dict[str, float]:
-    whole = sum(total.statuses.values())
-    return {status: number / whole for status, number in sorted(total.statuses.items())}
+def _status_shares(totals: Sequence[Total]) -> dict[str, float]:
+    statuses: Counter[str] = Counter()
+    for each in totals:
+        statuses.update(each.statuses)
+    whole = statuses.total()
+    return {status: number / whole for status, number in sorted(statuses.items())}
 
 
 def _same_mix(first: dict[str, float], second: dict[str, float]) -> bool:
