@@ -6,6 +6,8 @@ from campaigns.domain.errors import InvalidFields
 
 MOST_TAGS = 20
 LONGEST_TAG = 30
+# A target with this tag is measured beside others to see whether the environment has moved.
+REFERENCE_TAG = "reference"
 
 
 def tags_in(text: str) -> list[str]:

@@ -7,6 +7,7 @@ from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.shown.compared import Difference
 from campaigns.domain.shown.plan_changes import changed_fields, field_name
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.domain.units import rate
 from campaigns.queries.columns import ComparedColumn
 from campaigns.queries.measured import MeasuredRun
@@ -19,8 +20,6 @@ from campaigns.queries.overheads import (
 )
 from campaigns.queries.run_settings import settings_of
 
-# A target with this tag is measured beside others to see whether the environment has moved.
-REFERENCE_TAG = "reference"
 # Parts of a plan that change neither what is sent nor how hard.
 _HARMLESS = ("plan.thresholds", "plan.warm_up_s", "plan.load.duration_s", "plan.load.max_in_flight")
 

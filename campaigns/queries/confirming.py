@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Actor
 
@@ -25,9 +26,18 @@ class Confirmation:
     versions: tuple[int, ...]
     repeats: int
     injectors: tuple[int, ...]
-    n_in_turn: int
+    in_turn: tuple[tuple[str, str], ...]  # the cells of the old side and of the new one
     stored: tuple[Test, ...]
     left_out: tuple[str, ...]  # sentences
+
+
+def sides_in(campaign: Campaign, confirm: Confirmation) -> tuple[int, int] | None:
+    """The tests of the campaign (old, new) that a single pair has become; None without one."""
+    tests = {_key(test): test.pk for test in campaign.tests.all()}
+    if len(confirm.in_turn) != 1 or not tests.keys() >= set(confirm.in_turn[0]):
+        return None
+    old, new = confirm.in_turn[0]
+    return tests[old], tests[new]
 
 
 def confirm_query(pairs: Sequence[tuple[int, int]]) -> str:
@@ -55,7 +65,7 @@ def confirmation_of(actor: Actor, project: Project, asked: str) -> Confirmation 
 
 def _confirmation(pairs: Sequence[tuple[Test, Test]]) -> Confirmation:
     cells: dict[str, Test] = {}
-    stored, left_out, n_in_turn = [], [], 0
+    stored, left_out, in_turn = [], [], []
     for old, new in pairs:
         if not _can_run(new):
             left_out.append(f"{new} is left out: its plan or endpoint is archived.")
@@ -63,10 +73,12 @@ def _confirmation(pairs: Sequence[tuple[Test, Test]]) -> Confirmation:
         cells[_key(new)] = new
         if _key(old) != _key(new) and _can_run(old):
             cells[_key(old)] = old
-            n_in_turn += 1
+            in_turn.append((_key(old), _key(new)))
         else:
             stored.append(old)
     newest = pairs[0][1].campaign
+    if stored:
+        cells |= {_key(test): test for test in _references_of(newest) if _can_run(test)}
     return Confirmation(
         campaign=newest,
         name=f"Confirm {newest.name}"[:150],
@@ -74,10 +86,16 @@ def _confirmation(pairs: Sequence[tuple[Test, Test]]) -> Confirmation:
         versions=tuple({test.plan_version_id for test in cells.values()}),
         repeats=max(MIN_BLOCKS, newest.repeats),
         injectors=tuple(sorted({test.injectors for test in cells.values()})) or (1,),
-        n_in_turn=n_in_turn,
+        in_turn=tuple(in_turn),
         stored=tuple(stored),
         left_out=tuple(left_out),
     )
+
+
+def _references_of(campaign: Campaign) -> list[Test]:
+    """What can tell the target from the environment where both sides do not run in turn."""
+    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target")
+    return [test for test in tests if REFERENCE_TAG in test.endpoint.target.tags]
 
 
 def _key(test: Test) -> str:

@@ -33,6 +33,7 @@ from campaigns.queries.campaigns import (
     shown_of,
 )
 from campaigns.queries.checks import checks_before_start, first_requests_check
+from campaigns.queries.confirming import Confirmation, sides_in
 from campaigns.queries.first_requests import tried_lately
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.measured import whole_runs
@@ -116,7 +117,7 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         draft = again.campaign if again and "edit" in request.GET else None
         campaign = _create(request, form, found, draft)
         if campaign:
-            return redirect("campaign-detail", campaign=campaign.pk)
+            return redirect(_page_of(campaign, confirm))
     status = 422 if form.errors and not is_try else 200
     shown = shown_of(grid, form.known()["cells"], target)
     proposal, question = asked_proposal(request), request.GET.get("question", "")
@@ -133,6 +134,13 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         "confirm": confirm,
     }
     return render(request, "campaigns/new.html", context, status=status)
+
+
+def _page_of(campaign: Campaign, confirm: Confirmation | None) -> str:
+    """The campaign's page, with the two sides that are to be confirmed against each other."""
+    page = reverse("campaign-detail", args=[campaign.pk])
+    sides = sides_in(campaign, confirm) if confirm else None
+    return f"{page}?compare={sides[1]}&with={sides[0]}" if sides else page
 
 
 def _try_ticked(request: HttpRequest, form: CampaignForm) -> None:

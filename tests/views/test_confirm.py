@@ -55,8 +55,10 @@ def test_the_old_plan_version_runs_beside_the_new_one(as_bob, project, versions,
     ticked = {f"{version.pk}.{endpoint.pk}.new" for version in versions}
     assert page.context["form"].ticked() == ticked
     assert "Runs the old and the new side of 1 test in turn, in 5 blocks." in text_of(page)
-    as_bob.post(new_url(project, (old, new)), fields(sorted(ticked), start="1"))
+    answer = as_bob.post(new_url(project, (old, new)), fields(sorted(ticked), start="1"))
     campaign = Campaign.objects.latest("pk")
+    sides = [campaign.tests.get(plan_version=version).pk for version in versions]
+    assert answer["Location"].endswith(f"/{campaign.pk}/?compare={sides[1]}&with={sides[0]}")
     assert campaign.started_at
     assert {test.plan_version for test in campaign.tests.all()} == set(versions)
 
@@ -83,6 +85,14 @@ def test_the_same_plan_and_endpoint_is_weaker_and_says_so(as_bob, project, versi
     page = as_bob.get(new_url(project, (old, new)))
     assert len(page.context["form"].ticked()) == 1
     assert "weaker: the stored runs were made at another time" in text_of(page)
+
+
+def test_where_it_is_weaker_the_reference_runs_beside_it(as_bob, project, versions, endpoint):
+    old, new = (a_test(versions[1], endpoint) for _ in range(2))
+    echo = make_endpoint(make_target(project, "echo", tags=["reference"]))
+    make_test(new.campaign, versions[1], endpoint=echo)
+    ticked = as_bob.get(new_url(project, (old, new))).context["form"].ticked()
+    assert ticked == {f"{versions[1].pk}.{each.pk}.new" for each in (endpoint, echo)}
 
 
 def test_an_archived_old_endpoint_is_weaker_too(as_bob, project, versions, endpoint):
