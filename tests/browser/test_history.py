@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from playwright.sync_api import expect
 
 from campaigns.models import Campaign
 from tests.browser.installation import sign_in
@@ -20,7 +21,9 @@ def test_the_keyboard_leads_from_a_change_to_its_campaign(served_tab, alice, pro
     sign_in(served_tab, "alice", "pw")
     served_tab.goto(f"/projects/{project.pk}/history/")
     served_tab.get_by_text(re.compile("1 slower")).wait_for()
-    served_tab.locator("tbody th a").click()
+    served_tab.keyboard.press("j")
+    expect(served_tab.locator("tbody th a")).to_be_focused()
+    served_tab.keyboard.press("Enter")
     served_tab.get_by_text(re.compile("Slower by")).first.wait_for()
     panels = served_tab.locator("[data-history]")
     panels.get_by_text("axis from").wait_for()  # drawn, so the keys are obeyed

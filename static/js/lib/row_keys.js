@@ -5,7 +5,7 @@ import $ from "../../lib/jquery.module.min.js";
 import { isForKeys } from "./keys.js";
 
 function goBy(step) {
-  const links = $(".items tbody th.name > a");
+  const links = $(".items tbody th.name > a, .history-table tbody th.name > a");
   const rows = links.closest("tr");
   const now = rows.index($(document.activeElement).closest("tr"));
   links.eq(now < 0 ? 0 : Math.min(Math.max(now + step, 0), links.length - 1)).trigger("focus");
