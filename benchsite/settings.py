@@ -209,6 +209,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "project-list"
 LOGOUT_REDIRECT_URL = "login"
+PROJECTS_BY = env_choice("BENCHSITE_PROJECTS_BY", ("everybody", "administrators"), "everybody")
 AXES_FAILURE_LIMIT = 5
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_CLIENT_IP_CALLABLE = "campaigns.views.access.client_address_of"

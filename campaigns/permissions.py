@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+from django.conf import settings
 from django.db.models import Manager, Q
 
 from campaigns.domain.errors import Forbidden
@@ -138,6 +139,11 @@ def require(actor: Actor, action: Action, project: WithMembers) -> None:
             if narrowed
             else _NEEDS[action]
         )
+
+
+def may_create_projects(actor: Actor) -> bool:
+    """Everybody with an account, or only administrators, as the installation is set."""
+    return actor.is_member and (settings.PROJECTS_BY == "everybody" or actor.user.is_superuser)
 
 
 def require_administrator(actor: Actor) -> None:

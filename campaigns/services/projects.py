@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Membership, Project
-from campaigns.permissions import Action, Actor, Role, Scope, require
+from campaigns.permissions import Action, Actor, Role, Scope, may_create_projects, require
 
 
 @transaction.atomic
@@ -13,6 +13,11 @@ def create_project(*, by: Actor, name: str) -> Project:
     """A new project, owned by its creator."""
     if not by.is_member or (by.token is not None and by.token.scope != Scope.WRITE):
         raise Forbidden("Sign in to create a project, or use a token with the scope write.")
+    if not may_create_projects(by):
+        raise Forbidden(
+            "Only administrators create projects in this installation. Ask one of them, and to be "
+            "made the project's owner."
+        )
     project = Project.objects.create(name=name)
     Membership.objects.create(project=project, user=by.user, role=Role.OWNER)
     return project

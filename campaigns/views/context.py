@@ -3,7 +3,7 @@
 from django.utils.functional import SimpleLazyObject
 
 from campaigns.models import Project
-from campaigns.permissions import Actor
+from campaigns.permissions import Actor, may_create_projects
 from campaigns.queries.load_control import why_nothing_begins
 
 # Prefix of a URL's name → section in the top bar.
@@ -29,6 +29,7 @@ def site(request) -> dict:
     return {
         "my_projects": SimpleLazyObject(lambda: _projects_of(request)),
         "place": place_of(request),
+        "may_create_projects": SimpleLazyObject(lambda: _may_create_projects(request)),
         "nothing_begins": SimpleLazyObject(lambda: _nothing_begins(request)),
     }
 
@@ -36,6 +37,10 @@ def site(request) -> dict:
 def place_of(request) -> str:
     name = getattr(request.resolver_match, "url_name", None) or ""
     return "history" if name == "run-list" else PLACES.get(name.partition("-")[0], "")
+
+
+def _may_create_projects(request) -> bool:
+    return may_create_projects(Actor(user=getattr(request, "user", None)))
 
 
 def _nothing_begins(request) -> str:

@@ -17,6 +17,14 @@ def test_who_makes_a_project_owns_it(as_charlie, charlie):
     assert project.memberships.get().user == charlie
 
 
+def test_an_installation_may_leave_projects_to_its_administrators(as_charlie, settings):
+    settings.PROJECTS_BY = "administrators"
+    with pytest.raises(Forbidden, match="Only administrators create projects"):
+        create_project(by=as_charlie, name="Shop")
+    adam = Actor(user=make_user("adam", is_superuser=True))
+    assert create_project(by=adam, name="Shop").memberships.get().user == adam.user
+
+
 @pytest.mark.parametrize("scope", [Scope.READ, Scope.RUN])
 def test_a_token_needs_the_scope_write_to_make_a_project(scope, alice):
     with pytest.raises(Forbidden, match="scope write"):
