@@ -18,13 +18,15 @@ def sweep_answers(arms: Sequence[MeasuredTest]) -> list[SweepAnswer]:
         test = arm.test
         key = (test.plan_version_id, test.endpoint_id, test.connection_mode)
         groups.setdefault(key, []).append(arm)
-    return [_answer(group) for group in groups.values() if len(group) > 1]
+    names_target = len({arm.test.endpoint.target_id for arm in arms}) > 1
+    return [_answer(group, names_target) for group in groups.values() if len(group) > 1]
 
 
-def _answer(group: list[MeasuredTest]) -> SweepAnswer:
+def _answer(group: list[MeasuredTest], names_target: bool) -> SweepAnswer:
     group = sorted(group, key=lambda arm: arm.test.injectors)
     first = group[0]
-    title = f"{first.plan_label}: {arm_words(first.test)}, by number of injector processes"
+    target = f", {first.test.endpoint.target.name}" if names_target else ""
+    title = f"{first.plan_label}: {arm_words(first.test)}{target}, by number of injector processes"
     lines = [
         SweepLine(
             arm.test.injectors,

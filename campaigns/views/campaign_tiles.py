@@ -15,8 +15,18 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
     if answer.has_no_answer or answer.errors.is_everything:
         return []
     if answer.overheads:
-        return [_overhead_tile(each) for each in answer.overheads[:_MOST_TILES]]
-    return [_test_tile(each) for each in answer.tests[:_MOST_TILES]]
+        return _at_most([_overhead_tile(each) for each in answer.overheads], "comparisons")
+    return _at_most([_test_tile(each) for each in answer.tests], "tests")
+
+
+def _at_most(tiles: list[dict[str, Any]], nouns: str) -> list[dict[str, Any]]:
+    """The first ones; the last place says how many more there are."""
+    if len(tiles) <= _MOST_TILES:
+        return tiles
+    shown = tiles[: _MOST_TILES - 1]
+    more = len(tiles) - len(shown)
+    rest = {"title": "And", "word": "", "note": "", "value": f"{more}", "unit": f"more {nouns}"}
+    return [*shown, {**rest, "lines": ["in the tables below"]}]
 
 
 def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.queries.answers import campaign_answer
+from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.sweep_curve import sweep_panels
 from tests.factories import (
     make_campaign,
@@ -89,3 +90,20 @@ def test_the_campaign_page_has_table_and_curves(client, bob, campaign):
     assert "by number of injector processes" in page
     assert "2 injector processes" in page
     assert page.count('class="sweep-dot"') == 6, "two of throughput, of average and of p95 each"
+
+
+def test_sweeps_of_several_targets_are_named_by_their_target(campaign):
+    version = make_plan(campaign.project)
+    for name in ("apache", "nginx"):
+        sweep(campaign, [1, 2], make_endpoint(make_target(campaign.project, name)), version)
+    titles = [each.title for each in campaign_answer(campaign).sweeps]
+    assert ["apache" in titles[0], "nginx" in titles[1]] == [True, True]
+
+
+def test_tests_without_a_tile_are_counted_in_the_last_one(campaign):
+    endpoint = make_endpoint(make_target(campaign.project))
+    for _ in range(7):
+        make_test(campaign, endpoint=endpoint)
+    tiles = tiles_of(campaign_answer(campaign))
+    assert len(tiles) == 5
+    assert (tiles[-1]["value"], tiles[-1]["unit"]) == ("3", "more tests")
