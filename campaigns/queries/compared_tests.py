@@ -247,7 +247,7 @@ def _ends(values) -> list:
 
 
 def _warnings(tests: Sequence[ComparedTest]) -> list[str]:
-    if not any(each.is_changed and not each.ran_in_turn for each in tests):
+    if not any(each.can_be_confirmed for each in tests):
         return []
     if not any(each.or_environment for each in tests):
         return [

@@ -59,17 +59,17 @@ def comparison_csv(request: HttpRequest) -> HttpResponse:
 
 
 def _confirming(actor: Actor, columns: list[ComparedColumn], compared: Comparison) -> dict:
-    """The way to a campaign in which the sides of unsure tests run in turn, for those who may."""
+    """The way to a campaign in which the sides of changed tests run in turn, for those who may."""
     projects = {each.campaign.project for each in columns}
     pairs = [
         (each.baseline_test_id, each.candidate_test_id)
         for each in compared.tests
-        if each.or_environment
+        if each.can_be_confirmed
     ]
     if not pairs or len(projects) > 1 or not may(actor, Action.EDIT, *projects):
         return {}
     path = reverse("campaign-new", args=[columns[0].campaign.project_id])
-    return {"confirm_url": f"{path}?confirm={confirm_query(pairs)}", "n_unsure": len(pairs)}
+    return {"confirm_url": f"{path}?confirm={confirm_query(pairs)}", "n_confirmed": len(pairs)}
 
 
 def _columns(request: HttpRequest) -> list[ComparedColumn]:

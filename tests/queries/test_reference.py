@@ -44,6 +44,7 @@ def test_a_reference_that_did_not_move_leaves_the_target(against):
     found = against(SLOW, ECHO)
     (test,) = found.tests
     assert test.said == "slower"
+    assert test.can_be_confirmed
     assert "environment changed" not in said(found)
     assert "The reference did not move (0.0" in said(found)
     assert "only Confirm compares like with like" in found.warnings[0]

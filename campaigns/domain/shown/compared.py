@@ -99,11 +99,15 @@ class ComparedTest:
         return self.word in _WORDS[Listed.CHANGED]
 
     @property
+    def can_be_confirmed(self) -> bool:
+        """Whether it changed between sides that did not run in turn."""
+        return self.is_changed and not self.ran_in_turn
+
+    @property
     def or_environment(self) -> bool:
         """The two did not run in turn and no reference stayed where it was, so the word is about
         the target or about whatever else changed between them."""
-        is_known = self.ran_in_turn or self.reference is ReferenceState.UNMOVED
-        return self.is_changed and not is_known
+        return self.can_be_confirmed and self.reference is not ReferenceState.UNMOVED
 
     @property
     def said(self) -> str:

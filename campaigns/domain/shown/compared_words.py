@@ -77,7 +77,7 @@ def reference_sentence(
     """What the reference did, where it matters: "The reference did not move (+0.7 %, 95 % …)."; []
     if nothing changed, both ran in turn, or there is no reference."""
     state = reference_of(references)
-    if state is None or not any(each.is_changed and not each.ran_in_turn for each in tests):
+    if state is None or not any(each.can_be_confirmed for each in tests):
         return []
     shown = [each for each in references if each.interval]
     figures = "; ".join(
