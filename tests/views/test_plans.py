@@ -271,7 +271,7 @@ def test_the_list_needs_no_query_a_row(
 ):
     make_plan(project)
     url = reverse("plan-list", args=[project.pk])
-    with django_assert_max_num_queries(11) as few:
+    with django_assert_max_num_queries(13) as few:
         as_editor.get(url)
     for _ in range(5):
         make_plan(project)
