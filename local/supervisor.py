@@ -45,7 +45,7 @@ class Supervisor:
         self.log_dir = log_dir
         self.tell = tell
         self.children: dict[str, Child] = {}
-        self.guests: set[int] = set()  # programs of run_together
+        self.guests: set[int] = set()  # programs of run_to_end
         self.is_stopping = False
         closed(log_dir)
         # Adopt our children's orphans, so that they can be found and ended.
@@ -94,21 +94,15 @@ class Supervisor:
 
     def run_to_end(self, program: Program, log: Path | None) -> int:
         """Run a program to its end while watching the others; returns its exit status."""
-        (status,) = self.run_together((program, log))
-        return status
-
-    def run_together(self, *programs: tuple[Program, Path | None]) -> list[int]:
-        """Run programs at once, each with its log, to the end of all; their exit statuses."""
-        running = [(program, spawn(program, log)) for program, log in programs]
-        pids = {process.pid for _, process in running}
-        self.guests |= pids
+        process = spawn(program, log)
+        self.guests.add(process.pid)
         try:
-            while any(process.poll() is None for _, process in running):
+            while process.poll() is None:
                 self.wait(TICK_S)
         finally:
-            end_together(running)
-            self.guests -= pids
-        return [process.returncode for _, process in running]
+            end_together([(program, process)])
+            self.guests.discard(process.pid)
+        return process.returncode
 
     def request_stop(self, *_signal: object) -> None:
         self.is_stopping = True

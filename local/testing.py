@@ -20,24 +20,14 @@ SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
 # Waiting for processes and sockets takes half of the time: two workers per core.
 N_WORKERS = 2 * N_CORES
-BROWSER = "browser_"  # names what the browser tests have of their own, see tests/settings.py
 WORKERS = [f"gw{number}" for number in range(N_WORKERS)]
-WORKERS += [f"{BROWSER}gw{number}" for number in range(N_CORES)]
 # A file stays with one worker, so that its slow fixtures are set up once.
 # The files go out in the order of tests/conftest.py, the longest first.
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 IN_PARALLEL = ("-n", str(N_WORKERS), *BY_FILE)
 ALONE = ("-n", "0")
-NOT_ALONE = ("-m", "not browser and not alone")
-# These measure, or wait for processes; the other Python tests may share the cores with browsers.
-TIMED = ("tests/benchmarks", "tests/faults", "tests/injector", "tests/live", "tests/local")
-TIMED += ("tests/workers", "tests/test_queue.py")
-TIMED += ("tests/views/test_honest_pages.py", "tests/views/test_streams_served.py")
-LEFT_OUT = tuple(f"--ignore={folder}" for folder in (*TIMED, "tests/browser"))
-CALM = (SETTINGS, "-n", str(N_CORES), *BY_FILE, *NOT_ALONE, *LEFT_OUT)
-CALM += ("-o", "cache_dir=.pytest_cache/calm")  # what failed last, of two parts at once
 # Each worker has an installation and a Chromium of its own, which keep a core busy.
-IN_BROWSERS = (SETTINGS, "-n", str(N_CORES), *BY_FILE, "-m", "browser", "tests/browser")
+IN_BROWSERS = ("-n", str(N_CORES), *BY_FILE, "-m", "browser", "tests/browser")
 # Where the tests marked pure are, without files that cannot be imported without settings.
 PURE = ("tests/domain", "tests/exports/test_tables.py", "tests/injector", "tests/benchmarks")
 PURE += ("--ignore=tests/benchmarks/test_judgement.py",)
@@ -79,19 +69,17 @@ def test_fast() -> int:
 def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
     env = _with_template(supervisor, env)
     results = {
-        "tests of the injector and of processes": _pytest_twice(
-            supervisor, env, SETTINGS, *IN_PARALLEL, *NOT_ALONE, *TIMED
+        "Python tests": _pytest_twice(
+            supervisor, env, *IN_PARALLEL, "-m", "not alone", "--ignore=tests/browser"
         ),
-        "tests of time": _pytest_twice(
-            supervisor, env, SETTINGS, "-m", "alone", *_files_with("mark.alone")
-        ),
+        "tests of time": _pytest_twice(supervisor, env, "-m", "alone", *_files_with("mark.alone")),
         "JavaScript tests": _node_tests(supervisor, env),
     }
     chromium = ensure_chromium()
     if not chromium:
-        return results | {"other Python tests": _pytest_twice(supervisor, env, *CALM)}
-    say(f"\nBrowser tests in {version_of(chromium)}; beside them the other Python tests")
-    return results | _beside_browsers(supervisor, env)
+        return results
+    say(f"\nBrowser tests in {version_of(chromium)}")
+    return results | {"browser tests": _pytest_twice(supervisor, env, *IN_BROWSERS)}
 
 
 def _with_template(supervisor: Supervisor, env: dict[str, str]) -> dict[str, str]:
@@ -102,20 +90,6 @@ def _with_template(supervisor: Supervisor, env: dict[str, str]) -> dict[str, str
     return {**env, "TESTS_TEMPLATE": DATABASE}
 
 
-def _beside_browsers(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
-    """Browsers and installations wait a lot; the other Python tests get the CPU that they leave."""
-    its_env = {**env, "TESTS_PART": BROWSER}
-    log = supervisor.log_dir / "calm.log"
-    in_browsers, calm = supervisor.run_together(
-        (_program(its_env, *IN_BROWSERS), None), (_program(env, *CALM, nice=10), log)
-    )
-    say(f"\nThe other Python tests:\n{log.read_text()}")
-    return {
-        "other Python tests": _once_more(calm, supervisor, env, *CALM),
-        "browser tests": _once_more(in_browsers, supervisor, its_env, *IN_BROWSERS),
-    }
-
-
 def _files_with(words: str) -> list[str]:
     """The test files with these words. To import all others would take as long as their tests."""
     files = sorted((ROOT / "tests").rglob("test_*.py"))
@@ -123,27 +97,20 @@ def _files_with(words: str) -> list[str]:
 
 
 def _pytest_twice(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
-    return _once_more(_pytest(supervisor, env, *arguments), supervisor, env, *arguments)
-
-
-def _once_more(status: int, supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
     """Failed tests are named and rerun alone: timing tests may fail on a busy machine.
 
     Tests that fail again have failed.
     """
+    status = _pytest(supervisor, env, SETTINGS, *arguments)
     if status != TESTS_FAILED:
         return status
     say("\nUNSTEADY OR BROKEN: the tests that failed above are tried once more, alone.")
-    return _pytest(supervisor, env, *arguments, *ALONE, "--last-failed", "-rp")
+    return _pytest(supervisor, env, SETTINGS, *arguments, *ALONE, "--last-failed", "-rp")
 
 
 def _pytest(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
-    return supervisor.run_to_end(_program(env, *arguments), log=None)
-
-
-def _program(env: dict[str, str], *arguments: str, nice: int = 0) -> Program:
-    command = ("nice", "-n", str(nice), sys.executable, "-m", "pytest", "-q", *arguments)
-    return Program("pytest", command, env)
+    command = (sys.executable, "-m", "pytest", "-q", *arguments)
+    return supervisor.run_to_end(Program("pytest", command, env), log=None)
 
 
 def _node_tests(supervisor: Supervisor, env: dict[str, str]) -> int:

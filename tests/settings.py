@@ -3,20 +3,14 @@
 import os
 
 # A worker of a parallel run has a Redis and a folder of its own; its database is pytest-django's.
-# Two parts of the tests may run at once.
-PART = os.environ.get("TESTS_PART", "")
-if number := os.environ.get("PYTEST_XDIST_WORKER"):
-    worker = PART + number
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["REDIS_URL"] = os.environ[f"REDIS_URL_{worker}"]
     os.environ["BENCHSITE_VAR"] += f"/{worker}"
 
 from benchsite.settings import *
 
 # `make test` has migrated a database that can be copied; without it each is migrated.
-DATABASES["default"]["TEST"] = {
-    "NAME": f"test_{PART}benchsite",
-    "TEMPLATE": os.environ.get("TESTS_TEMPLATE"),
-}
+DATABASES["default"]["TEST"] = {"TEMPLATE": os.environ.get("TESTS_TEMPLATE")}
 
 # Hashed names need a collected manifest; tests/test_static.py tests those by themselves.
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

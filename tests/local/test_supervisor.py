@@ -38,20 +38,6 @@ PARENT = (
     "start_new_session=True).pid, flush=True); time.sleep(60)')"
 )
 
-# Each of two programs waits for the other, and ends with a status of its own.
-SIDE_BY_SIDE = """
-import sys
-from pathlib import Path
-from local.children import Program
-from local.supervisor import Supervisor
-folder = Path(sys.argv[1])
-def meets(own, other, status):
-    code = f"import sys, time; from pathlib import Path; Path('{own}').touch()\\n"
-    code += f"while not Path('{other}').exists(): time.sleep(0.01)\\nsys.exit({status})"
-    return Program(own, (sys.executable, "-c", code), cwd=folder), None
-print(Supervisor(folder / "log").run_together(meets("a", "b", 0), meets("b", "a", 3)))
-"""
-
 
 def pids_of(process) -> list[int]:
     return [int(pid) for pid in process.stdout.readline().split()[1:]]
@@ -121,10 +107,6 @@ def test_a_child_does_not_hear_the_ctrl_c_of_the_terminal(script):
     (pid,) = pids_of(process)
     assert os.getsid(pid) == pid
     stop(process)
-
-
-def test_programs_run_at_once_and_each_has_its_status(script):
-    assert script.run(SIDE_BY_SIDE).strip() == "[0, 3]"
 
 
 def test_other_accounts_cannot_read_the_logs(script):

@@ -59,4 +59,7 @@ def measure(signed_in, project):
 
 def fill(page, values: dict[str, str]) -> None:
     for name, value in values.items():
-        page.locator(f"#id_{name}").fill(value)
+        field = page.locator(f"#id_{name}")
+        if not field.is_visible():
+            page.get_by_text("More steps and their order").click()
+        field.fill(value)
