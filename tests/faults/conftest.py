@@ -11,6 +11,7 @@ import pytest
 from django.conf import settings as django_settings
 from redis import Redis, RedisError
 
+from campaigns.models import InjectorHost
 from tests.faults.processes import Site
 from tests.waiting import eventually
 
@@ -88,12 +89,18 @@ def _answers(url: str) -> bool:
         return False
 
 
-@pytest.fixture(scope="session")
-def installation(django_db_setup, tmp_path_factory, redis_server):
-    """One worker for all tests: its start takes seconds."""
+@pytest.fixture(scope="module")
+def installation(django_db_setup, django_db_blocker, tmp_path_factory, redis_server):
+    """One worker for all tests of a file: its start takes seconds.
+
+    It announces its host to the end, also after the last test's tables were emptied; other files
+    must not find it.
+    """
     site = Site(tmp_path_factory.mktemp("site"), redis_server.url)
     yield site
     site.end()
+    with django_db_blocker.unblock():
+        InjectorHost.objects.all().delete()
 
 
 @pytest.fixture

@@ -45,6 +45,7 @@ def page_of(client, user, run):
     return client.get(reverse("run-detail", args=[run.pk])).content.decode()
 
 
+@pytest.mark.alone
 def test_a_frozen_server_shows_on_the_page_in_response_times_and_not_in_the_usual_service_time(
     client, bob, project
 ):
