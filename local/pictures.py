@@ -80,7 +80,7 @@ def _shoot_all(page, folder: Path) -> None:
     _shoot(page, folder, "campaign", "/campaigns/1/", height=ANSWER_HEIGHT)
     _shoot(page, folder, "new-campaign", f"{project}campaigns/new/?question=https", is_full=True)
     _shoot(page, folder, "plan", f"{project}plans/new/?preset=over-10", is_full=True)
-    page.goto(f"{project}history/")
+    page.goto(f"{project}runs/")
     ticks = page.locator("input[name=run]")
     ticks.nth(0).check(force=True)
     ticks.nth(1).check(force=True)
