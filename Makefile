@@ -30,7 +30,7 @@ benchmark: setup ## what the injector costs, beside its peers where they are ins
 benchmark-peers: setup ## get Locust and k6 for the benchmark, into var/peers (k6 needs Go, and minutes)
 	@exec .venv/bin/python -m benchmarks.peers
 
-pictures: ## take the README's pictures of the real pages anew (about two minutes)
+pictures: ## take the README's pictures of the real pages anew (about five minutes)
 	@exec $(PYTHON) -m local pictures
 
 docs: setup ## write the tables of docs/ that come from the registry of plan fields
