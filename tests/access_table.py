@@ -239,6 +239,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-campaign-start": {"POST": START},
     "api-campaign-try-again": {"POST": TRY_AGAIN},
     "api-campaign-stop": {"POST": STOP_CAMPAIGN},
+    "api-campaign-looked": {"POST": EDIT},
     "api-campaign-repeat": {"POST": EDIT},
     "api-campaign-blocks": {"POST": MORE_BLOCKS},
     "api-campaign-tables": {"GET": VIEW},

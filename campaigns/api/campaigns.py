@@ -23,6 +23,7 @@ from campaigns.services.campaigns import (
     MAX_INJECTORS,
     MAX_PAUSE_S,
     create_campaign,
+    look_at_campaigns,
     repeat_campaign,
     start_campaign,
     stop_campaign,
@@ -218,6 +219,13 @@ class CampaignViewSet(ItemViewSet):
         """Ends the active run within seconds, keeps its results, and cancels the queued runs."""
         campaign = self.get_object()
         stop_campaign(by=self.actor, campaign=campaign)
+        return self.answer(campaign.pk)
+
+    @extend_schema(request=None, operation_id="campaigns_looked")
+    def looked(self, request, pk):
+        """Notes that you have looked at a finished campaign: it no longer needs a look."""
+        campaign = self.get_object()
+        look_at_campaigns(by=self.actor, campaigns=[campaign])
         return self.answer(campaign.pk)
 
     @extend_schema(request=MoreBlocks, operation_id="campaigns_blocks")

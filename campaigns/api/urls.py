@@ -93,6 +93,9 @@ urlpatterns = [
     ),
     path("campaigns/<int:pk>/stop/", _post(CampaignViewSet, "stop"), name="api-campaign-stop"),
     path(
+        "campaigns/<int:pk>/looked/", _post(CampaignViewSet, "looked"), name="api-campaign-looked"
+    ),
+    path(
         "campaigns/<int:pk>/blocks/", _post(CampaignViewSet, "blocks"), name="api-campaign-blocks"
     ),
     path(

@@ -92,3 +92,4 @@ def test_campaigns_are_found_by_who_made_them_and_by_who_has_looked(
     look_at_campaigns(by=as_bob, campaigns=[his])
     assert names(api, "campaigns/?needs_a_look=true") == []
     assert api.get(f"/api/v1/campaigns/{his.pk}/").json()["looked_by"] == "bob"
+    assert api.post(f"/api/v1/campaigns/{his.pk}/looked/").json()["looked_by"] == "alice"
