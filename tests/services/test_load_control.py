@@ -1,7 +1,12 @@
 """All load off and on: by an administrator, from the console, and after a backup was restored."""
 
+import subprocess
+from urllib.parse import urlsplit
+
 import pytest
+from django.conf import settings
 from django.core.management import call_command
+from django.db import connection
 
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Campaign, LoadControl, Run
@@ -17,6 +22,7 @@ from campaigns.services.load_control import (
     stop_all_load,
 )
 from campaigns.services.runs import stop_any_run
+from local import postgres
 from tests.factories import make_user
 from tests.services.engine import host, started
 
@@ -120,3 +126,22 @@ class TestRestored:
         allow_load(by=adam)
         assert not stay_off_if_restored()
         assert why_load_is_off() == ""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dump_that_was_really_restored_keeps_load_off():
+    stay_off_if_restored()
+    dumped = program("pg_dump", "--clean", "--if-exists", "--table", LoadControl._meta.db_table)
+    connection.close()
+    program("psql", "--quiet", "--set", "ON_ERROR_STOP=1", "--dbname", given=dumped)
+    assert stay_off_if_restored()
+    assert why_load_is_off() == RESTORED
+
+
+def program(name: str, *options: str, given: str = "") -> str:
+    """The output of one of PostgreSQL's programs on the test's database."""
+    url = urlsplit(settings.DATABASE_URL)._replace(path=f"/{connection.settings_dict['NAME']}")
+    command = [postgres.binaries_of(None) / name, *options, url.geturl()]
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
