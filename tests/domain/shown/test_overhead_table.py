@@ -29,3 +29,10 @@ def test_a_difference_has_no_more_digits_than_its_interval_supports(low, high, s
     for each in table.rows:
         baseline, candidate, difference, *_ = (cell.text for cell in each.cells)
         assert (baseline, candidate, difference) == ("9.78", "14.30", said)
+
+
+def test_a_small_difference_is_never_0_0_however_wide_its_interval_is():
+    interval = RatioInterval(481, 522, 522 / 481, 0.62, 1.91, **REST)
+    mean = OverheadRow("mean", 481, 522, interval)
+    (shown,) = overhead_table("k", "T", [mean], None, "").rows
+    assert shown.cells[2].text == "+0.04"
