@@ -88,7 +88,7 @@ def _shoot_all(page, folder: Path) -> None:
     _shoot(page, folder, "campaign", ANSWER, height=ANSWER_HEIGHT)
     _shoot(page, folder, "new-campaign", f"{project}campaigns/new/?question=https", is_full=True)
     _shoot(page, folder, "plan", f"{project}plans/new/?preset=over-10", is_full=True)
-    _shoot(page, folder, "comparison", "/compare/?a=campaign-1&b=campaign-2", is_full=True)
+    _shoot(page, folder, "comparison", "/compare/?a=campaign-1&b=campaign-2", height=ANSWER_HEIGHT)
     page.goto(f"{project}targets/")
     page.locator("main a[href^='/targets/']:not([href$='/new/'])").first.click()
     page.locator("#id_path").fill("/soap")
