@@ -213,7 +213,8 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
         plan_label=arm.plan_label,
         table=table,
         pooled=total,
-        means_ms=_means_ms(campaign, arm),
+        means_ms=_means_ms(campaign, arm.counted),
+        apart_ms=_means_ms(campaign, [each for each in arm.runs if each not in arm.counted]),
         means_text=_means_text(campaign, arm, table),
         trust=trust_of(arm.runs),
         target_state=target_state_of(arm.runs),
@@ -223,9 +224,13 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
     )
 
 
-def _means_ms(campaign: Campaign, arm: MeasuredTest) -> list[float | None]:
-    by_repeat = {each.run.repeat: each.figures.mean_us / 1000 for each in arm.counted}
+def _means_ms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[float | None]:
+    by_repeat = {each.run.repeat: each.figures.mean_us / 1000 for each in runs if _has_mean(each)}
     return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]
+
+
+def _has_mean(each: MeasuredRun) -> bool:
+    return bool(each.figures and each.figures.mean_us)
 
 
 def _means_text(campaign: Campaign, arm: MeasuredTest, table: Table) -> list[str]:
@@ -285,7 +290,7 @@ def _figures_sentence(
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [
         Pair(
-            each.pair.candidate.plan_label if many_plans else "",
+            ", ".join(filter(None, [each.pair.candidate.plan_label * many_plans, each.pair.place])),
             each.pair.shared_mode,
             each.mean,
             each.verdict,

@@ -100,13 +100,15 @@ class MeasuredTest:
 class ArmPair:
     """Two tests to compare. `is_chosen`: by a user, so that what tells them apart may differ.
 
-    `called`: names of the two where those of their arms would be the same.
+    `called`: names of the two where those of their arms would be the same. `place`: the target,
+    where a campaign has several.
     """
 
     baseline: MeasuredTest
     candidate: MeasuredTest
     is_chosen: bool = False
     called: tuple[str, str] | None = None
+    place: str = ""
 
     def __iter__(self) -> Iterator[MeasuredTest]:
         return iter((self.baseline, self.candidate))
@@ -129,7 +131,7 @@ class ArmPair:
     def title(self) -> str:
         if self.is_chosen or not self.shared_mode:
             return " against ".join(reversed(self.names))
-        return MODES[self.shared_mode].capitalize()
+        return ", ".join(filter(None, [MODES[self.shared_mode].capitalize(), self.place]))
 
     @property
     def n_usable(self) -> int:
@@ -192,10 +194,12 @@ def twins_of(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
     compared with HTTP on a new connection.
     """
     pairs = []
+    has_places = len({arm.test.endpoint.target_id for arm in arms}) > 1
     for candidate in arms:
         if plain := TLS_TWINS.get(candidate.scheme):
             baseline = _partner(candidate, [arm for arm in arms if arm.scheme == plain])
-            pairs += [ArmPair(baseline, candidate)] if baseline else []
+            place = candidate.test.endpoint.target.name if has_places else ""
+            pairs += [ArmPair(baseline, candidate, place=place)] if baseline else []
     return pairs
 
 

@@ -2,9 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from statistics import mean
 
 from campaigns.domain.judged.comparison import Reason
-from campaigns.domain.judged.repeats import MIN_REPEATS, mean_interval
+from campaigns.domain.judged.over_plans import geometric_mean, ratio_over_plans
+from campaigns.domain.judged.overhead import OverheadRow
+from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.target_matrix import MatrixCell, MatrixRow, TargetMatrix
 from campaigns.models import Campaign
@@ -12,6 +15,7 @@ from campaigns.queries.arms import arm_words
 from campaigns.queries.overheads import ArmPair, MeasuredTest, compare, mean_against
 
 _NO_RUN = "No usable runs yet."
+_NOT_ALL = "Without usable runs of every plan there is no mean over all."
 _FEW = f"A best needs {MIN_REPEATS} usable repeats of two targets."
 
 _Arms = dict[tuple, MeasuredTest]
@@ -39,6 +43,7 @@ def target_matrix(
             _row(campaign, plan, found, columns, reference) for plan, found in shared.items()
         ),
         relative=relative,
+        overall=_overall(campaign, list(shared.values()), columns, reference),
     )
 
 
@@ -92,6 +97,44 @@ def _cell(
     )
 
 
+def _overall(
+    campaign: Campaign, rows: list[_Arms], columns: dict[tuple, str], reference: tuple
+) -> MatrixRow | None:
+    """Geometric means over the plans, of the targets that have usable runs of all."""
+    if len(rows) < 2:
+        return None
+    base = _sound_arms(rows, reference)
+    cells = []
+    for key, name in columns.items():
+        arms = _sound_arms(rows, key)
+        if not arms:
+            cells.append(MatrixCell(name, None, None, None, why=_NOT_ALL))
+            continue
+        mean_us = geometric_mean([_mean_us(arm) for arm in arms])
+        against = _over_plans(campaign, base, arms) if base and key != reference else None
+        cells.append(MatrixCell(name, None, MeanInterval(mean_us, 0, None, None, None), against))
+    return MatrixRow(f"All {len(rows)} plans", tuple(cells), "", None)
+
+
+def _over_plans(
+    campaign: Campaign, base: list[MeasuredTest], arms: list[MeasuredTest]
+) -> OverheadRow:
+    plans = [
+        (_means_us(first), _means_us(second)) for first, second in zip(base, arms, strict=True)
+    ]
+    return ratio_over_plans(plans, in_blocks=campaign.order == Campaign.Order.BLOCKS)
+
+
+def _means_us(arm: MeasuredTest) -> dict[int, float]:
+    return {each.run.repeat: each.figures.mean_us for each in arm.counted}
+
+
+def _sound_arms(rows: list[_Arms], key: tuple) -> list[MeasuredTest]:
+    """The column's test at each plan; [] unless all have usable runs."""
+    arms = [found.get(key) for found in rows]
+    return arms if all(arm and arm.counted and arm.is_sound for arm in arms) else []
+
+
 def _best(campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]) -> tuple:
     """The fields of a row after its cells: best, first_two, second, why."""
     sound = [arm for arm in arms if arm.n_usable >= MIN_REPEATS]
@@ -107,5 +150,4 @@ def _best(campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]) -
 
 
 def _mean_us(arm: MeasuredTest) -> float:
-    values = [each.figures.mean_us for each in arm.counted]
-    return sum(values) / len(values)
+    return mean(_means_us(arm).values())

@@ -3,7 +3,8 @@
 from collections import Counter
 from typing import Any
 
-from campaigns.domain.shown.results import Answer
+from campaigns.domain.shown.results import Answer, TestAnswer
+from campaigns.views.line_styles import line_style
 
 
 def _plots_of(answer: Answer) -> list[dict[str, Any]]:
@@ -20,11 +21,14 @@ def _plots_of(answer: Answer) -> list[dict[str, Any]]:
 def drawn_plots(
     answer: Answer, drawn: dict[int, list], *, is_live: bool, is_only: bool
 ) -> list[dict[str, Any]]:
-    """The plots that have, or will have, something to draw."""
+    """The plots that have, or will have, something to draw. Of several targets each plan has the
+    chart of its repeats alone, so that one page can show the plans side by side."""
     plots = []
     for plot in _plots_of(answer):
         has_means = any(mean is not None for test in plot["tests"] for mean in test.means_ms)
-        has_curve = any(test.curve or drawn.get(test.test_id) for test in plot["tests"])
+        has_curve = not answer.matrix and any(
+            test.curve or drawn.get(test.test_id) for test in plot["tests"]
+        )
         if is_live or has_curve or has_means:
             plots.append({**plot, "has_blocks": has_means or (is_live and not is_only)})
     return plots
@@ -32,6 +36,10 @@ def drawn_plots(
 
 def arm_labels(answer: Answer) -> dict[int, str]:
     """A short label for each test; the long one where two of a plan would look the same."""
+    if answer.matrix:
+        columns = answer.matrix.columns
+        named = {pk: columns[number] for pk, number in answer.matrix.column_of.items()}
+        return {test.test_id: named.get(test.test_id, test.label) for test in answer.tests}
     short = {test.test_id: f"{test.scheme.upper()} {test.connection_mode}" for test in answer.tests}
     n_alike = Counter((test.plan_label, short[test.test_id]) for test in answer.tests)
     if max(n_alike.values(), default=0) < 2:
@@ -40,22 +48,30 @@ def arm_labels(answer: Answer) -> dict[int, str]:
 
 
 def plot_data(answer: Answer, repeats: int, drawn: dict[int, list]) -> dict[str, Any]:
-    """`drawn`: the curve so far of a test's run, which is shown until the test has its own."""
+    """`drawn`: the curve so far of a test's run, which is shown until the test has its own.
+    `shares_scale`: the charts of repeats have one logarithmic scale, as those of several targets.
+    """
     arms = arm_labels(answer)
     return {
         "repeats": repeats,
+        "shares_scale": answer.matrix is not None,
         "plans": [
-            [
-                {
-                    "label": arms[test.test_id],
-                    "scheme": test.scheme,
-                    "mode": test.connection_mode,
-                    "curve": test.curve or drawn.get(test.test_id, []),
-                    "means": test.means_ms,
-                    "texts": test.means_text,
-                }
-                for test in plot["tests"]
-            ]
+            [_line(answer, test, arms[test.test_id], drawn) for test in plot["tests"]]
             for plot in _plots_of(answer)
         ],
     }
+
+
+def _line(answer: Answer, test: TestAnswer, label: str, drawn: dict[int, list]) -> dict[str, Any]:
+    line = {
+        "label": label,
+        "scheme": test.scheme,
+        "mode": test.connection_mode,
+        "means": test.means_ms,
+        "texts": test.means_text,
+    }
+    if answer.matrix is None:
+        return {**line, "curve": test.curve or drawn.get(test.test_id, [])}
+    style = line_style(answer.matrix.column_of.get(test.test_id, len(answer.matrix.columns)))
+    look = {"token": style.token, "dash": style.dash, "shape": style.shape}
+    return {**line, **look, "hollow": style.is_hollow, "apart": test.apart_ms, "curve": []}

@@ -12,13 +12,14 @@ from campaigns.domain.shown.target_matrix import (
     mean_words,
 )
 from campaigns.views.drawings import Mark, RatioAxis
+from campaigns.views.line_styles import line_style
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnCell:
     """`interval` and `difference_interval` are "" without one, and then `mark` is None."""
 
-    test_id: int
+    test_id: int | None
     mean: str
     interval: str
     difference: str
@@ -30,21 +31,23 @@ class DrawnCell:
 
 
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
-    """{"axis", "columns": [(number, name)], "relative", "reference", "rows": [(row, cells)]}; a
-    cell is None where a plan has no test of that target."""
+    """{"axis", "columns": [(number, name, style)], "relative", "reference", "rows": [(row, cells)],
+    "overall": the row of all plans or None}; a cell is None where a plan has no test of that
+    target."""
     if matrix is None:
         return None
     axis = RatioAxis([[_ends(cell) for cell in matrix.cells if _has_interval(cell)]], threshold)
     return {
         "axis": axis,
-        "columns": list(enumerate(matrix.columns, 1)),
+        "columns": [(n + 1, name, line_style(n)) for n, name in enumerate(matrix.columns)],
         "relative": matrix.relative,
         "reference": matrix.columns[matrix.relative - 1],
         "has_short": any(cell.is_short for cell in matrix.cells),
         "rows": [
             (row, [cell and _drawn(cell, row.best, matrix.decimals, axis) for cell in row.cells])
-            for row in matrix.rows
+            for row in matrix.all_rows
         ],
+        "overall": matrix.overall,
     }
 
 
@@ -58,7 +61,7 @@ def _ends(cell: MatrixCell) -> dict[str, Any]:
 
 
 def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> DrawnCell:
-    is_best = best == cell.target
+    is_best = bool(best) and best == cell.target
     mark = axis.mark(_ends(cell) | {"primary": is_best}) if _has_interval(cell) else None
     return DrawnCell(
         test_id=cell.test_id,

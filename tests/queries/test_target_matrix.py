@@ -53,7 +53,7 @@ def test_targets_that_cannot_be_told_apart_have_no_best(ask):
     _, _, answer = ask({"L1": [wide, list(reversed(wide))]})
     (row,) = answer().matrix.rows
     assert row.best == ""
-    assert row.best_words.startswith("first two")
+    assert row.best_words.startswith("the first two differ by 0.0\u202f% [")
     assert row.why
     said = plain_text(answer().sentence)
     assert said.startswith("No target is clearly ahead at L1.")
@@ -110,6 +110,55 @@ def test_two_repeats_have_means_and_neither_interval_nor_best(ask):
     assert answer().matrix.table.rows[0].cells[2].value is None
 
 
+def test_the_last_row_has_geometric_means_over_the_plans_with_an_interval_over_the_blocks(ask):
+    _, _, answer = ask(
+        {
+            "L1": [around(10_000), around(20_000)],
+            "L2": [around(90_000), around(45_000)],
+        }
+    )
+    overall = answer().matrix.overall
+    first, second = overall.cells
+    assert overall.plan == "All 2 plans"
+    assert first.mean.mean == pytest.approx(30_000, rel=0.01)
+    assert first.against is None
+    assert second.against.ratio == pytest.approx(1.0, rel=0.01), "twice at one, half at the other"
+    assert second.against.interval.k == 5
+    assert overall.best == ""
+
+
+def test_a_target_without_usable_runs_of_a_plan_has_no_geometric_mean(ask):
+    _, runs, answer = ask({"L1": [around(10_000)] * 2, "L2": [around(10_000)] * 2})
+    for run in runs:
+        if run.target.name == "nginx" and run.test.plan_version.plan.name == "L2":
+            spoil(run, cpu=0.99)
+    first, second = answer().matrix.overall.cells
+    assert first.mean is not None
+    assert second.mean is None
+    assert "every plan" in second.why
+
+
+def test_a_single_plan_has_no_row_of_all_plans(ask):
+    _, _, answer = ask({"L1": [around(10_000)] * 2})
+    assert answer().matrix.overall is None
+
+
+def test_every_chart_and_legend_has_the_targets_by_name_and_one_style_each(client, alice, ask):
+    campaign, runs, _ = ask({"L1": [around(20_000), around(10_000)], "L2": [around(9_000)] * 2})
+    spoil(runs[0], cpu=0.99)
+    client.force_login(alice)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    plans = page.context["plot_data"]["plans"]
+    assert [[line["label"] for line in plan] for plan in plans] == [["apache", "nginx"]] * 2
+    looks = [[(line["token"], line["shape"]) for line in plan] for plan in plans]
+    assert looks[0] == looks[1]
+    assert len(set(looks[0])) == 2
+    assert plans[0][0]["means"][0] is None
+    assert plans[0][0]["apart"][0] == pytest.approx(20, rel=0.05), "drawn, but not counted"
+    assert page.context["plot_data"]["shares_scale"]
+    assert page.content.decode().count("data-blocks=") == 2
+
+
 def test_one_target_has_no_matrix(project):
     campaign = make_campaign(project)
     target = make_target(project)
@@ -133,5 +182,7 @@ def test_the_page_the_csv_and_the_api_have_it(client, alice, ask):
         ("L1", "nginx"),
         ("R1", "apache"),
         ("R1", "nginx"),
+        ("All 2 plans", "apache"),
+        ("All 2 plans", "nginx"),
     ]
     assert found["rows"][1]["values"]["best"] == "best"

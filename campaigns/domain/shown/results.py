@@ -70,6 +70,7 @@ class TestAnswer:
     table: Table
     pooled: Total
     means_ms: list[float | None]
+    apart_ms: list[float | None]
     means_text: list[str]
     trust: str
     target_state: str

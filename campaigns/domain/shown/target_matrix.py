@@ -1,7 +1,7 @@
 """Several targets at several plans: a row for each plan, a cell for each target, the best of a row.
 
 Times are means over runs, with their 95 % interval between runs. A target is the best of a row only
-where it is faster than the second.
+where it is faster than the second. The row of all plans has geometric means, and no best.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
-from campaigns.domain.shown.tables import Column, Row, Table
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import column_decimals, number, percent
 
 _COLUMNS = (
@@ -28,10 +28,11 @@ _COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class MatrixCell:
     """`mean` is None where no run counts, and `why` says so. `against`: the difference to the
-    reference; None for the reference itself. `is_short`: fewer runs count than were planned."""
+    reference; None for the reference itself. `is_short`: fewer runs count than were planned.
+    `test_id` is None in the row of all plans."""
 
     target: str
-    test_id: int
+    test_id: int | None
     mean: MeanInterval | None
     against: OverheadRow | None
     is_short: bool = False
@@ -56,16 +57,20 @@ class MatrixRow:
         if self.first_two is None or self.first_two.interval is None:
             return self.why
         difference = f"{_percent(self.first_two.ratio)} {difference_interval(self.first_two)}"
-        return f"{difference} against {self.second}" if self.best else f"first two {difference}"
+        if self.best:
+            return f"{difference} against {self.second}"
+        return f"the first two differ by {difference}"
 
 
 @dataclass(frozen=True, slots=True)
 class TargetMatrix:
-    """`relative` is the number of the column that the others are compared with, from 1."""
+    """`relative` is the number of the column that the others are compared with, from 1. `overall`:
+    the geometric means over all plans; None with a single plan."""
 
     columns: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
     relative: int
+    overall: MatrixRow | None = None
 
     @property
     def table(self) -> Table:
@@ -77,8 +82,22 @@ class TargetMatrix:
         return column_decimals([cell.mean.mean / 1000 for cell in self.cells if cell.mean])
 
     @property
+    def all_rows(self) -> list[MatrixRow]:
+        return [*self.rows, *([self.overall] if self.overall else [])]
+
+    @property
     def cells(self) -> list[MatrixCell]:
-        return [cell for row in self.rows for cell in row.cells if cell]
+        return [cell for row in self.all_rows for cell in row.cells if cell]
+
+    @property
+    def column_of(self) -> dict[int, int]:
+        """The number of each test's column, from 0."""
+        return {
+            cell.test_id: number
+            for row in self.rows
+            for number, cell in enumerate(row.cells)
+            if cell
+        }
 
 
 def mean_words(cell: MatrixCell, decimals: int) -> str:
@@ -111,7 +130,7 @@ def _percent(ratio: float) -> str:
 
 def _table(matrix: TargetMatrix) -> Table:
     """A row for each plan and target, for CSV and REST."""
-    found = [(row, cell) for row in matrix.rows for cell in row.cells if cell]
+    found = [(row, cell) for row in matrix.all_rows for cell in row.cells if cell]
     figures = [_figures(cell) for _, cell in found]
     times = [
         column_cells([each[n] for each in figures], decimals=matrix.decimals) for n in range(3)
@@ -125,17 +144,23 @@ def _table(matrix: TargetMatrix) -> Table:
             (
                 text_cell(cell.target),
                 *(column[index] for column in times),
-                count_cell(cell.mean.k if cell.mean else 0),
+                _runs_cell(row, cell, matrix),
                 *(column[index] for column in shares),
                 text_cell("best" if row.best == cell.target else ""),
             ),
-            link={"test": cell.test_id},
+            link={"test": cell.test_id} if cell.test_id else {},
         )
         for index, (row, cell) in enumerate(found)
     ]
     reference = matrix.columns[matrix.relative - 1]
     title = f"Every target at every plan, differences to {reference}"
     return Table("targets", title, _COLUMNS, tuple(rows), label_title="plan")
+
+
+def _runs_cell(row: MatrixRow, cell: MatrixCell, matrix: TargetMatrix) -> Cell:
+    if row is matrix.overall:
+        return count_cell(None, "Every plan counts alike, however many runs it has.")
+    return count_cell(cell.mean.k if cell.mean else 0)
 
 
 def _figures(cell: MatrixCell) -> list[Figure]:
@@ -145,7 +170,8 @@ def _figures(cell: MatrixCell) -> list[Figure]:
     has_interval = cell.mean.k >= MIN_REPEATS
     ends = (cell.mean.low, cell.mean.high) if has_interval else (None, None)
     few = f"An interval needs {MIN_REPEATS} repeats."
-    times = [Figure(cell.mean.mean / 1000), *(Figure(_ms(each), few) for each in ends)]
+    few_times = few if cell.test_id else "Only the difference of a geometric mean has an interval."
+    times = [Figure(cell.mean.mean / 1000), *(Figure(_ms(each), few_times) for each in ends)]
     if cell.against is None:
         return [*times, *[Figure(None, "This is the reference.")] * 3]
     row = cell.against

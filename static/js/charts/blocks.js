@@ -1,15 +1,17 @@
 // Every run a mark, connected along the blocks: how far repeats of one test lie apart.
 
 import { PLAIN, crosshair, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
-import { roundUp, tickText } from "./axes.js";
+import { logRange, logTicks, roundUp, tickText } from "./axes.js";
 import { asTable, readable } from "./reading.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
 const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
 const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
 
-// lines: [{label, scheme, mode, means: [ms|null per repeat], texts: [of each mean]}].
-export function blocksChart(canvas, lines, repeats) {
+// lines: [{label, scheme, mode, means: [ms|null per repeat], texts: [of each mean]}]; of several
+// targets also their style, {token, dash, shape, hollow}, and `apart`: the means that do not count.
+// `shared`: all means that the scale, then logarithmic, must hold; null for a scale of its own from 0.
+export function blocksChart(canvas, lines, repeats, shared = null) {
   const isNarrow = canvas.parentElement.clientWidth < 480;
   const chart = new window.Chart(canvas, {
     type: "line",
@@ -18,12 +20,12 @@ export function blocksChart(canvas, lines, repeats) {
     plugins: [endLabels, crosshair],
   });
   let shown = lines;
+  let scale = shared;
   const tellTable = asTable(canvas.closest(".chart"), () => tableOf(shown, repeats));
 
   function draw() {
-    chart.data.datasets = shown.map(datasetOf);
-    const means = shown.flatMap((line) => line.means).filter((each) => each !== null);
-    chart.options.scales.y.max = roundUp(Math.max(...means, 0) * 1.08);
+    chart.data.datasets = [...shown.map(datasetOf), ...shown.filter(hasApart).map(apartOf)];
+    Object.assign(chart.options.scales.y, scaleOf(shown, scale));
     chart.options.layout.padding.right = endWidthFor(canvas, shown.map((line) => line.label));
     chart.update("none");
     tellTable();
@@ -38,8 +40,9 @@ export function blocksChart(canvas, lines, repeats) {
   onThemeChange(draw);
   draw();
   return {
-    show(next) {
+    show(next, nextShared = null) {
       shown = next;
+      scale = nextShared;
       draw();
     },
   };
@@ -69,7 +72,6 @@ function options(repeats, isNarrow, endWidth) {
         },
       },
       y: {
-        min: 0,
         border: { display: false },
         afterFit: fixWidth,
         grid: { color: () => cssToken("grid") },
@@ -79,22 +81,50 @@ function options(repeats, isNarrow, endWidth) {
   };
 }
 
+function scaleOf(lines, shared) {
+  if (!shared?.length) {
+    const means = lines.flatMap((line) => line.means).filter((each) => each !== null);
+    return { type: "linear", min: 0, max: roundUp(Math.max(...means, 0) * 1.08) };
+  }
+  const afterBuildTicks = (scale) => {
+    scale.ticks = logTicks(scale.min, scale.max).map((value) => ({ value }));
+  };
+  return { type: "logarithmic", ...logRange(shared), afterBuildTicks };
+}
+
+const hasApart = (line) => line.apart?.some((ms) => ms !== null);
+
+// Runs that do not count: triangles without a line.
+function apartOf(line) {
+  return {
+    data: line.apart.map((ms, i) => ({ x: i + 1, y: ms })),
+    label: line.label,
+    showLine: false,
+    pointStyle: "triangle",
+    pointRadius: 5,
+    pointBackgroundColor: cssToken("paper"),
+    pointBorderColor: cssToken("warn"),
+    pointBorderWidth: 1.5,
+  };
+}
+
 function datasetOf(line) {
-  const isPlain = PLAIN.has(line.scheme);
+  const isPlain = line.hollow ?? PLAIN.has(line.scheme);
+  const token = line.token ?? line.scheme;
   return {
     data: line.means.map((ms, i) => ({ x: i + 1, y: ms })),
     label: line.label,
     endLabel: line.label,
-    labelToken: line.scheme,
-    borderColor: cssToken(line.scheme),
-    borderDash: DASHES[line.mode] || [],
+    labelToken: token,
+    borderColor: cssToken(token),
+    borderDash: line.dash ?? DASHES[line.mode] ?? [],
     borderWidth: 1.4,
-    pointStyle: SHAPES[line.mode] || "circle",
+    pointStyle: line.shape ?? SHAPES[line.mode] ?? "circle",
     pointRadius: 4,
-    pointBackgroundColor: cssToken(isPlain ? "paper" : line.scheme),
-    pointBorderColor: cssToken(line.scheme),
+    pointBackgroundColor: cssToken(isPlain ? "paper" : token),
+    pointBorderColor: cssToken(token),
     pointBorderWidth: 1.5,
-    spanGaps: true,
+    spanGaps: !line.apart,
   };
 }
 

@@ -23,17 +23,22 @@ function drawPlots() {
     const [switcher] = $(frame).find(".seg");
     draw(frame, lines, (canvas) => percentilePlot(canvas, lines, { switcher }));
   });
+  const shared = data.shares_scale ? data.plans.flat().flatMap(measuredOf) : null;
   $("[data-blocks]").each((_, frame) => {
-    const all = data.plans[frame.dataset.blocks] ?? [];
-    const lines = all.filter((line) => line.means.some((mean) => mean !== null));
-    draw(frame, lines, (canvas) => blocksChart(canvas, lines, data.repeats));
+    const lines = (data.plans[frame.dataset.blocks] ?? []).filter((line) => measuredOf(line).length);
+    draw(frame, lines, (canvas) => blocksChart(canvas, lines, data.repeats, shared), shared);
   });
 }
 
-function draw(frame, lines, make) {
+// The means of a line's runs, with those that do not count.
+function measuredOf(line) {
+  return [...line.means, ...(line.apart ?? [])].filter((mean) => mean !== null);
+}
+
+function draw(frame, lines, make, shared = null) {
   $(frame).find(".chart-empty").prop("hidden", lines.length > 0);
   const known = plots.get(frame);
-  if (known) known.show(lines);
+  if (known) known.show(lines, shared);
   else if (lines.length) plots.set(frame, make($(frame).find("canvas").get(0)));
 }
 
