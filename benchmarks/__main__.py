@@ -1,5 +1,5 @@
 """The whole table, with one command: cost, punctuality, memory, accuracy, words, changes,
-judgement; or parts.
+judgement, capacity; or parts.
 """
 
 import argparse
@@ -8,6 +8,7 @@ import sys
 
 from benchmarks import (
     accuracy,
+    capacity,
     changes,
     injector_cost,
     judgement,
@@ -21,6 +22,7 @@ from benchmarks.awake import awake
 from benchmarks.figures import show
 from benchmarks.selection import (
     ACCURACY,
+    CAPACITY,
     CHANGES,
     JUDGEMENT,
     LIVE,
@@ -53,6 +55,8 @@ def main() -> int:
         show(words.TITLE, words.measure())
     if selection.wants(CHANGES):
         show(changes.TITLE, changes.measure())
+    if selection.wants(CAPACITY):
+        show(capacity.TITLE, capacity.measure())
     if selection.wants(JUDGEMENT):
         for title, lines in judgement.measure_all(selection.trials):
             show(f"{judgement.TITLE}. {title}", lines)

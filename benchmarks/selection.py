@@ -8,8 +8,10 @@ from benchmarks.judgement import TRIALS
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
 # Of the site and of its judgement; they start what they need themselves.
 LIVE, WORDS, CHANGES, JUDGEMENT = "live", "words", "changes", "judgement"
+CAPACITY = "capacity"
 CASE_NAMES = tuple(slug(case) for case in CASES)
-NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, LIVE, WORDS, CHANGES, JUDGEMENT, *CASE_NAMES)
+_OF_THE_SITE = (LIVE, WORDS, CHANGES, JUDGEMENT, CAPACITY)
+NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Selection:
 
     @property
     def wants_the_injector(self) -> bool:
-        return not self.names or bool(self.names - {LIVE, WORDS, CHANGES, JUDGEMENT})
+        return not self.names or bool(self.names - {*_OF_THE_SITE})
 
     @property
     def wants_some_cost(self) -> bool:

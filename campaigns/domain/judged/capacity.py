@@ -1,0 +1,262 @@
+"""How much can it take? A search for the highest rate that keeps an objective, trial by trial.
+
+The rate is doubled until a trial fails, then the bracket is halved to 10 %. Around this first
+answer five searches follow, up to nine, each a bisection to 2 % in a window of ± 25 % of its own,
+shifted at random: one wrong trial then spoils one search and not the answer. `next_action` is a
+function of the trials so far, so that the search needs no other memory than these.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from math import log, sqrt
+
+import numpy as np
+
+from campaigns.domain.judged.capacity_interval import (
+    CapacityInterval,
+    SearchResult,
+    capacity_of,
+    trend_of,
+)
+
+FIRST_RESOLUTION, RESOLUTION = 0.10, 0.02
+WINDOW = 1.25  # of a search: this far up and down, as a factor
+FEWEST_SEARCHES, MOST_SEARCHES = 5, 9
+NARROW = 0.10  # the width of the interval at which the search ends
+# After as many trials no further search begins, except to find out whether the target drifts.
+ENOUGH_TRIALS = 37
+# A search that has left the first answer by more than this has lost what it was looking for.
+_LOST = 2.0
+_UNTRUSTED_IN_A_ROW = 2
+
+
+class TrialResult(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    UNTRUSTED = "untrusted"  # not counted: the measurement cannot be trusted
+
+
+class Ending(StrEnum):
+    FOUND = "found"
+    INJECTOR = "injector"  # at least X: the injectors are the limit
+    LIMIT = "limit"  # at least X: no higher rate is allowed
+    BELOW = "below"  # already the first rate failed
+    DRIFTED = "drifted"  # no steady answer
+    DEADLINE = "deadline"
+    STOPPED = "stopped"
+    SILENT = "silent"  # the target no longer answers
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRules:
+    """`limit_per_s` is never exceeded. `seed` draws the windows of the searches."""
+
+    start_per_s: float
+    limit_per_s: float
+    seed: int
+
+    def __post_init__(self):
+        if not 0 < self.start_per_s <= self.limit_per_s:
+            raise ValueError("A search starts above 0 requests/s and not above its limit.")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of a rate. `reason`: a sentence, why it failed or was not counted."""
+
+    rate_per_s: float
+    result: TrialResult
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NextTrial:
+    """Trial `number` (from 1) of `search` (0 is the way to the first answer) between two rates,
+    None where there is none yet. `after_drain`: what the trial before left must have drained."""
+
+    number: int
+    search: int
+    rate_per_s: float
+    low: float | None
+    high: float | None
+    after_drain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityAnswer:
+    """How a search ended, and what is known. `capacity`: the mean of its finished searches, or the
+    first answer without an interval. `at_least`: a rate that passed, below all that failed.
+    `below`: the lowest rate that failed. `drift`: over the searches, as a share.
+    """
+
+    ending: Ending
+    capacity: CapacityInterval | None
+    at_least: float | None
+    below: float | None
+    searches: tuple[SearchResult, ...]
+    drift: float = 0.0
+
+
+def next_action(
+    rules: SearchRules, trials: Iterable[Trial], halt: Ending | None = None
+) -> NextTrial | CapacityAnswer:
+    """What follows from the trials so far, in their order. `halt`: why no other may begin."""
+    search = CapacitySearch(rules)
+    for trial in trials:
+        search.take(trial)
+    return search.answer(halt) if halt and not search.ending else search.next_action()
+
+
+class CapacitySearch:
+    """A search's state, fed with one trial after the other."""
+
+    def __init__(self, rules: SearchRules):
+        self._rules = rules
+        self._n_trials = self._n_doubtful = 0
+        self._rate = rules.start_per_s
+        self._bracket: _Bracket | None = None  # None while the rate is doubled
+        self._first: float | None = None
+        self._passed: list[float] = []
+        self._failed: list[float] = []
+        self._results: list[SearchResult] = []
+        self._begun_at = 1
+        self._has_just_failed = False
+        self.ending: Ending | None = None
+
+    def take(self, trial: Trial) -> None:
+        """Learn from the trial that `next_action` asked for."""
+        if self.ending:
+            return
+        self._n_trials += 1
+        self._has_just_failed = trial.result == TrialResult.FAILED
+        if trial.result == TrialResult.UNTRUSTED:
+            self._n_doubtful += 1
+            if self._n_doubtful == _UNTRUSTED_IN_A_ROW:
+                self.ending = Ending.INJECTOR
+            return
+        self._n_doubtful = 0
+        has_passed = trial.result == TrialResult.PASSED
+        (self._passed if has_passed else self._failed).append(trial.rate_per_s)
+        if self._bracket is None:
+            self._double(has_passed)
+        else:
+            self._bracket.take(trial.rate_per_s, has_passed)
+            self._halve(has_passed)
+
+    def next_action(self) -> NextTrial | CapacityAnswer:
+        if self.ending:
+            return self.answer(self.ending)
+        bracket = self._bracket
+        return NextTrial(
+            number=self._n_trials + 1,
+            search=0 if self._first is None else len(self._results) + 1,
+            rate_per_s=self._rate,
+            low=bracket.low if bracket else max(self._passed, default=None),
+            high=bracket.high if bracket else None,
+            after_drain=self._has_just_failed,
+        )
+
+    def answer(self, ending: Ending) -> CapacityAnswer:
+        """What is known now, when it ends like this."""
+        below = min(self._failed, default=None)
+        passed = [rate for rate in self._passed if below is None or rate < below]
+        capacity = capacity_of(self._results)
+        if capacity is None and self._first is not None:
+            capacity = CapacityInterval(self._first, None, None, 0)
+        drift = trend_of(self._results).drift
+        at_least = max(passed, default=None)
+        return CapacityAnswer(ending, capacity, at_least, below, tuple(self._results), drift)
+
+    def _double(self, has_passed: bool) -> None:
+        if not has_passed and not self._passed:
+            self.ending = Ending.BELOW
+        elif not has_passed:
+            low, high = max(self._passed), self._rate
+            self._bracket = _Bracket(low, high, self._rules.limit_per_s, True, True)
+            self._halve(has_passed)
+        elif self._rate >= self._rules.limit_per_s:
+            self.ending = Ending.LIMIT
+        else:
+            self._rate = min(2 * self._rate, self._rules.limit_per_s)
+
+    def _halve(self, has_passed: bool) -> None:
+        """Go on in this bracket, or with the next search."""
+        if has_passed and self._rate >= self._rules.limit_per_s:
+            self.ending = Ending.LIMIT
+            return
+        resolution = FIRST_RESOLUTION if self._first is None else RESOLUTION
+        rate = self._bracket.next_rate(resolution)
+        if rate is None:
+            self._end_search()
+        elif self._first and not self._first / _LOST < rate < self._first * _LOST:
+            self.ending = Ending.DRIFTED
+        else:
+            self._rate = rate
+
+    def _end_search(self) -> None:
+        low, high = self._bracket.low, self._bracket.high
+        if self._first is None:
+            self._first = sqrt(low * high)
+        else:
+            middle = (self._begun_at + self._n_trials) / 2
+            self._results.append(SearchResult(low, high, middle))
+        self._begun_at = self._n_trials + 1
+        self.ending = self._ending_after_search()
+        if not self.ending:
+            self._bracket = self._window(len(self._results) + 1)
+            self._rate = self._bracket.next_rate(RESOLUTION)
+
+    def _ending_after_search(self) -> Ending | None:
+        n = len(self._results)
+        if n < FEWEST_SEARCHES:
+            return None
+        trend, width = trend_of(self._results), capacity_of(self._results).width
+        if trend.is_sure:
+            return Ending.DRIFTED
+        if width <= NARROW:
+            return Ending.FOUND
+        if n == MOST_SEARCHES:
+            return Ending.DRIFTED if trend.is_suspected else Ending.FOUND
+        is_enough = self._n_trials >= ENOUGH_TRIALS and not trend.is_suspected
+        return Ending.FOUND if is_enough else None
+
+    def _window(self, search: int) -> "_Bracket":
+        """Shifted at random by up to half of what it reaches to either side."""
+        draw = np.random.default_rng((self._rules.seed, search)).uniform(-0.5, 0.5)
+        centre = self._first * WINDOW**draw
+        limit = self._rules.limit_per_s
+        return _Bracket(centre / WINDOW, min(centre * WINDOW, limit), limit)
+
+
+@dataclass(slots=True)
+class _Bracket:
+    """Between two rates. An end that was not tried moves on when the search arrives there."""
+
+    low: float
+    high: float
+    limit: float
+    is_low_tried: bool = False
+    is_high_tried: bool = False
+
+    def take(self, rate: float, has_passed: bool) -> None:
+        if has_passed:
+            self.low, self.is_low_tried = rate, True
+        else:
+            self.high, self.is_high_tried = rate, True
+
+    def next_rate(self, resolution: float) -> float | None:
+        """None once it is narrow, and both ends were tried."""
+        if log(self.high / self.low) <= log(1 + resolution):
+            if self.is_low_tried and self.is_high_tried:
+                return None
+            if self.is_low_tried and self.high >= self.limit:
+                return self.limit
+            self._move_on()
+        return float(f"{sqrt(self.low * self.high):.5g}")
+
+    def _move_on(self) -> None:
+        if self.is_low_tried:
+            self.high = min(self.high * WINDOW, self.limit)
+        else:
+            self.low /= WINDOW
