@@ -2,7 +2,7 @@
 same while rows are added, and the last one costs no more than the first."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,13 +18,13 @@ class Page:
     """Some rows of a list. `start` is the number of the first, from 1. `previous` and `next` name
     the pages on both sides in an address, "" at the ends."""
 
-    rows: Sequence[Model]
+    rows: Sequence[Any]
     count: int  # of the whole list
     start: int = 1
     previous: str = ""
     next: str = ""
 
-    def __iter__(self) -> Iterator[Model]:
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.rows)
 
     @property
@@ -62,6 +62,26 @@ def page_of(rows: QuerySet, size: int, name: str = "") -> Page:
         start=n_before + 1,
         previous=str(first) if n_before else "",
         next=str(last) if n_before + len(found) < count else "",
+    )
+
+
+def page_of_list(rows: Sequence[Any], size: int, name: str, key: Callable[[Any], object]) -> Page:
+    """A page of rows that are all known, in their order. Besides after.KEY and before.KEY there is
+    with.KEY, the page that has the row; once the row has gone, each of them is the first page."""
+    keys = [str(key(row)) for row in rows]
+    side, _, named = name.partition(".")
+    start = 0
+    if named in keys:
+        at = keys.index(named)
+        start = {"after": at + 1, "before": at - size}.get(side, at - at % size)
+    start = max(0, start if start < len(rows) else len(rows) - size)
+    end = min(start + size, len(rows))
+    return Page(
+        rows[start:end],
+        len(rows),
+        start=start + 1,
+        previous=f"before.{keys[start]}" if start else "",
+        next=f"after.{keys[end - 1]}" if end < len(rows) else "",
     )
 
 

@@ -67,6 +67,15 @@ def count_by_state(actor: Actor, project: Project) -> dict[str, int]:
     return dict(found.values_list("state").annotate(Count("pk")))
 
 
+def open_tests(actor: Actor, project: Project) -> set[HistoryKey]:
+    """The tests with a change that nobody has judged yet."""
+    rows = TriageChange.objects.filter(
+        entry__in=TriageEntry.objects.visible_to(actor).filter(project=project),
+        entry__state=TriageState.OPEN,
+    ).values_list("plan", "endpoint", "connection_mode", "injectors")
+    return {HistoryKey(*key) for key in rows}
+
+
 def quiet_changes(actor: Actor, project: Project) -> Callable[[HistoryKey, TestHistory], bool]:
     """Whether the last change of a history is one that somebody has judged: it stays quiet until
     the test moves again."""

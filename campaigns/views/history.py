@@ -1,7 +1,9 @@
 """The history of tests over campaigns: a project's overview, and one test's page."""
 
+from dataclasses import dataclass
+from typing import Any
+
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -15,11 +17,28 @@ from campaigns.forms.marks import MarkForm
 from campaigns.models import Project, Test
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import baselines_of, newest_baseline
-from campaigns.queries.history import METRICS, arms_of, histories, history_of, recent
-from campaigns.queries.triage import quiet_changes
+from campaigns.queries.history import (
+    METRICS,
+    HistoryFilter,
+    NamedHistory,
+    arms_of,
+    histories,
+    history_of,
+    recent,
+)
+from campaigns.queries.pages import page_of_list
+from campaigns.queries.triage import open_tests, quiet_changes
 from campaigns.views.access import actor_of, find, rights_in
 from campaigns.views.history_chart import chart_of, folded
-from campaigns.views.history_rows import counts_of, in_order, rows_of
+from campaigns.views.history_dots import dots_of
+from campaigns.views.history_rows import (
+    Pair,
+    counts_of,
+    groups_of,
+    in_order,
+    key_of_line,
+    lines_of,
+)
 from campaigns.views.history_tables import (
     others_than,
     rows_of_changes,
@@ -33,45 +52,88 @@ ROWS = 50
 _TESTS = Test.objects.select_related("campaign__project", "endpoint__target", "plan_version__plan")
 
 
+@dataclass(frozen=True)
+class _TestAsked:
+    """What a request about one test's history asks for, and the history."""
+
+    actor: Actor
+    test: Test
+    form: TestHistoryFilterForm
+    chosen: HistoryFilter
+    named: NamedHistory
+
+
+@dataclass(frozen=True)
+class _ProjectAsked:
+    """What a request about a project's histories asks for, and the histories, what moved first."""
+
+    actor: Actor
+    project: Project
+    form: HistoryFilterForm
+    chosen: HistoryFilter
+    pairs: list[Pair]
+
+
+def _test_asked(request: HttpRequest, pk: int) -> _TestAsked:
+    actor = actor_of(request)
+    test = find(_TESTS, actor, pk=pk)
+    form = TestHistoryFilterForm(request.GET, project=test.campaign.project)
+    chosen = form.chosen()
+    return _TestAsked(actor, test, form, chosen, history_of(actor, test, chosen))
+
+
+def _project_asked(request: HttpRequest, pk: int) -> _ProjectAsked:
+    """Of the last 90 days where no time is given."""
+    actor = actor_of(request)
+    project = find(Project, actor, pk=pk)
+    form = HistoryFilterForm(request.GET, project=project)
+    chosen = recent(form.chosen())
+    pairs = in_order(histories(actor, project, chosen), quiet_changes(actor, project))
+    return _ProjectAsked(actor, project, form, chosen, pairs)
+
+
+def _filter_context(request: HttpRequest, form: HistoryFilterForm, metric: str) -> dict[str, Any]:
+    return {
+        "form": form,
+        "metric": METRICS[metric],
+        "query": request.GET.urlencode(),
+        "is_filtered": any(request.GET.get(name) for name in form.fields),
+    }
+
+
 @login_required
 @require_GET
 def history_test(request: HttpRequest, test: int) -> HttpResponse:
-    actor = actor_of(request)
-    found, form, chosen = _asked(request, actor, test)
-    named = history_of(actor, found, chosen)
-    history = named.history
-    newest_first = history.points[::-1]
-    page = Paginator(newest_first, PAGE_SIZE).get_page(request.GET.get("page"))
+    asked = _test_asked(request, test)
+    actor, named, metric = asked.actor, asked.named, asked.chosen.metric
+    project, points = asked.test.campaign.project, named.history.points
+    newest_first = points[::-1]
+    page = page_of_list(
+        newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
+    )
     context = {
-        "project": found.campaign.project,
-        "test": found,
+        **_filter_context(request, asked.form, metric),
+        "project": project,
+        "test": asked.test,
         "named": named,
-        "form": form,
-        "metric": METRICS[chosen.metric],
-        "sentence": history_sentence(history, METRICS[chosen.metric]),
+        "sentence": history_sentence(named.history, METRICS[metric]),
         "changes": rows_of_changes(named),
         "page": page,
-        "others": others_than(chosen.metric),
+        "others": others_than(metric),
         "rows": with_marks(
-            rows_of_points(list(page), chosen.metric),
+            rows_of_points(page.rows, metric),
             named.marks,
-            before=newest_first[page.start_index() - 2].at if page.number > 1 else None,
+            before=newest_first[page.start - 2].at if page.start > 1 else None,
         ),
-        "columns": 10 + len(others_than(chosen.metric)),
-        "chart": chart_of(named, chosen.metric),
-        "is_folded": len(folded(history.points)) < len(history.points),
-        "mark_form": MarkForm(
-            project=found.campaign.project, initial={"target": found.endpoint.target}
-        ),
-        "may": rights_in(found.campaign.project, actor),
+        "columns": 10 + len(others_than(metric)),
+        "chart": chart_of(named, metric),
+        "is_folded": len(folded(points)) < len(points),
+        "mark_form": MarkForm(project=project, initial={"target": asked.test.endpoint.target}),
+        "may": rights_in(project, actor),
         "baselines": baselines_of(actor, named.key).annotate(n_runs=Count("runs")),
-        "seen_baseline": newest_baseline(actor, found.campaign.project_id),
-        "arms": arms_of(actor, found),
-        "triage": block_of_test(
-            actor, found.campaign.project, named.key, request.GET.get("change", "")
-        ),
-        "query": request.GET.urlencode(),
-        "is_filtered": any(request.GET.get(name) for name in form.fields),
+        "seen_baseline": newest_baseline(actor, project.pk),
+        "arms": arms_of(actor, asked.test),
+        "triage": block_of_test(actor, project, named.key, request.GET.get("change", "")),
     }
     return render(request, "history/test.html", context)
 
@@ -79,38 +141,29 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
 @login_required
 @require_GET
 def history_test_csv(request: HttpRequest, test: int) -> HttpResponse:
-    actor = actor_of(request)
-    found, _, chosen = _asked(request, actor, test)
-    named = history_of(actor, found, chosen)
-    return text_file(f"history-of-test-{found.pk}.csv", csv_of_history(named))
-
-
-def _asked(request: HttpRequest, actor: Actor, pk: int):
-    """The test, the form, and the filters that it holds."""
-    found = find(_TESTS, actor, pk=pk)
-    form = TestHistoryFilterForm(request.GET, project=found.campaign.project)
-    return found, form, form.chosen()
+    asked = _test_asked(request, test)
+    return text_file(f"history-of-test-{asked.test.pk}.csv", csv_of_history(asked.named))
 
 
 @login_required
 @require_GET
 def history(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    form, chosen = _overview_asked(request, found)
-    pairs = in_order(histories(actor, found, chosen), quiet_changes(actor, found))
-    page = Paginator(pairs, ROWS).get_page(request.GET.get("page"))
+    asked = _project_asked(request, project)
+    pairs, metric, counts = asked.pairs, asked.chosen.metric, counts_of(asked.pairs)
+    opened = {int(pk) for pk in request.GET.getlist("open") if pk.isdecimal()}
+    lines = lines_of(pairs, opened, open_tests(asked.actor, asked.project))
+    page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
     context = {
-        "project": found,
-        "form": form,
-        "metric": METRICS[chosen.metric],
-        "since": chosen.since,
-        "sentence": overview_sentence(counts_of(pairs)),
+        **_filter_context(request, asked.form, metric),
+        "project": asked.project,
+        "since": asked.chosen.since,
+        "n_tests": len(pairs),
+        "sentence": overview_sentence(counts),
         "page": page,
-        "rows": rows_of(list(page)),
-        "triage": overview_block(actor, found),
-        "query": request.GET.urlencode(),
-        "is_filtered": any(request.GET.get(name) for name in form.fields),
+        "groups": list(groups_of(page.rows, counts, request.GET)),
+        "opened": sorted(opened),
+        "dots": dots_of(pairs, lines, metric, request.GET),
+        "triage": overview_block(asked.actor, asked.project),
     }
     return render(request, "history/overview.html", context)
 
@@ -118,15 +171,6 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
 @login_required
 @require_GET
 def history_csv(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    _, chosen = _overview_asked(request, found)
-    pairs = in_order(histories(actor, found, chosen), quiet_changes(actor, found))
-    text = csv_of_histories(named for _, named in pairs)
-    return text_file(f"history-of-project-{found.pk}.csv", text)
-
-
-def _overview_asked(request: HttpRequest, project: Project):
-    """The form and its filters; of the last 90 days where no time is given."""
-    form = HistoryFilterForm(request.GET, project=project)
-    return form, recent(form.chosen())
+    asked = _project_asked(request, project)
+    text = csv_of_histories(named for _, named in asked.pairs)
+    return text_file(f"history-of-project-{asked.project.pk}.csv", text)

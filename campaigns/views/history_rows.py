@@ -1,9 +1,13 @@
 """The rows of the overview of histories: what moved first, then the rest."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from django.http import QueryDict
+
+from campaigns.domain.judged.changes import MIN_CAMPAIGNS
 from campaigns.domain.judged.histories import TestHistory
 from campaigns.domain.shown.history_words import (
     Standing,
@@ -13,12 +17,13 @@ from campaigns.domain.shown.history_words import (
     why_not_counted,
 )
 from campaigns.domain.units import DASH, figure, percent
+from campaigns.models import Target
 from campaigns.queries.history import HistoryKey, NamedHistory
-from campaigns.views.history_sparks import spark_of
+from campaigns.views.history_sparks import spark_of, sparks_of
 from campaigns.views.history_tables import against_cell
 
 _ORDER = {standing: place for place, standing in enumerate(Standing)}
-_MOVED = {Standing.SLOWER, Standing.FASTER, Standing.MOVED}
+MOVED = {Standing.SLOWER, Standing.FASTER, Standing.MOVED}
 _GLYPHS = {
     Standing.SLOWER: "warn",
     Standing.FASTER: "good",
@@ -28,31 +33,53 @@ _GLYPHS = {
     Standing.NEW: "queued",
     Standing.UNCHANGED: "dash",
 }
+_NOTES = {
+    Standing.MOVED: "plan or environment was changed at the same time",
+    Standing.ODD: "one campaign outside what was expected; two more will tell",
+    Standing.UNCOUNTED: "the newest campaign has no figure that counts",
+    Standing.NEW: f"fewer than {MIN_CAMPAIGNS} campaigns",
+}
+_ALL_IN_SIGHT = 20  # tests: an overview of no more folds nothing
+
+Pair = tuple[Standing, NamedHistory]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The unchanged tests of a target as one line; their rows follow it if it `is_open`."""
+
+    target: Target
+    tests: Sequence[NamedHistory]
+    is_open: bool
+
+    @property
+    def key(self) -> str:
+        return f"target-{self.target.pk}"
 
 
 def in_order(
     found: Iterable[NamedHistory], is_quiet: Callable[[HistoryKey, TestHistory], bool]
-) -> list[tuple[Standing, NamedHistory]]:
+) -> list[Pair]:
     """By standing, the largest difference first. With a quiet last change a test is unchanged."""
     pairs = []
     for named in found:
         standing = standing_of(named.history)
-        if standing in _MOVED and is_quiet(named.key, named.history):
+        if standing in MOVED and is_quiet(named.key, named.history):
             standing = Standing.UNCHANGED
         pairs.append((standing, named))
     return sorted(pairs, key=lambda pair: (_ORDER[pair[0]], -_moved(pair[1]), pair[1].plan.name))
 
 
-def counts_of(pairs: Iterable[tuple[Standing, NamedHistory]]) -> Counter[Standing]:
+def counts_of(pairs: Iterable[Pair]) -> Counter[Standing]:
     return Counter(standing for standing, _ in pairs)
 
 
 def _moved(named: NamedHistory) -> float:
     change = named.history.last_change
-    return abs(change.ratio - 1) if change else abs(_against_level(named) or 0.0)
+    return abs(change.ratio - 1) if change else abs(against_level(named) or 0.0)
 
 
-def _against_level(named: NamedHistory) -> float | None:
+def against_level(named: NamedHistory) -> float | None:
     """The newest value over what was expected, minus 1."""
     expected, newest = named.history.course.expected, named.history.newest
     if expected is None or not newest.is_counted:
@@ -63,7 +90,7 @@ def _against_level(named: NamedHistory) -> float | None:
 def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
     history, change = named.history, named.history.last_change
     newest, expected = history.newest, history.course.expected
-    has_moved = standing in _MOVED
+    has_moved = standing in MOVED
     return {
         "named": named,
         "standing": standing,
@@ -72,7 +99,7 @@ def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
         "change": percent(change.ratio - 1, decimals=1, signed=True) if has_moved else "",
         "newest": figure(newest.value_us / 1000) if newest.is_counted else DASH,
         "expected": expected_words(expected) if expected else DASH,
-        "against_level": percent(_against_level(named), decimals=1, signed=True),
+        "against_level": percent(against_level(named), decimals=1, signed=True),
         **against_cell(newest.against),
         "baseline": newest.against.baseline if newest.against else "",
         "is_outside": bool(expected and newest.is_counted and history.is_odd),
@@ -82,5 +109,72 @@ def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
     }
 
 
-def rows_of(pairs: Sequence[tuple[Standing, NamedHistory]]) -> list[dict[str, Any]]:
-    return [row_of(*pair) for pair in pairs]
+def lines_of(
+    pairs: Sequence[Pair], opened: Collection[int], has_open: Collection[HistoryKey]
+) -> list[Pair | Fold]:
+    """The overview's lines: tests, then unchanged ones folded by target. What somebody still has to
+    look at is never folded: tests in `has_open`, and a clear difference to the baseline."""
+    if len(pairs) <= _ALL_IN_SIGHT:
+        return list(pairs)
+    lines: list[Pair | Fold] = []
+    folds: dict[Target, list[Pair]] = defaultdict(list)
+    for standing, named in pairs:
+        against = named.history.newest.against
+        is_settled = named.key not in has_open and not (against and against.is_clear)
+        if standing is Standing.UNCHANGED and is_settled:
+            folds[named.endpoint.target].append((standing, named))
+        else:
+            lines.append((standing, named))
+    for target in sorted(folds, key=lambda each: (each.name, each.pk)):
+        is_open = target.pk in opened
+        lines.append(Fold(target, [named for _, named in folds[target]], is_open))
+        lines += folds[target] if is_open else []
+    return lines
+
+
+def key_of_line(line: Pair | Fold) -> str:
+    return line.key if isinstance(line, Fold) else f"test-{line[1].newest_test}"
+
+
+def groups_of(
+    lines: Sequence[Pair | Fold], counts: Counter[Standing], asked: QueryDict
+) -> Iterator[dict[str, Any]]:
+    """The lines of a page under their standings; `asked` is the address."""
+    group: dict[str, Any] = {}
+    for line in lines:
+        is_fold = isinstance(line, Fold)
+        standing = Standing.UNCHANGED if is_fold else line[0]
+        if group.get("standing") is not standing:
+            if group:
+                yield group
+            note = _NOTES.get(standing, "")
+            group = {"standing": standing, "n": counts[standing], "note": note, "rows": []}
+        group["rows"].append(_row_of_fold(line, asked) if is_fold else row_of(*line))
+    if group:
+        yield group
+
+
+def _row_of_fold(fold: Fold, asked: QueryDict) -> dict[str, Any]:
+    newest = [each for named in fold.tests if (each := against_level(named)) is not None]
+    ends = (min(newest), max(newest)) if newest else ()
+    spread = dict.fromkeys(percent(each, decimals=1, signed=True) for each in ends)
+    baselines = {each.baseline for named in fold.tests if (each := named.history.newest.against)}
+    return {
+        "fold": fold,
+        "query": toggled(asked, fold.target.pk),
+        "glyph": _GLYPHS[Standing.UNCHANGED],
+        "spread": " to ".join(spread),
+        "baseline": baselines.pop() if len(baselines) == 1 else "",
+        "at": max(named.history.newest.at for named in fold.tests),
+        "spark": sparks_of([named.history for named in fold.tests]),
+    }
+
+
+def toggled(asked: QueryDict, target: int) -> str:
+    """The address's query with the target's tests unfolded, or folded again."""
+    query = asked.copy()
+    query.pop("page", None)
+    opened = query.getlist("open")
+    name = str(target)
+    query.setlist("open", [o for o in opened if o != name] if name in opened else [*opened, name])
+    return query.urlencode()

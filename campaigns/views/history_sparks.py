@@ -23,6 +23,12 @@ class HistorySpark:
     end: tuple[float, float] | None
 
 
+def sparks_of(histories: Sequence[TestHistory]) -> HistorySpark:
+    """The lines of many tests in one place."""
+    found = [spark for history in histories if (spark := spark_of(history))]
+    return HistorySpark("".join(each.path for each in found), (), (), None)
+
+
 def spark_of(history: TestHistory) -> HistorySpark | None:
     """None without a campaign that counts."""
     first = max(0, len(history.points) - _CAMPAIGNS)

@@ -8,7 +8,7 @@ from django.utils import timezone
 from campaigns.models import Campaign
 from campaigns.queries.campaign_list import CampaignFilter, list_campaigns
 from campaigns.queries.items import SORTS
-from campaigns.queries.pages import page_of
+from campaigns.queries.pages import page_of, page_of_list
 from tests.factories import make_campaign, make_test
 
 pytestmark = pytest.mark.django_db
@@ -100,3 +100,41 @@ def test_a_name_that_cannot_be_read_is_an_end_of_the_list(rows, nine, sort, name
 def test_an_empty_list_has_one_page(rows):
     page = page_of(rows(), 25)
     assert (list(page), page.is_whole, page.previous, page.next) == ([], True, "", "")
+
+
+def numbers(count, name=""):
+    return page_of_list([f"row {n}" for n in range(count)], 4, name, lambda row: row[4:])
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "end"),
+    [
+        ("", 1, 4),
+        ("after.3", 5, 8),
+        ("before.4", 1, 4),
+        ("before.2", 1, 4),
+        ("with.5", 5, 8),
+        ("after.9", 7, 10),
+        ("after.gone", 1, 4),
+        ("2", 1, 4),
+    ],
+)
+def test_a_page_of_known_rows_is_found_by_a_row(name, start, end):
+    page = numbers(10, name)
+    assert (page.start, page.end) == (start, end)
+
+
+def test_pages_of_known_rows_lead_to_each_other():
+    seen, name = [], ""
+    while True:
+        page = numbers(10, name)
+        seen += page.rows
+        if not page.next:
+            break
+        name = page.next
+    assert seen == [f"row {n}" for n in range(10)]
+    assert numbers(10, page.previous).end == page.start - 1
+
+
+def test_no_rows_are_one_page():
+    assert (numbers(0).is_whole, numbers(0).end) == (True, 0)
