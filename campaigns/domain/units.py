@@ -37,6 +37,14 @@ def column_decimals(values: Iterable[float | None]) -> int:
     return typical
 
 
+def decimals_to_see(value: float, decimals: int, most: int = MAX_DECIMALS) -> int:
+    """`decimals`, or as many more as a value needs not to read 0; never more than `most` for it."""
+    if not value or not isfinite(value):
+        return decimals
+    enough = (places for places in range(decimals, most) if rounded(value, places))
+    return next(enough, max(decimals, most))
+
+
 def decimals_for_parts(values: Iterable[float | None]) -> int:
     """Decimals of values that add up: three significant digits even of the smallest one."""
     return max((decimals_for([value]) for value in values if value), default=decimals_for([]))

@@ -74,6 +74,22 @@ def test_a_cell_s_value_has_the_digits_of_its_text():
     assert [(cell.value, cell.text) for cell in cells] == [(-1234.6, "−1,234.6"), (2.3, "+2.3")]
 
 
+@pytest.mark.parametrize(
+    ("value", "decimals", "text"),
+    [
+        (0.04, 1, "+0.04"),
+        (-0.0006, 0, "−0.001"),
+        (0.0004, 1, "0.000"),  # below a microsecond in milliseconds
+        (0.0, 1, "0.0"),
+        (12.04, 1, "+12.0"),
+        (0.00001, 4, "0.0000"),
+    ],
+)
+def test_a_small_value_has_more_decimals_than_its_column_and_does_not_read_0(value, decimals, text):
+    (cell,) = column_cells([Figure(value)], decimals=decimals, signed=True)
+    assert cell.text == text
+
+
 def test_counts_and_texts_are_empty_with_a_reason():
     assert count_cell(60_000).text == "60,000"
     assert count_cell(None, "not counted").why == "not counted"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.shown.tables import Cell
-from campaigns.domain.units import DASH, column_decimals, number
+from campaigns.domain.units import DASH, column_decimals, decimals_to_see, number
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,11 @@ def count_cell(value: int | None, why: str = "", tone: str = "") -> Cell:
 
 
 def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
-    """A cell whose value is rounded to the digits of its text."""
+    """A cell whose value is rounded to the digits of its text: `decimals`, more where it would
+    read 0."""
     if figure.value is None:
         return empty(figure.why)
-    text = number(figure.value, decimals, signed=signed)
+    text = number(figure.value, decimals_to_see(figure.value, decimals), signed=signed)
     plain = float(text.replace(",", "").replace("\u2212", "-"))
     return Cell(plain, text, weak=figure.weak, why=figure.why)
 

@@ -13,7 +13,7 @@ from campaigns.domain.shown.cells import Figure, column_cells, empty, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.results import SplitAnswer
 from campaigns.domain.shown.tables import Column, Row, Table
-from campaigns.domain.units import decimals_for, decimals_for_parts, rounded, rounded_to_sum
+from campaigns.domain.units import decimals_for, decimals_for_parts, rounded_to_sum
 
 HTTP_NAMES = ("HTTP", "HTTPS")
 _TWINS = (HTTP_NAMES, ("WS", "WSS"))
@@ -43,21 +43,13 @@ def time_decimals(rows: Sequence[OverheadRow]) -> int:
 
 def difference_decimals(rows: Sequence[OverheadRow]) -> int:
     """The decimals of all differences: no more than the interval of the average supports, down to
-    half of its width, and no more than the times have; enough for the average's not to be 0.0."""
+    half of its width, and no more than the times have."""
     most = time_decimals(rows)
     mean = next((row for row in rows if row.metric == "mean" and row.interval), None)
     if mean is None:
         return most
     width_ms = (mean.interval.high - mean.interval.low) * mean.interval.baseline / 1000
-    size_ms = abs(mean.difference_us) / 1000
-    return next(
-        (
-            places
-            for places in range(most)
-            if width_ms >= 2 * 10**-places and (not size_ms or rounded(size_ms, places))
-        ),
-        most,
-    )
+    return next((places for places in range(most) if width_ms >= 2 * 10**-places), most)
 
 
 def in_names(text: str, names: tuple[str, str]) -> str:

@@ -31,6 +31,13 @@ def test_a_difference_has_no_more_digits_than_its_interval_supports(low, high, s
         assert (baseline, candidate, difference) == ("9.78", "14.30", said)
 
 
+def test_a_row_of_a_smaller_difference_than_the_average_s_does_not_read_0_0():
+    """Such as of the minimum: 0.108 ms against 0.149 ms."""
+    least = OverheadRow("min", 108, 149, None)
+    mean, shown = overhead_table("k", "T", [row("mean", 1.2, 1.8), least], None, "").rows
+    assert [each.cells[2].text for each in (mean, shown)] == ["+5", "+0.04"]
+
+
 def test_a_small_difference_is_never_0_0_however_wide_its_interval_is():
     interval = RatioInterval(481, 522, 522 / 481, 0.62, 1.91, **REST)
     mean = OverheadRow("mean", 481, 522, interval)
