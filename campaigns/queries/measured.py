@@ -116,12 +116,13 @@ class MeasuredRun:
 
 
 def judged_in_short(judged: Judgement) -> str:
-    """What was not as it should be, for a row; "" of a trusted run of a healthy target."""
+    """What was not as it should be, for a row; "" of a trusted run of a healthy target that sent
+    more than redirects."""
     if judged.is_in_doubt:
         words = judged.measurement.state.words.capitalize()
         return f"{words}: {in_short(judged.measurement.text)}"
     if judged.target.state in {None, TargetState.HEALTHY}:
-        return ""
+        return in_short(judged.target.text) if judged.target.state else ""
     return f"Target {judged.target.state}: {in_short(judged.target.text)}"
 
 

@@ -48,6 +48,9 @@ class Finding:
         """The sentence of the worst reason; "" without reasons."""
         return self.reasons[0].text if self.reasons else ""
 
+    def has(self, code: str) -> bool:
+        return any(each.code == code for each in self.reasons)
+
     def to_json(self) -> dict[str, Any]:
         return {"state": self.state, "reasons": [each.to_json() for each in self.reasons]}
 

@@ -25,12 +25,14 @@ LIMITS: dict[str, Limits] = {
 
 # Beyond the severe limit of `dropped`, response times are those of the requests that got through.
 SATURATED = "target_saturated"
+ONLY_REDIRECTS = "only_redirects"
 OVERLOADS = frozenset({SATURATED, "in_flight_growing"})
 
 STATES: dict[str, TargetState] = {
     "no_success": TargetState.FAILING,
     "errors": TargetState.FAILING,
-    "only_redirects": TargetState.FAILING,
+    # The plan counts redirects as right, so nothing failed; that nothing else came is told first.
+    ONLY_REDIRECTS: TargetState.HEALTHY,
     "errors_at_limit": TargetState.OVERLOADED,
     SATURATED: TargetState.OVERLOADED,
     "sent_share": TargetState.OVERLOADED,
@@ -44,7 +46,7 @@ STATES: dict[str, TargetState] = {
     "body_changed": TargetState.CHANGING,
 }
 # What was in the replies: told even of a starved injector, which cannot be the cause.
-CONTENT = frozenset({"only_redirects", "body_changed"})
+CONTENT = frozenset({ONLY_REDIRECTS, "body_changed"})
 
 _SENTENCES: dict[str, str] = {
     "no_success": "No request succeeded ({measure}), so there are no response times.",
@@ -77,7 +79,7 @@ _SENTENCES: dict[str, str] = {
 def reasons_of_target(
     observed: Mapping[str, Observed], limits: Mapping[str, Limits]
 ) -> list[JudgementReason]:
-    """What was wrong with the target, worst first; [] if it was healthy."""
+    """What was wrong with the target, worst first, and what to know of a healthy one."""
     found = [
         reason
         for code, seen in observed.items()

@@ -56,7 +56,9 @@ def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer
     if not state:
         return ShownAnswer(_TARGET, "", "Not judged", runs[0].judged.target.text)
     if state == TargetState.HEALTHY:
-        return ShownAnswer(_TARGET, state, "Healthy", f"{_errors(runs)}.")
+        remark = runs[0].judged.target.text
+        untold = remark and remark not in said
+        return ShownAnswer(_TARGET, state, "Healthy", remark if untold else f"{_errors(runs)}.")
     such = [each for each in runs if each.judged.target.state == state]
     reason = f"{_share(such, runs)}{_why(such, said)}"
     if found.finds_limit and state == TargetState.OVERLOADED:

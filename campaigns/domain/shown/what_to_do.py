@@ -6,10 +6,10 @@ At most three remedies, the likeliest first, each with one place where it is don
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from http import HTTPStatus
 
 from campaigns.domain.judged.failures import cause_words
 from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.judged.target_state import ONLY_REDIRECTS
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.measured.failures import DROPPED, FailureRow
 from campaigns.domain.measured.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
@@ -36,6 +36,11 @@ class Place(StrEnum):
 _MEASURE_AGAIN = Remedy(
     "Measure again.", "This measurement says nothing about the target.", Place.AGAIN
 )
+_NOT_THE_PAGE = Remedy(
+    "Do you want the page behind the redirect?",
+    "Then measure the address in its Location header.",
+    Place.PLAN,
+)
 _FIND_LIMIT = Remedy(
     "Find the rate that it holds.",
     "Ask how much it can take, or send less until it keeps up.",
@@ -52,14 +57,18 @@ _OF_LOGIN = {401, 403}
 def what_to_do(
     judged: Iterable[Judgement], rows: Sequence[FailureRow], found: Answers
 ) -> tuple[Remedy, ...]:
-    """() where the measurement can be used and the target neither failed nor was overloaded.
+    """() where the measurement can be used and the target neither failed nor was overloaded, nor
+    did nothing but redirect.
 
     `rows` are the failures, `found` is what the badge tells.
     """
+    judged = list(judged)
     if found.trust == Trust.NOT_USABLE:
         return (*_of_injector(judged), _MEASURE_AGAIN)
     if found.target_state == TargetState.FAILING:
         return tuple(_of_failures(rows))[:_MOST]
+    if judged and all(each.target.has(ONLY_REDIRECTS) for each in judged):
+        return (_NOT_THE_PAGE,)
     if found.target_state == TargetState.OVERLOADED and not found.finds_limit:
         return (_FIND_LIMIT,)
     return ()
@@ -80,8 +89,6 @@ def _of_failures(rows: Sequence[FailureRow]) -> Iterable[Remedy]:
     for row in rows:
         if row.kind and row.kind != Kind.ABORTED_BY_STOP:
             counts[row.kind, row.status] += row.count
-    if not counts:
-        yield Remedy("Every reply is a redirect.", remedy("", HTTPStatus.FOUND), Place.PLAN)
     causes = [cause for cause, _ in counts.most_common(_MOST_CAUSES)]
     for kind, status in causes:
         words = cause_words(kind, status)

@@ -43,11 +43,16 @@ def told(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
                 ("500 Internal Server Error.", "limit"),
             ],
         ),
-        ([], [("Every reply is a redirect.", "plan")]),
     ],
 )
 def test_the_likeliest_comes_first_with_one_place_each(failures, steps):
     assert told(*failures) == steps
+
+
+def test_nothing_but_redirects_asks_for_the_page_behind_them():
+    judged = judge({"only_redirects": Observed(1.0)}, Timing.of([10_000] * 2000))
+    (asked,) = what_to_do([judged], [], Answers("trusted", "healthy"))
+    assert (asked.title, asked.place) == ("Do you want the page behind the redirect?", "plan")
 
 
 def test_of_several_steps_that_fail_alike_one_remedy_is_told():
