@@ -130,15 +130,20 @@ _NEEDS = {
 }
 
 
+_TOO_NARROW = "This token has the scope {}, which does not allow this."
+
+
+def require_may_write(actor: Actor) -> None:
+    """Raise Forbidden for a token that may not write: of what is a user's own, no role decides."""
+    if actor.token is not None and Scope(actor.token.scope) is not Scope.WRITE:
+        raise Forbidden(_TOO_NARROW.format(actor.token.scope))
+
+
 def require(actor: Actor, action: Action, project: WithMembers) -> None:
     """Raise Forbidden, with a sentence that names who may, unless the actor may do this."""
     if not may(actor, action, project):
         narrowed = actor.token is not None and may(Actor(user=actor.user), action, project)
-        raise Forbidden(
-            f"This token has the scope {actor.token.scope}, which does not allow this."
-            if narrowed
-            else _NEEDS[action]
-        )
+        raise Forbidden(_TOO_NARROW.format(actor.token.scope) if narrowed else _NEEDS[action])
 
 
 def may_create_projects(actor: Actor) -> bool:

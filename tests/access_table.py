@@ -30,6 +30,9 @@ MAY: dict[str, set[str]] = {
     "manage": {"alice"},
     "administer": {"alice", "alice's write token"},
     "installation": {"adam"},  # an administrator; to others it does not exist
+    # What belongs to a user: viewers have it as well, but no token that only reads or runs.
+    "keep": set(ROLES) | {"alice's write token", "vera's write token"},
+    "own over REST": {"alice", "alice's write token"},
     "own": {"alice"},  # what belongs to alice herself; to others it does not exist
 }
 
@@ -45,6 +48,10 @@ class Rule:
 
 def _member(world: World) -> dict[str, Any]:
     return {"username": "charlie", "role": "viewer"}
+
+
+def _saved_view(world: World) -> dict[str, Any]:
+    return {"name": "mine", "filters": {"view": "look"}}
 
 
 def _target(world: World) -> dict[str, Any]:
@@ -215,6 +222,8 @@ API: dict[str, dict[str, Rule]] = {
     "api-baseline": {"GET": VIEW, "DELETE": EDIT},
     "api-project-marks": {"GET": VIEW, "POST": Rule("edit", _mark)},
     "api-mark": {"GET": VIEW, "DELETE": EDIT},
+    "api-project-views": {"GET": VIEW, "POST": Rule("keep", _saved_view)},
+    "api-view": {"DELETE": Rule("own over REST")},
     "api-test-history": {"GET": VIEW},
     "api-test-history-csv": {"GET": VIEW},
     "api-project-triage": {"GET": VIEW},

@@ -21,6 +21,7 @@ from campaigns.api.probes import ProbeViewSet
 from campaigns.api.projects import ProjectViewSet
 from campaigns.api.reports import RunReportText
 from campaigns.api.runs import RunsCsv, RunViewSet, SecondViewSet
+from campaigns.api.saved_views import SavedViewViewSet
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import TargetViewSet
@@ -30,6 +31,7 @@ LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}
 READ = {"get": "retrieve"}
 READ_AND_DELETE = {"get": "retrieve", "delete": "destroy"}
+DELETE = {"delete": "destroy"}
 ITEM = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
 ITEM_AND_EDIT = {**ITEM, "put": "update"}
 
@@ -58,6 +60,12 @@ urlpatterns = [
         MarkViewSet.as_view(LIST_AND_CREATE),
         name="api-project-marks",
     ),
+    path(
+        "projects/<int:project>/views/",
+        SavedViewViewSet.as_view(LIST_AND_CREATE),
+        name="api-project-views",
+    ),
+    path("views/<int:pk>/", SavedViewViewSet.as_view(DELETE), name="api-view"),
     path(
         "marks/<int:pk>/",
         MarkViewSet.as_view(READ_AND_DELETE),

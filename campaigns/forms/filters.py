@@ -13,7 +13,13 @@ from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import SCHEMES
 from campaigns.forms.items import ItemFilterForm
 from campaigns.models import Project
-from campaigns.queries.campaign_list import STATE_IS, VIEWS, CampaignFilter, makers_of
+from campaigns.queries.campaign_list import (
+    SINCE_DAYS,
+    STATE_IS,
+    VIEWS,
+    CampaignFilter,
+    makers_of,
+)
 from campaigns.queries.history import METRICS, HistoryFilter
 from campaigns.queries.marks import begin_of, end_of, is_mark
 from campaigns.queries.run_list import (
@@ -25,7 +31,6 @@ from campaigns.queries.run_list import (
 )
 
 ARMS = [f"{scheme} {mode}" for scheme in SCHEMES for mode in ConnectionMode]
-_SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 
 
 class LongSelect(forms.Select):
@@ -70,7 +75,7 @@ class FilterForm(forms.Form):
     target = _of_project()
     since = forms.ChoiceField(
         required=False,
-        choices=[("", "Since: any time"), *((d, f"Last {w}") for d, w in _SINCE_DAYS.items())],
+        choices=[("", "Since: any time"), *((d, f"Last {w}") for d, w in SINCE_DAYS.items())],
     )
 
     def __init__(self, *args, project: Project, **kwargs):

@@ -34,6 +34,7 @@ STATE_IS = {
     "stopping": Q(finished_at=None, stop_requested_at__isnull=False),
     "done": Q(finished_at__isnull=False),
 }
+SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 UNDER_WAY = Q(started_at__isnull=False, finished_at=None)
 
 

@@ -4,7 +4,7 @@ from django.db import transaction
 
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Project, SavedView
-from campaigns.permissions import Action, Actor, require
+from campaigns.permissions import Action, Actor, require, require_may_write
 
 MOST_VIEWS = 20
 LONGEST_NAME = SavedView._meta.get_field("name").max_length
@@ -15,6 +15,7 @@ _LONGEST_QUERY = SavedView._meta.get_field("query").max_length
 def save_view(*, by: Actor, project: Project, name: str, query: str) -> SavedView:
     """Keep the query of the list's address under a name. Raises Forbidden or Refused."""
     require(by, Action.VIEW, project)
+    require_may_write(by)
     name = name.strip()
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
         raise Refused(f"Give the view a name of 1 to {LONGEST_NAME} characters.")
@@ -36,4 +37,5 @@ def delete_view(*, by: Actor, view: SavedView) -> None:
     """Its campaigns are not touched. Raises Forbidden for somebody else's view."""
     if view.user_id != by.user.pk:
         raise Forbidden("Only the user who saved a view can delete it.")
+    require_may_write(by)
     view.delete()
