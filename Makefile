@@ -2,9 +2,10 @@
 PYTHON ?= python3
 ONCE ?=
 ARGS ?=
+FILE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast check demo-target benchmark benchmark-peers pictures docs setup
+.PHONY: help run test test-fast check demo-target backup restore benchmark benchmark-peers pictures docs setup
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +30,12 @@ benchmark: setup ## what the injector costs, beside its peers where they are ins
 
 benchmark-peers: setup ## get Locust and k6 for the benchmark, into var/peers (k6 needs Go, and minutes)
 	@exec .venv/bin/python -m benchmarks.peers
+
+backup: ## write the database and the secret key into var/backups, also while it runs
+	@exec $(PYTHON) -m local backup
+
+restore: ## replace both by those of a backup (FILE=var/backups/….tar); keeps what was there
+	@exec $(PYTHON) -m local restore "$(FILE)"
 
 pictures: ## take the README's pictures of the real pages anew (about five minutes)
 	@exec $(PYTHON) -m local pictures

@@ -1,8 +1,10 @@
 """The Celery app: two queues, no results; messages are only doorbells."""
 
+import logging.config
 import os
 
 from celery import Celery
+from celery.signals import setup_logging
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
 
@@ -11,3 +13,11 @@ app = Celery("benchsite")
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["workers"])
+
+
+@setup_logging.connect
+def _log_as_the_site_does(**_) -> None:
+    """Celery configures no logging of its own where this is connected."""
+    from django.conf import settings
+
+    logging.config.dictConfig(settings.LOGGING)

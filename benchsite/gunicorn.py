@@ -7,7 +7,9 @@ from gevent import monkey
 
 monkey.patch_all()
 
-from benchsite.env import env_int, env_proxies, env_str  # noqa: E402  the patch has to come first
+
+from benchsite.env import env_choice, env_int, env_proxies, env_str  # noqa: E402
+from benchsite.logs import FORMATS, handlers  # noqa: E402
 
 bind = env_str("BENCHSITE_BIND", "127.0.0.1:8000")
 worker_class = "gevent"
@@ -19,4 +21,10 @@ timeout = 60
 # The control socket's default is in $HOME, where two installations would share it.
 control_socket_disable = True
 accesslog = "-" if env_str("BENCHSITE_ACCESS_LOG") else None
+if (form := env_choice("BENCHSITE_LOG_FORMAT", FORMATS, "line")) == "json":
+    _to_stderr = {"handlers": ["stderr"], "level": "INFO", "propagate": False}
+    logconfig_dict = {
+        **handlers(form),
+        "loggers": {"gunicorn.error": _to_stderr, "gunicorn.access": _to_stderr},
+    }
 forwarded_allow_ips = ",".join(env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1"))

@@ -21,6 +21,7 @@ from benchsite.env import (
     refuse_everywhere,
     refuse_weak,
 )
+from benchsite.logs import FORMATS, handlers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env_str("BENCHSITE_VAR", str(BASE_DIR / "var")))
@@ -39,6 +40,8 @@ if not SECRET_KEY:
 ALLOWED_HOSTS = env_list("BENCHSITE_HOSTS", "localhost 127.0.0.1 [::1]")
 SITE_URL = env_str("BENCHSITE_URL", "http://127.0.0.1:8000").rstrip("/")
 CSRF_TRUSTED_ORIGINS = [SITE_URL]
+# Who may read /metrics.
+METRICS_FOR = env_networks("BENCHSITE_METRICS_FOR", "127.0.0.0/8 ::1")
 TRUSTED_PROXIES = env_proxies("BENCHSITE_TRUSTED_PROXIES", "127.0.0.1")
 
 # --- the application -----------------------------------------------------------------------------
@@ -174,6 +177,8 @@ if IS_SERVER:
 INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12)
 INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
 INJECTOR_COMMAND = env_words("BENCHSITE_INJECTOR", (sys.executable, "-m", "workers.injector"))
+# A file that the dispatcher touches while it works, for whoever restarts what hangs.
+PULSE_FILE = env_str("BENCHSITE_PULSE")
 SPOOL_DIR = Path(env_str("BENCHSITE_SPOOL", str(VAR_DIR / "spool")))
 START_DELAY_ONE_HOST_S = 0.4
 START_DELAY_HOSTS_S = 3.0
@@ -238,7 +243,7 @@ CSRF_FAILURE_VIEW = "campaigns.views.errors.csrf_failure"
 SESSION_COOKIE_SECURE = IS_SERVER
 CSRF_COOKIE_SECURE = IS_SERVER
 SECURE_SSL_REDIRECT = IS_SERVER and env_bool("BENCHSITE_SSL_REDIRECT", True)
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if IS_SERVER else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = IS_SERVER
 SECURE_HSTS_PRELOAD = IS_SERVER
@@ -322,18 +327,9 @@ SPECTACULAR_SETTINGS = {
 
 # --- logs ----------------------------------------------------------------------------------------
 LOG_LEVEL = env_choice("BENCHSITE_LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR"), "INFO")
+LOG_FORMAT = env_choice("BENCHSITE_LOG_FORMAT", FORMATS, "line")
 LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {"no_share_tokens": {"()": "benchsite.logs.NoShareTokens"}},
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {
-        "stderr": {
-            "class": "logging.StreamHandler",
-            "formatter": "line",
-            "filters": ["no_share_tokens"],
-        }
-    },
+    **handlers(LOG_FORMAT),
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {"axes": {"level": "WARNING"}},
 }

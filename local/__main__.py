@@ -5,7 +5,10 @@ import shutil
 import subprocess
 import sys
 
-COMMANDS = ("setup", "run", "test", "test-fast", "check", "demo-target", "pictures", "site")
+COMMANDS = (
+    *("setup", "run", "test", "test-fast", "check"),
+    *("demo-target", "pictures", "site", "backup", "restore"),
+)
 OLDEST = (3, 11)
 NEWEST_MINOR = 15
 

@@ -14,6 +14,7 @@ from local.paths import ROOT
 
 PR_SET_PDEATHSIG = 1
 KEPT_LOGS = 3
+NICENESS = 10
 LONGEST_LOG_BYTES = 10 * 1024 * 1024
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -30,7 +31,9 @@ class UnixUser:
 class Program:
     """A child: its command, and the signals that ask it to end, each with its timeout.
 
-    `death_signal` is sent by the kernel to the child if this process is killed.
+    `death_signal` is sent by the kernel to the child if this process is killed. `pulse` is a file
+    that it touches while it works: one that does not for `silent_s` hangs. One that `gives_way`
+    lets injectors and target have the CPU first.
     """
 
     name: str
@@ -40,6 +43,9 @@ class Program:
     account: UnixUser | None = None
     stop_signals: tuple[tuple[signal.Signals, float], ...] = ((signal.SIGTERM, 5.0),)
     death_signal: signal.Signals = signal.SIGTERM
+    pulse: Path | None = None
+    silent_s: float = 60.0
+    gives_way: bool = False
     is_server: bool = False  # others need it, so it is stopped after them
 
 
@@ -55,7 +61,7 @@ def spawn(program: Program, log: Path | None) -> subprocess.Popen:
             stdout=output,
             stderr=subprocess.STDOUT if output else None,
             start_new_session=True,
-            preexec_fn=_die_with_parent(os.getpid(), program.death_signal),
+            preexec_fn=_prepared(program, os.getpid()),
             **_as_account(program.account),
         )
     finally:
@@ -111,12 +117,23 @@ def _as_account(account: UnixUser | None) -> dict:
     return {"user": account.uid, "group": account.gid, "extra_groups": []}
 
 
-def _die_with_parent(parent: int, death_signal: signal.Signals) -> Callable[[], None]:
-    """The result must run in the child after the change of account, which clears the request."""
+def _prepared(program: Program, parent: int) -> Callable[[], None]:
+    """The result must run in the child after the change of account, which clears the request to
+    die with its parent."""
 
     def ask_kernel() -> None:
-        _libc.prctl(PR_SET_PDEATHSIG, int(death_signal))
+        if program.gives_way:
+            _give_way()
+        _libc.prctl(PR_SET_PDEATHSIG, int(program.death_signal))
         if os.getppid() != parent:
-            os.kill(os.getpid(), death_signal)
+            os.kill(os.getpid(), program.death_signal)
 
     return ask_kernel
+
+
+def _give_way() -> None:
+    """Where the kernel groups processes by session, niceness counts only within the group, and the
+    group has one of its own."""
+    os.nice(NICENESS)
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w") as group:
+        group.write(str(NICENESS))

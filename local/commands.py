@@ -54,6 +54,14 @@ def _inside(command: str, arguments: list[str]) -> int:
         from local.pictures import take_pictures
 
         return take_pictures()
+    if command == "backup":
+        from local.backup import backup
+
+        return backup()
+    if command == "restore":
+        from local.backup import restore
+
+        return restore(*arguments)
     if command == "site":
         from local.stage import stage
 

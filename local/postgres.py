@@ -36,7 +36,7 @@ class Postgres:
         return self.url_of(DATABASE)
 
     def url_of(self, database: str) -> str:
-        return f"postgres://{USER}@{quote(str(self.sockets), safe='')}:{PORT}/{database}"
+        return _url(self.sockets, database)
 
     def accepts_connections(self) -> bool:
         import psycopg
@@ -108,6 +108,19 @@ def prepare(var: Path, *, is_throw_away: bool = False) -> Postgres:
         ),
         sockets,
     )
+
+
+def running_url(var: Path) -> str:
+    """Of the server that serves var's data now; "" if none does."""
+    for data in var.glob("pg*"):
+        if data.is_dir() and _is_served(data):
+            sockets = Path((data / "postmaster.pid").read_text().splitlines()[4])
+            return _url(sockets, DATABASE)
+    return ""
+
+
+def _url(sockets: Path, database: str) -> str:
+    return f"postgres://{USER}@{quote(str(sockets), safe='')}:{PORT}/{database}"
 
 
 def binaries_of(account: UnixUser | None) -> Path:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from local.children import Program
@@ -14,16 +15,19 @@ CELERY_STOP = ((signal.SIGTERM, 4.0), (signal.SIGQUIT, 4.0))
 DEFAULT_SLOTS = "12"
 
 
-def programs(env: dict[str, str]) -> list[Program]:
-    """Our own processes of docker-compose.yml."""
+def programs(env: dict[str, str], *, gives_way: bool) -> list[Program]:
+    """Our own processes of docker-compose.yml. `gives_way`: all but the launcher leave the CPU to
+    injectors and target first, which they share a machine with."""
     slots = env.get("BENCHSITE_INJECTOR_SLOTS") or DEFAULT_SLOTS
-    return [
+    found = [
         _python("web", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi", env=env),
         _worker("launcher", "inject", slots, env),
         _worker("general", "general", "1", env),
-        _python("dispatcher", "workers.dispatcher", env=env),
+        _dispatcher(env),
         _python("beat", "celery", "-A", "benchsite", "beat", "--pidfile=", env=env),
     ]
+    # Injectors are children of the launcher, and would inherit it.
+    return [replace(each, gives_way=gives_way and each.name != "launcher") for each in found]
 
 
 def demo(env: dict[str, str], ports: Ports, var: Path, arrivals: Path | None = None) -> Program:
@@ -48,6 +52,13 @@ def plain_environment() -> dict[str, str]:
     """Our environment without variables that override DATABASE_URL in PostgreSQL clients."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return {**env, "PYTHONUNBUFFERED": "1", "DJANGO_SETTINGS_MODULE": "benchsite.settings"}
+
+
+def _dispatcher(env: dict[str, str]) -> Program:
+    pulse = Path(env["BENCHSITE_VAR"]) / "dispatcher.pulse"
+    env = {**env, "BENCHSITE_PULSE": str(pulse)}
+    # The summary of a very large run is one tick, and takes minutes.
+    return _python("dispatcher", "workers.dispatcher", env=env, pulse=pulse, silent_s=900.0)
 
 
 def _worker(name: str, queue: str, slots: str, env: dict[str, str]) -> Program:

@@ -1,7 +1,7 @@
 """PostgreSQL and Redis: embedded ones, or those that the environment names."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from local import postgres, redis
@@ -38,12 +38,19 @@ def start_servers(
         if not database_url:
             own.append(postgres.prepare(var, is_throw_away=is_throw_away))
             database_url = own[-1].url
-        _start(supervisor, own)
+        _start(supervisor, own, gives_way=not is_throw_away)
     except BaseException:
         for server in own:
             server.clean_up()
         raise
     return Servers(database_url, redis_url, tuple(own))
+
+
+def start_postgres(supervisor: Supervisor, var: Path) -> postgres.Postgres:
+    """Only our own PostgreSQL, with its database; returns when it responds."""
+    server = postgres.prepare(var)
+    _start(supervisor, [server], gives_way=False)
+    return server
 
 
 def announce_foreign_servers() -> None:
@@ -52,9 +59,9 @@ def announce_foreign_servers() -> None:
             say(f"  {what}: using {variable}")
 
 
-def _start(supervisor: Supervisor, own: list) -> None:
+def _start(supervisor: Supervisor, own: list, *, gives_way: bool) -> None:
     for server in own:
-        supervisor.start(server.program)
+        supervisor.start(replace(server.program, gives_way=gives_way))
     for server in own:
         name = server.program.name
         log = supervisor.log_dir / f"{name}.log"

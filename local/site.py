@@ -62,7 +62,7 @@ class Site:
             self._collect_static()
         with step("Starting web, launcher, general worker, dispatcher, beat and demo target"):
             self.supervisor.start(programs.demo(self.env, self.ports, self.var, self.arrivals))
-            for program in programs.programs(self.env):
+            for program in programs.programs(self.env, gives_way=not self.is_throw_away):
                 self.supervisor.start(program)
             account = self._ensure_admin()
             self.supervisor.wait_until(self._web_answers, READY_S, self._what("web"))

@@ -1,7 +1,8 @@
 """Keeps children running, and leaves none behind.
 
-A child that dies is restarted with increasing delay and a message on the terminal. At the end the
-children are stopped in reverse order of their start, and their leftover processes are ended too.
+A child that dies or hangs is restarted with increasing delay and a message on the terminal. At the
+end the children are stopped in reverse order of their start, and their leftover processes are ended
+too.
 """
 
 import ctypes
@@ -35,6 +36,8 @@ class Child:
     process: subprocess.Popen
     started_at: float
     failures: int = 0
+    pulse_ns: int = 0
+    pulsed_at: float = 0.0
     restart_at: float | None = None
 
 
@@ -67,6 +70,8 @@ class Supervisor:
         reap_orphans(set(self.pids().values()) | self.guests)
         for child in self.children.values():
             shorten(self._log(child.program.name))
+            if child.restart_at is None and self._hangs(child):
+                self._kill(child)
             if child.restart_at is None and child.process.poll() is not None:
                 self._plan_restart(child)
             if child.restart_at is not None and time.monotonic() >= child.restart_at:
@@ -132,6 +137,21 @@ class Supervisor:
 
     def _log(self, name: str) -> Path:
         return self.log_dir / f"{name}.log"
+
+    def _hangs(self, child: Child) -> bool:
+        pulse, now = child.program.pulse, time.monotonic()
+        if pulse is None:
+            return False
+        touched_ns = pulse.stat().st_mtime_ns if pulse.exists() else 0
+        if touched_ns != child.pulse_ns:
+            child.pulse_ns, child.pulsed_at = touched_ns, now
+        return now - max(child.pulsed_at, child.started_at) > child.program.silent_s
+
+    def _kill(self, child: Child) -> None:
+        """Not asked first: what hangs does not listen."""
+        self.tell(f"{child.program.name} has done nothing for {child.program.silent_s:g} s")
+        child.process.kill()
+        child.process.wait()
 
     def _plan_restart(self, child: Child) -> None:
         lived_s = time.monotonic() - child.started_at

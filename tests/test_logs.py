@@ -1,6 +1,12 @@
+import json
 import logging
+import os
+import subprocess
+import sys
 
-from benchsite.logs import NoShareTokens
+import pytest
+
+from benchsite.logs import JsonLines, NoShareTokens
 
 
 def test_a_log_line_hides_the_token_of_a_share_link():
@@ -20,3 +26,38 @@ def test_other_lines_stay_as_they_are():
 def test_every_handler_of_the_site_has_the_filter(settings):
     for handler in settings.LOGGING["handlers"].values():
         assert "no_share_tokens" in handler["filters"]
+
+
+def test_a_json_line_has_what_a_program_needs_and_is_one_line():
+    try:
+        raise ValueError("two\nlines")
+    except ValueError:
+        record = logging.makeLogRecord(
+            {"name": "workers", "levelname": "ERROR", "msg": "Run %s failed", "args": (7,),
+             "exc_info": sys.exc_info()}
+        )  # fmt: skip
+    text = JsonLines().format(record)
+    assert "\n" not in text
+    line = json.loads(text)
+    assert (line["level"], line["logger"], line["message"]) == ("ERROR", "workers", "Run 7 failed")
+    assert "ValueError: two\nlines" in line["traceback"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "import django; django.setup(); import logging; logging.getLogger('x').warning('told')",
+        "from celery.app.log import Logging; from benchsite.celery import app; import django;"
+        "django.setup(); Logging(app).setup(loglevel='INFO'); import logging;"
+        "logging.getLogger('x').warning('told')",
+    ],
+)
+def test_every_program_writes_json_on_request(command):
+    done = subprocess.run(
+        [sys.executable, "-c", command],
+        env={**os.environ, "BENCHSITE_LOG_FORMAT": "json"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stderr.splitlines()[-1])["message"] == "told"

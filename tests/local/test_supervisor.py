@@ -73,6 +73,43 @@ def test_a_child_that_keeps_dying_waits_longer_each_time(script):
     stop(process)
 
 
+def test_a_child_that_hangs_is_killed_and_started_again(script, folder):
+    """Frozen, it neither dies nor ends at a signal; its file tells that it does nothing."""
+    pulse = folder / "pulse"
+    code = (
+        f"import pathlib, time\nwhile True: pathlib.Path({str(pulse)!r}).touch(); time.sleep(0.1)"
+    )
+    process = script.start(
+        SUPERVISE % f"child('busy', {code!r}, pulse=Path({str(pulse)!r}), silent_s=2.0)"
+    )
+    (pid,) = pids_of(process)
+    eventually(pulse.exists, 10, "its first pulse")
+    os.kill(pid, signal.SIGSTOP)
+    assert "busy has done nothing for 2 s" in process.stdout.readline()
+    assert "was killed by SIGKILL; restarting it" in process.stdout.readline()
+    (again,) = eventually(lambda: children(process.pid), 10, "a new child")
+    assert again != pid
+    stop(process)
+
+
+def test_a_child_gives_way_to_what_is_measured_also_across_sessions(script):
+    process = script.start(
+        SUPERVISE % (SLEEP + "\nchild('polite', 'import time; time.sleep(60)', gives_way=True)")
+    )
+    sleeper, polite = pids_of(process)
+
+    def group(pid: int) -> str:
+        path = Path(f"/proc/{pid}/autogroup")
+        return path.read_text().split("nice")[1].strip() if path.exists() else "none"
+
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, sleeper) == ours
+    assert os.getpriority(os.PRIO_PROCESS, polite) == min(ours + 10, 19)
+    if group(sleeper) != "none":  # a kernel without groups by session
+        assert (group(sleeper), group(polite)) == ("0", "10")
+    stop(process)
+
+
 def test_stop_leaves_no_child(script):
     process = script.start(SUPERVISE % SLEEP)
     (pid,) = pids_of(process)
@@ -159,7 +196,8 @@ def test_a_launcher_that_drains_on_sigterm_is_killed_with_its_supervisor(script)
         SUPERVISE
         % (
             "from local.programs import programs\n"
-            "(launcher,) = [each for each in programs({}) if each.name == 'launcher']\n"
+            "ours = programs({'BENCHSITE_VAR': ''}, gives_way=False)\n"
+            "(launcher,) = [each for each in ours if each.name == 'launcher']\n"
             "child('launcher', 'import signal as s, time; s.signal(s.SIGTERM, s.SIG_IGN); "
             "time.sleep(60)', death_signal=launcher.death_signal)"
         )

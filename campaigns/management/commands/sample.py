@@ -17,6 +17,7 @@ from campaigns.models import Campaign, Run
 from campaigns.permissions import Actor
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.first_requests import first_requests_of
+from campaigns.queries.load_control import why_load_is_off
 from campaigns.services.campaigns import start_campaign
 
 POLL_S = 0.5
@@ -63,6 +64,8 @@ class Command(BaseCommand):
             if campaign.is_held:
                 failure = first_requests_of(campaign).failure
                 raise CommandError(f"The sample is on hold: {failure}.")
+            if why := why_load_is_off():
+                raise CommandError(f"The sample waits, because load is off. {why}")
             if time.monotonic() > until:
                 raise CommandError(_why_late(campaign))
             if time.monotonic() >= news_at:

@@ -1,0 +1,166 @@
+"""`make backup` and `make restore FILE=…`: the database and the secret key of this checkout.
+
+A backup is a tar of `database.dump` (pg_dump's own format) and, unless the keys come from the
+environment, `secret_key`, without which stored credentials cannot be read.
+"""
+
+import os
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from local import postgres
+from local.console import LocalError, say, step
+from local.paths import closed, var_dir
+from local.run import only_one
+from local.servers import start_postgres
+from local.supervisor import Supervisor
+
+DUMP, KEY = "database.dump", "secret_key"
+# What belongs to the old database: its queue, and seconds on their way into it.
+_OF_THE_DATABASE = ("redis", "spool")
+_EMPTY = "DROP SCHEMA IF EXISTS public CASCADE; CREATE SCHEMA public"
+
+
+def backup() -> int:
+    """Write a backup into var/backups, also while benchsite runs; returns the exit status."""
+    var = var_dir()
+    with _database(var) as url, step("Writing the backup"):
+        file = _write(var, url, closed(var / "backups"))
+    say(f"\nBackup: {file}")
+    say(f"Restore it with `make restore FILE={file}`.")
+    if not (var / KEY).exists():
+        say("It has no secret key: yours comes from the environment. Keep it beside the backup.")
+    return 0
+
+
+def restore(given: str) -> int:
+    """Replace database and secret key by those of a backup; what was there is kept in var/."""
+    if not given:
+        raise LocalError("Name the backup: `make restore FILE=var/backups/benchsite-….tar`.")
+    file, var = Path(given), var_dir()
+    with tempfile.TemporaryDirectory() as unpacked, only_one(var):
+        _unpack(file, Path(unpacked))
+        _run("pg_restore", "--file=/dev/null", str(Path(unpacked) / DUMP))  # whether it is whole
+        with _own_or_named(var) as url:
+            old = closed(var / "backups" / f"before-restore-{_now()}")
+            with step("Keeping what is there"):
+                kept = _write(var, url, old)
+            with step("Restoring the database"), _told_how_to_go_back(kept):
+                _replace(url, Path(unpacked) / DUMP)
+        for name in _OF_THE_DATABASE:
+            if (var / name).exists():
+                (var / name).rename(old / name)
+        if (Path(unpacked) / KEY).exists():
+            _install_key(Path(unpacked) / KEY, var / KEY)
+    say(f"\nRestored from {file}. What was there before is in {old}.")
+    say("Start with `make run`. Load is off until an administrator has looked at what is queued.")
+    return 0
+
+
+def _now() -> str:
+    return time.strftime("%Y%m%d-%H%M%S")
+
+
+@contextmanager
+def _database(var: Path) -> Iterator[str]:
+    """The URL of the database: the one that the environment names, the one that is running, or
+    one that is started for this."""
+    running = os.environ.get("DATABASE_URL") or postgres.running_url(var)
+    if running:
+        yield running
+        return
+    with only_one(var), _own_or_named(var) as url:
+        yield url
+
+
+@contextmanager
+def _own_or_named(var: Path) -> Iterator[str]:
+    if named := os.environ.get("DATABASE_URL"):
+        yield named
+        return
+    supervisor = Supervisor(var / "log")
+    supervisor.stop_on_signals()
+    with step("Starting PostgreSQL"):
+        server = start_postgres(supervisor, var)
+    try:
+        yield server.url
+    finally:
+        supervisor.stop_all()
+        server.clean_up()
+
+
+def _write(var: Path, url: str, folder: Path) -> Path:
+    """A new file in this folder, complete or not there."""
+    file = folder / f"benchsite-{_now()}.tar"
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        dump = Path(work) / DUMP
+        _run("pg_dump", "--format=custom", "--no-owner", f"--file={dump}", url)
+        whole = Path(work) / file.name
+        with tarfile.open(whole, "w") as archive:
+            archive.add(dump, DUMP)
+            if (var / KEY).exists():
+                archive.add(var / KEY, KEY)
+        whole.chmod(0o600)
+        whole.rename(file)
+    return file
+
+
+def _unpack(file: Path, folder: Path) -> None:
+    try:
+        with tarfile.open(file) as archive:
+            names = set(archive.getnames())
+            if DUMP not in names or names - {DUMP, KEY}:
+                raise LocalError(f"{file} is no backup of benchsite: it should hold {DUMP}.")
+            archive.extractall(folder, filter="data")
+    except FileNotFoundError:
+        raise LocalError(f"There is no file {file}. `make backup` writes one.") from None
+    except (tarfile.TarError, OSError) as error:
+        raise LocalError(f"{file} cannot be read as a backup: {error}.") from None
+
+
+@contextmanager
+def _told_how_to_go_back(kept: Path) -> Iterator[None]:
+    try:
+        yield
+    except LocalError as error:
+        raise LocalError(
+            f"{error}\nThe database is not complete now. `make restore FILE={kept}` puts back "
+            "what was there."
+        ) from None
+
+
+def _replace(url: str, dump: Path) -> None:
+    """The schema is emptied first: a table that only a newer release has must not stay."""
+    contents = _run("pg_restore", "--list", str(dump)).splitlines()
+    wanted = dump.with_suffix(".list")
+    wanted.write_text("\n".join(line for line in contents if " SCHEMA - public " not in line))
+    _run("psql", "--quiet", "--no-psqlrc", f"--command={_EMPTY}", url)
+    options = ("--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges")
+    _run("pg_restore", *options, f"--use-list={wanted}", f"--dbname={url}", str(dump))
+
+
+def _install_key(fresh: Path, key: Path) -> None:
+    handle = os.open(key.with_suffix(".new"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(fresh.read_bytes())
+    key.with_suffix(".new").rename(key)
+
+
+def _run(program: str, *arguments: str) -> str:
+    """The output of one of PostgreSQL's programs."""
+    done = subprocess.run(
+        [postgres.binaries_of(None) / program, *arguments],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env=postgres.plain_env(),
+        check=False,
+    )
+    if done.returncode:
+        raise LocalError(f"{program} failed: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,100 @@
+"""`make backup` and `make restore`: what was there comes back, and nothing is lost on the way."""
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+SERVE = """
+import os, sys
+from pathlib import Path
+os.environ.pop("DATABASE_URL", None)
+os.environ["BENCHSITE_VAR"] = sys.argv[1]
+import psycopg
+from local.backup import backup, restore
+from local.console import LocalError
+from local.paths import closed
+from local.servers import start_postgres
+from local.supervisor import Supervisor
+var = closed(Path(sys.argv[1]), 0o711)
+
+def sql(*statements):
+    supervisor = Supervisor(var / "log")
+    server = start_postgres(supervisor, var)
+    try:
+        with psycopg.connect(server.url) as connection:
+            for statement in statements:
+                rows = connection.execute(statement)
+            return rows.fetchall() if rows.description else None
+    finally:
+        supervisor.stop_all()
+        server.clean_up()
+
+"""
+WRITE = """
+(var / "secret_key").write_text("the key of then")
+sql("create table told (words text)", "insert into told values ('CREATE SCHEMA public;')")
+backup()
+"""
+CHANGE = """
+(var / "secret_key").write_text("another key")
+(var / "spool").mkdir()
+sql("insert into told values ('later')", "create table newer as select 1")
+"""
+READ = """
+print(sql("select words from told"), (var / "secret_key").read_text())
+print(sql("select count(*) from pg_tables where schemaname = 'public'"))
+"""
+
+
+def the_backup(folder: Path) -> Path:
+    (file,) = (folder / "backups").glob("*.tar")
+    return file
+
+
+@pytest.fixture
+def backed_up(script, folder) -> Path:
+    script.run(SERVE + WRITE)
+    return the_backup(folder)
+
+
+def test_a_restored_backup_is_what_was_there_and_keeps_what_it_replaced(script, folder, backed_up):
+    restored = script.run(f"{SERVE}{CHANGE}\nrestore({str(backed_up)!r})\n{READ}")
+    assert "[('CREATE SCHEMA public;',)] the key of then\n[(1,)]" in restored
+    assert backed_up.stat().st_mode & 0o077 == 0
+    (before,) = (folder / "backups").glob("before-restore-*")
+    assert (before / "spool").is_dir()
+    assert not (folder / "spool").exists()
+    (kept,) = before.glob("*.tar")
+    again = script.run(f"{SERVE}\nrestore({str(kept)!r})\n{READ}")
+    assert "('later',)] another key\n[(2,)]" in again
+
+
+def test_a_backup_is_written_while_the_database_is_in_use(script, folder):
+    script.run(f"""{SERVE}
+supervisor = Supervisor(var / "log")
+server = start_postgres(supervisor, var)
+assert backup() == 0
+assert supervisor.is_alive("postgres")
+supervisor.stop_all()
+""")
+    with tarfile.open(the_backup(folder)) as archive:
+        assert archive.getnames() == ["database.dump"]
+
+
+def test_what_is_no_backup_changes_nothing(script, folder, backed_up):
+    broken = folder / "broken.tar"
+    whole = backed_up.read_bytes()
+    broken.write_bytes(whole[:1500])  # in the middle of the dump
+    (folder / "text.tar").write_text("no archive")
+    said = script.run(f"""{SERVE}
+for name in ("", "missing.tar", {str(folder / "text.tar")!r}, {str(broken)!r}):
+    try:
+        restore(name)
+    except LocalError as error:
+        print(error)
+{READ}""")
+    for sentence in ("Name the backup", "There is no file missing.tar", "cannot be read as"):
+        assert sentence in said
+    assert "[('CREATE SCHEMA public;',)] the key of then\n[(1,)]" in said
+    assert not list((folder / "backups").glob("before-restore-*"))
