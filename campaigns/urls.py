@@ -4,6 +4,7 @@ from django.urls import path
 
 from campaigns.views import (
     accounts,
+    audit,
     baselines,
     campaigns,
     comparisons,
@@ -15,6 +16,7 @@ from campaigns.views import (
     load_control,
     marks,
     measure,
+    metrics,
     plan_preview,
     plans,
     probes,
@@ -44,6 +46,14 @@ def _item_urls(noun: str, list_path: str) -> list:
 health_urls = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("metrics", metrics.metrics, name="metrics"),
+]
+
+audit_urls = [
+    path("audit/", audit.audit_all, name="audit-all"),
+    path("audit.csv", audit.audit_all_csv, name="audit-all-csv"),
+    path("projects/<int:project>/audit/", audit.audit, name="audit"),
+    path("projects/<int:project>/audit.csv", audit.audit_csv, name="audit-csv"),
 ]
 
 account_urls = [
@@ -191,6 +201,7 @@ urlpatterns = [
     *plan_urls,
     *injector_urls,
     *load_urls,
+    *audit_urls,
     *glossary_urls,
     *health_urls,
 ]

@@ -107,6 +107,7 @@ SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
     Rule("account"),
 )
 INSTALLATION = Rule("installation")
+OWNED = Rule("own")
 START = Rule("run", rows=(("campaign", "draft"),))
 TRY_AGAIN = Rule("run", rows=(("campaign", "held"),))
 MORE_BLOCKS = Rule("run", lambda world: {"after": 1, "blocks": 1})
@@ -130,10 +131,15 @@ PAGES: dict[str, dict[str, Rule]] = {
     "logout": {"POST": OPEN_TO_ALL},
     "healthz": {"GET": OPEN_TO_ALL},
     "readyz": {"GET": OPEN_TO_ALL},
+    "metrics": {"GET": OPEN_TO_ALL},  # of the addresses that the settings name
     "password-change": {"GET": ACCOUNT, "POST": ACCOUNT},
     "token-list": {"GET": ACCOUNT, "POST": ACCOUNT},
     "token-revoke": {"POST": Rule("own")},
     "injector-list": {"GET": ACCOUNT},
+    "audit": {"GET": OWNED},
+    "audit-csv": {"GET": OWNED},
+    "audit-all": {"GET": INSTALLATION},
+    "audit-all-csv": {"GET": INSTALLATION},
     "load": {"GET": INSTALLATION},
     "load-stop": {"POST": INSTALLATION},
     "load-allow": {"POST": INSTALLATION},

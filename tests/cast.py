@@ -65,6 +65,12 @@ def as_charlie(charlie):
 
 
 @pytest.fixture
+def as_adam(db):
+    """An administrator who is a member of no project."""
+    return Actor(user=make_user("adam", is_superuser=True))
+
+
+@pytest.fixture
 def campaign(project):
     return make_campaign(project)
 

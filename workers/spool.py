@@ -14,6 +14,7 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -112,3 +113,12 @@ class Spool:
     @property
     def is_old(self) -> bool:
         return time.time() - self.path.stat().st_mtime > EMPTY_FOR_S
+
+
+def spool_bytes() -> int:
+    """The size of all files that are not stored whole, those of runs under way included."""
+    total = 0
+    for path in Path(settings.SPOOL_DIR).glob("*.spool"):
+        with suppress(FileNotFoundError):  # its launcher has just stored the rest
+            total += path.stat().st_size
+    return total

@@ -17,12 +17,13 @@ def client_address(meta: Mapping[str, str], trusted_proxies: Iterable[str]) -> s
     if "*" in trusted:
         return hops[-1] if hops and _is_address(hops[-1]) else peer
     address = peer
-    while hops and _is_in(address, trusted) and _is_address(hops[-1]):
+    while hops and is_in(address, trusted) and _is_address(hops[-1]):
         address = hops.pop()
     return address
 
 
-def _is_in(address: str, networks: Iterable[str]) -> bool:
+def is_in(address: str, networks: Iterable[str]) -> bool:
+    """Whether one of these addresses or networks has it."""
     # A socket of the same machine has no address; only our own proxy can reach it.
     if not address:
         return True

@@ -1,5 +1,6 @@
 """The tables: one file per noun, no actions."""
 
+from campaigns.models.audit import AuditEntry
 from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.histories import Baseline, TestFigures, TimeMark
 from campaigns.models.hosts import InjectorHost
@@ -17,6 +18,7 @@ from campaigns.models.triage import TriageChange, TriageEntry, TriageNote
 
 __all__ = [
     "ApiToken",
+    "AuditEntry",
     "Baseline",
     "Campaign",
     "Endpoint",

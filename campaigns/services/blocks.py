@@ -4,14 +4,17 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.blocks import Turn, order_of_runs
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.machines import written_addresses
+from campaigns.domain.units import counted
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
+from campaigns.services import audit
 from campaigns.services.campaign_cells import cell_of, check_cells, check_slots
 from campaigns.services.plan_secrets import require_secret
 
@@ -69,6 +72,8 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
     if not added:
         raise Refused(_why_not_added(campaign))
     queue_blocks(campaign, after=after)
+    told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
+    audit.note(by, Deed.BLOCKS_ADDED, told, project=campaign.project)
     poke(campaign_id=campaign.pk)
 
 

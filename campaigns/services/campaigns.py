@@ -8,6 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.shards import MAX_INJECTORS
@@ -15,6 +16,7 @@ from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, Actor, require
+from campaigns.services import audit
 from campaigns.services.blocks import MAX_REPEATS, queue_blocks
 from campaigns.services.campaign_cells import CampaignCell, cell_of, check_cells
 from campaigns.services.first_requests import (
@@ -160,6 +162,7 @@ def start_campaign(*, by: Actor, campaign: Campaign, anyway: bool = False) -> No
     if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(started_at=Now()):
         raise Refused("This campaign has already been started. Repeat it to measure again.")
     queue_blocks(campaign)
+    audit.note(by, Deed.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
     if anyway:
         Campaign.objects.filter(pk=campaign.pk).update(opened_at=Now())
     else:
@@ -175,9 +178,9 @@ def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
     under_way = Campaign.objects.filter(pk=campaign.pk, started_at__isnull=False, finished_at=None)
     if not under_way.exists():
         raise Refused("This campaign is not running; there is nothing to stop.")
-    under_way.filter(stop_requested_at=None).update(
-        stop_requested_at=Now(), stop_requested_by=by.user
-    )
+    asked = {"stop_requested_at": Now(), "stop_requested_by": by.user}
+    if under_way.filter(stop_requested_at=None).update(**asked):
+        audit.note(by, Deed.CAMPAIGN_STOPPED, audit.label_of(campaign), project=campaign.project)
     lock_runs(campaign.runs.all())
     forget_unsent(campaign)
     end_queued(campaign.runs.all(), Outcome.STOPPED, STOPPED_BEFORE)

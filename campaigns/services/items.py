@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.tags import clean_tags
@@ -12,6 +13,7 @@ from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.items import Item
 from campaigns.permissions import Actor, require
 from campaigns.queries.items import project_is_busy, refusal_to_archive, refusal_to_delete
+from campaigns.services import audit
 
 # Rows that one statement deletes: PostgreSQL gives each 15 s.
 _CAMPAIGNS_AT_ONCE = 20
@@ -88,6 +90,7 @@ def delete_items(*, by: Actor, items: Sequence[Item]) -> None:
     for item in found:
         if refusal := refusal_to_delete(item):
             raise Refused(refusal)
+        audit.note(by, Deed.DELETED, f"{noun_of(item)} {item.pk}: {item.name}", project=item.home)
     if isinstance(items[0], Project):
         projects = [item.pk for item in found]
         _delete_campaigns(Campaign.objects.filter(project__in=projects))

@@ -7,6 +7,7 @@ again, also after a backup was restored.
 from django.db import transaction
 from django.db.models.functions import Now
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
@@ -14,6 +15,7 @@ from campaigns.models import Campaign, LoadControl, Run
 from campaigns.models.load_control import THE_ROW
 from campaigns.permissions import Actor, require_administrator
 from campaigns.queries.load_control import active_runs, identity
+from campaigns.services import audit
 from campaigns.services.dispatch import lock_admission
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 
@@ -29,14 +31,18 @@ RESTORED = (
 )
 
 
+@transaction.atomic
 def stop_all_load(*, by: Actor) -> int:
     """Switch load off and stop every campaign; the number of runs that were sending or about to."""
     require_administrator(by)
+    audit.note(by, Deed.LOAD_SWITCHED_OFF)
     return _stop_all(BY_A_PERSON.format(name=by.user.get_username()), by.user)
 
 
+@transaction.atomic
 def stop_all_load_from_console() -> int:
     """As `stop_all_load`, for whoever has a shell on the installation's machine."""
+    audit.note_from_shell(Deed.LOAD_SWITCHED_OFF)
     return _stop_all(FROM_THE_CONSOLE, None)
 
 
@@ -44,11 +50,11 @@ def stop_all_load_from_console() -> int:
 def drain_from_console() -> int:
     """Let no run begin; active ones end as planned and queued ones wait. How many are active."""
     lock_admission()
+    audit.note_from_shell(Deed.LOAD_SWITCHED_OFF, "to drain")
     _switch(False, DRAINING, None)
     return active_runs().count()
 
 
-@transaction.atomic
 def _stop_all(reason: str, user) -> int:
     # No run can be admitted between the two: admission holds the same lock.
     lock_admission()
@@ -65,14 +71,18 @@ def _stop_all(reason: str, user) -> int:
     return n_stopped
 
 
+@transaction.atomic
 def allow_load(*, by: Actor) -> None:
     """Switch load on again: queued runs begin."""
     require_administrator(by)
+    audit.note(by, Deed.LOAD_ALLOWED)
     _switch(True, "", by.user)
 
 
+@transaction.atomic
 def allow_load_from_console() -> None:
     """As `allow_load`, for whoever has a shell on the installation's machine."""
+    audit.note_from_shell(Deed.LOAD_ALLOWED)
     _switch(True, "", None)
 
 

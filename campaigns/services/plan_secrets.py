@@ -1,9 +1,11 @@
 """The secrets of plans' credentials: written by editors, read only by launchers."""
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.session import AuthKind
 from campaigns.models import PlanSecret, PlanVersion, Run, SavedPlan
 from campaigns.permissions import Action, Actor, require
+from campaigns.services import audit
 from campaigns.services.client_keys import secret_of
 from campaigns.services.vault import decrypt, encrypt, encrypt_anew
 
@@ -16,11 +18,17 @@ def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
     if secret is None:
         return
     if not secret:
-        PlanSecret.objects.filter(plan=plan).delete()
+        if PlanSecret.objects.filter(plan=plan).delete()[0]:
+            audit.note(by, Deed.SECRET_DELETED, _label(plan), project=plan.project)
         return
     _check(secret)
     values = {"ciphertext": encrypt(secret), "changed_by": by.user}
     PlanSecret.objects.update_or_create(plan=plan, defaults=values)
+    audit.note(by, Deed.SECRET_STORED, _label(plan), project=plan.project)
+
+
+def _label(plan: SavedPlan) -> str:
+    return f"plan {plan.pk}: {plan.name}"
 
 
 def _check(secret: str) -> None:
@@ -61,6 +69,7 @@ def share_secret(*, by: Actor, source: int, plan: SavedPlan) -> None:
     if stored is not None:
         values = {"ciphertext": stored.ciphertext, "changed_by": by.user}
         PlanSecret.objects.update_or_create(plan=plan, defaults=values)
+        audit.note(by, Deed.SECRET_STORED, _label(plan), project=plan.project)
 
 
 def require_secret(version: PlanVersion) -> None:

@@ -3,9 +3,11 @@
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Membership, Project
 from campaigns.permissions import Action, Actor, Role, Scope, may_create_projects, require
+from campaigns.services import audit
 
 
 @transaction.atomic
@@ -33,6 +35,7 @@ def add_member(*, by: Actor, project: Project, username: str, role: str) -> Memb
         )
     try:
         with transaction.atomic():
+            audit.note(by, Deed.MEMBER_ADDED, f"{username} as {role}", project=project)
             return Membership.objects.create(project=project, user=user, role=Role(role))
     except IntegrityError:
         raise Refused(f"{username} is already a member. Change the role in the list.") from None
@@ -44,12 +47,16 @@ def change_role(*, by: Actor, membership: Membership, role: str) -> None:
     if Role(role) != Role.OWNER:
         _keep_an_owner(membership)
     Membership.objects.filter(pk=membership.pk).update(role=Role(role))
+    told = f"{membership.user.get_username()}: {membership.role} to {role}"
+    audit.note(by, Deed.ROLE_CHANGED, told, project=membership.project)
 
 
 @transaction.atomic
 def remove_member(*, by: Actor, membership: Membership) -> None:
     require(by, Action.MANAGE, membership.project)
     _keep_an_owner(membership)
+    who = membership.user.get_username()
+    audit.note(by, Deed.MEMBER_REMOVED, who, project=membership.project)
     membership.delete()
 
 

@@ -3,12 +3,14 @@
 from django.db import transaction
 from django.db.models.functions import Now
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import ACTIVE_STATES, Outcome, RunState, ShardState
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Run, Shard
 from campaigns.permissions import Action, Actor, require, require_administrator
+from campaigns.services import audit
 
 # Nothing is sent any more: a stop request would only change the outcome.
 OVER = frozenset({RunState.FINALIZING, RunState.DONE})
@@ -23,6 +25,7 @@ def stop_run(*, by: Actor, run: Run) -> None:
     """
     require(by, Action.STOP, run.campaign.project)
     _stop(run, StopReason.USER, by)
+    audit.note(by, Deed.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
 
 
 @transaction.atomic
@@ -30,6 +33,7 @@ def stop_any_run(*, by: Actor, run: Run) -> None:
     """As `stop_run`, for an administrator of the installation, whatever project the run is of."""
     require_administrator(by)
     _stop(run, StopReason.ADMINISTRATOR, by)
+    audit.note(by, Deed.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
 
 
 def _stop(run: Run, why: StopReason, by: Actor) -> None:

@@ -7,19 +7,24 @@ as its creator may not share in the project; that of a comparison also once a si
 import secrets
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
+from campaigns.domain.units import counted
 from campaigns.models import Campaign, Project, Run, ShareLink
 from campaigns.permissions import Action, Actor, may, require
 from campaigns.queries.shares import shared_columns
+from campaigns.services import audit
 from campaigns.services.keyed_hash import keyed_hash
 
 MAX_DAYS = 365
 _PURPOSE = "share-link"
 
 
+@transaction.atomic
 def create_share(
     *,
     by: Actor,
@@ -49,13 +54,17 @@ def create_share(
         created_by=by.user,
         expires_at=timezone.now() + timedelta(days=days),
     )
+    audit.note(by, Deed.SHARED, f"{share}, {counted(days, 'days')}", project=project)
     return share, token
 
 
+@transaction.atomic
 def revoke_share(*, by: Actor, share: ShareLink) -> None:
     """Takes effect at the next request. Once revoked, a link stays revoked."""
     require(by, Action.SHARE, share.project)
-    ShareLink.objects.filter(pk=share.pk, revoked_at=None).update(revoked_at=timezone.now())
+    live = ShareLink.objects.filter(pk=share.pk, revoked_at=None)
+    if live.update(revoked_at=timezone.now()):
+        audit.note(by, Deed.SHARE_REVOKED, str(share), project=share.project)
 
 
 def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:

@@ -9,12 +9,16 @@ import re
 import secrets
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.units import counted
 from campaigns.models import ApiToken
 from campaigns.permissions import Actor, Scope
+from campaigns.services import audit
 from campaigns.services.keyed_hash import keyed_hash
 
 MAX_DAYS = 365
@@ -24,6 +28,7 @@ _FORM = re.compile(r"bs_pat_([0-9a-f]{16})_[A-Za-z0-9_-]{43}")
 _USE_IS_NOTED_EVERY = timedelta(minutes=1)
 
 
+@transaction.atomic
 def create_token(*, by: Actor, name: str, scope: str, days: int) -> tuple[ApiToken, str]:
     """The token's row and its text, which is never shown again."""
     _require_person(by)
@@ -39,15 +44,18 @@ def create_token(*, by: Actor, name: str, scope: str, days: int) -> tuple[ApiTok
         token_hash=keyed_hash(text, _PURPOSE),
         expires_at=timezone.now() + timedelta(days=days),
     )
+    audit.note(by, Deed.TOKEN_CREATED, f"{name}, scope {scope}, {counted(days, 'days')}")
     return token, text
 
 
+@transaction.atomic
 def revoke_token(*, by: Actor, token: ApiToken) -> None:
     """Takes effect at the next request. Once revoked, a token stays revoked."""
     _require_person(by)
     if token.user_id != by.user.pk:
         raise Forbidden("Only the owner of a token can revoke it.")
-    ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now())
+    if ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        audit.note(by, Deed.TOKEN_REVOKED, token.name)
 
 
 def live_tokens(user):
@@ -55,10 +63,14 @@ def live_tokens(user):
     return user.api_tokens.filter(revoked_at=None, expires_at__gt=timezone.now())
 
 
+@transaction.atomic
 def revoke_all_tokens(*, by: Actor) -> int:
     """Revoke all live tokens of the user; how many these were."""
     _require_person(by)
-    return live_tokens(by.user).update(revoked_at=timezone.now())
+    n_revoked = live_tokens(by.user).update(revoked_at=timezone.now())
+    if n_revoked:
+        audit.note(by, Deed.TOKEN_REVOKED, f"all {n_revoked}")
+    return n_revoked
 
 
 def authenticate_token(*, text: str) -> ApiToken | None:

@@ -5,6 +5,8 @@ from functools import wraps
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 
 from campaigns.domain.client_address import client_address
@@ -32,6 +34,19 @@ def rights_in(project, actor: Actor) -> dict[str, bool]:
     """The rights by which templates show buttons: {"edit": True, "run": …}."""
     allowed = rights(actor, project)
     return {str(action): action in allowed for action in Action}
+
+
+def for_administrators(view):
+    """To everybody else the page does not exist."""
+
+    @login_required
+    @wraps(view)
+    def answering(request: HttpRequest, **kwargs) -> HttpResponse:
+        if not actor_of(request).is_administrator:
+            raise Http404
+        return view(request, **kwargs)
+
+    return answering
 
 
 def answers_refusals(redirect_to: str | Callable[..., str]):

@@ -1,10 +1,7 @@
 """All load of the installation, for its administrators: see it, stop it, allow it again."""
 
-from functools import wraps
-
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
@@ -14,23 +11,10 @@ from campaigns.models import Run
 from campaigns.queries.load_control import active_runs, load_control, waiting_campaigns
 from campaigns.services import load_control as services
 from campaigns.services.runs import stop_any_run
-from campaigns.views.access import actor_of, answers_refusals
+from campaigns.views.access import actor_of, answers_refusals, for_administrators
 
 
-def _for_administrators(view):
-    """To everybody else the page does not exist."""
-
-    @login_required
-    @wraps(view)
-    def answering(request: HttpRequest, **kwargs) -> HttpResponse:
-        if not actor_of(request).is_administrator:
-            raise Http404
-        return view(request, **kwargs)
-
-    return answering
-
-
-@_for_administrators
+@for_administrators
 @require_GET
 def load_page(request: HttpRequest) -> HttpResponse:
     waiting = list(waiting_campaigns())
@@ -43,7 +27,7 @@ def load_page(request: HttpRequest) -> HttpResponse:
     return render(request, "load_control/page.html", context)
 
 
-@_for_administrators
+@for_administrators
 @require_POST
 def load_stop(request: HttpRequest) -> HttpResponse:
     n_stopped = services.stop_all_load(by=actor_of(request))
@@ -51,7 +35,7 @@ def load_stop(request: HttpRequest) -> HttpResponse:
     return redirect("load")
 
 
-@_for_administrators
+@for_administrators
 @require_POST
 def load_allow(request: HttpRequest) -> HttpResponse:
     services.allow_load(by=actor_of(request))
@@ -59,7 +43,7 @@ def load_allow(request: HttpRequest) -> HttpResponse:
     return redirect("load")
 
 
-@_for_administrators
+@for_administrators
 @require_POST
 @answers_refusals(lambda request, **kwargs: "load")
 def load_run_stop(request: HttpRequest, run: int) -> HttpResponse:

@@ -23,14 +23,7 @@ from campaigns.services.load_control import (
 )
 from campaigns.services.runs import stop_any_run
 from local import postgres
-from tests.factories import make_user
 from tests.services.engine import host, started
-
-
-@pytest.fixture
-def adam(db):
-    """An administrator who is a member of no project."""
-    return Actor(user=make_user("adam", is_superuser=True))
 
 
 @pytest.fixture
@@ -46,26 +39,26 @@ def states(campaign) -> list[str]:
     return list(campaign.runs.order_by("position").values_list("state", flat=True))
 
 
-def test_everything_that_is_active_is_told_to_stop_and_the_rest_is_cancelled(adam, campaign):
-    assert stop_all_load(by=adam) == 1
+def test_everything_that_is_active_is_told_to_stop_and_the_rest_is_cancelled(as_adam, campaign):
+    assert stop_all_load(by=as_adam) == 1
     assert states(campaign) == ["preparing", "done", "done"]
     assert campaign.runs.first().stop_requested == "administrator"
     campaign.refresh_from_db()
     assert "adam stopped all load" in campaign.stop_reason
 
 
-def test_nothing_is_admitted_until_an_administrator_allows_it(adam, project):
-    stop_all_load(by=adam)
+def test_nothing_is_admitted_until_an_administrator_allows_it(as_adam, project):
+    stop_all_load(by=as_adam)
     host(slots=9)
     later = started(project)
     assert dispatch.admit_runs() == 0
     assert "adam stopped all load" in waiting_reason(later)
-    allow_load(by=adam)
+    allow_load(by=as_adam)
     assert dispatch.admit_runs() == 1
 
 
-def test_only_an_administrator_may_and_no_token_of_one(adam, as_alice, campaign):
-    for actor in (as_alice, Actor(user=adam.user, token=object())):
+def test_only_an_administrator_may_and_no_token_of_one(as_adam, as_alice, campaign):
+    for actor in (as_alice, Actor(user=as_adam.user, token=object())):
         for attempt in (stop_all_load, allow_load):
             with pytest.raises(Forbidden, match="Only an administrator"):
                 attempt(by=actor)
@@ -74,16 +67,16 @@ def test_only_an_administrator_may_and_no_token_of_one(adam, as_alice, campaign)
     assert states(campaign) == ["preparing", "queued", "queued"]
 
 
-def test_an_administrator_stops_a_run_of_any_project(adam, campaign):
+def test_an_administrator_stops_a_run_of_any_project(as_adam, campaign):
     run = active_runs().get()
-    stop_any_run(by=adam, run=run)
+    stop_any_run(by=as_adam, run=run)
     run.refresh_from_db()
     assert run.stop_requested == "administrator"
-    assert run.stop_requested_by == adam.user
+    assert run.stop_requested_by == as_adam.user
     Run.objects.filter(pk=run.pk).update(state="stopping")
     Run.objects.filter(pk=run.pk).update(state="finalizing")
     with pytest.raises(Refused, match="nothing to stop"):
-        stop_any_run(by=adam, run=run)
+        stop_any_run(by=as_adam, run=run)
 
 
 def test_the_console_stops_and_allows_as_well(campaign, capsys):
@@ -116,14 +109,14 @@ class TestRestored:
         assert not stay_off_if_restored()
         assert why_load_is_off() == ""
 
-    def test_a_restored_table_sends_nothing_by_itself(self, adam, campaign):
+    def test_a_restored_table_sends_nothing_by_itself(self, as_adam, campaign):
         stay_off_if_restored()
         # What a dump holds of the row is what another cluster's table wrote.
         LoadControl.objects.update(identity="7412345678901234567/16999")
         assert stay_off_if_restored()
         assert why_load_is_off() == RESTORED
         assert states(campaign) == ["preparing", "queued", "queued"]
-        allow_load(by=adam)
+        allow_load(by=as_adam)
         assert not stay_off_if_restored()
         assert why_load_is_off() == ""
 

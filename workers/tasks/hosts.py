@@ -16,6 +16,7 @@ from campaigns.services.hosts import announce_host
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.leftovers import store_leftovers
 from workers.own_addresses import own_addresses
+from workers.spool import spool_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +54,8 @@ def _announce(slots: int) -> None:
     facts = host_facts()
     while not _ended.is_set():
         try:
-            announce_host(name=host_name(), slots=slots, facts=facts)
+            now = {"spool_bytes": spool_bytes()}
+            announce_host(name=host_name(), slots=slots, facts={**facts, **now})
             store_leftovers()
         except UNREACHABLE as error:
             logger.warning("The host was not announced: %s", first_line_of(error))

@@ -1,0 +1,30 @@
+"""What the audit log keeps: who did something that others may have to answer for."""
+
+from enum import StrEnum, auto
+
+
+class Deed(StrEnum):
+    """A value is stored; `words` are shown."""
+
+    SIGNED_IN = auto()
+    PASSWORD_CHANGED = auto()
+    TOKEN_CREATED = auto()
+    TOKEN_REVOKED = auto()
+    MEMBER_ADDED = auto()
+    ROLE_CHANGED = auto()
+    MEMBER_REMOVED = auto()
+    SECRET_STORED = auto()
+    SECRET_DELETED = auto()
+    CAMPAIGN_STARTED = auto()
+    BLOCKS_ADDED = auto()
+    CAMPAIGN_STOPPED = auto()
+    RUN_STOPPED = auto()
+    LOAD_SWITCHED_OFF = auto()
+    LOAD_ALLOWED = auto()
+    SHARED = auto()
+    SHARE_REVOKED = auto()
+    DELETED = auto()
+
+    @property
+    def words(self) -> str:
+        return self.value.replace("_", " ").capitalize()

@@ -1,0 +1,40 @@
+"""Who did what, when. The database itself refuses to change or delete an entry."""
+
+from django.db import models
+from django.db.models.functions import Now
+
+from campaigns.domain.deeds import Deed
+from campaigns.permissions import Actor, Role
+
+
+class AuditQuerySet(models.QuerySet):
+    def visible_to(self, actor: Actor):
+        """All for an administrator, those of their projects for owners; none for a token."""
+        if actor.is_administrator:
+            return self.all()
+        if not actor.is_member or actor.token is not None:
+            return self.none()
+        owned = actor.user.memberships.filter(role=Role.OWNER)
+        return self.filter(project__in=owned.values("project"))
+
+
+class AuditEntry(models.Model):
+    """Numbers and names as they were: without foreign keys, so that a deletion leaves its entry."""
+
+    at = models.DateTimeField(db_default=Now())
+    project = models.BigIntegerField(null=True)  # None for what belongs to no project
+    project_name = models.CharField(max_length=150, blank=True)
+    who = models.CharField(max_length=150, blank=True)  # a username; "" from a shell
+    token = models.CharField(max_length=100, blank=True)  # the name of the one that was used
+    address = models.CharField(max_length=45, blank=True)  # of a sign-in
+    deed = models.CharField(max_length=20, choices=[(deed, deed.words) for deed in Deed])
+    what = models.CharField(max_length=300, blank=True)  # campaign 12: nightly
+
+    objects = AuditQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["project", "id"], name="audit_of_project")]
+
+    def __str__(self) -> str:
+        return f"{self.who or 'shell'}: {self.get_deed_display()} {self.what}".strip()

@@ -1,0 +1,64 @@
+"""The pages of the audit log, and their files."""
+
+import csv
+import io
+
+import pytest
+from django.urls import reverse
+
+from campaigns.services import shares, tokens
+from tests.factories import make_campaign
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def shared(as_bob, project):
+    campaign = make_campaign(project, "=nightly")
+    shares.create_share(by=as_bob, project=project, campaign=campaign, days=7)
+
+
+def test_an_owner_reads_who_did_what(client, alice, project, shared):
+    client.force_login(alice)
+    page = client.get(reverse("audit", args=[project.pk])).content.decode()
+    assert "link to =nightly, 7 days" in page
+    assert '<th scope="row">bob' in page
+
+
+def test_a_project_s_log_has_nothing_of_people_s_own(client, alice, as_alice, project, shared):
+    tokens.create_token(by=as_alice, name="hers", scope="read", days=1)
+    client.force_login(alice)
+    assert "hers" not in client.get(reverse("audit", args=[project.pk])).content.decode()
+
+
+def test_an_administrator_reads_everything_page_by_page(client, as_adam, project, shared):
+    for number in range(120):
+        tokens.create_token(by=as_adam, name=f"token {number}", scope="read", days=1)
+    client.force_login(as_adam.user)
+    first = client.get(reverse("audit-all"))
+    assert "token 119" in first.content.decode()
+    older = client.get(reverse("audit-all"), {"page": first.context["page"].next})
+    assert "link to =nightly" in older.content.decode()
+    assert project.name in older.content.decode()
+
+
+def test_the_file_has_a_row_each_and_no_formula(client, alice, project, shared):
+    client.force_login(alice)
+    answer = client.get(reverse("audit-csv", args=[project.pk]))
+    (row,) = csv.DictReader(io.StringIO(answer.content.decode()))
+    assert (row["who"], row["deed"], row["project"]) == ("bob", "shared", project.name)
+    assert row["what"].startswith("link to")
+
+
+def test_a_log_without_entries_says_what_it_keeps(client, alice, project):
+    client.force_login(alice)
+    page = client.get(reverse("audit", args=[project.pk])).content.decode()
+    assert "Nothing has been done here yet" in page
+
+
+def test_pages_cost_the_same_with_many_entries(client, as_adam, django_assert_num_queries):
+    client.force_login(as_adam.user)
+    for number in range(50):
+        tokens.create_token(by=as_adam, name=f"token {number}", scope="read", days=1)
+    with django_assert_num_queries(8):
+        client.get(reverse("audit-all"))

@@ -1,0 +1,78 @@
+"""/metrics: what Prometheus reads of the installation, and from where."""
+
+import pytest
+from django.test import override_settings
+from django.urls import reverse
+from prometheus_client.parser import text_string_to_metric_families
+
+from campaigns.models import InjectorHost
+from campaigns.services.hosts import announce_host
+from campaigns.services.load_control import beat, stay_off_if_restored, stop_all_load_from_console
+from tests.factories import make_campaign, make_run, make_test
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def read(client):
+    """{name: {labels: value}} of the page, by the library's own parser."""
+
+    def read(**headers):
+        answer = client.get(reverse("metrics"), **headers)
+        assert answer.status_code == 200
+        assert answer["Content-Type"].startswith("text/plain; version=0.0.4")
+        families = text_string_to_metric_families(answer.content.decode())
+        return {
+            family.name.removeprefix("benchsite_"): {
+                tuple(sample.labels.values()): sample.value for sample in family.samples
+            }
+            for family in families
+        }
+
+    return read
+
+
+def test_a_new_installation_has_load_on_and_nothing_else_to_tell(read):
+    told = read()
+    assert told["load_on"] == {(): 1}
+    assert sum(told["runs"].values()) == told["campaigns_waiting"][()] == 0
+    assert told["database_bytes"][()] > 1_000_000
+    assert "dispatcher_silent_seconds" not in told
+
+
+def test_runs_hosts_and_the_dispatcher_are_told(read, project):
+    make_run(make_test(make_campaign(project)), state="queued")
+    make_run(make_test(make_campaign(project)), state="done", outcome="complete")
+    announce_host(name="one", slots=12, facts={"spool_bytes": 4096})
+    stay_off_if_restored()
+    beat()
+    told = read()
+    assert told["runs"][("queued",)] == told["campaigns_waiting"][()] == 1
+    assert ("done",) not in told["runs"]
+    assert told["injector_host_slots"] == {("one",): 12}
+    assert told["injector_host_busy_slots"] == {("one",): 0}
+    assert told["injector_host_spool_bytes"] == {("one",): 4096}
+    assert 0 <= told["injector_host_silent_seconds"][("one",)] < 60
+    assert 0 <= told["dispatcher_silent_seconds"][()] < 60
+
+
+def test_load_that_was_stopped_is_told(read):
+    stop_all_load_from_console()
+    assert read()["load_on"] == {(): 0}
+
+
+def test_many_hosts_cost_no_more_statements(read, django_assert_num_queries):
+    for number in range(30):
+        announce_host(name=f"host {number}", slots=1, facts={})
+    assert InjectorHost.objects.count() == 30
+    with django_assert_num_queries(7):
+        read()
+
+
+@override_settings(METRICS_FOR=["127.0.0.0/8"])
+def test_other_addresses_find_nothing(client):
+    assert client.get(reverse("metrics"), REMOTE_ADDR="10.1.2.3").status_code == 404
+    assert client.get(reverse("metrics"), REMOTE_ADDR="127.0.0.2").status_code == 200
+    # The proxy of this machine says for whom it asks.
+    behind = client.get(reverse("metrics"), headers={"X-Forwarded-For": "203.0.113.7"})
+    assert behind.status_code == 404
