@@ -22,9 +22,9 @@ from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.live.memory import answer_of, report_of
 from campaigns.models import Campaign, Run
+from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
 from campaigns.queries.measured import whole_runs
-from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.target_matrix import relative_column
 
 

@@ -34,6 +34,7 @@ from campaigns.domain.shown.threshold_words import broken_words, kept_words
 from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.domain.units import DASH, counted, ms, rate
 from campaigns.models import Campaign, Run, Test
+from campaigns.queries.arm_pairs import MeasuredTest, pairs_of
 from campaigns.queries.arms import measured_tests
 from campaigns.queries.failures import CampaignFailures, failures_of
 from campaigns.queries.grounds import grounds_of
@@ -46,7 +47,7 @@ from campaigns.queries.measured import (
     threshold_state_of,
     trust_of,
 )
-from campaigns.queries.overheads import MeasuredTest, Overhead, compare, overhead_answer, pairs_of
+from campaigns.queries.overheads import Overhead, compare, overhead_answer
 from campaigns.queries.reports import run_status
 from campaigns.queries.sweeps import sweep_answers
 from campaigns.queries.target_matrix import target_matrix

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from campaigns.domain.shown.sentences import MODES
 from campaigns.domain.shown.sweep_table import injector_words
 from campaigns.models import Endpoint, Test
+from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.measured import MeasuredRun
-from campaigns.queries.overheads import MeasuredTest
 
 
 def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:

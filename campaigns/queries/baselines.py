@@ -12,10 +12,11 @@ from campaigns.domain.shown.sentences import Sentence
 from campaigns.models import Baseline, Campaign, Run, Test, TestFigures
 from campaigns.permissions import Actor
 from campaigns.queries.answers import measured_tests
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.compared_facts import ComparedPair, blockers_of, changes_of
 from campaigns.queries.history import HistoryKey
 from campaigns.queries.measured import measured_runs
-from campaigns.queries.overheads import ArmPair, MeasuredTest, Overhead, compare
+from campaigns.queries.overheads import Overhead, compare
 
 _USABLE = Q(outcome=Outcome.COMPLETE, n__gt=0) & ~Q(trust=Trust.NOT_USABLE, trust__isnull=False)
 _SOUND = Q(target_state=None) | Q(target_state__in=[TargetState.HEALTHY, TargetState.CHANGING])

@@ -15,9 +15,9 @@ from campaigns.domain.judged.pairing import PlanOnArm, partners
 from campaigns.domain.shown.when_words import when_words
 from campaigns.models import Campaign, Run, Test
 from campaigns.permissions import Actor
+from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.arms import measured_tests
 from campaigns.queries.measured import MeasuredRun, measured_runs
-from campaigns.queries.overheads import MeasuredTest
 
 LETTERS = "abcdef"  # of the columns; a is the baseline
 _ROWS = {"campaign": Campaign, "test": Test, "run": Run}

@@ -16,7 +16,8 @@ from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.overhead_table import overhead_table, split_answer
 from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.units import DASH, decimals_for
-from campaigns.queries.overheads import MeasuredTest, Overhead
+from campaigns.queries.arm_pairs import MeasuredTest
+from campaigns.queries.overheads import Overhead
 
 _COUNTS = ("rate", "errors", "n")
 _RATIO_DECIMALS = 3

@@ -9,15 +9,10 @@ from campaigns.domain.shown.compared import Difference
 from campaigns.domain.shown.plan_changes import changed_fields, field_name
 from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.domain.units import rate
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.columns import ComparedColumn
 from campaigns.queries.measured import MeasuredRun
-from campaigns.queries.overheads import (
-    ArmPair,
-    Blocker,
-    MeasuredTest,
-    Overhead,
-    unlike_by_accident,
-)
+from campaigns.queries.overheads import Blocker, Overhead, unlike_by_accident
 from campaigns.queries.run_settings import settings_of
 
 # Parts of a plan that change neither what is sent nor how hard.

@@ -22,6 +22,7 @@ from campaigns.domain.shown.compared_words import (
 )
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import percent
+from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.columns import ComparedColumn, Side, sides_of
 from campaigns.queries.compared_detail import detail_of
 from campaigns.queries.compared_facts import (
@@ -31,11 +32,7 @@ from campaigns.queries.compared_facts import (
     differences_of,
     same_of,
 )
-from campaigns.queries.overheads import (
-    ArmPair,
-    Overhead,
-    compare,
-)
+from campaigns.queries.overheads import Overhead, compare
 
 # Reasons for which no word is given, with what to do about them.
 _NO_WORD = {

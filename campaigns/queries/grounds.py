@@ -12,8 +12,9 @@ from campaigns.domain.plan.target import counted_in
 from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, errors_text
 from campaigns.domain.units import duration, percent
 from campaigns.models import Campaign
+from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.measured import MeasuredRun, pooled_of
-from campaigns.queries.overheads import MeasuredTest, Overhead, set_aside_of
+from campaigns.queries.overheads import Overhead, set_aside_of
 
 _COUNTED = ("errors", "attempts")
 _INTERVALS = f"{percent(0.95, decimals=0)} intervals"

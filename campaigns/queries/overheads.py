@@ -1,10 +1,8 @@
-"""One test of a campaign against another: which are compared, and what blocks a verdict."""
+"""One test of a campaign against another: the difference, and what blocks a verdict."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.comparison import FLOOR_US, ComparisonVerdict, Reason, Word, verdict
 from campaigns.domain.judged.likeness import like_for_like
 from campaigns.domain.judged.overhead import (
@@ -18,129 +16,25 @@ from campaigns.domain.judged.ratio import OddRun
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.figures import Figures
-from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import P50
-from campaigns.domain.plan.target import TLS_TWINS, counted_in
-from campaigns.domain.shown.arm_names import ArmFacts, arm_names, shared_mode
 from campaigns.domain.shown.overhead_table import (
     forest,
     overhead_table,
     split_answer,
 )
 from campaigns.domain.shown.results import FlaggedRun, OverheadAnswer
-from campaigns.domain.shown.sentences import MODES
 from campaigns.domain.units import percent
-from campaigns.models import Campaign, Test
-from campaigns.queries.measured import MeasuredRun, counted_runs, pooled_of
+from campaigns.models import Campaign
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
+from campaigns.queries.measured import MeasuredRun
 
 _MAX_ERROR_SHARE = 0.01
 _MAX_ERROR_DIFFERENCE = 0.005
 _BUCKET = 2.0**-10
-_NO_TEST = "Choose a test of this campaign."
 # A user who compares two targets or plans knows that these differ, and so does what follows.
 _DIFFERS_BY_CHOICE = {"target", "host", "plan", "reply", "requests a run"}
 
 Blocker = tuple[Reason, str]  # why there can be no verdict, and its sentence
-
-
-@dataclass(frozen=True)
-class MeasuredTest:
-    """A test with its runs, in order of the repeats. `is_of_days`: its runs are from several
-    campaigns, of which `test` is in the newest."""
-
-    test: Test
-    label: str
-    plan_label: str
-    runs: tuple[MeasuredRun, ...]
-    is_of_days: bool = False
-
-    @cached_property
-    def counted(self) -> list[MeasuredRun]:
-        """The runs that its figures cover; those of an overloaded target if it has no others."""
-        return counted_runs(self.runs)
-
-    @cached_property
-    def pooled(self) -> tuple[Total, Figures | None]:
-        """All requests of these runs merged."""
-        return pooled_of(self.runs)
-
-    @property
-    def n_usable(self) -> int:
-        return sum(each.is_usable for each in self.runs)
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether its figures are of response times, not of overload; true while there are none."""
-        return bool(self.n_usable) or not self.counted
-
-    @property
-    def scheme(self) -> str:
-        return self.test.endpoint.scheme
-
-    @property
-    def facts(self) -> ArmFacts:
-        test = self.test
-        return ArmFacts(
-            self.plan_label,
-            test.endpoint.target.name,
-            test.endpoint.scheme,
-            test.endpoint.host,
-            test.endpoint.port,
-            test.connection_mode,
-            test.injectors,
-        )
-
-    @property
-    def noun(self) -> str:
-        """What is counted: a WebSocket attempt is a connection, opened and closed."""
-        return counted_in([self.scheme])
-
-
-@dataclass(frozen=True)
-class ArmPair:
-    """Two tests to compare. `is_chosen`: by a user, so that what tells them apart may differ.
-
-    `called`: names of the two where those of their arms would be the same. `place`: the target,
-    where a campaign has several.
-    """
-
-    baseline: MeasuredTest
-    candidate: MeasuredTest
-    is_chosen: bool = False
-    called: tuple[str, str] | None = None
-    place: str = ""
-
-    def __iter__(self) -> Iterator[MeasuredTest]:
-        return iter((self.baseline, self.candidate))
-
-    @cached_property
-    def names(self) -> tuple[str, str]:
-        return self.called or arm_names(self.baseline.facts, self.candidate.facts)
-
-    @property
-    def is_of_one_campaign(self) -> bool:
-        if any(each.is_of_days for each in self):
-            return False
-        return self.baseline.test.campaign_id == self.candidate.test.campaign_id
-
-    @property
-    def shared_mode(self) -> str:
-        return shared_mode(self.baseline.facts, self.candidate.facts)
-
-    @property
-    def title(self) -> str:
-        if self.is_chosen or not self.shared_mode:
-            return " against ".join(reversed(self.names))
-        return ", ".join(filter(None, [MODES[self.shared_mode].capitalize(), self.place]))
-
-    @property
-    def n_usable(self) -> int:
-        """The usable runs of the arm that has fewer."""
-        return min(each.n_usable for each in self)
-
-    @property
-    def counted(self) -> list[MeasuredRun]:
-        return [run for arm in self for run in arm.counted]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,69 +52,6 @@ class Overhead:
     @property
     def mean(self) -> OverheadRow:
         return self.rows[0]
-
-
-def pairs_of(arms: Sequence[MeasuredTest], chosen: tuple[int, int] | None) -> list[ArmPair]:
-    """The pair that was chosen (candidate, baseline: ids of tests), else all pairs of TLS twins."""
-    if chosen is None:
-        return twins_of(arms)
-    by_test = {arm.test.pk: arm for arm in arms}
-    candidate, baseline = (by_test[pk] for pk in chosen)
-    return [ArmPair(baseline, candidate, is_chosen=True)]
-
-
-def chosen_tests(campaign: Campaign, asked: Mapping[str, str]) -> tuple[int, int] | None:
-    """The tests of `?compare=CANDIDATE&with=BASELINE`; None where neither is given.
-
-    Raises InvalidFields for anything but two different tests of this campaign.
-    """
-    given = {name: asked.get(name, "") for name in ("compare", "with")}
-    if not any(given.values()):
-        return None
-    tests = {str(pk) for pk in campaign.tests.values_list("pk", flat=True)}
-    faults = {name: _NO_TEST for name, value in given.items() if value not in tests}
-    if not faults and given["compare"] == given["with"]:
-        faults = {"with": "Choose two different tests."}
-    if faults:
-        raise InvalidFields(faults)
-    return int(given["compare"]), int(given["with"])
-
-
-def twins_of(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
-    """Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode.
-
-    A test of the same target is preferred; one of another target is used only if it is the only
-    candidate, and the comparison then says so. A resumed session has no HTTP counterpart: it is
-    compared with HTTP on a new connection.
-    """
-    pairs = []
-    has_places = len({arm.test.endpoint.target_id for arm in arms}) > 1
-    for candidate in arms:
-        if plain := TLS_TWINS.get(candidate.scheme):
-            baseline = _partner(candidate, [arm for arm in arms if arm.scheme == plain])
-            place = candidate.test.endpoint.target.name if has_places else ""
-            pairs += [ArmPair(baseline, candidate, place=place)] if baseline else []
-    return pairs
-
-
-def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> MeasuredTest | None:
-    mode = candidate.test.connection_mode
-    for wanted in (mode, "new") if mode == "resumed" else (mode,):
-        fitting = [
-            arm
-            for arm in candidates
-            if arm.test.plan_version_id == candidate.test.plan_version_id
-            and arm.test.injectors == candidate.test.injectors
-            and arm.test.connection_mode == wanted
-        ]
-        twins = [
-            arm
-            for arm in fitting
-            if arm.test.endpoint.target_id == candidate.test.endpoint.target_id
-        ]
-        if twins or len(fitting) == 1:
-            return (twins or fitting)[0]
-    return None
 
 
 def compare(

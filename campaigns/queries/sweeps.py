@@ -6,9 +6,9 @@ from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P95, Shown, shown
 from campaigns.domain.shown.results import SweepAnswer
 from campaigns.domain.shown.sweep_table import SweepLine, sweep_table
+from campaigns.queries.arm_pairs import MeasuredTest
 from campaigns.queries.arms import arm_words
 from campaigns.queries.measured import pooled_of, target_state_of, trust_of
-from campaigns.queries.overheads import MeasuredTest
 
 
 def sweep_answers(arms: Sequence[MeasuredTest]) -> list[SweepAnswer]:

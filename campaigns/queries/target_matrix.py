@@ -11,8 +11,9 @@ from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_inte
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.target_matrix import MatrixCell, MatrixRow, TargetMatrix
 from campaigns.models import Campaign
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.arms import arm_words
-from campaigns.queries.overheads import ArmPair, MeasuredTest, compare, mean_against
+from campaigns.queries.overheads import compare, mean_against
 
 _NO_RUN = "No usable runs yet."
 _NOT_ALL = "Without usable runs of every plan there is no mean over all."

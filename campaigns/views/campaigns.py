@@ -24,6 +24,7 @@ from campaigns.forms.campaigns import CampaignForm
 from campaigns.live.memory import answer_of, gists_of
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Action, require
+from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import against_by_campaign, newest_baseline, own_baselines
 from campaigns.queries.campaign_list import going_on, saved_views_of
 from campaigns.queries.campaigns import (
@@ -37,7 +38,6 @@ from campaigns.queries.confirming import Confirmation, sides_in
 from campaigns.queries.first_requests import tried_lately
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.measured import whole_runs
-from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.room import room_checks, room_of
 from campaigns.queries.target_matrix import relative_column
 from campaigns.queries.trends import trends_of

@@ -15,10 +15,10 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.forms.shares import ShareForm
 from campaigns.models import Campaign, Project, Run, ShareLink
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.facts import MACHINES
-from campaigns.queries.overheads import chosen_tests
 from campaigns.queries.shares import live_links, shared_columns
 from campaigns.services import shares as services
 from campaigns.views.access import actor_of, find, rights_in

@@ -2,10 +2,15 @@
 
 import ipaddress
 from math import sqrt
-from typing import Any
 
 from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.failures import is_of_overload, of_target
+from campaigns.domain.judged.injector_vitals import (
+    injector_number,
+    observed_vitals,
+    run_delay,
+    worst_shard,
+)
 from campaigns.domain.judged.steady import Steadiness, steadiness
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.outcomes import CLIENT_KINDS, WORDS, Kind
@@ -15,24 +20,6 @@ from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, show
 from campaigns.domain.plan.load import Model, planned_duration_s
 from campaigns.domain.plan.questions import seeks_limit
 
-# Vitals by criterion: those judged by the run's mean, and those judged by the worst second.
-_MEANS = {
-    "cpu": "cpu_share",
-    "throttled": "throttled_share",
-    "steal": "steal_share",
-    "other_cpu": "other_cpu_share",
-    "gc_share": "gc_share",
-}
-_WORST = {
-    "hub_lag": "hub_lag_max_us",
-    "gc_pause": "gc_pause_max_us",
-    "open_files": "open_files_share",
-    "ports": "ports_share",
-    "swapped": "swapped_pages",
-    "clock_step": "clock_step_us",
-    "link": "link_share",
-    "packets_lost": "packets_lost_share",
-}
 # Meaningless if the target is on the same machine: they then include its CPU time and its ends of
 # the connections.
 _MEANINGLESS_BESIDE_THE_TARGET = ("other_cpu", "ports")
@@ -61,7 +48,7 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
     injector processes were lost during the run.
     """
     total = seen.total
-    vitals = _vitals(seen.vitals)
+    vitals = observed_vitals(seen.vitals)
     if is_co_located:
         for code in _MEANINGLESS_BESIDE_THE_TARGET:
             vitals.pop(code, None)
@@ -126,7 +113,7 @@ def _high_of(timing: Timing) -> Observed | None:
 
 def _slowness(seen: Measurement) -> dict[str, Observed | None]:
     """What made response times longer, and what may have; nothing where there are none."""
-    slow = {"run_delay": _run_delay(seen.vitals), **_hub_lag(seen.total)}
+    slow = {"run_delay": run_delay(seen.vitals), **_hub_lag(seen.total)}
     return {**_own_time(seen), **slow}
 
 
@@ -139,8 +126,8 @@ def _own_time(seen: Measurement) -> dict[str, Observed]:
     n_timed = min(seen.total.timing("response").n, _FEW_SAMPLED)
     if not n_timed or sampled.n < n_timed or undelayed.n != sampled.n:
         return {}
-    worst = _worst_of(seen.vitals, "hub_lag_max_us")
-    place = (worst and worst["at"]["hub_lag_max_us"], _number(seen.vitals, worst))
+    worst = worst_shard(seen.vitals, "hub_lag_max_us")
+    place = (worst and worst["at"]["hub_lag_max_us"], injector_number(seen.vitals, worst))
 
     # A handshake waits for its server once more than a request on a kept connection does.
     waits = 1 + seen.total.timing("tls").n / seen.total.timing("response").n
@@ -172,31 +159,18 @@ def _hub_lag(total: Total) -> dict[str, Observed | None]:
     }
 
 
-def _run_delay(vitals: list[dict[str, Any]]) -> Observed | None:
-    """Waiting for a CPU as a share of the time in which the injector wanted one."""
-    known = [each for each in vitals if {"run_delay_share", "cpu_share"} <= each["mean"].keys()]
-    worst = max(known, key=_waiting_share, default=None)
-    if worst is None:
-        return None
-    at = worst["at"]["run_delay_share"]
-    return Observed(_waiting_share(worst), at, _number(vitals, worst))
-
-
-def _waiting_share(shard: dict[str, Any]) -> float:
-    waited, ran = shard["mean"]["run_delay_share"], shard["mean"]["cpu_share"]
-    return waited / (waited + ran) if waited else 0.0
-
-
 def _lateness(seen: Measurement) -> Observed | None:
     """The injector's own delay; in older measurements it includes waiting for a connection."""
     vital, timing = "own_delay_p99_us", seen.total.timing("own_delay")
     if not timing.n:
         vital, timing = "lateness_p99_us", seen.total.timing("lateness")
-    worst = _worst_of(seen.vitals, vital)
+    worst = worst_shard(seen.vitals, vital)
     high = _high_of(timing)
     if high is None or worst is None:
         return high
-    return Observed(high.value, worst["at"][vital], _number(seen.vitals, worst), high.measure)
+    return Observed(
+        high.value, worst["at"][vital], injector_number(seen.vitals, worst), high.measure
+    )
 
 
 def _not_as_planned(total: Total) -> int:
@@ -371,32 +345,3 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
-
-
-def _vitals(vitals: list[dict[str, Any]]) -> dict[str, Observed | None]:
-    seen: dict[str, Observed | None] = {}
-    for code, vital in _MEANS.items():
-        shards = [each for each in vitals if vital in each["mean"]]
-        worst = max(shards, key=lambda each: each["mean"][vital], default=None)
-        if worst:
-            at = worst["at"][vital]
-            seen[code] = Observed(worst["mean"][vital], at, _number(vitals, worst))
-    for code, vital in _WORST.items():
-        if worst := _worst_of(vitals, vital):
-            at = worst["at"][vital]
-            seen[code] = Observed(worst["worst"][vital], at, _number(vitals, worst))
-    busiest = max(vitals, key=lambda each: each["cpu_5s"] or 0.0, default=None)
-    if busiest and busiest["cpu_5s"] is not None:
-        at = busiest["cpu_5s_at"]
-        seen["cpu_5s"] = Observed(busiest["cpu_5s"], at, _number(vitals, busiest))
-    return seen
-
-
-def _worst_of(vitals: list[dict[str, Any]], vital: str) -> dict[str, Any] | None:
-    shards = [each for each in vitals if vital in each["worst"]]
-    return max(shards, key=lambda each: each["worst"][vital], default=None)
-
-
-def _number(vitals: list[dict[str, Any]], shard: dict[str, Any] | None) -> int | None:
-    """The injector's number from 1; None if there is only one."""
-    return shard["shard"] + 1 if shard and len(vitals) > 1 else None

@@ -7,15 +7,8 @@ from campaigns.domain.judged.observations import observe
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
+from tests.domain.judged.test_injector_vitals import VITALS
 from tests.values import make_second, plan_spec
-
-VITALS = {
-    "cpu_share": 0.3, "other_cpu_share": 0.4, "steal_share": 0.05, "run_delay_share": 0.1,
-    "hub_lag_max_us": 900, "own_delay_p99_us": 70, "gc_pause_max_us": 12_000, "gc_share": 0.02,
-    "open_files_share": 0.8, "ports_share": 0.9, "swapped_pages": 7, "clock_step_us": 60_000,
-    "link_share": 0.85, "packets_lost_share": 0.02,
-}  # fmt: skip
-
 
 OPEN = plan_spec(model="open", rate_per_s=1000, duration_s=1)
 
@@ -36,18 +29,6 @@ def measured(seconds, spec) -> Measurement:
 
 def observed_in(measurement, *, is_co_located=False):
     return observe(measurement, is_co_located=is_co_located)
-
-
-def test_every_vital_is_a_criterion():
-    values = {code: each.value for code, each in observed_in(seen()).items()}
-    assert values["cpu"] == 0.3
-    assert values["other_cpu"] == 0.4
-    assert values["steal"] == 0.05
-    assert values["hub_lag"] == 900
-    assert (values["gc_pause"], values["gc_share"]) == (12_000, 0.02)
-    assert (values["open_files"], values["ports"]) == (0.8, 0.9)
-    assert (values["swapped"], values["clock_step"]) == (7, 60_000)
-    assert (values["link"], values["packets_lost"]) == (0.85, 0.02)
 
 
 @pytest.mark.parametrize(("sent", "resent", "share"), [(10_000, 500, 0.05), (10, 5, 0.005)])
@@ -118,14 +99,6 @@ def test_an_injector_that_measures_no_reading_is_judged_by_its_event_loop():
     assert "own_time" not in observed
     assert observed["hub_lag_p50"].value == pytest.approx(3_000, abs=2)
     assert observed["hub_lag_p50"].whole == pytest.approx(5_000, abs=2)
-
-
-@pytest.mark.parametrize(
-    ("cpu", "delay", "share"), [(0.3, 0.1, 0.25), (0.02, 0.18, 0.9), (0, 0, 0)]
-)
-def test_waiting_for_a_cpu_is_a_share_of_the_time_in_which_it_was_wanted(cpu, delay, share):
-    vitals = VITALS | {"cpu_share": cpu, "run_delay_share": delay}
-    assert observed_in(seen(vitals=vitals))["run_delay"].value == pytest.approx(share)
 
 
 def filling(in_flight, p50_us, spec=None):

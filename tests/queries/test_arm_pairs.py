@@ -6,7 +6,7 @@ from django.utils import timezone
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
-from campaigns.queries.overheads import chosen_tests
+from campaigns.queries.arm_pairs import chosen_tests
 from tests.factories import (
     make_campaign,
     make_endpoint,
