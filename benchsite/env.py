@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -88,6 +89,21 @@ def env_limits(name: str) -> dict[str, list[float | None]]:
     except (AttributeError, TypeError, ValueError):
         pass
     raise ImproperlyConfigured(f'{name}={text!r}: write JSON such as {{"cpu": [0.7, 0.9]}}.')
+
+
+def env_origin(name: str) -> dict[str, str | int] | None:
+    """Scheme, host and port of an address such as http://127.0.0.1:8081; None if it is not set."""
+    text = env_str(name)
+    if not text:
+        return None
+    try:
+        parts = urlsplit(text)
+        port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+        if parts.hostname and parts.path in ("", "/") and not parts.query:
+            return {"scheme": parts.scheme, "host": parts.hostname, "port": port}
+    except (KeyError, ValueError):
+        pass
+    raise ImproperlyConfigured(f"{name}={text!r}: write such as http://127.0.0.1:8081.")
 
 
 def env_secret(name: str) -> str:

@@ -14,6 +14,7 @@ from benchsite.env import (
     env_limits,
     env_list,
     env_networks,
+    env_origin,
     env_proxies,
     env_secret,
     env_str,
@@ -174,6 +175,8 @@ LOCAL_NETWORKS = "127.0.0.0/8 ::1/128 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc
 ALLOWED_NETWORKS = env_networks("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
 if IS_SERVER:
     refuse_everywhere("BENCHSITE_ALLOWED_NETWORKS", ALLOWED_NETWORKS)
+# The installation's own target, which campaigns measure as their reference; None for none.
+REFERENCE_TARGET = env_origin("BENCHSITE_REFERENCE_TARGET")
 INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12)
 INJECTOR_NAME = env_str("BENCHSITE_INJECTOR_NAME")
 INJECTOR_COMMAND = env_words("BENCHSITE_INJECTOR", (sys.executable, "-m", "workers.injector"))

@@ -91,6 +91,7 @@ class Site:
             "BENCHSITE_BIND": f"{LOOPBACK}:{self.ports.web}",
         }
         env["BENCHSITE_URL"] = env.get("BENCHSITE_URL") or self.url
+        env.setdefault("BENCHSITE_REFERENCE_TARGET", f"http://{LOOPBACK}:{self.ports.demo_http}")
         env.pop("BENCHSITE_ADMIN_PASSWORD", None)  # only one command needs it
         if not (env.get("BENCHSITE_SECRET_KEY") or env.get("BENCHSITE_SECRET_KEY_FILE")):
             env["BENCHSITE_SECRET_KEY_FILE"] = str(secret_key_file(self.var))

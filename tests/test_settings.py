@@ -64,6 +64,8 @@ def test_every_variable_that_is_documented_is_read():
         ("BENCHSITE_DB_POOL", "many"),
         ("BENCHSITE_INJECTOR_SLOTS", "2.5"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8 300.0.0.0/8"),
+        ("BENCHSITE_REFERENCE_TARGET", "127.0.0.1:8081"),
+        ("BENCHSITE_REFERENCE_TARGET", "http://127.0.0.1:8081/path"),
         ("BENCHSITE_LOG_LEVEL", "loud"),
         ("BENCHSITE_JUDGEMENT_LIMITS", "cpu: 0.7"),
         ("BENCHSITE_JUDGEMENT_LIMITS", '{"cpu": 0.7}'),

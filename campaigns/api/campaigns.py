@@ -38,6 +38,9 @@ class TestSerializer(serializers.ModelSerializer):
     plan_name = serializers.CharField(source="plan_version.plan.name")
     plan_number = serializers.IntegerField(source="plan_version.number")
     origin = serializers.CharField(source="endpoint.origin")
+    is_reference = serializers.BooleanField(
+        source="is_of_reference", help_text="Its target has the tag reference: it is never counted."
+    )
 
     class Meta:
         model = Test
@@ -51,6 +54,7 @@ class TestSerializer(serializers.ModelSerializer):
             "origin",
             "connection_mode",
             "injectors",
+            "is_reference",
         )
         read_only_fields = fields
 
@@ -120,6 +124,11 @@ class NewCampaign(StrictSerializer):
     keeps_going = serializers.BooleanField(
         default=False,
         help_text="Make all runs, even if first requests or everything in a run fails.",
+    )
+    reference = serializers.BooleanField(
+        default=False,
+        help_text="Also measure the installation's own target in each block, as a reference that "
+        "counts among no tests.",
     )
     practical_threshold = serializers.FloatField(default=0.05, min_value=0, max_value=1)
     seed = serializers.IntegerField(

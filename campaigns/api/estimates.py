@@ -9,12 +9,14 @@ from campaigns.api.access import actor_of, find
 from campaigns.api.campaigns import NewCampaign
 from campaigns.api.cells import cells_of
 from campaigns.api.fields import validated
+from campaigns.domain.errors import Refused
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.shown.cost_words import cost_notes
 from campaigns.models import Project
 from campaigns.permissions import Action, require
 from campaigns.queries.checks import checks_before_start, first_requests_check
 from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.references import why_no_reference
 from campaigns.queries.room import room_checks, room_of
 
 
@@ -39,7 +41,7 @@ class CostSerializer(serializers.Serializer):
     """Sums leave out what only the target decides."""
 
     n_tests = serializers.IntegerField()
-    n_runs = serializers.IntegerField()
+    n_runs = serializers.IntegerField(help_text="With those of the reference.")
     duration_s = serializers.FloatField()
     runs_of_unknown_duration = serializers.IntegerField()
     requests = serializers.IntegerField()
@@ -70,6 +72,8 @@ class CampaignEstimate(APIView):
         asked = validated(AskedCampaign, request.data)
         actor, project = actor_of(request), find(Project, request, pk=asked["project"])
         require(actor, Action.EDIT, project)
+        if asked["reference"] and (why := why_no_reference()):
+            raise Refused(why)
         cells = cells_of(actor, project, asked["cells"])
         counts = asked.get("sweep") or [asked["injectors"]]
         estimate = estimate_campaign(
@@ -80,6 +84,7 @@ class CampaignEstimate(APIView):
             ],
             repeats=asked["repeats"],
             pause_s=asked["pause_s"],
+            has_reference=asked["reference"],
         )
         checks = [
             first_requests_check((each.plan_version.value(), each.endpoint) for each in cells),

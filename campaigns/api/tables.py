@@ -15,7 +15,7 @@ from campaigns.api.access import find
 from campaigns.api.choices import TARGET_STATES, THRESHOLD_STATES, TRUSTS, WORDS
 from campaigns.api.judgement import VALIDITY_OF, JudgementSerializer, ValidityField
 from campaigns.api.negotiation import CSV, AnyAccept
-from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport
+from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, TestAnswer
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.exports.files import text_file, wants_blocks
 from campaigns.exports.runs import csv_of_runs
@@ -25,6 +25,7 @@ from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
 from campaigns.queries.measured import whole_runs
+from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_matrix import relative_column
 
 
@@ -162,7 +163,13 @@ class CampaignTablesSerializer(serializers.Serializer):
     n_done = serializers.IntegerField()
     n_runs = serializers.IntegerField()
     has_word = serializers.BooleanField(help_text="Present from three finished repeats on.")
+    reference = serializers.CharField(
+        allow_blank=True, help_text="What its reference took, and whether that is as before."
+    )
     tests = TestTableSerializer(many=True)
+    references = TestTableSerializer(
+        many=True, help_text="Tests of targets with the tag reference; they count in nothing."
+    )
     overheads = OverheadTableSerializer(many=True)
     exchanges = TableSerializer(
         many=True, help_text="For WebSocket tests: handshakes, messages, connections, close codes."
@@ -257,25 +264,28 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "n_done": answer.n_done,
         "n_runs": answer.n_runs,
         "has_word": answer.has_word,
-        "tests": [
-            {
-                "test": test.test_id,
-                "label": test.label,
-                "scheme": test.scheme,
-                "connection_mode": test.connection_mode,
-                "plan": test.plan_label,
-                "measurement": test.trust,
-                "target_state": test.target_state,
-                "threshold_state": test.threshold_state,
-                "validity": VALIDITY_OF.get(test.trust, ""),
-                "table": test.table.to_json(),
-            }
-            for test in answer.tests
-        ],
+        "reference": reference_sentence(campaign),
+        "tests": [_test_json(test) for test in answer.tests],
+        "references": [_test_json(test) for test in answer.references],
         "overheads": OverheadTableSerializer(answer.overheads, many=True).data,
         "exchanges": [table.to_json() for table in answer.exchanges],
         "matrix": answer.matrix.table.to_json() if answer.matrix else None,
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
+    }
+
+
+def _test_json(test: TestAnswer) -> dict[str, Any]:
+    return {
+        "test": test.test_id,
+        "label": test.label,
+        "scheme": test.scheme,
+        "connection_mode": test.connection_mode,
+        "plan": test.plan_label,
+        "measurement": test.trust,
+        "target_state": test.target_state,
+        "threshold_state": test.threshold_state,
+        "validity": VALIDITY_OF.get(test.trust, ""),
+        "table": test.table.to_json(),
     }
 
 

@@ -9,6 +9,7 @@ from django import forms
 from campaigns.domain.plan.injectors import share_fault
 from campaigns.models import Campaign
 from campaigns.queries.campaigns import Grid
+from campaigns.queries.references import why_no_reference
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.services.campaign_cells import MAX_RUNS, CampaignCell
 from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
@@ -108,18 +109,21 @@ class CampaignForm(forms.Form):
         help_text="Otherwise the campaign waits for you when a first request fails, and stops "
         "after a run in which everything failed.",
     )
+    reference = forms.BooleanField(required=False, label="Reference")
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)
 
     def __init__(self, *args, grid: Grid, **kwargs):
         super().__init__(*args, **kwargs)
         self.grid = grid
         self.fields["cells"].choices = [(key, key) for key in grid.cells]
+        if why_no_reference():
+            del self.fields["reference"]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         keys, repeats = cleaned.get("cells"), cleaned.get("repeats")
         counts = cleaned.get("injectors") or (1,)
-        n_tests = len(keys or ()) * len(counts)
+        n_tests = len(keys or ()) * len(counts) + cleaned.get("reference", False)
         if n_tests and repeats and n_tests * repeats > MAX_RUNS:
             self.add_error(
                 "repeats",

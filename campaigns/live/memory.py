@@ -130,17 +130,18 @@ def _campaign_key(campaign: Campaign) -> tuple:
 
 
 def _campaign_keys(campaigns: Sequence[Campaign]) -> dict[int, tuple]:
-    """What each campaign's answer depends on. Names of plans and targets are part of it."""
+    """What each campaign's answer depends on. Names of plans and targets are part of it, and tags
+    of targets: they make a reference."""
     runs = Run.objects.filter(campaign__in=campaigns)
     n_runs = _by_campaign(runs, "campaign", Count("pk"))
     events = _by_campaign(RunEvent.objects.filter(run__in=runs), "run__campaign", Max("pk"))
     summaries = _by_campaign(RunSummary.objects.filter(run__in=runs), "run__campaign", Max("pk"))
     tests = Test.objects.filter(campaign__in=campaigns).values_list(
-        "campaign", "plan_version__plan__name", "endpoint__target__name"
+        "campaign", "plan_version__plan__name", "endpoint__target__name", "endpoint__target__tags"
     )
     names: dict[int, list] = {}
-    for campaign, *pair in tests.order_by("campaign", "position"):
-        names.setdefault(campaign, []).append(tuple(pair))
+    for campaign, plan, target, tags in tests.order_by("campaign", "position"):
+        names.setdefault(campaign, []).append((plan, target, *tags))
     return {
         each.pk: (
             each.pk,

@@ -1,7 +1,7 @@
 """The tables: one file per noun, no actions."""
 
 from campaigns.models.audit import AuditEntry
-from campaigns.models.campaigns import Campaign, Test
+from campaigns.models.campaigns import Campaign, Test, without_references
 from campaigns.models.histories import Baseline, TestFigures, TimeMark
 from campaigns.models.hosts import InjectorHost
 from campaigns.models.load_control import LoadControl
@@ -45,4 +45,5 @@ __all__ = [
     "TriageChange",
     "TriageEntry",
     "TriageNote",
+    "without_references",
 ]

@@ -1,9 +1,12 @@
 """A campaign is plans × arms × repeats in a fixed order; a test is one plan on one arm."""
 
+from collections.abc import Iterable
+
 from django.conf import settings
 from django.db import models
 
 from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models.items import Item
 from campaigns.models.plans import PlanVersion
 from campaigns.models.projects import Project
@@ -133,6 +136,19 @@ class Test(models.Model):
     def __str__(self) -> str:
         return f"{self.plan_version} on {self.endpoint} {self.connection_mode}"
 
+    @property
+    def is_of_reference(self) -> bool:
+        """Whether it is measured beside the others to see whether the environment moved."""
+        return REFERENCE_TAG in self.endpoint.target.tags
+
     @staticmethod
     def shared(link) -> models.Q:
         return models.Q(campaign=link.campaign_id) if link.campaign_id else models.Q(pk__in=[])
+
+
+def without_references(tests: Iterable[Test]) -> tuple[list[Test], list[Test]]:
+    """The tests that count, and those of a reference. Where there are no others, these count."""
+    counted, references = [], []
+    for test in tests:
+        (references if test.is_of_reference else counted).append(test)
+    return (counted, references) if counted else (references, [])

@@ -33,7 +33,7 @@ from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
 from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.domain.units import DASH, counted, ms, rate
-from campaigns.models import Campaign, Run, Test
+from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.queries.arm_pairs import MeasuredTest, pairs_of
 from campaigns.queries.arms import measured_tests
 from campaigns.queries.failures import CampaignFailures, failures_of
@@ -91,13 +91,17 @@ def campaign_answers(
 def _answer(
     campaign: Campaign,
     tests: list[Test],
-    runs: list[MeasuredRun],
+    every_run: list[MeasuredRun],
     chosen: tuple[int, int] | None,
     relative: int,
 ) -> Answer:
-    arms = measured_tests(tests, runs)
+    counted, of_reference = without_references(tests)
+    arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
+    runs = [run for run in every_run if run.run.test_id in {test.pk for test in counted}]
     matrix = target_matrix(campaign, arms, relative)
-    overheads = [compare(campaign, pair) for pair in pairs_of(arms, chosen)]
+    # A reference is compared only if somebody chooses it.
+    pairs = pairs_of([*arms, *references] if chosen else arms, chosen)
+    overheads = [compare(campaign, pair) for pair in pairs]
     is_final = campaign.finished_at is not None
     failures = failures_of(runs)
     partial = _partial_run(runs) if is_final else None
@@ -114,9 +118,10 @@ def _answer(
         partial_run=partial and partial.run.pk,
         has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
         tests=[_test_answer(campaign, arm) for arm in arms],
+        references=[_test_answer(campaign, arm) for arm in references],
         overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
-        n_done=sum(each.run.is_done for each in runs),
-        n_runs=len(runs) or len(arms) * campaign.repeats,
+        n_done=sum(each.run.is_done for each in every_run),
+        n_runs=len(every_run) or len(tests) * campaign.repeats,
         has_word=any(each.has_word for each in overheads),
         thresholds=_thresholds(arms),
         errors=failures.errors,

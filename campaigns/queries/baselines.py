@@ -8,8 +8,9 @@ from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.shown.baseline_words import baseline_sentence
+from campaigns.domain.shown.compared import ReferenceState
 from campaigns.domain.shown.sentences import Sentence
-from campaigns.models import Baseline, Campaign, Run, Test, TestFigures
+from campaigns.models import Baseline, Campaign, Run, Test, TestFigures, without_references
 from campaigns.permissions import Actor
 from campaigns.queries.answers import measured_tests
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
@@ -55,21 +56,22 @@ def campaign_against(campaign: Campaign) -> Sentence:
     Checks no permissions: callers pass rows found with visible_to.
     """
     rows = TestFigures.objects.filter(campaign=campaign, against__isnull=False)
-    rows = rows.select_related("plan", "endpoint").order_by("test__position")
-    return baseline_sentence(
-        [
-            (
-                f"{row.plan.name}, {row.endpoint.scheme.upper()} {row.connection_mode}",
-                Against.from_json(row.against),
-            )
-            for row in rows
-        ]
-    )
+    rows = rows.select_related("plan", "endpoint", "test__endpoint__target")
+    by_test = {row.test: row for row in rows.order_by("test__position")}
+    tests, _ = without_references(by_test)
+    return baseline_sentence([_told(by_test[test]) for test in tests])
 
 
-def against_baseline(baseline: Baseline, test: Test) -> Against:
+def _told(row: TestFigures) -> tuple[str, Against]:
+    label = f"{row.plan.name}, {row.endpoint.scheme.upper()} {row.connection_mode}"
+    return label, Against.from_json(row.against)
+
+
+def against_baseline(
+    baseline: Baseline, test: Test, reference: ReferenceState | None = None
+) -> Against:
     """The comparison of the test's runs with those of the baseline, by p95; by the average where
-    too few requests support a p95."""
+    too few requests support a p95. `reference`: what became of that which both measured."""
     related = ("plan_version__plan", "endpoint__target", "campaign")
     tests = Test.objects.filter(pk__in=[baseline.test_id, test.pk]).select_related(*related)
     by_pk = {each.pk: each for each in tests}
@@ -91,7 +93,8 @@ def against_baseline(baseline: Baseline, test: Test) -> Against:
         metric,
         str(found.word) if has_word else "",
         found.text,
-        *((interval.ratio, interval.low, interval.high) if interval else ()),
+        *((interval.ratio, interval.low, interval.high) if interval else (None, None, None)),
+        reference=str(reference or ""),
     )
 
 

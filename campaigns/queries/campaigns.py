@@ -13,8 +13,10 @@ from campaigns.domain.measured.outcomes import CLIENT_KINDS
 from campaigns.domain.plan.again import next_name
 from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.reference import REFERENCE_NAME
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models import (
     Campaign,
     Endpoint,
@@ -25,6 +27,7 @@ from campaigns.models import (
     SavedPlan,
     Target,
 )
+from campaigns.queries.references import has_own_reference, reference_version
 from campaigns.queries.runs import with_verdicts
 
 _MODES = {
@@ -44,6 +47,10 @@ class Arm:
     @property
     def key(self) -> str:
         return f"{self.endpoint.pk}.{self.mode}"
+
+    @property
+    def is_of_reference(self) -> bool:
+        return REFERENCE_TAG in self.endpoint.target.tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +84,10 @@ class Grid:
 
     @property
     def proposable(self) -> list[Arm]:
-        """The arms that a form may tick by itself, those that have answered first."""
+        """The arms that a form may tick by itself, those that have answered first; a reference
+        only if there is nothing else."""
         arms = [arm for arm in self.arms if arm.endpoint.pk not in self.silent]
+        arms = [arm for arm in arms if not arm.is_of_reference] or arms
         return sorted(arms, key=lambda arm: arm.endpoint.pk not in self.answering)
 
     @cached_property
@@ -93,7 +102,8 @@ class Grid:
 
 
 def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
-    """The latest version of each plan × each endpoint in each applicable connection mode.
+    """The latest version of each plan × each endpoint in each applicable connection mode. The plan
+    of the project's reference has a tick of its own.
 
     `versions` are older ones that are wanted too.
     """
@@ -150,7 +160,10 @@ def _grid_plans(project: Project, wanted: Collection[int]):
     order = ("plan__name", "plan_id")
     latest = versions.order_by(*order, "-number").distinct(*order).values("pk")
     shown = versions.filter(Q(pk__in=latest) | Q(pk__in=wanted)).select_related("plan")
+    own = reference_version(project)
     for version in shown.order_by(*order, "-number"):
+        if version == own and version.pk not in wanted:
+            continue
         try:
             yield GridPlan(version, version.value())
         except InvalidPlan:
@@ -209,19 +222,23 @@ def ticks_for_plan(grid: Grid, plan: int, schemes: Sequence[str] = ()) -> list[s
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """A campaign to be run again: what the form starts with, and what differs from then."""
+    """A campaign to be run again: what the form starts with, and what differs from then.
+    `reference`: it measured the installation's own target, which has a tick of its own."""
 
     campaign: Campaign
     name: str
     ticks: tuple[str, ...]
     injectors: tuple[int, ...]
     differences: tuple[str, ...]  # sentences: newer versions, cells that are gone
+    reference: bool
 
 
 def again_of(campaign: Campaign, grid: Grid) -> Again:
     """The campaign's tests in a new grid, with the plans' latest versions."""
     related = ("plan_version__plan", "endpoint__target")
     tests = list(campaign.tests.select_related(*related).order_by("position"))
+    own = reference_version(campaign.project)
+    tests = [test for test in tests if test.plan_version != own]
     latest = {row.version.plan_id: row.version for row in grid.plans}
     ticks, differences = [], []
     for test in tests:
@@ -240,6 +257,7 @@ def again_of(campaign: Campaign, grid: Grid) -> Again:
         tuple(dict.fromkeys(ticks)),
         tuple(sorted({test.injectors for test in tests})),
         tuple(dict.fromkeys(differences)),
+        has_own_reference(campaign),
     )
 
 
@@ -262,7 +280,7 @@ def runs_of(campaign: Campaign) -> list[Run]:
 @dataclass(frozen=True, slots=True)
 class PreviewTurn:
     """One run in the preview of the order; `shade` distinguishes plans. `injectors` 0: the same for
-    all tests."""
+    all tests. The reference has no scheme."""
 
     scheme: str
     mode: str
@@ -282,22 +300,26 @@ def order_preview(
     is_random: bool,
     seed: int,
     sweep: Sequence[int] = (1,),
+    has_reference: bool = False,
 ) -> list[list[PreviewTurn]]:
     """The first blocks in the actual order of the runs; [] if there are too many tests to show."""
     tests = [(*grid.cells[key], count) for key in keys for count in sweep]
     if not tests or len(tests) > _MOST_TURNS:
         return []
     shades = {plan: n for n, plan in enumerate(dict.fromkeys(plan for plan, _, _ in tests))}
-    turns = order_of_runs(len(tests), min(repeats, _MOST_BLOCKS), is_random=is_random, seed=seed)
-    blocks: dict[int, list[PreviewTurn]] = {}
-    for turn in turns:
-        plan, arm, count = tests[turn.test]
-        seen = PreviewTurn(
+    shown = [
+        PreviewTurn(
             arm.endpoint.scheme,
             str(arm.mode),
             plan.version.plan.name,
             shades[plan] % 4,
             count if len(sweep) > 1 else 0,
         )
-        blocks.setdefault(turn.repeat, []).append(seen)
+        for plan, arm, count in tests
+    ]
+    shown += [PreviewTurn("", "reference", REFERENCE_NAME, 0)] if has_reference else []
+    turns = order_of_runs(len(shown), min(repeats, _MOST_BLOCKS), is_random=is_random, seed=seed)
+    blocks: dict[int, list[PreviewTurn]] = {}
+    for turn in turns:
+        blocks.setdefault(turn.repeat, []).append(shown[turn.test])
     return list(blocks.values())

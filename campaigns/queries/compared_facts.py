@@ -7,7 +7,6 @@ from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.shown.compared import Difference
 from campaigns.domain.shown.plan_changes import changed_fields, field_name
-from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.domain.units import rate
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.columns import ComparedColumn
@@ -37,7 +36,7 @@ class ComparedPair:
 
     @property
     def is_of_reference(self) -> bool:
-        return all(REFERENCE_TAG in each.test.endpoint.target.tags for each in self.arms)
+        return all(each.test.is_of_reference for each in self.arms)
 
 
 def changes_of(pair: ComparedPair) -> dict[str, tuple[str, str]]:

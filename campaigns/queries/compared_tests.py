@@ -97,6 +97,12 @@ def comparison_of(columns: Sequence[ComparedColumn], asked: str = "") -> Compari
     )
 
 
+def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
+    """Two columns of a test each, with its verdict."""
+    (pair,) = _pairs(baseline, candidate)
+    return _compared(pair, _compare(pair, changes_of(pair)))
+
+
 def _without_references(
     pairs: Sequence[ComparedPair],
 ) -> tuple[list[ComparedPair], list[ComparedPair]]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Actor
+from campaigns.queries.references import references_of
 
 MIN_BLOCKS = 5
 MOST_PAIRS = 20
@@ -78,7 +78,7 @@ def _confirmation(pairs: Sequence[tuple[Test, Test]]) -> Confirmation:
             stored.append(old)
     newest = pairs[0][1].campaign
     if stored:
-        cells |= {_key(test): test for test in _references_of(newest) if _can_run(test)}
+        cells |= {_key(test): test for test in references_of(newest) if _can_run(test)}
     return Confirmation(
         campaign=newest,
         name=f"Confirm {newest.name}"[:150],
@@ -90,12 +90,6 @@ def _confirmation(pairs: Sequence[tuple[Test, Test]]) -> Confirmation:
         stored=tuple(stored),
         left_out=tuple(left_out),
     )
-
-
-def _references_of(campaign: Campaign) -> list[Test]:
-    """What can tell the target from the environment where both sides do not run in turn."""
-    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target")
-    return [test for test in tests if REFERENCE_TAG in test.endpoint.target.tags]
 
 
 def _key(test: Test) -> str:

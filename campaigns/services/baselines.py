@@ -7,10 +7,12 @@ from django.db import IntegrityError, InterfaceError, OperationalError, transact
 from django.db.models.functions import Now
 
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.shown.compared import ReferenceState
 from campaigns.models import Baseline, Campaign, Project, Run, Test, TestFigures
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.baselines import against_baseline, counted_of, of_key
 from campaigns.queries.history import HistoryKey, key_of
+from campaigns.queries.references import reference_between
 
 logger = logging.getLogger(__name__)
 
@@ -121,25 +123,29 @@ def _judge_newest(baseline: Baseline) -> None:
     )
     newest = rows.order_by("-started_at", "-pk").select_related("test__campaign").first()
     if newest and newest.test.campaign_id != baseline.test.campaign_id:
-        _judge(baseline, newest.test)
+        _judge(baseline, newest.test, reference_between(baseline.test.campaign, newest.campaign))
 
 
 def judge_by_baselines(campaign: Campaign) -> None:
     """Store what the campaign's tests are against their baselines. May be done any number of
     times; whatever goes wrong, the campaign has ended."""
+    references: dict[int, ReferenceState | None] = {}
     try:
         for test in campaign.tests.select_related("plan_version", "campaign"):
             current = Baseline.objects.filter(replaced_at=None, **of_key(key_of(test)))
-            baseline = current.select_related("test").first()
+            baseline = current.select_related("test__campaign").first()
             if baseline and baseline.test.campaign_id != campaign.pk:
+                earlier = baseline.test.campaign
+                if earlier.pk not in references:
+                    references[earlier.pk] = reference_between(earlier, campaign)
                 with transaction.atomic():
-                    _judge(baseline, test)
+                    _judge(baseline, test, references[earlier.pk])
     except (OperationalError, InterfaceError):
         raise
     except Exception:
         logger.exception("Campaign %s has no word against its baseline", campaign.pk)
 
 
-def _judge(baseline: Baseline, test: Test) -> None:
-    against = against_baseline(baseline, test)
+def _judge(baseline: Baseline, test: Test, reference: ReferenceState | None) -> None:
+    against = against_baseline(baseline, test, reference)
     TestFigures.objects.filter(pk=test.pk).update(baseline=baseline, against=against.to_json())

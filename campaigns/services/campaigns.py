@@ -24,6 +24,7 @@ from campaigns.services.first_requests import (
     send_first_requests,
     start_anyway,
 )
+from campaigns.services.references import reference_cell
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 
 MAX_PAUSE_S = 3600
@@ -55,15 +56,19 @@ def create_campaign(
     practical_threshold: float = 0.05,
     seed: int | None = None,
     keeps_going: bool = False,
+    reference: bool = False,
 ) -> Campaign:
     """A draft with its tests. Raises Forbidden, or Refused with what to change.
 
     With a `sweep`, every cell becomes one test per number of injectors in it. `keeps_going`: make
-    all runs even if everything fails in one.
+    all runs even if everything fails in one. `reference`: measure the installation's own target in
+    each block as well.
     """
     require(by, Action.EDIT, project)
     counts = tuple(sweep) or (injectors,)
     cells = [replace(cell, injectors=count) for cell in cells for count in counts]
+    if reference and (own := reference_cell(by=by, project=project)) not in cells:
+        cells.append(own)
     values = {"repeats": repeats, "order": order, "pause_s": pause_s, "keeps_going": keeps_going}
     return _create(
         by, project, cells, name=name, practical_threshold=practical_threshold, seed=seed, **values

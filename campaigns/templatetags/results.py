@@ -9,7 +9,7 @@ from django.utils import timezone
 from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.shown.sentences import MODES, plain_text
 from campaigns.domain.units import second_text
-from campaigns.models import Campaign, Run
+from campaigns.models import Campaign, Run, without_references
 
 register = template.Library()
 register.filter("plain_words", plain_text)
@@ -64,13 +64,15 @@ def arm_words(run: Run) -> str:
 
 @register.filter
 def target_names(campaign: Campaign) -> str:
-    names = dict.fromkeys(test.endpoint.target.name for test in campaign.tests.all())
+    tests, _ = without_references(campaign.tests.all())
+    names = dict.fromkeys(test.endpoint.target.name for test in tests)
     return ", ".join(names) or "–"
 
 
 @register.filter
 def plan_names(campaign: Campaign) -> str:
-    names = dict.fromkeys(str(test.plan_version) for test in campaign.tests.all())
+    tests, _ = without_references(campaign.tests.all())
+    names = dict.fromkeys(str(test.plan_version) for test in tests)
     shown = list(names)[:3]
     return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 

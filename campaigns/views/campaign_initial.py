@@ -10,6 +10,7 @@ from campaigns.models import Campaign, Project
 from campaigns.permissions import Actor
 from campaigns.queries.campaigns import Again, Grid, again_of, of_target, ticks_for, ticks_for_plan
 from campaigns.queries.confirming import Confirmation, confirmation_of
+from campaigns.queries.references import have_history, why_no_reference
 from campaigns.views.access import actor_of, find
 
 _QUESTION_DEFAULTS = {
@@ -26,6 +27,34 @@ def initial_of(
     confirm: Confirmation | None,
 ) -> dict[str, Any]:
     """The form's first values. If a target is requested, the ticks are on it."""
+    found = _initial_of(request, project, grid, again, confirm)
+    return {**found, "reference": _has_reference(request, found, grid, again, confirm)}
+
+
+def _has_reference(
+    request: HttpRequest,
+    found: dict[str, Any],
+    grid: Grid,
+    again: Again | None,
+    confirm: Confirmation | None,
+) -> bool:
+    """Whether the installation's own target is proposed: where there is something to compare with.
+    To confirm, both sides run in turn, or the stored ones have theirs."""
+    if confirm or why_no_reference():
+        return False
+    if again and (again.reference or "edit" in request.GET):
+        return again.reference
+    ticked = (grid.cells[key] for key in found.get("cells", ()) if key in grid.cells)
+    return have_history((plan.version, arm.endpoint, arm.mode) for plan, arm in ticked)
+
+
+def _initial_of(
+    request: HttpRequest,
+    project: Project,
+    grid: Grid,
+    again: Again | None,
+    confirm: Confirmation | None,
+) -> dict[str, Any]:
     if confirm:
         return _initial_confirm(confirm)
     if again:

@@ -11,13 +11,14 @@ from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAns
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
-from campaigns.models import Campaign, Run
+from campaigns.models import Campaign, Run, without_references
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import campaign_against
 from campaigns.queries.campaigns import current_run_of, runs_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
+from campaigns.queries.references import reference_sentence
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.campaign_plots import arm_labels, drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
@@ -51,7 +52,8 @@ def campaign_context(
     watched = current or _run_that_speaks(runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
     drawn = {watched.test_id: watched_page["report"].curve} if watched else {}
-    tests = list(campaign.tests.select_related("endpoint__target", "plan_version__plan"))
+    every = campaign.tests.select_related("endpoint__target", "plan_version__plan")
+    tests, references = without_references(every)
     return {
         **_watching(watched_page, progress, answer, is_only=len(runs) == 1),
         "campaign": campaign,
@@ -87,6 +89,8 @@ def campaign_context(
         "has_forest": any(cell.value is not None for cell in _first_cells(answer.overheads)),
         "injector_words": _injector_words(campaign),
         "tests": tests,
+        "references": references,
+        "reference": reference_sentence(campaign),
         **remedies_context(answer.remedies, worst_test(tests, answer)),
     }
 
@@ -206,9 +210,9 @@ def _of_pair(overhead: OverheadAnswer, overheads: list[OverheadAnswer]) -> str:
 
 def run_rows(runs: list[Run], answer: Answer) -> list[dict[str, Any]]:
     """All runs in order; the figures are the same cells as in the tests' tables."""
-    arms = arm_labels(answer)
+    arms = arm_labels(answer) | {test.test_id: "Reference" for test in answer.references}
     cells: dict[int, dict[str, Any]] = {}
-    for test in answer.tests:
+    for test in (*answer.tests, *answer.references):
         keys = [column.key for column in test.table.columns]
         for row in test.table.rows:
             if "run" in row.link:

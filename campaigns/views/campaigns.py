@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
@@ -13,7 +14,8 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.plan.estimates import estimate_campaign
+from campaigns.domain.plan.estimates import estimate_campaign, reference_s
+from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
 from campaigns.domain.units import counted, figure
@@ -197,6 +199,7 @@ def _versions_in(request: HttpRequest) -> set[int]:
 def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
     known = form.known()
     cells = [form.grid.cells[key] for key in known["cells"]]
+    has_reference = bool(known.get("reference"))
     preview = order_preview(
         form.grid,
         known["cells"],
@@ -204,12 +207,14 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         repeats=known["repeats"],
         is_random=known["order"] == Campaign.Order.BLOCKS,
         seed=known["seed"] or 0,
+        has_reference=has_reference,
     )
-    estimate = estimate_campaign(
-        [(plan.plan, arm.mode, n) for plan, arm in cells for n in known["injectors"]],
-        repeats=known["repeats"],
-        pause_s=known["pause_s"],
-    )
+    tests = [(plan.plan, arm.mode, n) for plan, arm in cells for n in known["injectors"]]
+    values = {"repeats": known["repeats"], "pause_s": known["pause_s"]}
+    estimate = estimate_campaign(tests, **values, has_reference=has_reference)
+    requests = [(plan.plan, arm.endpoint) for plan, arm in cells]
+    if has_reference:
+        requests.append((REFERENCE_PLAN, Endpoint(**settings.REFERENCE_TARGET)))
     room = room_of(hosts())
     return {
         "project": project,
@@ -217,13 +222,14 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "grid": form.grid,
         "ticked": form.ticked(),
         "estimate": estimate,
+        "reference_s": reference_s(**values),
         "cost_facts": cost_facts(estimate, room.ports, room.open_files),
         "cost_notes": cost_notes(estimate),
         "preview": preview,
         "seed": known["seed"],
         "checks": [
-            first_requests_check((plan.plan, arm.endpoint) for plan, arm in cells),
-            *checks_before_start([arm.endpoint for _, arm in cells], max(known["injectors"])),
+            first_requests_check(requests),
+            *checks_before_start([each for _, each in requests], max(known["injectors"])),
             *room_checks(estimate, room),
         ]
         if cells

@@ -52,3 +52,13 @@ def test_a_wrong_cell_is_named(api, asked):
     answer = estimate(api, asked | {"cells": [{"plan": 987654, "endpoint": 987654}]})
     assert answer.status_code == 400
     assert answer.json()["error"]["fields"].keys() == {"cells.0.plan", "cells.0.endpoint"}
+
+
+def test_a_reference_has_runs_and_counts_among_no_tests(api, asked, settings):
+    settings.REFERENCE_TARGET = {"scheme": "http", "host": "127.0.0.1", "port": 8081}
+    found = estimate(api, asked | {"reference": True}).json()
+    assert (found["n_tests"], found["n_runs"]) == (1, 6)
+    settings.REFERENCE_TARGET = None
+    refused = estimate(api, asked | {"reference": True})
+    assert refused.status_code == 409
+    assert "BENCHSITE_REFERENCE_TARGET" in refused.json()["error"]["message"]

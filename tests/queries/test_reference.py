@@ -1,8 +1,15 @@
 """A reference that both sides measured tells the target from the environment."""
 
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from campaigns.domain.shown.sentences import plain_text
+from campaigns.models import Campaign
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.references import reference_sentence
+from campaigns.services.kept_figures import keep_figures
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks, same_again
 from tests.queries.test_compared_tests import FAST, SLOW, campaigns
@@ -52,7 +59,8 @@ def test_a_reference_that_did_not_move_leaves_the_target(against):
 
 def test_a_reference_that_moved_leaves_the_environment(against):
     found = against(SLOW, SLOWER_ECHO)
-    assert found.tests[0].said == "slower, or the environment"
+    assert found.tests[0].said == "environment"
+    assert "but the environment changed" in said(found)
     assert "The reference moved as well (+15.0" in said(found)
 
 
@@ -80,3 +88,53 @@ def test_a_comparison_of_references_alone_is_one_of_tests(tests, compared):
     found = compared(tests[1], later[1])
     assert [test.said for test in found.tests] == ["slower, or the environment"]
     assert found.references == []
+
+
+def ended(tests, day: int) -> Campaign:
+    """Their campaign, which began on that day and is over."""
+    begun = timezone.now() - timedelta(days=30 - day)
+    campaigns = Campaign.objects.filter(pk=tests[0].campaign_id)
+    campaigns.update(started_at=begun, finished_at=begun + timedelta(minutes=1))
+    keep_figures([test.pk for test in tests])
+    return campaigns.get()
+
+
+def test_it_is_none_of_the_tests_of_an_answer(tests):
+    run_in_blocks(tests, [FAST, WILD_ECHO])
+    answer = campaign_answer(ended(tests, day=1))
+    assert [test.test_id for test in answer.tests] == [tests[0].pk]
+    assert [test.test_id for test in answer.references] == [tests[1].pk]
+    assert answer.matrix is None
+    assert "echo" not in plain_text(answer.sentence)
+    assert answer.tests[0].label == "HTTP new connection"
+    assert answer.n_runs == 6
+
+
+def test_it_is_compared_with_a_test_if_somebody_chooses_it(tests):
+    run_in_blocks(tests, [FAST, ECHO])
+    (overhead,) = campaign_answer(ended(tests, day=1), (tests[0].pk, tests[1].pk)).overheads
+    assert overhead.word == "slower"
+
+
+def test_references_alone_are_tests(tests):
+    alone = tests[1:]
+    Campaign.objects.get(pk=tests[0].campaign_id).tests.filter(pk=tests[0].pk).delete()
+    run_in_blocks(alone, [ECHO])
+    answer = campaign_answer(ended(alone, day=1))
+    assert [test.test_id for test in answer.tests] == [tests[1].pk]
+
+
+@pytest.mark.parametrize(
+    ("echo", "said"),
+    [
+        (ECHO, "Reference: 2.00 ms, as before"),
+        (SLOWER_ECHO, "Reference: 2.30 ms, no longer as before: the environment has changed"),
+        (WILD_ECHO, "Reference: 2.03 ms, perhaps not as before"),
+    ],
+)
+def test_it_is_told_beside_the_answer(tests, echo, said):
+    run_in_blocks(tests, [FAST, ECHO])
+    assert reference_sentence(ended(tests, day=1)).replace("\u202f", " ") == "Reference: 2.00 ms"
+    later = same_again(tests)
+    run_in_blocks(later, [FAST, echo])
+    assert reference_sentence(ended(later, day=2)).replace("\u202f", " ") == said

@@ -21,7 +21,8 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.queries.measured import measure
+from tests.queries.measured import measure, run_in_blocks, same_again
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 
@@ -68,6 +69,27 @@ def test_a_new_campaign_is_compared_by_itself_when_it_ends(make, measured):
     assert (against.baseline, against.word) == ("release 1.4", "slower")
     assert against.low < against.ratio < against.high
     assert against.ratio == pytest.approx(1.2, abs=0.02)
+
+
+@pytest.mark.parametrize(("echo", "said"), [((2_000, 2_010, 1_990), "unmoved"), (SLOWER, "moved")])
+def test_what_the_reference_did_is_kept_beside_the_word(make, project, echo, said):
+    endpoints = [
+        make_endpoint(target)
+        for target in (make_target(project), make_target(project, tags=["reference"]))
+    ]
+    version = make_plan(project, spec=plan_spec(model="over", requests=2000, over_s=10))
+    begun = timezone.now() - timedelta(days=2)
+    first = make_campaign(project, started_at=begun)
+    old = [make_test(first, version, endpoint=endpoint) for endpoint in endpoints]
+    run_in_blocks(old, [CALM, (2_000, 2_010, 1_990)])
+    keep_figures([test.pk for test in old])
+    finish_campaigns()
+    make(old[0])
+    new = same_again(old, started_at=begun + timedelta(days=1))
+    run_in_blocks(new, [SLOWER, echo])
+    keep_figures([test.pk for test in new])
+    against = finished(new[0])
+    assert (against.word, against.reference) == ("slower", said)
 
 
 def test_fewer_than_three_runs_get_no_word_but_the_reason(make, measured):

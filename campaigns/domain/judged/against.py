@@ -11,7 +11,9 @@ from campaigns.domain.judged.words import Word
 class Against:
     """`metric`: "p95", or "mean" where too few requests support a p95. `ratio` is the candidate
     over the baseline with its 95 % interval, all None without one. `word` is that of a comparison,
-    "" where there can be none, and `why` says why, or why it is inconclusive."""
+    "" where there can be none, and `why` says why, or why it is inconclusive. `reference`: what
+    became of the reference that both campaigns measured (domain.shown.compared.ReferenceState), ""
+    without one."""
 
     baseline: str  # its name
     metric: str
@@ -20,6 +22,7 @@ class Against:
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
+    reference: str = ""
 
     @property
     def is_clear(self) -> bool:

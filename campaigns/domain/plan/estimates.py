@@ -5,7 +5,7 @@ loop take) is excluded from the sums and counted separately, never guessed.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from campaigns.domain.percentiles import HighestPercentile, highest_percentile
@@ -19,6 +19,7 @@ from campaigns.domain.plan.load import (
     planned_duration_s,
 )
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_PLAN
 from campaigns.domain.plan.session import connections_per_arrival, longest_visit_s
 
 # From one run's end to the next run's first request: claim, resolve, barrier, summary.
@@ -61,17 +62,24 @@ class Estimate:
     ports: int | None
     descriptors: int | None
     rows: int
+    has_reference: bool = False  # it counts in sums, not in what a run has
 
     @property
     def n_runs(self) -> int:
-        return self.n_tests * self.repeats
+        return (self.n_tests + self.has_reference) * self.repeats
 
 
 def estimate_campaign(
-    tests: Sequence[tuple[Plan, ConnectionMode, int]], *, repeats: int, pause_s: float
+    tests: Sequence[tuple[Plan, ConnectionMode, int]],
+    *,
+    repeats: int,
+    pause_s: float,
+    has_reference: bool = False,
 ) -> Estimate:
     """The estimate for these tests (plan, connection mode and injectors each), `repeats` runs of
-    each."""
+    each, and of the installation's own target."""
+    if has_reference and tests:
+        return _with_reference(estimate_campaign(tests, repeats=repeats, pause_s=pause_s), pause_s)
     each = [
         estimate_test(plan_for(plan, injectors), mode, pause_s, injectors)
         for plan, mode, injectors in tests
@@ -96,6 +104,27 @@ def estimate_campaign(
         ports=_most(test.ports for test in each),
         descriptors=_most(test.descriptors for test in each),
         rows=sum(test.rows for test in each) * repeats,
+    )
+
+
+def reference_s(repeats: int, pause_s: float) -> float:
+    """How much longer a campaign takes with a reference."""
+    return _reference(repeats, pause_s).duration_s + pause_s
+
+
+def _reference(repeats: int, pause_s: float) -> Estimate:
+    own = [(REFERENCE_PLAN, REFERENCE_MODE, 1)]
+    return estimate_campaign(own, repeats=repeats, pause_s=pause_s)
+
+
+def _with_reference(found: Estimate, pause_s: float) -> Estimate:
+    own = _reference(found.repeats, pause_s)
+    return replace(
+        found,
+        has_reference=True,
+        duration_s=found.duration_s + reference_s(found.repeats, pause_s),
+        requests=found.requests + own.requests,
+        rows=found.rows + own.rows,
     )
 
 

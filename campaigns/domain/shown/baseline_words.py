@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.compared import ENVIRONMENT, ReferenceState, as_read
+from campaigns.domain.shown.compared_words import REFERENCE_DID
 from campaigns.domain.shown.sentences import Sentence
 from campaigns.domain.units import THIN, counted, decimals_for, number
 
@@ -26,14 +28,33 @@ def against_size(against: Against) -> str:
 
 
 def against_words(against: Against) -> str:
-    """12 % slower [9, 15], or the environment."""
+    """12 % slower [9, 15], or the environment; without that, or with that first, where the
+    reference tells."""
     size = against_size(against)
     if against.is_clear:
         value, _, interval = size.partition(" [")
-        return f"{value} {against.word} [{interval}, or the environment"
+        words = f"{value} {against.word} [{interval}"
+        read = as_read(words, _reference_of(against))
+        return f"{read}, {words}" if read == ENVIRONMENT else read
     if not against.word:
         return "no word"
     return f"{against.word}, {size}" if size else against.word
+
+
+def _reference_of(against: Against) -> ReferenceState | None:
+    return ReferenceState(against.reference) if against.reference else None
+
+
+def _counted_as(against: Against) -> str:
+    if against.is_clear and _reference_of(against) is ReferenceState.MOVED:
+        return ENVIRONMENT
+    return against.word or "without a word"
+
+
+def _reference_did(tests: Sequence[tuple[str, Against]]) -> str:
+    """The reference did not move. "" where nothing changed, or without a reference."""
+    states = {_reference_of(against) for _, against in tests if against.is_clear} - {None}
+    return "".join(f" {REFERENCE_DID[state]}." for state in ReferenceState if state in states)
 
 
 def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
@@ -43,23 +64,24 @@ def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
     names = ", ".join(dict.fromkeys(f"“{against.baseline}”" for _, against in tests))
     if len(tests) == 1:
         ((_, against),) = tests
-        why = f". {against.why}" if against.why else "."
+        why = (f". {against.why}" if against.why else ".") + _reference_did(tests)
         return [
             (f"{_METRICS[against.metric]} against baseline {names}: ", False),
             (against_words(against), True),
             (why, False),
         ]
-    counts = Counter(against.word or "without a word" for _, against in tests)
-    order = (Word.SLOWER, Word.FASTER, Word.INCONCLUSIVE, Word.SAME, "without a word")
+    counts = Counter(_counted_as(against) for _, against in tests)
+    order = (Word.SLOWER, Word.FASTER, ENVIRONMENT, Word.INCONCLUSIVE, Word.SAME, "without a word")
     told = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
     sentence = [
         (f"Against baseline {names}: ", False),
         (told, any(each.is_clear for _, each in tests)),
         (f" of {counted(len(tests), 'tests')}", False),
     ]
-    slower = [each for each in tests if each[1].word == Word.SLOWER]
+    slower = [each for each in tests if _counted_as(each[1]) == Word.SLOWER]
     if not slower:
-        return [*sentence, (".", False)]
+        return [*sentence, ("." + _reference_did(tests), False)]
     label, worst = max(slower, key=lambda each: each[1].ratio)
     told = f"; worst: {label}, {_METRICS[worst.metric]} {against_words(worst)}."
+    told += _reference_did(tests)
     return [*sentence, (told, False)]

@@ -34,6 +34,9 @@ _WORDS = {
 }
 
 
+ENVIRONMENT = "environment"
+
+
 class ReferenceState(StrEnum):
     """Whether what was measured beside both sides is as it was."""
 
@@ -112,7 +115,7 @@ class ComparedTest:
     @property
     def said(self) -> str:
         """The word as it is read: "slower, or the environment"."""
-        return f"{self.word}, or the environment" if self.or_environment else self.word
+        return as_read(self.word, self.reference) if self.can_be_confirmed else self.word
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,16 @@ class Comparison:
 
     def n_shown(self) -> dict[Listed, int]:
         return {which: len(self.shown(which)) for which in Listed}
+
+
+def as_read(word: str, reference: ReferenceState | None) -> str:
+    """What is said of a test that is slower or faster than one that did not run in turn with it:
+    the word alone where the reference stayed as it was, "environment" where it moved as well."""
+    if reference is ReferenceState.UNMOVED:
+        return word
+    if reference is ReferenceState.MOVED:
+        return ENVIRONMENT
+    return f"{word}, or the {ENVIRONMENT}"
 
 
 def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:

@@ -58,13 +58,20 @@ def comparison_sentence(
             sentence.append((", ", False))
             many = f"{len(found)} {are} {word}"
         sentence += [(many, True), (f" than {baseline}, {_range(found)}", False)]
-    if any(each.or_environment for each in (*slower, *faster)):
-        sentence.append((", or the environment changed", False))
+    sentence.append((_environment([*slower, *faster]), False))
     rest = _rest(counts, tell_none=True)
     return [*sentence, (f". {rest[:1].upper()}{rest[1:]}." if rest else ".", False)]
 
 
-_REFERENCE_DID = {
+def _environment(tests: Sequence[ComparedTest]) -> str:
+    """What speaks against the target, as far as it is not ruled out by a reference."""
+    told = {each.reference for each in tests if each.or_environment}
+    if told == {ReferenceState.MOVED}:
+        return ", but the environment changed"
+    return ", or the environment changed" if told else ""
+
+
+REFERENCE_DID = {
     ReferenceState.UNMOVED: "The reference did not move",
     ReferenceState.MOVED: "The reference moved as well",
     ReferenceState.UNSURE: "Whether the reference moved is not clear",
@@ -85,7 +92,7 @@ def reference_sentence(
         f"{_interval(each.interval)}"
         for each in shown
     )
-    return [(f" {_REFERENCE_DID[state]}{f' ({figures})' if figures else ''}.", False)]
+    return [(f" {REFERENCE_DID[state]}{f' ({figures})' if figures else ''}.", False)]
 
 
 def _range(tests: Sequence[ComparedTest]) -> str:
@@ -126,11 +133,10 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
         return [(f"{name}: nothing can be compared. {test.why}", False)]
     change = percent(test.increase, decimals=_PERCENT_DECIMALS, signed=True)
     if test.word in {Word.SLOWER, Word.FASTER}:
-        environment = ", or the environment changed" if test.or_environment else ""
         return [
             (f"{name} is ", False),
             (f"{test.word} than {baseline}: {change}", True),
-            (f" ({_interval(test.interval)}){environment}.", False),
+            (f" ({_interval(test.interval)}){_environment([test])}.", False),
         ]
     if test.word == Word.SAME:
         return [

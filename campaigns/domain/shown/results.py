@@ -3,6 +3,7 @@
 Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -162,7 +163,8 @@ class Answer:
     `partial_run`: the run that did not end as planned and whose partial figures are all there is.
     `exchanges`: what its WebSocket tests have beside, none without any.
     `answers`: measurement, target and precision, () until a run is judged; `remedies`: what to do
-    where it failed or is not usable. `matrix`: of a campaign over several targets.
+    where it failed or is not usable. `matrix`: of a campaign over several targets. `references`:
+    what was measured beside its tests and counts in nothing.
     """
 
     sentence: Sentence
@@ -181,6 +183,7 @@ class Answer:
     answers: tuple[ShownAnswer, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     matrix: TargetMatrix | None = None
+    references: Sequence[TestAnswer] = ()
 
     @property
     def trust(self) -> str:
@@ -216,7 +219,7 @@ class Answer:
     def tables(self) -> list[Table]:
         """Every table in the order of the page."""
         thresholds = [self.thresholds] if self.thresholds.rows else []
-        tests = [test.table for test in self.tests]
+        tests = [test.table for test in (*self.tests, *self.references)]
         overheads = [each.table for each in self.overheads]
         sweeps = [each.table for each in self.sweeps]
         errors = [self.errors.table] if self.errors.rows else []

@@ -1,5 +1,7 @@
 """What a campaign's headline says of its baselines."""
 
+from dataclasses import replace
+
 from campaigns.domain.judged.against import Against
 from campaigns.domain.shown.baseline_words import baseline_sentence
 from campaigns.domain.shown.sentences import plain_text
@@ -33,6 +35,29 @@ def test_several_tests_are_counted_and_the_worst_is_named():
         "1 without a word of 5 tests; worst: plan 1, HTTP new, p95 30 % slower [20, 40], or the "
         "environment."
     )
+
+
+def test_a_reference_that_did_not_move_leaves_the_word_alone():
+    assert said(replace(SLOWER, reference="unmoved")) == (
+        "p95 against baseline “release 1.4”: 12 % slower [9, 15]. The reference did not move."
+    )
+
+
+def test_where_the_reference_moved_as_well_it_is_the_environment():
+    moved = [replace(each, reference="moved") for each in (SLOWER, FASTER, SAME)]
+    assert said(moved[0]) == (
+        "p95 against baseline “release 1.4”: environment, 12 % slower [9, 15]. The reference "
+        "moved as well."
+    )
+    assert said(*moved) == (
+        "Against baseline “release 1.4”: 2 environment, 1 no practical difference of 3 tests. The "
+        "reference moved as well."
+    )
+
+
+def test_a_reference_that_tells_nothing_leaves_both():
+    told = said(replace(SLOWER, reference="inconclusive"))
+    assert told.endswith(", or the environment. Whether the reference moved is not clear.")
 
 
 def test_nothing_is_said_without_a_baseline():
