@@ -97,7 +97,8 @@ def _answer(
 ) -> Answer:
     counted, of_reference = without_references(tests)
     arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
-    runs = [run for run in every_run if run.run.test_id in {test.pk for test in counted}]
+    runs = [each for arm in arms for each in arm.runs]
+    runs.sort(key=lambda each: each.run.position)
     matrix = target_matrix(campaign, arms, relative)
     # A reference is compared only if somebody chooses it.
     pairs = pairs_of([*arms, *references] if chosen else arms, chosen)
