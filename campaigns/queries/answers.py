@@ -20,7 +20,7 @@ from campaigns.domain.shown.report_words import (
     all_failed_sentence,
     errors_text,
     failure_lead,
-    healthy_words,
+    remark_words,
     run_sentence,
 )
 from campaigns.domain.shown.results import Answer, Sentence, TestAnswer, trimmed
@@ -270,7 +270,7 @@ def _sentence(
     kept = kept_words(_judged_rules(runs))
     return [
         *_overload_words(runs),
-        *healthy_words([each.judged for each in counted_runs(runs) if each.judged]),
+        *remark_words([each.judged for each in counted_runs(runs) if each.judged]),
         *_figures_sentence(arms, overheads, matrix, runs, is_final),
         *([(f" {kept}.", False)] if kept and is_final else []),
     ]

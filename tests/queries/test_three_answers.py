@@ -1,6 +1,9 @@
 """Measurement, target and precision, under the sentence of a run and of a campaign."""
 
+import pytest
+
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.shown.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
 from tests.factories import make_campaign, make_run, make_test, store_second
@@ -38,6 +41,22 @@ def test_failures_are_counted_and_dated_since_the_sentence_has_named_them(projec
     expected = ("Failing", "500 errors in 2,500 requests, from second 0 to 9.")
     assert told(run_report(run).answers)[1] == expected
     assert told(campaign_answer(done(run.campaign)).answers)[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("lateness_us", "answer"), [(50, "Healthy"), (5_000, "Not judged")], ids=["trusted", "in doubt"]
+)
+def test_nothing_but_redirects_is_said_first_and_is_no_failure(project, lateness_us, answer):
+    """ab's preset on the founding study's /login/: every reply counts, as in ab."""
+    run = a_run(project, statuses={"302": 200}, lateness_us=lateness_us)
+    remark = "Every reply was a redirect. This measures the redirect, not the page. "
+    for report in (run_report(run), campaign_answer(done(run.campaign))):
+        assert plain_text(report.sentence).startswith(remark)
+        assert report.answers[1].word == answer
+        assert "no errors in 2,000 requests" in plain_text(report.sentence)
+        assert [each.title for each in report.remedies] == [
+            "Do you want the page behind the redirect?"
+        ]
 
 
 def test_where_everything_failed_there_is_nothing_to_be_precise_about(project):

@@ -135,17 +135,19 @@ def _kept(run: RunStatus) -> Sentence:
 def _target_words(run: RunStatus) -> Sentence:
     target = run.judged and run.judged.target
     if not target or target.state in {None, TargetState.HEALTHY}:
-        return healthy_words([run.judged] if target else [])
+        return remark_words([run.judged] if target else [])
     if _names_failures(run):
         return [*LIMIT_FOUND] if run.found.finds_limit else []
     said = "The limit was found" if run.found.finds_limit else f"The target was {target.state}"
     return [(said, True), (f": {target.text} ", False)]
 
 
-def healthy_words(judged: Sequence[Judgement]) -> Sentence:
-    """What to know of a target that was healthy in all of them, such as nothing but redirects."""
+def remark_words(judged: Sequence[Judgement]) -> Sentence:
+    """What to know of a target that did not fail, if it is so in all of them, such as nothing but
+    redirects; also while an injector is in doubt."""
     texts = {
-        each.target.text if each.target.state == TargetState.HEALTHY else "" for each in judged
+        next((each.text for each in one.target.reasons if each.state == TargetState.HEALTHY), "")
+        for one in judged
     }
     return [(f"{text} ", False) for text in texts if text] if len(texts) == 1 else []
 
