@@ -12,7 +12,7 @@ from django.db import connection
 
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.engine import count_by_state
-from campaigns.services import dispatch, endings, first_requests, load_control, probes
+from campaigns.services import dispatch, endings, first_requests, load_control, probes, searches
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.names import NamesThread
 
@@ -108,10 +108,12 @@ class Dispatcher:
             dispatch.reap_shards,
             dispatch.age_runs,
             dispatch.expire_runs,
+            searches.advance_searches,
             dispatch.finish_campaigns,
             endings.summarise_late_runs,
             probes.expire_probes,
             first_requests.settle_campaigns,
+            searches.ask_silent_targets,
             first_requests.end_held_campaigns,
         )
         for rule in rules:

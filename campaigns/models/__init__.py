@@ -10,6 +10,7 @@ from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
 from campaigns.models.runs import FailureExample, Run, RunEvent, RunSummary, Shard, ShardSecond
 from campaigns.models.saved_views import SavedView
+from campaigns.models.searches import Search
 from campaigns.models.secrets import PlanSecret
 from campaigns.models.shares import ShareLink
 from campaigns.models.targets import Endpoint, Target
@@ -35,6 +36,7 @@ __all__ = [
     "RunSummary",
     "SavedPlan",
     "SavedView",
+    "Search",
     "Shard",
     "ShardSecond",
     "ShareLink",

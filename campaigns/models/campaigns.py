@@ -58,7 +58,7 @@ class Campaign(Item):
         indexes = [models.Index(fields=["project", "-id"], name="campaign_newest_first")]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(repeats__gte=1, repeats__lte=50), name="campaign_repeats_range"
+                condition=models.Q(repeats__gte=1, repeats__lte=200), name="campaign_repeats_range"
             ),
             models.CheckConstraint(
                 condition=models.Q(injectors__gte=1, injectors__lte=64),

@@ -38,7 +38,7 @@ def queue_blocks(campaign: Campaign, *, after: int = 0) -> None:
     is_random = campaign.order == Campaign.Order.BLOCKS
     turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
     runs = Run.objects.bulk_create(
-        _queued(campaign, tests[turn.test], turn) for turn in turns if turn.repeat > after
+        queued_run(campaign, tests[turn.test], turn) for turn in turns if turn.repeat > after
     )
     Shard.objects.bulk_create(
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
@@ -60,6 +60,8 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
             if after < MAX_REPEATS
             else f"This campaign has {MAX_REPEATS} blocks, and no campaign can have more."
         )
+    if hasattr(campaign, "search"):
+        raise Refused("A search makes its trials itself. Search again instead of adding blocks.")
     is_going = Q(started_at__isnull=False, stop_requested_at=None) | Q(finished_at__isnull=False)
     added = Campaign.objects.filter(is_going, pk=campaign.pk, repeats=after).update(
         repeats=after + blocks,
@@ -88,7 +90,8 @@ def _why_not_added(campaign: Campaign) -> str:
     )
 
 
-def _queued(campaign: Campaign, test: Test, turn: Turn) -> Run:
+def queued_run(campaign: Campaign, test: Test, turn: Turn) -> Run:
+    """Not saved yet."""
     return Run(
         campaign=campaign,
         test=test,

@@ -200,6 +200,8 @@ def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
     related = ("plan_version__plan", "endpoint__target")
     tests = campaign.tests.select_related(*related).order_by("position")
     require(by, Action.EDIT, campaign.project)
+    if hasattr(campaign, "search"):
+        raise Refused("A search is started anew, from the target's page.")
     return _create(
         by,
         campaign.project,

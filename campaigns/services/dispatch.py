@@ -27,7 +27,7 @@ from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.machines import machines_of
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
-from campaigns.models import Campaign, Run, Shard
+from campaigns.models import Campaign, Run, Search, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
@@ -275,9 +275,11 @@ def _release_once(shards) -> int:
 
 # --- the end -------------------------------------------------------------------------------------
 def finish_campaigns() -> int:
-    """Close campaigns whose runs are all done, unless blocks are added at this moment."""
+    """Close campaigns whose runs are all done, unless blocks are added at this moment; a search
+    once it has ended."""
     open_ = Campaign.objects.filter(started_at__isnull=False, finished_at=None)
     over = open_.exclude(runs__in=Run.objects.exclude(state=State.DONE))
+    over = over.exclude(pk__in=Search.objects.filter(ending=None).values("pk"))
     return sum(_finish(open_, *seen) for seen in over.values_list("pk", "repeats"))
 
 

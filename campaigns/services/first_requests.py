@@ -101,9 +101,18 @@ def try_again(*, by: Actor, campaign: Campaign) -> None:
     Raises Forbidden or Refused.
     """
     require(by, Action.RUN, campaign.project)
+    if not send_again(by=by, campaign=campaign):
+        raise Refused("This campaign is not on hold; there is nothing to try again.")
+    _take_endpoints_anew(campaign)
+    poke(campaign_id=campaign.pk)
+
+
+@transaction.atomic
+def send_again(*, by: Actor, campaign: Campaign) -> bool:
+    """Send what failed once more, if the campaign is on hold; whether it was."""
     held = _waiting().filter(pk=campaign.pk, held_at__isnull=False)
     if not held.select_for_update().exists():
-        raise Refused("This campaign is not on hold; there is nothing to try again.")
+        return False
     held.update(held_at=None)
     wrong = first_requests_of(campaign).wrong
     for failed in wrong:
@@ -116,8 +125,7 @@ def try_again(*, by: Actor, campaign: Campaign) -> None:
             campaign=campaign,
             together=len(wrong),
         )
-    _take_endpoints_anew(campaign)
-    poke(campaign_id=campaign.pk)
+    return True
 
 
 def _take_endpoints_anew(campaign: Campaign) -> None:

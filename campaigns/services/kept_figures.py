@@ -4,15 +4,16 @@ from collections.abc import Iterable
 
 from django.db import transaction
 
-from campaigns.models import Run, Shard, Test, TestFigures
+from campaigns.models import Run, Search, Shard, Test, TestFigures
 from campaigns.queries.kept_figures import figures_of
 
 
 @transaction.atomic
 def keep_figures(tests: Iterable[int]) -> None:
     """Write the figures of these tests as their runs have them now. May be done any number of
-    times."""
+    times. Trials of a search have no history: each has a rate of its own."""
     chosen = Test.objects.filter(pk__in=list(tests))
+    chosen = chosen.exclude(campaign__in=Search.objects.values("pk"))
     # Who writes later has read later.
     list(chosen.select_for_update(no_key=True).order_by("pk").values_list("pk"))
     rows = figures_of(chosen, Run.objects.all(), Shard.objects.all())

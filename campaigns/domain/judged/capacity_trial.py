@@ -1,0 +1,42 @@
+"""What came of one trial of a search: passed, failed or not counted, from the end of its run."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.judged.capacity import Trial, TrialResult
+from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.judged.target_state import SATURATED
+from campaigns.domain.judged.thresholds import Verdict
+from campaigns.domain.lifecycle import Outcome, Trust
+from campaigns.domain.units import DASH, figure, with_unit
+
+# Beyond the objective: signs that the target did not keep up with the rate.
+_NOT_KEPT_UP = ("no_success", SATURATED, "dropped", "sent_share", "in_flight_growing")
+NOT_COMPLETE = "The trial did not run to its end."
+
+
+def trial_of(
+    rate_per_s: float,
+    outcome: str | None,
+    why: str,
+    judgement: Judgement | None,
+    verdicts: Sequence[Verdict],
+) -> Trial:
+    """`why`: the run's own reason. A trial passes if its run is complete and trusted, every rule of
+    the objective is kept, and the target kept up: at least 99.9 % were sent, and requests in flight
+    did not grow."""
+    if outcome != Outcome.COMPLETE or judgement is None:
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, why or NOT_COMPLETE)
+    if judgement.measurement.state != Trust.TRUSTED:
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
+    broken = ", ".join(_measured(each) for each in verdicts if not each.passed)
+    left = [each.text for each in judgement.target.reasons if each.code in _NOT_KEPT_UP]
+    reason = broken or (left[0] if left else "")
+    result = TrialResult.FAILED if broken or left else TrialResult.PASSED
+    return Trial(rate_per_s, result, reason)
+
+
+def _measured(verdict: Verdict) -> str:
+    """p95 758 ms"""
+    if verdict.measured is None:
+        return f"{verdict.metric} {DASH}"
+    return f"{verdict.metric} {with_unit(figure(verdict.measured), verdict.unit)}"

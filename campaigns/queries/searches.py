@@ -1,0 +1,71 @@
+"""What is known of a search: its trials, and what follows from them. No permissions: the callers
+found its campaign with `visible_to`, or are the dispatcher."""
+
+from dataclasses import dataclass
+
+from campaigns.domain.judged.capacity import (
+    CapacityAnswer,
+    CapacitySearch,
+    Ending,
+    NextTrial,
+    SearchRules,
+    Trial,
+    next_action,
+)
+from campaigns.domain.judged.capacity_trial import trial_of
+from campaigns.domain.lifecycle import Outcome, RunState
+from campaigns.models import Run, Search
+from campaigns.queries.runs import with_verdicts
+
+# Somebody or something ended these from outside, and the search with them.
+_FROM_OUTSIDE = (Outcome.STOPPED, Outcome.KILLED, Outcome.EXPIRED)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTrial:
+    """A trial with its run. `search`: 0 on the way to the first answer, then the number."""
+
+    run: Run
+    trial: Trial
+    search: int
+
+
+def rules_of(search: Search) -> SearchRules:
+    return SearchRules(search.start_per_s, search.limit_per_s, search.campaign.seed)
+
+
+def trial_runs(search: Search) -> list[Run]:
+    """The runs that count as trials, by their numbers."""
+    done = search.campaign.runs.filter(state=RunState.DONE).exclude(outcome__in=_FROM_OUTSIDE)
+    return list(with_verdicts(done.order_by("repeat")))
+
+
+def made_trials(search: Search) -> list[MadeTrial]:
+    state, made = CapacitySearch(rules_of(search)), []
+    for run in trial_runs(search):
+        action = state.next_action()
+        trial = _trial(run)
+        made.append(MadeTrial(run, trial, action.search if isinstance(action, NextTrial) else 0))
+        state.take(trial)
+    return made
+
+
+def was_ended_from_outside(search: Search) -> bool:
+    return search.campaign.runs.filter(outcome__in=_FROM_OUTSIDE).exists()
+
+
+def action_of(search: Search, halt: Ending | None = None) -> NextTrial | CapacityAnswer:
+    return next_action(rules_of(search), map(_trial, trial_runs(search)), halt)
+
+
+def answer_of(search: Search, made: list[MadeTrial]) -> CapacityAnswer:
+    """What is known now, if it ended as it has, or by hand at this moment."""
+    state = CapacitySearch(rules_of(search))
+    for each in made:
+        state.take(each.trial)
+    return state.answer(Ending(search.ending) if search.ending else Ending.STOPPED)
+
+
+def _trial(run: Run) -> Trial:
+    rate = run.snapshot["plan"]["load"]["rate_per_s"]
+    return trial_of(rate, run.outcome, run.reason, run.judged, run.verdicts)

@@ -1,0 +1,207 @@
+"""Search for a capacity: start one, and let each trial follow from those before it.
+
+The trials decide: `advance_searches` reads them, asks the rule, and queues the next run, or stores
+how it ended. All in one transaction under the campaign's lock, with the number of trials as the key
+(one run for each test and repeat), so that it may be interrupted or done twice.
+"""
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from campaigns.domain.deeds import Deed
+from campaigns.domain.errors import BenchsiteError, InvalidPlan, Refused
+from campaigns.domain.judged.capacity import CapacityAnswer, Ending, NextTrial
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.plan.blocks import Turn
+from campaigns.domain.plan.load import MAX_RATE_PER_S
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.trial_plan import trial_plan
+from campaigns.live.pokes import poke
+from campaigns.models import Campaign, Project, Run, Search, Shard
+from campaigns.models.dbtime import db_now
+from campaigns.permissions import Action, Actor, require
+from campaigns.queries.searches import action_of, was_ended_from_outside
+from campaigns.services import audit
+from campaigns.services.blocks import queued_run
+from campaigns.services.campaign_cells import CampaignCell, check_slots
+from campaigns.services.campaigns import create_campaign
+from campaigns.services.first_requests import send_again, send_first_requests
+from campaigns.services.plan_secrets import require_secret
+from campaigns.services.stopping import stop_by_itself
+
+PAUSE_S = 2.0
+SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
+LONGEST_SEARCH_S = 12 * 3600
+# A target that does not answer for so long after a trial has ended the search.
+SILENT_AFTER_S = 60
+_SILENT = "The target did not answer within {:g} s after the last trial."
+_NO_OBJECTIVE = (
+    "The plan has no rule that says when the target is at its limit. Give it one, such as "
+    "p95 < 300 ms."
+)
+
+
+@transaction.atomic
+def start_search(
+    *,
+    by: Actor,
+    project: Project,
+    name: str,
+    cell: CampaignCell,
+    start_per_s: float,
+    limit_per_s: float,
+    trial_s: float = 20.0,
+    longest_s: float = 3600.0,
+    seed: int | None = None,
+) -> Campaign:
+    """Search for the highest rate at which the plan's rules are kept. Raises Forbidden or Refused.
+
+    `limit_per_s` is never exceeded. `trial_s`: the measured part of a trial. After `longest_s` no
+    other trial begins.
+    """
+    require(by, Action.RUN, project)
+    _check(cell, start_per_s, limit_per_s, trial_s, longest_s)
+    campaign = create_campaign(
+        by=by,
+        project=project,
+        name=name,
+        cells=[cell],
+        repeats=1,
+        order=Campaign.Order.LISTED,
+        pause_s=PAUSE_S,
+        seed=seed,
+    )
+    check_slots([cell])
+    require_secret(cell.plan_version)
+    search = Search.objects.create(
+        campaign=campaign,
+        start_per_s=start_per_s,
+        limit_per_s=limit_per_s,
+        trial_s=trial_s,
+        deadline=timezone.now() + timedelta(seconds=longest_s),
+    )
+    Campaign.objects.filter(pk=campaign.pk).update(started_at=Now())
+    _queue(search, action_of(search))
+    send_first_requests(by=by, campaign=campaign)
+    audit.note(by, Deed.CAMPAIGN_STARTED, audit.label_of(campaign), project=project)
+    campaign.refresh_from_db()
+    poke(campaign_id=campaign.pk)
+    return campaign
+
+
+def _check(cell, start_per_s, limit_per_s, trial_s, longest_s) -> None:
+    plan = cell.plan_version.value()
+    rules = [
+        (0 < start_per_s <= limit_per_s, "Start above 0 requests/s, and not above the limit."),
+        (limit_per_s <= MAX_RATE_PER_S, f"The limit is at most {MAX_RATE_PER_S:,} requests/s."),
+        (
+            SHORTEST_TRIAL_S <= trial_s <= LONGEST_TRIAL_S,
+            f"A trial takes {SHORTEST_TRIAL_S:g} to {LONGEST_TRIAL_S:g} s.",
+        ),
+        (trial_s <= longest_s <= LONGEST_SEARCH_S, "Let the search last one trial to 12 hours."),
+        (plan.thresholds, _NO_OBJECTIVE),
+    ]
+    for is_right, sentence in rules:
+        if not is_right:
+            raise Refused(sentence)
+    _plan_of_trial(plan, start_per_s, trial_s)
+
+
+def _plan_of_trial(plan: Plan, rate_per_s: float, trial_s: float) -> Plan:
+    try:
+        return trial_plan(plan, rate_per_s, trial_s)
+    except InvalidPlan as invalid:
+        fault = " ".join(map(str, invalid.errors.values()))
+        raise Refused(f"This plan cannot be sent at a rate: {fault}") from None
+
+
+def _queue(search: Search, trial: NextTrial) -> None:
+    related = ("plan_version__plan", "endpoint__target")
+    test = search.campaign.tests.select_related(*related).get()
+    run = queued_run(search.campaign, test, Turn(trial.number, trial.number, 0))
+    plan = _plan_of_trial(run.frozen.plan, trial.rate_per_s, search.trial_s)
+    run.snapshot |= {"plan": plan.to_json()}
+    run.save()
+    Shard.objects.bulk_create(Shard(run=run, number=number) for number in range(run.n_shards))
+
+
+# --- the dispatcher's rules ----------------------------------------------------------------------
+def advance_searches() -> int:
+    """Go on with every search that has no run to come; how many did."""
+    idle = _going_on().exclude(campaign__runs__in=Run.objects.exclude(state=RunState.DONE))
+    return sum(advance_search(campaign_id=pk) for pk in idle.values_list("pk", flat=True))
+
+
+@transaction.atomic
+def advance_search(*, campaign_id: int) -> bool:
+    """Queue the trial that follows from the others, or store how it ended; whether it did."""
+    campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign_id)
+    search = _going_on().select_related("campaign").filter(pk=campaign_id).first()
+    if search is None or campaign.runs.exclude(state=RunState.DONE).exists():
+        return False
+    action = action_of(search, _halt(search))
+    if isinstance(action, NextTrial) and _would_be_late(search):
+        action = action_of(search, Ending.DEADLINE)
+    if isinstance(action, CapacityAnswer):
+        Search.objects.filter(pk=search.pk, ending=None).update(ending=action.ending)
+    else:
+        Campaign.objects.filter(pk=campaign_id).update(repeats=action.number)
+        _queue(search, action)
+        if action.after_drain:
+            _wait_until_it_answers(campaign)
+    poke(campaign_id=campaign_id)
+    return True
+
+
+def _halt(search: Search) -> Ending | None:
+    is_stopped = search.campaign.stop_requested_at or was_ended_from_outside(search)
+    return Ending.STOPPED if is_stopped else None
+
+
+def _would_be_late(search: Search) -> bool:
+    warm_up_s = search.campaign.tests.get().plan_version.value().warm_up_s
+    lasts_s = search.trial_s + warm_up_s
+    return Search.objects.filter(pk=search.pk, deadline__lt=db_now(lasts_s)).exists()
+
+
+def _wait_until_it_answers(campaign: Campaign) -> None:
+    """The next trial begins when the first request is answered again as the plan expects."""
+    Campaign.objects.filter(pk=campaign.pk).update(opened_at=None, held_at=None)
+    campaign.first_requests.update(campaign=None)
+    send_first_requests(by=Actor(user=campaign.created_by), campaign=campaign)
+
+
+def ask_silent_targets() -> int:
+    """Ask targets again that did not answer after a trial; after a minute the search ends."""
+    held = _going_on().filter(campaign__held_at__isnull=False, campaign__repeats__gt=1)
+    return sum(_ask_again(search) for search in held.select_related("campaign__created_by"))
+
+
+def _ask_again(search: Search) -> bool:
+    campaign = search.campaign
+    recent = campaign.runs.filter(ended_at__gt=db_now(-SILENT_AFTER_S))
+    if not recent.exists():
+        return _end_silent(search, _SILENT.format(SILENT_AFTER_S))
+    try:
+        send_again(by=Actor(user=campaign.created_by), campaign=campaign)
+    except BenchsiteError as error:
+        return _end_silent(search, str(error))
+    return True
+
+
+@transaction.atomic
+def _end_silent(search: Search, reason: str) -> bool:
+    has_stopped = stop_by_itself(search.campaign, reason)
+    if has_stopped:
+        Search.objects.filter(pk=search.pk, ending=None).update(ending=Ending.SILENT)
+    return has_stopped
+
+
+def _going_on() -> QuerySet[Search]:
+    return Search.objects.filter(
+        ending=None, campaign__started_at__isnull=False, campaign__finished_at=None
+    )
