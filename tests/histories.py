@@ -64,6 +64,8 @@ def _run(tests: Sequence[Test], values_us: Sequence[float], server: str, **field
             position=index * len(values_us) + repeat,
             repeat=repeat,
             state=RunState.DONE,
+            t0=test.campaign.started_at,
+            ended_at=test.campaign.finished_at,
             snapshot=_snapshot(test),
             mean_us=value * 0.6,
             p50_us=value * 0.5,

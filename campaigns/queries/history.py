@@ -1,20 +1,22 @@
 """Tests over campaigns: a point for each campaign that has ended, from the figures kept of it."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory, mean_of
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models import (
     Campaign,
     Endpoint,
     Project,
+    Run,
     SavedPlan,
     Test,
     TestFigures,
@@ -22,6 +24,7 @@ from campaigns.models import (
 )
 from campaigns.permissions import Actor
 from campaigns.queries.marks import marks_of
+from campaigns.queries.pages import sorted_by
 
 METRICS = {"p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}
 RECENT_DAYS = 90
@@ -88,12 +91,7 @@ def arm_label_of(endpoint: Endpoint, connection_mode: str, injectors: int) -> st
 def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
     """The tests that are the same as this one, over all campaigns that the actor sees."""
     key = key_of(test)
-    rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(
-        plan=key.plan,
-        endpoint=key.endpoint,
-        connection_mode=key.connection_mode,
-        injectors=key.injectors,
-    )
+    rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
     points = _points(rows, by).get(key, [])
     kept = _whole(points[-MOST_CAMPAIGNS:])
     return NamedHistory(
@@ -104,6 +102,48 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
         len(points) - len(kept),
         _marks(actor, test, kept, by),
     )
+
+
+def reference_of(actor: Actor, named: NamedHistory, by: HistoryFilter) -> NamedHistory | None:
+    """Of the project's tests on a target with the tag `reference`, the one that was measured in
+    most of this test's campaigns, over the same days; rather with the same plan and connections.
+    None without one, and for a reference itself. Its points are not whole."""
+    points, own = named.history.points, named.key
+    target = named.endpoint.target
+    if not points or REFERENCE_TAG in target.tags:
+        return None
+    rows = _chosen(TestFigures.objects.visible_to(actor), replace(by, target=None)).filter(
+        project=target.project_id,
+        endpoint__target__tags__contains=[REFERENCE_TAG],
+        started_at__range=(points[0].at, points[-1].at),
+    )
+    shared = Count("pk", filter=Q(campaign__in=[point.campaign for point in points]))
+    arms = rows.order_by().values_list(*_KEY).annotate(n_shared=shared, n_all=Count("pk"))
+    found = [
+        ((n_shared, key.plan == own.plan, key.connection_mode == own.connection_mode, n), key)
+        for *arm, n_shared, n in arms
+        for key in [HistoryKey(*arm)]
+    ]
+    if not found:
+        return None
+    _, key = max(found, key=lambda pair: (pair[0], -pair[1].endpoint, -pair[1].plan))
+    of_key = _points(rows.filter(**asdict(key)), by)[key]
+    return NamedHistory(
+        key,
+        SavedPlan.objects.get(pk=key.plan),
+        Endpoint.objects.select_related("target").get(pk=key.endpoint),
+        TestHistory(of_key[-MOST_CAMPAIGNS:]),
+    )
+
+
+_KEY = ("plan", "endpoint", "connection_mode", "injectors")
+
+
+def runs_of_history(actor: Actor, history: TestHistory) -> QuerySet[Run]:
+    """Every run of its campaigns, the newest campaign first."""
+    found = Run.objects.visible_to(actor).filter(test__in=[each.test for each in history.points])
+    found = found.select_related("campaign").defer("snapshot", "judgement", "machines")
+    return sorted_by(found, F("campaign__started_at"), falls=True)
 
 
 def _marks(

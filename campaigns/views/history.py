@@ -25,8 +25,10 @@ from campaigns.queries.history import (
     histories,
     history_of,
     recent,
+    reference_of,
+    runs_of_history,
 )
-from campaigns.queries.pages import page_of_list
+from campaigns.queries.pages import page_of, page_of_list
 from campaigns.queries.triage import open_tests, quiet_changes
 from campaigns.views.access import actor_of, find, rights_in
 from campaigns.views.history_chart import chart_of, folded
@@ -40,9 +42,11 @@ from campaigns.views.history_rows import (
     lines_of,
 )
 from campaigns.views.history_tables import (
+    moved_words,
     others_than,
     rows_of_changes,
     rows_of_points,
+    rows_of_runs,
     with_marks,
 )
 from campaigns.views.triage import block_of_test, overview_block
@@ -111,6 +115,8 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
     page = page_of_list(
         newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
     )
+    reference = reference_of(actor, named, asked.chosen)
+    runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
     context = {
         **_filter_context(request, asked.form, metric),
         "project": project,
@@ -126,7 +132,11 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
             before=newest_first[page.start - 2].at if page.start > 1 else None,
         ),
         "columns": 10 + len(others_than(metric)),
-        "chart": chart_of(named, metric),
+        "runs": runs,
+        "run_rows": rows_of_runs(runs.rows),
+        "chart": chart_of(named, metric, reference),
+        "reference": reference,
+        "reference_words": moved_words(reference.history) if reference else "",
         "is_folded": len(folded(points)) < len(points),
         "mark_form": MarkForm(project=project, initial={"target": asked.test.endpoint.target}),
         "may": rights_in(project, actor),

@@ -28,7 +28,9 @@ _SOUND = {"", TargetState.HEALTHY}
 Group = tuple[int, int]  # the indices of the first point and of the one after the last
 
 
-def chart_of(named: NamedHistory, metric: str) -> dict[str, Any]:
+def chart_of(
+    named: NamedHistory, metric: str, reference: NamedHistory | None = None
+) -> dict[str, Any]:
     history = named.history
     points, groups = history.points, folded(history.points)
     alone = [points[a] for a, b in groups if b - a == 1]
@@ -45,6 +47,19 @@ def chart_of(named: NamedHistory, metric: str) -> dict[str, Any]:
         "changes": [_change(history, change, groups) for change in history.course.changes],
         "levels": _levels(history),
         "lanes": lanes_of(named),
+        "reference": _reference(reference) if reference else None,
+    }
+
+
+def _reference(named: NamedHistory) -> dict[str, Any]:
+    """The marks and levels of the reference, which has its own campaigns."""
+    points = named.history.points
+    marks = [_span(points[first:end]) for first, end in folded(points)]
+    return {
+        "scheme": named.endpoint.scheme,
+        **{key: [mark[key] for mark in marks] for key in ("time", "at", "value", "low", "high")},
+        "text": [_value_words(mark) for mark in marks],
+        "levels": _levels(named.history),
     }
 
 
@@ -60,46 +75,66 @@ def folded(points: Sequence[CampaignPoint]) -> list[Group]:
 
 
 def _campaign(point: CampaignPoint, row: dict[str, Any]) -> dict[str, Any]:
+    share = point.error_share
     return {
-        "time": _seconds(point.at),
-        "at": day(point.at),
+        **_span([point]),
         "link": reverse("campaign-detail", args=[point.campaign]),
         "isAside": not point.is_counted,
         "isSound": point.target_state in _SOUND,
-        **_numbers(point),
+        **{name: _ms(getattr(point, f"{name}_us")) for name in PERCENTILES},
+        "errors": None if share is None else round(share * 100, 4),
         "valueText": _value_text(row),
-        "percentilesText": "  ".join(f"{name} {row[name]}" for name in PERCENTILES),
+        **{f"{name}Text": row[name] for name in PERCENTILES},
         "errorsText": f"{row['errors']}{_state_text(point)}",
     }
 
 
 def _week(points: Sequence[CampaignPoint], metric: str) -> dict[str, Any]:
     """A mark at the mean of its campaigns, from the smallest to the largest value."""
-    values = [point.value_us for point in points if point.is_counted]
-    first, last = points[0].at, points[-1].at
+    span = _span(points)
     share = mean_of([each for point in points if (each := point.error_share) is not None])
     percentiles = {
         name: _ms(mean_of([us for point in points if (us := getattr(point, f"{name}_us"))]))
         for name in PERCENTILES
     }
-    value, low, high = (_ms(each(values)) if values else None for each in (mean_of, min, max))
     unsound = [point for point in points if point.target_state not in _SOUND]
-    of_campaigns = counted(len(points), "campaigns")
+    since, until = span["days"]
+    return {
+        **span,
+        "link": "?" + urlencode({"since": since, "until": until, "metric": metric}),
+        "isAside": span["value"] is None,
+        "isSound": not unsound,
+        **percentiles,
+        "errors": None if share is None else round(share * 100, 4),
+        "valueText": f"{_value_words(span)}, {counted(len(points), 'campaigns')}",
+        **{f"{name}Text": _text(percentiles[name]) for name in PERCENTILES},
+        "errorsText": f"{percent(share)}{_unsound_text(len(unsound))}",
+    }
+
+
+def _span(points: Sequence[CampaignPoint]) -> dict[str, Any]:
+    """When these campaigns were and what they had: of one its interval, of several the smallest and
+    the largest."""
+    first, last = points[0].at, points[-1].at
+    values = [point.value_us for point in points if point.is_counted]
+    if len(points) == 1:
+        low, high = points[0].interval_us or (None, None)
+    else:
+        low, high = min(values, default=None), max(values, default=None)
     return {
         "time": _seconds(first + (last - first) / 2),
         "at": f"{day(first)} to {day(last)}" if day(first) != day(last) else day(first),
-        "link": "?" + urlencode({"since": first.date(), "until": last.date(), "metric": metric}),
-        "isAside": not values,
-        "isSound": not unsound,
-        "value": value,
-        "low": low,
-        "high": high,
-        **percentiles,
-        "errors": None if share is None else round(share * 100, 4),
-        "valueText": f"{_text(value)} [{_text(low)}, {_text(high)}], {of_campaigns}",
-        "percentilesText": "  ".join(f"{name} {_text(percentiles[name])}" for name in PERCENTILES),
-        "errorsText": f"{percent(share)}{_unsound_text(len(unsound))}",
+        "days": (str(first.date()), str(last.date())),
+        "value": _ms(mean_of(values)),
+        "low": _ms(low),
+        "high": _ms(high),
     }
+
+
+def _value_words(span: dict[str, Any]) -> str:
+    if span["low"] is None:
+        return _text(span["value"])
+    return f"{_text(span['value'])} [{_text(span['low'])}, {_text(span['high'])}]"
 
 
 def _seconds(at: datetime) -> int:
@@ -113,18 +148,6 @@ def _ms(value_us: float | None) -> float | None:
 
 def _text(value_ms: float | None) -> str:
     return DASH if value_ms is None else f"{value_ms:.3g}"
-
-
-def _numbers(point: CampaignPoint) -> dict[str, float | None]:
-    low, high = point.interval_us or (None, None)
-    share = point.error_share
-    return {
-        "value": _ms(point.value_us),
-        "low": _ms(low),
-        "high": _ms(high),
-        **{name: _ms(getattr(point, f"{name}_us")) for name in PERCENTILES},
-        "errors": None if share is None else round(share * 100, 4),
-    }
 
 
 def _value_text(row: dict[str, Any]) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from campaigns.domain.judged.against import Against
-from campaigns.domain.judged.changes import Change
+from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
+from campaigns.domain.lifecycle import Trust
 from campaigns.domain.shown.baseline_words import against_size, against_words
-from campaigns.domain.shown.history_words import change_words, evidence, why_not_counted
+from campaigns.domain.shown.history_words import change_words, day, evidence, why_not_counted
 from campaigns.domain.units import count, decimals_for, number, percent
-from campaigns.models import TimeMark
+from campaigns.models import Run, TimeMark
 from campaigns.queries.history import NamedHistory
 
 _COMPARED = 10  # campaigns on each side of a change
@@ -43,6 +44,28 @@ def rows_of_points(points: Sequence[CampaignPoint], metric: str = "") -> list[di
         }
         for index, point in enumerate(points)
     ]
+
+
+def rows_of_runs(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """The rows of single runs, times in ms. What is not usable has its figures on its own page."""
+    names = ("mean", *PERCENTILES)
+    known = [None if run.trust == Trust.NOT_USABLE else run for run in runs]
+    columns = [_column([getattr(run, f"{name}_us", None) for run in known]) for name in names]
+    return [
+        {
+            "run": run,
+            "times": times,
+            "trust": (run.trust or "").replace("_", " "),
+            "errors": percent(_error_share(run)),
+            "why": "Its measurement is not usable." if run.trust == Trust.NOT_USABLE else "",
+        }
+        for run, times in zip(runs, zip(*columns, strict=True), strict=True)
+    ]
+
+
+def _error_share(run: Run) -> float | None:
+    total = (run.n or 0) + (run.errors or 0)
+    return run.errors / total if total else None
 
 
 def against_cell(against: Against | None) -> dict[str, str | bool]:
@@ -121,6 +144,18 @@ def _both_sides(history: TestHistory, change: Change) -> str:
     test = history.points[-1].test
     days = (f"test-{test}:{side[0].at.date()}..{side[-1].at.date()}" for side in (before, since))
     return urlencode(dict(zip("ab", days, strict=True)), safe=":")
+
+
+def moved_words(history: TestHistory) -> str:
+    """Of a reference: whether it moved, and since when."""
+    if history.n_counted < MIN_CAMPAIGNS:
+        return f"fewer than {MIN_CAMPAIGNS} campaigns"
+    moves = [
+        f"{percent(change.ratio - 1, decimals=1, signed=True)} since "
+        f"{day(history.points[change.index].at)}"
+        for change in history.course.changes
+    ]
+    return f"moved {', '.join(moves)}" if moves else "no change found"
 
 
 def marks_in(named: NamedHistory, change: Change) -> list[TimeMark]:

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from campaigns.models import Campaign
 from tests.browser.installation import sign_in
+from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import make_history
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,3 +38,45 @@ def test_the_keyboard_leads_from_a_change_to_its_campaign(served_tab, alice, pro
     panels.press("Enter")
     begun = Campaign.objects.get(name="night 6")
     served_tab.wait_for_url(f"**/campaigns/{begun.pk}/")
+
+
+def test_a_range_is_dragged_and_the_figures_are_a_table(served_tab, alice, project):
+    (test,) = make_history(project, SLOWER)
+    sign_in(served_tab, "alice", "pw")
+    served_tab.goto(f"/tests/{test.pk}/history/")
+    served_tab.get_by_text("Show as table").click()
+    rows = served_tab.locator("[data-chart-table] tbody tr")
+    expect(rows).to_have_count(len(SLOWER))
+    expect(rows.first).to_contain_text("10 Nov 2026")
+    expect(rows.first).to_contain_text("28.7 [")
+    box = served_tab.locator("[data-panel=value] canvas").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    served_tab.mouse.move(box["x"] + box["width"] / 2, middle)
+    served_tab.mouse.down()
+    served_tab.mouse.move(box["x"] + box["width"] - 4, middle, steps=4)
+    served_tab.mouse.up()
+    served_tab.wait_for_url(re.compile("since=2026-11-06&until=2026-11-10"))
+    expect(served_tab.get_by_label("From")).to_have_value("2026-11-06")
+
+
+def test_a_fold_opens_by_key_and_a_dot_leads_to_its_row(served_tab, alice, project):
+    endpoint = make_endpoint(make_target(project, "media"))
+    tests = [(make_plan(project, f"Plan {n}"), endpoint, "new") for n in range(22)]
+    make_history(project, SLOWER[:6], tests=tests, begin=timezone.now() - timedelta(days=20))
+    sign_in(served_tab, "alice", "pw")
+    served_tab.goto(f"/projects/{project.pk}/history/")
+    fold = served_tab.get_by_role("link", name="22 unchanged tests")
+    served_tab.keyboard.press("j")
+    expect(fold).to_be_focused()
+    served_tab.keyboard.press("Enter")
+    served_tab.wait_for_url(re.compile(r"open=\d+"))
+    expect(served_tab.locator("[id^=test-]")).to_have_count(22)
+    expect(fold).to_be_focused()
+    fold.click()
+    expect(served_tab.locator("[id^=test-]")).to_have_count(0)
+    dots = served_tab.locator(".dots")
+    dots.focus()
+    dots.press("ArrowRight")
+    expect(served_tab.locator("[data-dots] .readout")).to_contain_text("Plan 0 HTTP new, ")
+    dots.press("Enter")
+    expect(served_tab.locator("a:target")).to_have_text("Plan 0")

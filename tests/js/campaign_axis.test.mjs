@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { campaignUnder, dateText, dateTicks, mergedLabels, neighbour, rangeAround, timeSpan } from "../../static/js/charts/campaign_axis.js";
+import { campaignUnder, dateText, dateTicks, daysWithin, mergedLabels, neighbour, rangeAround, timeSpan } from "../../static/js/charts/campaign_axis.js";
 
 const DAY = 86400;
 const at = (text) => Date.parse(text) / 1000;
@@ -62,4 +62,12 @@ test("the axis shows small changes, and begins at 0 only where the values come n
   assert.deepEqual(rangeAround([null]), { min: 0, max: 1 });
   const { min, max } = rangeAround([20, 20]);
   assert.ok(min < 20 && max > 20);
+});
+
+test("a range has the days of the marks within it, and of whole weeks", () => {
+  const times = [100, 200, 300];
+  const days = [["2026-11-02", "2026-11-08"], ["2026-11-09", "2026-11-09"], ["2026-11-10", "2026-11-10"]];
+  assert.deepEqual(daysWithin(times, days, [90, 250]), { since: "2026-11-02", until: "2026-11-09" });
+  assert.deepEqual(daysWithin(times, days, [200, 200]), { since: "2026-11-09", until: "2026-11-09" });
+  assert.equal(daysWithin(times, days, [210, 290]), null);
 });

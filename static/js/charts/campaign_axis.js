@@ -41,6 +41,13 @@ export function campaignUnder(scale, pixel, times) {
   return nearest;
 }
 
+// The first and the last day of the marks within [from, to]; null without any. `days` has a pair of
+// days for each mark.
+export function daysWithin(times, days, [from, to]) {
+  const inside = days.filter((_, index) => times[index] >= from && times[index] <= to);
+  return inside.length ? { since: inside[0][0], until: inside.at(-1)[1] } : null;
+}
+
 // What is to be written beside events: those closer than `room` pixels together become one text.
 // `events` are {x, text} in order; `noun` is their plural.
 export function mergedLabels(events, room, noun) {

@@ -3,8 +3,10 @@
 
 import { AXIS_WIDTH, PLAIN, crosshair, endLabels, fixWidth, framed } from "./marks.js";
 import { roundUp, tickText } from "./axes.js";
-import { campaignUnder, dateText, dateTicks, neighbour, rangeAround, timeSpan } from "./campaign_axis.js";
+import { campaignUnder, dateText, dateTicks, daysWithin, neighbour, rangeAround, timeSpan } from "./campaign_axis.js";
+import { chosenRange, onDrag } from "./dragging.js";
 import { ground, headHeight, whiskers } from "./history_ground.js";
+import { asTable } from "./reading.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
 const PERCENTILES = [
@@ -15,13 +17,16 @@ const PERCENTILES = [
 const LEAST_ERRORS = 0.5; // percent at the top of their axis: a few in a million fill no panel
 
 // `frame` holds [data-panel] elements with a canvas each; `history` is what views/history_chart.py
-// makes: columns of numbers and of texts with a mark in each row, changes, levels and lanes.
-export function testHistory(frame, history) {
-  const { time: times } = history;
+// makes: columns of numbers and of texts with a mark in each row, changes, levels, lanes, and perhaps
+// a reference with marks of its own. `choose({since, until})` when days are chosen.
+export function testHistory(frame, history, choose) {
+  const { time: times, reference } = history;
+  const shared = { ...history, span: timeSpan(times) };
   const panels = {
-    value: panel(frame, "value", history, false, [ground, whiskers]),
-    percentiles: panel(frame, "percentiles", history, false, [ground]),
-    errors: panel(frame, "errors", history, true, [ground]),
+    value: panel(frame, "value", shared, false, [ground, whiskers]),
+    percentiles: panel(frame, "percentiles", shared, false, [ground]),
+    errors: panel(frame, "errors", shared, !reference, [ground]),
+    ...(reference && { reference: panel(frame, "reference", { ...shared, ...reference }, true, [ground, whiskers]) }),
   };
   const all = Object.values(panels);
   let at = null;
@@ -30,6 +35,7 @@ export function testHistory(frame, history) {
     setValue(panels.value, history);
     setPercentiles(panels.percentiles, history);
     setErrors(panels.errors, history);
+    if (reference) setReference(panels.reference, history, panels.value.chart.options.scales.y);
     read(at);
   }
 
@@ -37,8 +43,7 @@ export function testHistory(frame, history) {
     at = index;
     for (const { name, chart, readout } of all) {
       chart.options.plugins.crosshair.at = index === null ? null : times[index];
-      const text = index === null ? "" : history[`${name}Text`][index];
-      readout.textContent = text && `${history.at[index]}  ${text}`;
+      readout.textContent = index === null ? "" : wordsOf(history, name, index);
       chart.update("none");
     }
   }
@@ -47,9 +52,24 @@ export function testHistory(frame, history) {
     const under = (event) => campaignUnder(chart.scales.x, xOf(chart, event), times);
     chart.canvas.addEventListener("pointermove", (event) => read(under(event)));
     chart.canvas.addEventListener("pointerleave", () => read(null));
-    chart.canvas.addEventListener("click", (event) => open(under(event)));
+    onDrag(chart, { show, choose: chosen, click: (event) => open(under(event)) });
   }
+  asTable(frame, () => tableOf(history, frame.dataset.history));
+
+  function show(range) {
+    for (const { chart: each } of all) {
+      each.options.plugins.chosenRange.range = range;
+      each.update("none");
+    }
+  }
+
+  function chosen(range) {
+    const days = daysWithin(times, history.days, range);
+    if (days) choose(days);
+  }
+
   frame.addEventListener("keydown", (event) => {
+    if (event.target !== frame) return;
     if (event.key === "Escape") read(null);
     if (event.key === "Enter") open(at);
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -65,6 +85,32 @@ export function testHistory(frame, history) {
   draw();
 }
 
+function wordsOf(history, name, index) {
+  const { reference } = history;
+  if (name === "reference") {
+    const nearest = nearestTo(reference.time, history.time[index]);
+    return `${reference.at[nearest]}  ${reference.text[nearest]}`;
+  }
+  const text =
+    name === "percentiles"
+      ? ["p50", "p95", "p99"].map((each) => `${each} ${history[`${each}Text`][index]}`).join("  ")
+      : history[`${name}Text`][index];
+  return `${history.at[index]}  ${text}`;
+}
+
+function nearestTo(times, time) {
+  return times.reduce((best, each, i) => (Math.abs(each - time) < Math.abs(times[best] - time) ? i : best), 0);
+}
+
+// The newest first.
+function tableOf(history, metric) {
+  const columns = ["at", "valueText", "p50Text", "p95Text", "p99Text", "errorsText"];
+  return {
+    head: ["Campaigns", `${metric}, ms`, "p50, ms", "p95, ms", "p99, ms", "Errors"],
+    rows: history.time.map((_, i) => columns.map((column) => history[column][i])).reverse(),
+  };
+}
+
 function xOf(chart, event) {
   const x = event.clientX - chart.canvas.getBoundingClientRect().left;
   return x < AXIS_WIDTH - 4 ? null : x;
@@ -76,13 +122,12 @@ function panel(frame, name, history, isLowest, grounds) {
     type: "line",
     data: { datasets: [] },
     options: options(history, isLowest, name === "value"),
-    plugins: [...grounds, endLabels, crosshair],
+    plugins: [chosenRange, ...grounds, endLabels, crosshair],
   });
   return { name, element, chart, readout: element.querySelector(".readout") };
 }
 
-function options({ time: times, low, high, changes, lanes }, isLowest, hasLabels) {
-  const span = timeSpan(times);
+function options({ span, time: times, low, high, changes, lanes }, isLowest, hasLabels) {
   return {
     ...framed(),
     layout: { padding: { right: 64, top: hasLabels ? headHeight(lanes) : 6 } },
@@ -91,6 +136,7 @@ function options({ time: times, low, high, changes, lanes }, isLowest, hasLabels
     events: [],
     plugins: {
       crosshair: { at: null },
+      chosenRange: { range: null },
       ground: { changes, lanes, hasLabels },
       whiskers: { times, low, high },
     },
@@ -129,7 +175,7 @@ function setValue({ chart, element }, history) {
   const radius = Math.min(3.5, Math.max(1.5, roomOf(chart, history) / 2.5));
   const isHollow = PLAIN.has(history.scheme);
   chart.data.datasets = [
-    ...history.levels.map((level) => levelOf(level)),
+    ...history.levels.map(levelOf),
     {
       data: line(history, history.value),
       showLine: false,
@@ -141,6 +187,32 @@ function setValue({ chart, element }, history) {
     // At the foot: what does not count has no place on the axis.
     footMarks(history, (i) => history.isAside[i], range.min, "crossRot", "bad"),
   ];
+}
+
+// The same range in percent as the test's own axis has; what lies beyond is a triangle at its edge.
+function setReference({ chart }, { reference, levels, value }, own) {
+  const share = levelNow(reference.levels, reference.value) / levelNow(levels, value) || 1;
+  const { min, max } = Object.assign(chart.options.scales.y, { min: own.min * share, max: own.max * share });
+  const held = (each) => each && Math.min(max, Math.max(min, each));
+  const colour = cssToken("ink-2");
+  chart.data.datasets = [
+    ...reference.levels.map(levelOf),
+    {
+      data: line(reference, reference.value.map(held)),
+      showLine: false,
+      clip: 8,
+      pointRadius: 2.5,
+      pointStyle: reference.value.map((each) => (each === held(each) ? "circle" : "triangle")),
+      pointBorderColor: colour,
+      pointBackgroundColor: colour,
+    },
+  ];
+}
+
+// The newest level; without changes the median.
+function levelNow(levels, values) {
+  const sorted = values.filter((value) => value !== null).sort((a, b) => a - b);
+  return levels.at(-1)?.value ?? sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
 // The pixels between two marks, of which one in ten pairs has less.

@@ -7,5 +7,16 @@ import "./list.js";
 const data = document.getElementById("history");
 if (data) {
   applyChartDefaults();
-  testHistory(document.querySelector("[data-history]"), JSON.parse(data.textContent));
+  testHistory(document.querySelector("[data-history]"), JSON.parse(data.textContent), choose);
+}
+
+// The fields of the filter, which can be filled in by hand as well.
+function choose({ since, until }) {
+  const form = document.querySelector(".filters");
+  const { elements } = form;
+  for (const [name, day] of Object.entries({ since, until })) {
+    elements[name].type = "date"; // it may hold a mark
+    elements[name].value = day;
+  }
+  form.requestSubmit();
 }
