@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.forms.shares import ShareForm
 from campaigns.models import ShareLink
 from tests.factories import make_campaign, make_run, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks
@@ -160,3 +161,17 @@ def test_a_viewer_may_neither_share_nor_revoke(client, vera, bob, run):
     share = ShareLink.objects.get()
     assert client.post(reverse("run-share", args=[run.pk]), {"days": 7}).status_code == 403
     assert client.post(reverse("share-revoke", args=[share.pk])).status_code == 403
+
+
+def test_the_dialogs_of_all_pages_ask_what_the_form_knows(as_editor, run):
+    """A dialog without a field would share what nobody chose."""
+    columns = {"a": f"run-{run.pk}", "b": f"campaign-{run.campaign_id}"}
+    pages = [
+        as_editor.get(reverse("run-detail", args=[run.pk])),
+        as_editor.get(reverse("campaign-detail", args=[run.campaign_id])),
+        as_editor.get(reverse("comparison"), columns),
+    ]
+    for page in pages:
+        dialog = page.content.decode().split('<dialog id="share-dialog"')[1].split("</dialog>")[0]
+        names = set(re.findall(r'<input[^>]* name="(\w+)"', dialog)) - {"csrfmiddlewaretoken"}
+        assert names == set(ShareForm().fields)
