@@ -74,6 +74,7 @@ def make_test(campaign: Campaign, version: PlanVersion | None = None, **fields) 
         endpoint=endpoint,
         connection_mode=fields.pop("connection_mode", "new"),
         injectors=fields.pop("injectors", 1),
+        **fields,
     )
 
 
@@ -96,7 +97,7 @@ def make_run(test: Test, repeat: int = 1, n_shards: int = 1, **fields) -> Run:
         repeat=repeat,
         n_shards=n_shards,
         snapshot=FrozenRun(
-            plan_json=test.plan_version.value().to_json(),
+            plan_json=test.plan().to_json(),
             plan_name=test.plan_version.plan.name,
             plan_number=test.plan_version.number,
             endpoint=test.endpoint.frozen(),

@@ -9,6 +9,7 @@ from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.choices import CAMPAIGN_STATES, PRECISIONS, TARGET_STATES, TRUSTS
 from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, ordering_of
+from campaigns.api.sweeps import SweepInput
 from campaigns.models import Campaign, Project, Test
 from campaigns.queries.campaign_list import (
     STATE_IS,
@@ -55,6 +56,8 @@ class TestSerializer(serializers.ModelSerializer):
             "connection_mode",
             "injectors",
             "is_reference",
+            "swept",
+            "swept_value",
         )
         read_only_fields = fields
 
@@ -114,12 +117,10 @@ class NewCampaign(StrictSerializer):
     order = serializers.ChoiceField(choices=Campaign.Order.choices, default=Campaign.Order.BLOCKS)
     pause_s = serializers.FloatField(default=2.0, min_value=0, max_value=MAX_PAUSE_S)
     injectors = serializers.IntegerField(default=1, min_value=1, max_value=MAX_INJECTORS)
-    sweep = serializers.ListField(
-        child=serializers.IntegerField(min_value=1, max_value=MAX_INJECTORS),
+    sweep = SweepInput(
         required=False,
-        max_length=MAX_INJECTORS,
-        help_text="Numbers of injector processes; one test per cell and number. Replaces "
-        "`injectors`.",
+        help_text="One test per cell and value of one number: `field` is `injectors` or a number "
+        "of the plan, such as `rate_per_s`. A list alone is of injector processes.",
     )
     keeps_going = serializers.BooleanField(
         default=False,

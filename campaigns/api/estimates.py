@@ -18,6 +18,7 @@ from campaigns.queries.checks import checks_before_start, first_requests_check
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.references import why_no_reference
 from campaigns.queries.room import room_checks, room_of
+from campaigns.services.campaign_cells import cells_of_sweep
 
 
 class AskedCampaign(NewCampaign):
@@ -75,20 +76,18 @@ class CampaignEstimate(APIView):
         if asked["reference"] and (why := why_no_reference()):
             raise Refused(why)
         cells = cells_of(actor, project, asked["cells"])
-        counts = asked.get("sweep") or [asked["injectors"]]
+        points = cells_of_sweep(cells, asked["injectors"], asked.get("sweep"))
         estimate = estimate_campaign(
-            [
-                (each.plan_version.value(), each.connection_mode, n)
-                for each in cells
-                for n in counts
-            ],
+            [(each.plan(), each.connection_mode, each.injectors) for each in points],
             repeats=asked["repeats"],
             pause_s=asked["pause_s"],
             has_reference=asked["reference"],
         )
         checks = [
             first_requests_check((each.plan_version.value(), each.endpoint) for each in cells),
-            *checks_before_start([each.endpoint for each in cells], max(counts)),
+            *checks_before_start(
+                [each.endpoint for each in cells], max(each.injectors for each in points)
+            ),
             *room_checks(estimate, room_of(hosts())),
         ]
         found = {"notes": cost_notes(estimate), "checks": CheckSerializer(checks, many=True).data}

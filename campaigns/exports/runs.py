@@ -34,7 +34,7 @@ _COUNTERS = (
 _SETTING = (
     *("run", "run_id", "campaign_id", "campaign", "test_id", "block", "position"),
     *("plan_id", "plan", "plan_version", "target_id", "target", "endpoint", "connection_mode"),
-    *("injectors", "state", "outcome", "reason", "started_at", "ended_at"),
+    *("injectors", "swept", "swept_value", "state", "outcome", "reason", "started_at", "ended_at"),
 )
 _ANSWERS = (
     *("measurement", "measurement_reason", "target_state", "target_reason"),
@@ -102,6 +102,8 @@ def _setting(run: Run) -> dict[str, Any]:
         "endpoint": str(frozen.endpoint),
         "connection_mode": str(frozen.connection_mode),
         "injectors": run.n_shards,
+        "swept": test.swept,
+        "swept_value": test.swept_value if test.swept else None,
         "state": run.state,
         "outcome": run.outcome,
         "reason": run.reason,

@@ -6,7 +6,17 @@ from typing import Any
 
 from django import forms
 
+from campaigns.domain.errors import Refused
 from campaigns.domain.plan.injectors import share_fault
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.sweep import (
+    INJECTORS,
+    MAX_POINTS,
+    Sweep,
+    fields_used_by,
+    swept_plan,
+    values_of_text,
+)
 from campaigns.models import Campaign
 from campaigns.queries.campaigns import Grid
 from campaigns.queries.references import why_no_reference
@@ -54,6 +64,23 @@ class InjectorsField(forms.CharField):
         return tuple(counts)
 
 
+class ValuesField(forms.CharField):
+    """The values of a sweep, a list or a range. Cleans to a tuple, () for none."""
+
+    def __init__(self, **more: Any):
+        widget = forms.TextInput(attrs={"class": "input-medium", "autocomplete": "off"})
+        super().__init__(widget=widget, max_length=300, **more)
+
+    def clean(self, value: Any) -> tuple[float, ...]:
+        text = super().clean(value)
+        if not text.strip():
+            return ()
+        try:
+            return values_of_text(text)
+        except ValueError as fault:
+            raise forms.ValidationError(str(fault)) from None
+
+
 class CampaignForm(forms.Form):
     """Takes a `grid`; `cells` are its ticked keys, `seed` fixes the displayed order."""
 
@@ -95,6 +122,13 @@ class CampaignForm(forms.Form):
         "injectors. Several numbers, such as 1, 2, 4, 8, make a sweep: each ticked cell becomes "
         "one test per number, with a table and a curve.",
     )
+    sweep_field = forms.ChoiceField(required=False, label="Sweep")
+    sweep_values = ValuesField(
+        required=False,
+        label="Values",
+        help_text=f"2 to {MAX_POINTS} values, such as 100, 200, 400, or a range: 100 to 800 step "
+        "100. Each ticked cell becomes one test per value: the plan with this number replaced.",
+    )
     practical_threshold = _number(
         forms.FloatField,
         0,
@@ -118,12 +152,21 @@ class CampaignForm(forms.Form):
         self.fields["cells"].choices = [(key, key) for key in grid.cells]
         if why_no_reference():
             del self.fields["reference"]
+        self.fields["sweep_field"].choices = [
+            ("", "Nothing, or the injectors above"),
+            *(
+                (each.key, f"{each.label}, {each.unit}" if each.unit else each.label)
+                for each in fields_used_by([row.plan for row in grid.plans])
+            ),
+        ]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
         keys, repeats = cleaned.get("cells"), cleaned.get("repeats")
         counts = cleaned.get("injectors") or (1,)
-        n_tests = len(keys or ()) * len(counts) + cleaned.get("reference", False)
+        sweep = self._sweep(cleaned, counts)
+        n_tests = len(keys or ()) * (len(sweep.values) if sweep else 1)
+        n_tests += cleaned.get("reference", False)
         if n_tests and repeats and n_tests * repeats > MAX_RUNS:
             self.add_error(
                 "repeats",
@@ -132,7 +175,31 @@ class CampaignForm(forms.Form):
             )
         if keys:
             self._check_injectors(keys, counts)
+        if keys and sweep and sweep.field != INJECTORS:
+            self._check_values(keys, sweep)
         return cleaned
+
+    def _sweep(self, cleaned: dict[str, Any], counts: Sequence[int]) -> Sweep | None:
+        """What varies; what is typed wrongly is said, and then nothing does."""
+        field, values = cleaned.get("sweep_field"), cleaned.get("sweep_values")
+        if not field:
+            if values:
+                self.add_error("sweep_field", "Choose what these values are of.")
+            return Sweep(INJECTORS, counts) if len(counts) > 1 else None
+        if len(counts) > 1:
+            self.add_error("injectors", "Sweep one number at a time: use one number of injectors.")
+        elif not values and "sweep_values" not in self.errors:
+            self.add_error("sweep_values", "Enter the values of the sweep.")
+        return Sweep(field, values) if values and len(counts) == 1 else None
+
+    def _check_values(self, keys: list[str], sweep: Sweep) -> None:
+        for plan in {self.grid.cells[key][0] for key in keys}:
+            for value in sweep.values:
+                try:
+                    swept_plan(plan.plan, sweep.field, value)
+                except Refused as refusal:
+                    self.add_error("sweep_values", f"{plan.version}: {refusal}")
+                    return
 
     def _check_injectors(self, keys: list[str], counts: Sequence[int]) -> None:
         plans = {self.grid.cells[key][0] for key in keys}
@@ -159,17 +226,45 @@ class CampaignForm(forms.Form):
         if isinstance(usable["injectors"], str):
             usable["injectors"] = self.fields["injectors"].clean(usable["injectors"])
         cells = [key for key in self.grid.cells if key in self.ticked()]
-        return {**usable, "cells": cells}
+        field, values = usable["sweep_field"], usable["sweep_values"]
+        if isinstance(values, str):
+            values = self.fields["sweep_values"].clean(values)
+        sweep = Sweep(field, values) if field and values else Sweep(INJECTORS, usable["injectors"])
+        return {**usable, "cells": cells, "sweep": sweep}
+
+    def known_tests(self) -> list[tuple[Plan, ConnectionMode, int]]:
+        """The tests of all usable values: plan, connection mode and injectors of each."""
+        known = self.known()
+        sweep, counts = known["sweep"], known["injectors"]
+        cells = [self.grid.cells[key] for key in known["cells"]]
+        if sweep.field == INJECTORS:
+            return [(row.plan, arm.mode, n) for row, arm in cells for n in sweep.values]
+        return [
+            (plan, arm.mode, counts[0])
+            for row, arm in cells
+            for value in sweep.values
+            for plan in _swept(row.plan, sweep.field, value)
+        ]
 
     def service_values(self) -> dict[str, Any]:
         """The arguments of services.campaigns.create_campaign."""
         values = dict(self.cleaned_data)
         ticked = [self.grid.cells[key] for key in self.grid.cells if key in values["cells"]]
         counts = values.pop("injectors")
+        field, swept = values.pop("sweep_field"), values.pop("sweep_values")
         return {
             **values,
-            "sweep": counts,
+            "injectors": counts[0],
+            "sweep": Sweep(field, swept) if field else Sweep(INJECTORS, counts),
             "cells": [CampaignCell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked],
             "practical_threshold": values["practical_threshold"] / 100,
             "keeps_going": values["keeps_going"],
         }
+
+
+def _swept(plan: Plan, field: str, value: float) -> list[Plan]:
+    """The plan with this value; [] if it cannot have it, which the form's errors say."""
+    try:
+        return [swept_plan(plan, field, value)]
+    except Refused:
+        return []

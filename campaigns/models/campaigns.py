@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.db import models
 
-from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.sweep import point_words, swept_plan
 from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models.items import Item
 from campaigns.models.plans import PlanVersion
@@ -116,6 +117,10 @@ class Test(models.Model):
         max_length=10, choices=[(mode, mode) for mode in ConnectionMode]
     )
     injectors = models.PositiveIntegerField(default=1)  # shards of each run
+    # The number of the plan that a sweep varies (a key of domain.plan.sweep) and its value here; ""
+    # and 0 for the plan as it is.
+    swept = models.CharField(max_length=60, blank=True, default="")
+    swept_value = models.FloatField(default=0)
 
     objects = SharedQuerySet.as_manager()
 
@@ -124,7 +129,10 @@ class Test(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["campaign", "position"], name="one_test_per_position"),
             models.UniqueConstraint(
-                fields=["campaign", "plan_version", "endpoint", "connection_mode", "injectors"],
+                fields=[
+                    *("campaign", "plan_version", "endpoint", "connection_mode", "injectors"),
+                    *("swept", "swept_value"),
+                ],
                 name="one_test_per_plan_and_arm",
             ),
             models.CheckConstraint(
@@ -134,7 +142,22 @@ class Test(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.plan_version} on {self.endpoint} {self.connection_mode}"
+        return f"{self.plan_words} on {self.endpoint} {self.connection_mode}"
+
+    @property
+    def plan_words(self) -> str:
+        """checkout v3, rate 200 requests/s"""
+        return ", ".join(filter(None, [str(self.plan_version), self.swept_words]))
+
+    @property
+    def swept_words(self) -> str:
+        """rate 200 requests/s; "" for the plan as it is."""
+        return point_words(self.swept, self.swept_value) if self.swept else ""
+
+    def plan(self) -> Plan:
+        """What its runs send: the version's plan, in a sweep with one number replaced."""
+        plan = self.plan_version.value()
+        return swept_plan(plan, self.swept, self.swept_value) if self.swept else plan
 
     @property
     def is_of_reference(self) -> bool:

@@ -23,8 +23,9 @@ from campaigns.domain.shown.report_words import (
     remark_words,
     run_sentence,
 )
-from campaigns.domain.shown.results import Answer, Sentence, TestAnswer, trimmed
+from campaigns.domain.shown.results import Answer, Sentence, SweepAnswer, TestAnswer, trimmed
 from campaigns.domain.shown.sentences import Pair, overhead_sentence
+from campaigns.domain.shown.sweep_words import sweep_sentence
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.target_matrix import TargetMatrix
 from campaigns.domain.shown.target_matrix_words import matrix_sentence
@@ -52,6 +53,8 @@ from campaigns.queries.reports import run_status
 from campaigns.queries.sweeps import sweep_answers
 from campaigns.queries.target_matrix import target_matrix
 
+# What a campaign is besides its tests: a matrix of several targets, or sweeps.
+_Shapes = tuple[TargetMatrix | None, Sequence[SweepAnswer]]
 # How a run ended that has partial figures.
 _CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
 
@@ -99,7 +102,9 @@ def _answer(
     arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
-    matrix = target_matrix(campaign, arms, relative)
+    sweeps = sweep_answers(arms)
+    # A sweep's tables and curves tell its targets apart at each value.
+    matrix = None if sweeps else target_matrix(campaign, arms, relative)
     # A reference is compared only if somebody chooses it.
     pairs = pairs_of([*arms, *references] if chosen else arms, chosen)
     overheads = [compare(campaign, pair) for pair in pairs]
@@ -111,7 +116,7 @@ def _answer(
     else:
         sentence = [
             *_first_words(campaign, runs, failures, counted_in(arm.scheme for arm in arms)),
-            *_sentence(campaign, arms, overheads, matrix, runs, failures, is_final),
+            *_sentence(campaign, arms, overheads, (matrix, sweeps), runs, failures, is_final),
         ]
     answer = Answer(
         sentence=trimmed(sentence),
@@ -127,7 +132,7 @@ def _answer(
         thresholds=_thresholds(arms),
         errors=failures.errors,
         exchanges=campaign_exchange_tables(_exchanged(arms)),
-        sweeps=tuple(sweep_answers(arms)),
+        sweeps=tuple(sweeps),
         matrix=matrix,
     )
     statuses = [run_status(each.run, each.measurement) for each in runs if each.measurement]
@@ -253,7 +258,7 @@ def _sentence(
     campaign: Campaign,
     arms: Sequence[MeasuredTest],
     overheads: Sequence[Overhead],
-    matrix: TargetMatrix | None,
+    shapes: _Shapes,
     runs: Sequence[MeasuredRun],
     failures: CampaignFailures,
     is_final: bool,
@@ -271,7 +276,7 @@ def _sentence(
     return [
         *_overload_words(runs),
         *remark_words([each.judged for each in counted_runs(runs) if each.judged]),
-        *_figures_sentence(arms, overheads, matrix, runs, is_final),
+        *_figures_sentence(arms, overheads, shapes, runs, is_final),
         *([(f" {kept}.", False)] if kept and is_final else []),
     ]
 
@@ -289,13 +294,14 @@ def _overload_words(runs: Sequence[MeasuredRun]) -> Sentence:
 def _figures_sentence(
     arms: Sequence[MeasuredTest],
     overheads: Sequence[Overhead],
-    matrix: TargetMatrix | None,
+    shapes: _Shapes,
     runs: Sequence[MeasuredRun],
     is_final: bool,
 ) -> Sentence:
     if not overheads:
-        fastest = matrix_sentence(matrix) if matrix and is_final else []
-        return fastest or _plain_sentence(arms, runs, is_final)
+        matrix, sweeps = shapes
+        found = matrix_sentence(matrix) if matrix else sweep_sentence(sweeps)
+        return (found if is_final else []) or _plain_sentence(arms, runs, is_final)
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [
         Pair(

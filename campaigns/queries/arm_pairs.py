@@ -61,6 +61,7 @@ class MeasuredTest:
             test.endpoint.port,
             test.connection_mode,
             test.injectors,
+            test.swept_words,
         )
 
     @property
@@ -167,6 +168,7 @@ def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> Mea
             for arm in candidates
             if arm.test.plan_version_id == candidate.test.plan_version_id
             and arm.test.injectors == candidate.test.injectors
+            and arm.test.swept_value == candidate.test.swept_value
             and arm.test.connection_mode == wanted
         ]
         twins = [

@@ -49,6 +49,7 @@ def _arm_label(test, address: str, *, names_target: bool, names_injectors: bool)
         test.endpoint.target.name if names_target else "",
         address,
         injector_words(test.injectors) if names_injectors else "",
+        test.swept_words,
     ]
     return ", ".join(filter(None, parts))
 

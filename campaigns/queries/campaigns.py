@@ -14,6 +14,7 @@ from campaigns.domain.plan.again import next_name
 from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.reference import REFERENCE_NAME
+from campaigns.domain.plan.sweep import Sweep, value_text
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.tags import REFERENCE_TAG
@@ -26,6 +27,7 @@ from campaigns.models import (
     Run,
     SavedPlan,
     Target,
+    Test,
 )
 from campaigns.queries.references import has_own_reference, reference_version
 from campaigns.queries.runs import with_verdicts
@@ -229,6 +231,7 @@ class Again:
     name: str
     ticks: tuple[str, ...]
     injectors: tuple[int, ...]
+    sweep: Sweep | None  # of a number of the plan
     differences: tuple[str, ...]  # sentences: newer versions, cells that are gone
     reference: bool
 
@@ -256,9 +259,16 @@ def again_of(campaign: Campaign, grid: Grid) -> Again:
         next_name(campaign.name, names),
         tuple(dict.fromkeys(ticks)),
         tuple(sorted({test.injectors for test in tests})),
+        _sweep_of(tests),
         tuple(dict.fromkeys(differences)),
         has_own_reference(campaign),
     )
+
+
+def _sweep_of(tests: Sequence[Test]) -> Sweep | None:
+    fields = {test.swept for test in tests}
+    values = tuple(dict.fromkeys(test.swept_value for test in tests))
+    return Sweep(fields.pop(), values) if len(fields) == 1 and fields != {""} else None
 
 
 def _n_schemes(arms: Sequence[Arm]) -> int:
@@ -279,14 +289,14 @@ def runs_of(campaign: Campaign) -> list[Run]:
 
 @dataclass(frozen=True, slots=True)
 class PreviewTurn:
-    """One run in the preview of the order; `shade` distinguishes plans. `injectors` 0: the same for
-    all tests. The reference has no scheme."""
+    """One run in the preview of the order; `shade` distinguishes plans. `point`: its value in a
+    sweep, "" without one. The reference has no scheme."""
 
     scheme: str
     mode: str
     plan: str
     shade: int
-    injectors: int = 0
+    point: str = ""
 
 
 _MOST_BLOCKS, _MOST_TURNS = 10, 24
@@ -299,11 +309,11 @@ def order_preview(
     repeats: int,
     is_random: bool,
     seed: int,
-    sweep: Sequence[int] = (1,),
+    sweep: Sequence[float] = (1,),
     has_reference: bool = False,
 ) -> list[list[PreviewTurn]]:
     """The first blocks in the actual order of the runs; [] if there are too many tests to show."""
-    tests = [(*grid.cells[key], count) for key in keys for count in sweep]
+    tests = [(*grid.cells[key], value) for key in keys for value in sweep]
     if not tests or len(tests) > _MOST_TURNS:
         return []
     shades = {plan: n for n, plan in enumerate(dict.fromkeys(plan for plan, _, _ in tests))}
@@ -313,9 +323,9 @@ def order_preview(
             str(arm.mode),
             plan.version.plan.name,
             shades[plan] % 4,
-            count if len(sweep) > 1 else 0,
+            value_text(value) if len(sweep) > 1 else "",
         )
-        for plan, arm, count in tests
+        for plan, arm, value in tests
     ]
     shown += [PreviewTurn("", "reference", REFERENCE_NAME, 0)] if has_reference else []
     turns = order_of_runs(len(shown), min(repeats, _MOST_BLOCKS), is_random=is_random, seed=seed)

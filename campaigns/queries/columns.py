@@ -149,6 +149,8 @@ def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> 
             endpoint=test.endpoint_id,
             connection_mode=test.connection_mode,
             injectors=test.injectors,
+            swept=test.swept,
+            swept_value=test.swept_value,
             campaign__finished_at__isnull=False,
             campaign__started_at__date__range=days,
         )

@@ -68,7 +68,8 @@ def _confirmation(pairs: Sequence[tuple[Test, Test]]) -> Confirmation:
     stored, left_out, in_turn = [], [], []
     for old, new in pairs:
         if not _can_run(new):
-            left_out.append(f"{new} is left out: its plan or endpoint is archived.")
+            why = "it is a point of a sweep" if new.swept else "its plan or endpoint is archived"
+            left_out.append(f"{new} is left out: {why}.")
             continue
         cells[_key(new)] = new
         if _key(old) != _key(new) and _can_run(old):
@@ -99,4 +100,4 @@ def _key(test: Test) -> str:
 def _can_run(test: Test) -> bool:
     endpoint = test.endpoint
     parts = (test.plan_version.plan, endpoint, endpoint.target)
-    return not any(each.archived_at for each in parts)
+    return not test.swept and not any(each.archived_at for each in parts)

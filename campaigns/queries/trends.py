@@ -24,6 +24,7 @@ def trends_of(campaigns: Sequence[Campaign]) -> dict[int, list[float | None]]:
 
 def _same_until_then() -> QuerySet:
     same = ("plan_version__plan", "endpoint", "connection_mode", "injectors")
+    same += ("swept", "swept_value")
     tests = Test.objects.filter(**{name: OuterRef(name) for name in same})
     tests = tests.filter(campaign__lte=OuterRef("campaign"), campaign__started_at__isnull=False)
     return tests.order_by("-campaign_id").values("pk")[:MOST]

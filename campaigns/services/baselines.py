@@ -56,9 +56,11 @@ def make_baseline(
 
 
 def _newest_versions(tests: Sequence[Test]) -> list[Test]:
-    """A campaign that confirms a change has two versions of a plan."""
+    """A campaign that confirms a change has two versions of a plan. Points of a sweep are no tests
+    that come again."""
     newest: dict[tuple[int, HistoryKey], Test] = {}
-    rows = Test.objects.filter(pk__in=[test.pk for test in tests]).select_related("plan_version")
+    rows = Test.objects.filter(pk__in=[test.pk for test in tests], swept="")
+    rows = rows.select_related("plan_version")
     for test in rows.order_by("plan_version__number"):
         newest[test.campaign_id, key_of(test)] = test
     return list(newest.values())

@@ -107,9 +107,10 @@ def queued_run(campaign: Campaign, test: Test, turn: Turn) -> Run:
 def _frozen(test: Test, seed: int) -> FrozenRun:
     version, endpoint = test.plan_version, test.endpoint
     return FrozenRun(
-        plan_json=plan_for(version.value(), test.injectors).to_json(),
+        plan_json=plan_for(test.plan(), test.injectors).to_json(),
         plan_name=version.plan.name,
         plan_number=version.number,
+        swept=test.swept_words,
         endpoint=endpoint.frozen(),
         connection_mode=test.connection_mode,
         target=endpoint.target.name,

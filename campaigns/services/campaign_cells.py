@@ -1,10 +1,12 @@
 """The cells of a campaign's table, and what must hold before they are measured."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.injectors import share_fault
-from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.models import Endpoint, PlanVersion, Project, Test
 from campaigns.queries.engine import total_slots
@@ -15,16 +17,51 @@ MAX_RUNS = 2000
 
 @dataclass(frozen=True, slots=True)
 class CampaignCell:
-    """One plan on one arm with a number of injectors: becomes a test of a campaign."""
+    """One plan on one arm with a number of injectors, and in a sweep with one number of the plan
+    replaced (`swept`): becomes a test of a campaign."""
 
     plan_version: PlanVersion
     endpoint: Endpoint
     connection_mode: str
     injectors: int = 1
+    swept: str = ""
+    swept_value: float = 0.0
+
+    def plan(self) -> Plan:
+        """Raises Refused if the plan cannot have the swept value."""
+        plan = self.plan_version.value()
+        return swept_plan(plan, self.swept, self.swept_value) if self.swept else plan
 
 
 def cell_of(test: Test) -> CampaignCell:
-    return CampaignCell(test.plan_version, test.endpoint, test.connection_mode, test.injectors)
+    return CampaignCell(
+        test.plan_version,
+        test.endpoint,
+        test.connection_mode,
+        test.injectors,
+        test.swept,
+        test.swept_value,
+    )
+
+
+def cells_of_sweep(
+    cells: Sequence[CampaignCell], injectors: int, sweep: Sweep | None
+) -> list[CampaignCell]:
+    """A cell for each of these and each value; all with `injectors`, unless the sweep varies them.
+    Raises Refused for values that nothing can have."""
+    if sweep is None:
+        return [replace(cell, injectors=injectors) for cell in cells]
+    if not 1 <= len(sweep.values) <= MAX_POINTS and sweep.field != INJECTORS:
+        raise Refused(f"A sweep has at most {MAX_POINTS} values; these are {len(sweep.values)}.")
+    if sweep.field == INJECTORS:
+        if not all(float(value).is_integer() for value in sweep.values):
+            raise Refused("Numbers of injector processes are whole.")
+        return [replace(each, injectors=int(n)) for each in cells for n in sweep.values]
+    return [
+        replace(each, injectors=injectors, swept=sweep.field, swept_value=float(value))
+        for each in cells
+        for value in sweep.values
+    ]
 
 
 def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> None:
@@ -37,7 +74,10 @@ def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> No
             f"{MAX_RUNS} are allowed. Split this into two campaigns."
         )
     keys = {
-        (cell.plan_version.pk, cell.endpoint.pk, cell.connection_mode, cell.injectors)
+        (
+            *(cell.plan_version.pk, cell.endpoint.pk, cell.connection_mode, cell.injectors),
+            *(cell.swept, cell.swept_value),
+        )
         for cell in cells
     }
     if len(keys) < len(cells):
@@ -76,7 +116,7 @@ def _check_protocol(cell: CampaignCell) -> None:
 
 def _check_share(cell: CampaignCell) -> None:
     """Every injector must get a share of the connections and requests."""
-    fault = share_fault(cell.plan_version.value().load, cell.injectors)
+    fault = share_fault(cell.plan().load, cell.injectors)
     if fault:
         raise Refused(f"{cell.plan_version} {fault}.")
 

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -12,13 +11,14 @@ from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.shards import MAX_INJECTORS
+from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 from campaigns.services.blocks import MAX_REPEATS, queue_blocks
-from campaigns.services.campaign_cells import CampaignCell, cell_of, check_cells
+from campaigns.services.campaign_cells import CampaignCell, cell_of, cells_of_sweep, check_cells
 from campaigns.services.first_requests import (
     forget_unsent,
     send_first_requests,
@@ -52,7 +52,7 @@ def create_campaign(
     order: str,
     pause_s: float,
     injectors: int = 1,
-    sweep: Sequence[int] = (),
+    sweep: Sweep | None = None,
     practical_threshold: float = 0.05,
     seed: int | None = None,
     keeps_going: bool = False,
@@ -60,13 +60,12 @@ def create_campaign(
 ) -> Campaign:
     """A draft with its tests. Raises Forbidden, or Refused with what to change.
 
-    With a `sweep`, every cell becomes one test per number of injectors in it. `keeps_going`: make
-    all runs even if everything fails in one. `reference`: measure the installation's own target in
-    each block as well.
+    With a `sweep`, every cell becomes one test for each of its values. `keeps_going`: make all runs
+    even if everything fails in one. `reference`: measure the installation's own target in each
+    block as well.
     """
     require(by, Action.EDIT, project)
-    counts = tuple(sweep) or (injectors,)
-    cells = [replace(cell, injectors=count) for cell in cells for count in counts]
+    cells = cells_of_sweep(cells, injectors, sweep)
     if reference and (own := reference_cell(by=by, project=project)) not in cells:
         cells.append(own)
     values = {"repeats": repeats, "order": order, "pause_s": pause_s, "keeps_going": keeps_going}
@@ -130,6 +129,8 @@ def _create(
             endpoint=cell.endpoint,
             connection_mode=cell.connection_mode,
             injectors=cell.injectors,
+            swept=cell.swept,
+            swept_value=cell.swept_value,
         )
         for position, cell in enumerate(cells)
     )

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import Http404, HttpRequest
 
 from campaigns.domain.plan.proposals import Proposal, proposal_for
+from campaigns.domain.plan.sweep import Sweep, text_of_values
 from campaigns.forms.campaigns import new_seed
 from campaigns.models import Campaign, Project
 from campaigns.permissions import Actor
@@ -99,7 +100,14 @@ def _initial_again(again: Again) -> dict[str, Any]:
         "name": again.name,
         "cells": again.ticks,
         "injectors": ", ".join(map(str, again.injectors)),
+        **_initial_sweep(again.sweep),
     }
+
+
+def _initial_sweep(sweep: Sweep | None) -> dict[str, str]:
+    if sweep is None:
+        return {}
+    return {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
 
 
 def _initial_edit(draft: Again) -> dict[str, Any]:

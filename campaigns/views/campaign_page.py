@@ -27,7 +27,7 @@ from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
 from campaigns.views.remedies import remedies_context, worst_test
 from campaigns.views.run_page import run_context
-from campaigns.views.sweep_curve import sweep_panels
+from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.target_matrix import drawn_matrix
 
 _RUN_FIGURES = ("n", "p50", "p95", "p99", "rate", "errors")
@@ -74,7 +74,7 @@ def campaign_context(
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
-        "sweeps": [(sweep, sweep_panels(sweep)) for sweep in answer.sweeps],
+        "sweeps": drawn_sweeps(answer.sweeps),
         "drawn_from": "Drawn from the first usable run on.",
         "plots": drawn_plots(answer, drawn, is_live=is_live, is_only=len(runs) == 1),
         "plot_data": plot_data(answer, campaign.repeats, drawn),

@@ -78,7 +78,7 @@ def _usual_gap_s(ends: list[datetime]) -> float:
 def planned_s(campaign: Campaign, repeats: int) -> float | None:
     tests = campaign.tests.select_related("plan_version")
     estimate = estimate_campaign(
-        [(test.plan_version.value(), test.connection_mode, test.injectors) for test in tests],
+        [(test.plan(), test.connection_mode, test.injectors) for test in tests],
         repeats=repeats,
         pause_s=campaign.pause_s,
     )

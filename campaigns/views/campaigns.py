@@ -203,15 +203,14 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
     preview = order_preview(
         form.grid,
         known["cells"],
-        sweep=known["injectors"],
+        sweep=known["sweep"].values,
         repeats=known["repeats"],
         is_random=known["order"] == Campaign.Order.BLOCKS,
         seed=known["seed"] or 0,
         has_reference=has_reference,
     )
-    tests = [(plan.plan, arm.mode, n) for plan, arm in cells for n in known["injectors"]]
     values = {"repeats": known["repeats"], "pause_s": known["pause_s"]}
-    estimate = estimate_campaign(tests, **values, has_reference=has_reference)
+    estimate = estimate_campaign(form.known_tests(), **values, has_reference=has_reference)
     requests = [(plan.plan, arm.endpoint) for plan, arm in cells]
     if has_reference:
         requests.append((REFERENCE_PLAN, Endpoint(**settings.REFERENCE_TARGET)))

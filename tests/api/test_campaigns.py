@@ -210,6 +210,34 @@ def test_a_sweep_makes_a_test_for_each_number_of_injectors(api, body):
     assert made["injectors"] == 4
 
 
+def test_a_sweep_of_a_number_of_the_plan_has_a_test_for_each_value(api, body, project):
+    spec = plan_spec(model="open", rate_per_s=10, duration_s=5)
+    cells = [{**body["cells"][0], "plan": make_plan(project, spec=spec).plan_id}]
+    sweep = {"field": "rate_per_s", "values": [100, 200.5]}
+    asked = {**body, "cells": cells, "sweep": sweep, "injectors": 2}
+    made = api.post(CAMPAIGNS, asked, format="json").json()
+    found = [(test["swept"], test["swept_value"], test["injectors"]) for test in made["tests"]]
+    assert found == [("rate_per_s", 100, 2), ("rate_per_s", 200.5, 2)]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "says"),
+    [
+        ({"field": "colour", "values": [1, 2]}, "no such field"),
+        ({"field": "rate_per_s"}, "values"),
+        ({"field": "rate_per_s", "values": ["a"]}, "numbers"),
+        ({"field": "rate_per_s", "values": list(range(1, 22))}, "At most 20"),
+        ([0, 1], "Use 1 to 64"),
+        ([True], "numbers"),
+        ("1, 2", "Write"),
+    ],
+)
+def test_a_sweep_that_cannot_be_read_is_refused(api, body, sweep, says):
+    answer = api.post(CAMPAIGNS, {**body, "sweep": sweep}, format="json")
+    assert answer.status_code == 400
+    assert says in str(answer.json()["error"]["fields"]["sweep"])
+
+
 def test_a_sweep_names_no_number_twice(api, body):
     answer = api.post(CAMPAIGNS, {**body, "sweep": [2, 2]}, format="json")
     assert answer.status_code == 409

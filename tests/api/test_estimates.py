@@ -34,6 +34,18 @@ def test_a_sweep_has_a_test_for_each_number(api, asked):
     assert (found["n_tests"], found["n_runs"]) == (3, 9)
 
 
+def test_a_sweep_of_the_rate_costs_what_its_values_add_up_to(api, asked):
+    sweep = {"field": "rate_per_s", "values": [10, 30]}
+    found = estimate(api, asked | {"sweep": sweep}).json()
+    assert (found["n_tests"], found["requests"]) == (2, 3 * 60 * 40)
+
+
+def test_a_value_that_the_plan_cannot_have_is_said(api, asked):
+    answer = estimate(api, asked | {"sweep": {"field": "connections", "values": [1, 2]}})
+    assert answer.status_code == 409
+    assert "connections 1" in answer.json()["error"]["message"]
+
+
 def test_what_only_the_target_decides_is_left_out_and_said(api, asked, project):
     spec = plan_spec() | {"load": {"model": "closed", "connections": 5, "requests": 100}}
     cell = {**asked["cells"][0], "plan": make_plan(project, spec=spec).plan_id}

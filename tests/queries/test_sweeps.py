@@ -1,11 +1,15 @@
-"""Tests that differ in the number of injectors are a sweep: a row for each, and a curve."""
+"""Tests that differ in one number are a sweep: a row for each value, and curves."""
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.models import TestFigures
 from campaigns.queries.answers import campaign_answer
+from campaigns.services.kept_figures import keep_figures
 from campaigns.views.campaign_tiles import tiles_of
-from campaigns.views.sweep_curve import sweep_panels
+from campaigns.views.sweep_curve import drawn_sweeps
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -14,14 +18,17 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.queries.measured import measure
+from tests.queries.measured import measure, spoil
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
+OPEN = plan_spec(model="open", rate_per_s=10, duration_s=10)
 
 
 @pytest.fixture
 def campaign(project):
-    return make_campaign(project, repeats=1)
+    now = timezone.now()
+    return make_campaign(project, repeats=1, started_at=now, finished_at=now)
 
 
 def sweep(campaign, counts, endpoint=None, version=None):
@@ -30,15 +37,38 @@ def sweep(campaign, counts, endpoint=None, version=None):
     return [make_test(campaign, version, endpoint=endpoint, injectors=n) for n in counts]
 
 
+def sweep_of_rate(campaign, rates, target="apache", version=None):
+    version = version or make_plan(campaign.project, spec=OPEN)
+    endpoint = make_endpoint(make_target(campaign.project, target))
+    return [
+        make_test(campaign, version, endpoint=endpoint, swept="rate_per_s", swept_value=rate)
+        for rate in rates
+    ]
+
+
+def measured(tests, counts, mean_us=10_000):
+    """A run of each test, with so many requests; trusted."""
+    runs = []
+    for test, n in zip(tests, counts, strict=True):
+        runs.append(measure(make_run(test, repeat=test.runs.count() + 1), mean_us, n=n))
+        spoil(runs[-1])
+    return runs
+
+
 def column(table, key):
     index = [each.key for each in table.columns].index(key)
     return [row.cells[index].text for row in table.rows]
 
 
+def panels_of(campaign):
+    (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
+    return {panel.title: panel for panel in group["panels"]}
+
+
 def test_a_sweep_has_a_row_for_each_number_of_injectors_in_their_order(campaign):
     twelve, one = sweep(campaign, [12, 1])
-    measure(make_run(twelve), 20_000)
-    measure(make_run(one, position=2), 10_000)
+    measured([twelve], [2000], 20_000)
+    measured([one], [2000], 10_000)
     (found,) = campaign_answer(campaign).sweeps
     assert [row.label for row in found.table.rows] == [
         "1 injector process",
@@ -48,18 +78,68 @@ def test_a_sweep_has_a_row_for_each_number_of_injectors_in_their_order(campaign)
     for key in ("n", "duration", "interval", "min", "p50", "p95", "max", "rate", "errors"):
         assert "–" not in column(found.table, key), key
     assert [float(text) for text in column(found.table, "speed_up")] == [1, 1]
-    assert [point["injectors"] for point in found.points] == [1, 12]
+    assert [point.value for point in found.points] == [1, 12]
+
+
+def test_efficiency_and_requests_under_way_follow_from_throughput(campaign):
+    measured(sweep(campaign, [1, 2]), [1000, 1500])
+    (found,) = campaign_answer(campaign).sweeps
+    assert [float(text) for text in column(found.table, "speed_up")] == [1, 1.5]
+    assert [float(text) for text in column(found.table, "efficiency")] == [100, 75]
+    rates, under_way = (column(found.table, key) for key in ("rate", "under_way"))
+    for rate, said in zip(rates, under_way, strict=True):
+        assert float(said) == pytest.approx(float(rate) * 0.010, rel=0.05), "X × R"
 
 
 def test_a_row_without_a_usable_run_says_so_and_is_not_drawn(campaign):
     one, _, four = sweep(campaign, [1, 2, 4])
-    measure(make_run(one), 10_000)
-    measure(make_run(four, position=2), 10_000)
+    measured([one, four], [2000, 2000])
     (found,) = campaign_answer(campaign).sweeps
     assert column(found.table, "rate")[1] == "–"
-    throughput, _ = sweep_panels(found)
+    throughput = panels_of(campaign)["Throughput"]
     assert len(throughput.curves[0].dots) == 2
     assert throughput.curves[0].pieces == [], "nothing is drawn across a gap"
+
+
+def test_an_untrusted_run_is_drawn_apart_and_is_in_no_speed_up_no_line_and_no_word(campaign):
+    runs = measured(sweep(campaign, [1, 2, 4]), [1000, 1900, 9000])
+    spoil(runs[2], cpu=0.99)
+    (found,) = campaign_answer(campaign).sweeps
+    assert column(found.table, "speed_up") == ["1.00", "1.90", "–"]
+    assert column(found.table, "trusted") == ["1 of 1", "1 of 1", "0 of 1"]
+    assert [row.kind for row in found.table.rows] == ["sweep", "sweep-end", "sweep-apart"]
+    (curve,) = panels_of(campaign)["Throughput"].curves
+    assert [dot.is_trusted for dot in curve.dots] == [True, True, False]
+    assert "not trusted" in curve.dots[2].words
+    assert len(curve.pieces) == 1
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "grows up to at least 2 injector processes: 190 requests/s, 1.9 times 1." in said
+    assert "What comes beyond 2 injector processes is not known" in said
+
+
+def test_one_untrusted_repeat_makes_its_point_untrusted(campaign):
+    one, two = sweep(campaign, [1, 2])
+    runs = measured([one, two, two], [1000, 2000, 2000])
+    spoil(runs[2], cpu=0.99)
+    (found,) = campaign_answer(campaign).sweeps
+    assert [point.is_trusted for point in found.points] == [True, False]
+    assert column(found.table, "rate_low")[1] == "–"
+
+
+def test_three_trusted_repeats_give_an_interval(campaign):
+    one, two = sweep(campaign, [1, 2])
+    measured([one] * 3, [1000, 1010, 990])
+    measured([two] * 2, [2000, 2010])
+    (found,) = campaign_answer(campaign).sweeps
+    low, high = (column(found.table, key)[0] for key in ("rate_low", "rate_high"))
+    assert float(low) < 100 < float(high)
+    assert column(found.table, "rate_low")[1] == "–", "two repeats have none"
+
+
+def test_growth_ends_at_the_first_value_with_95_percent_of_the_highest(campaign):
+    measured(sweep(campaign, [1, 2, 3, 4]), [1000, 1960, 2000, 1990])
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "grows up to 2 injector processes: 196 requests/s" in said
 
 
 def test_one_number_of_injectors_is_no_sweep(campaign):
@@ -70,7 +150,35 @@ def test_one_number_of_injectors_is_no_sweep(campaign):
     assert answer.tests[0].label == "HTTP new connection"
 
 
-def test_https_is_compared_with_http_by_as_many_injectors(campaign):
+def test_a_number_of_the_plan_is_swept_without_a_speed_up(campaign):
+    measured(sweep_of_rate(campaign, [400, 100]), [4000, 1000])
+    (found,) = campaign_answer(campaign).sweeps
+    assert found.table.label_title == "rate, requests/s"
+    assert [row.label for row in found.table.rows] == ["100", "400"]
+    assert not {"speed_up", "efficiency"} & {each.key for each in found.table.columns}
+    assert set(panels_of(campaign)) == {"Throughput", "Response time"}
+
+
+def test_several_targets_are_overlaid_by_name_each_with_its_own_style(campaign):
+    version = make_plan(campaign.project, spec=OPEN)
+    for target in ("apache", "nginx"):
+        measured(sweep_of_rate(campaign, [100, 200], target, version), [1000, 2000])
+    answer = campaign_answer(campaign)
+    assert answer.matrix is None
+    (group,) = drawn_sweeps(answer.sweeps)
+    assert [name for name, _ in group["keys"]] == ["apache", "nginx"]
+    assert [curve.name for curve in group["panels"][0].curves] == ["apache", "nginx"]
+    assert len({curve.style for curve in group["panels"][0].curves}) == 2
+
+
+def test_the_points_of_a_sweep_are_in_no_history(campaign):
+    tests = sweep_of_rate(campaign, [100, 200])
+    measured(tests, [1000, 2000])
+    keep_figures([test.pk for test in tests])
+    assert not TestFigures.objects.exists()
+
+
+def test_https_is_compared_with_http_at_the_same_value(campaign):
     target, version = make_target(campaign.project), make_plan(campaign.project)
     for scheme in ("http", "https"):
         sweep(campaign, [1, 2], make_endpoint(target, scheme), version)
@@ -81,15 +189,13 @@ def test_https_is_compared_with_http_by_as_many_injectors(campaign):
 
 
 def test_the_campaign_page_has_table_and_curves(client, bob, campaign):
-    one, two = sweep(campaign, [1, 2])
-    type(campaign).objects.filter(pk=campaign.pk).update(started_at=campaign.created_at)
-    for position, test in enumerate((one, two), 1):
-        measure(make_run(test, position=position), 10_000)
+    measured(sweep(campaign, [1, 2]), [2000, 2000])
     client.force_login(bob)
     page = client.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
     assert "by number of injector processes" in page
     assert "2 injector processes" in page
-    assert page.count('class="sweep-dot"') == 6, "two of throughput, of average and of p95 each"
+    drawn = "throughput, p95, average, speed-up and efficiency, at two values each"
+    assert page.count(" sweep-dot") == 10, drawn
 
 
 def test_sweeps_of_several_targets_are_named_by_their_target(campaign):

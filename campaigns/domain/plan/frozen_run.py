@@ -19,7 +19,7 @@ def _parsed(plan_json: str) -> Plan:
 class FrozenRun:
     """`plan_json` is the plan as stored and sent to injectors; `plan` is its parsed value.
     `environment` has the target's facts, [["CPU", "4 × Xeon"], …]; injectors may connect only to
-    `allowed_networks`.
+    `allowed_networks`. `swept`: the value that the run has of a sweep, in words.
     """
 
     plan_json: Mapping[str, Any]
@@ -31,6 +31,7 @@ class FrozenRun:
     environment: tuple[tuple[str, str], ...]
     seed: int
     allowed_networks: tuple[str, ...]
+    swept: str = ""
 
     @cached_property
     def plan(self) -> Plan:
@@ -39,8 +40,8 @@ class FrozenRun:
 
     @property
     def plan_label(self) -> str:
-        """checkout v3"""
-        return f"{self.plan_name} v{self.plan_number}"
+        """checkout v3, rate 200 requests/s"""
+        return ", ".join(filter(None, [f"{self.plan_name} v{self.plan_number}", self.swept]))
 
     @property
     def arm_label(self) -> str:
@@ -64,6 +65,7 @@ class FrozenRun:
             environment=tuple((name, value) for name, value in data["environment"]),
             seed=data["seed"],
             allowed_networks=tuple(data["policy"]["allow"]),
+            swept=data.get("swept", ""),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -77,4 +79,5 @@ class FrozenRun:
             "environment": [list(fact) for fact in self.environment],
             "seed": self.seed,
             "policy": {"allow": list(self.allowed_networks)},
+            **({"swept": self.swept} if self.swept else {}),
         }

@@ -18,6 +18,7 @@ class ArmFacts:
     port: int
     connection_mode: str
     injectors: int = 1
+    swept: str = ""
 
 
 def arm_names(baseline: ArmFacts, candidate: ArmFacts) -> tuple[str, str]:
@@ -54,6 +55,7 @@ def _where(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
         arm.scheme.upper() if tells_scheme or (tells_mode and not tells_place) else "",
         MODES[arm.connection_mode] if tells_mode else "",
         injector_words(arm.injectors) if _differ(arms, "injectors") else "",
+        arm.swept if _differ(arms, "swept") else "",
     ]
     return " ".join(filter(None, words))
 

@@ -16,6 +16,7 @@ from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.errors_table import Errors
 from campaigns.domain.shown.progress import Progress
+from campaigns.domain.shown.sweep_points import SweepPoint
 from campaigns.domain.shown.tables import Table
 from campaigns.domain.shown.target_matrix import TargetMatrix
 
@@ -137,13 +138,15 @@ class OverheadAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SweepAnswer:
-    """One plan on one arm by several numbers of injectors: `table` has a row for each, `points` is
-    the curve: [{"injectors", "rate": requests/s|None, "mean_ms", "p95_ms"}]."""
+    """One plan on one arm at several values of `field`: `table` has a row for each, `points` are
+    its curve. `name` tells the arm apart from the others of the same sweep."""
 
     title: str
     plan_label: str
+    field: str
+    name: str
     table: Table
-    points: list[dict[str, Any]]
+    points: list[SweepPoint]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,38 @@
-"""A sweep: the same plan on the same arm by several numbers of injectors, a row for each."""
+"""A sweep as a table: the same plan on the same arm at several values, a row for each."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.lifecycle import TargetState, Trust
-from campaigns.domain.measured.figures import Figures
+from campaigns.domain.plan.sweep import (
+    DIVIDED,
+    INJECTORS,
+    parameter_label,
+    parameter_unit,
+    point_words,
+    value_text,
+)
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.latency_table import figures_by_key
 from campaigns.domain.shown.metrics import METRICS
-from campaigns.domain.shown.tables import Cell, Row, Table
-from campaigns.domain.units import counted
+from campaigns.domain.shown.sweep_points import SweepPoint, end_of_growth
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
 
-_FIGURES = ("duration", "interval", "mean", "min", "p50", "p95", "max", "rate", "speed_up")
-_COLUMNS = ("n", *_FIGURES, "errors", "measurement", "target_state")
+_TIMES = ("duration", "interval", "mean", "mean_low", "mean_high", "min", "p50", "p95", "max")
+_RATES = ("rate", "rate_low", "rate_high")
+_DIVIDED = ("speed_up", "efficiency")
+_WORDS = ("measurement", "target_state")
+_OWN_COLUMNS = {
+    "mean_low": Column("mean_low", "95 % from", "ms"),
+    "mean_high": Column("mean_high", "to", "ms"),
+    "rate_low": Column("rate_low", "95 % from", "ok requests/s"),
+    "rate_high": Column("rate_high", "to", "ok requests/s"),
+    "efficiency": Column("efficiency", "efficiency", "%", "Speed-up divided by how much more."),
+    "under_way": Column(
+        "under_way", "under way", "", "Little's law: throughput × mean response time."
+    ),
+    "trusted": Column("trusted", "trusted runs", "", "Of all that ended."),
+}
 _TONES = {
     Trust.DOUBTFUL: "warn",
     Trust.NOT_USABLE: "bad",
@@ -22,63 +42,95 @@ _TONES = {
 }
 _NO_RUN = "No usable runs yet."
 _NOT_JUDGED = "Nothing is said about the target: no measurement can be trusted."
-
-
-@dataclass(frozen=True, slots=True)
-class SweepLine:
-    """All usable requests of one number of injectors; `figures` None where there is no such run."""
-
-    injectors: int
-    figures: Figures | None
-    trust: str
-    target_state: str
+_FEW = f"An interval needs {MIN_REPEATS} repeats."
+_NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
 
 
 def injector_words(injectors: int) -> str:
-    return counted(injectors, "injector processes")
+    return point_words(INJECTORS, injectors)
 
 
-def sweep_table(key: str, title: str, lines: Sequence[SweepLine]) -> Table:
-    """The lines in the order of their numbers of injectors."""
-    first = lines[0].figures if lines else None
-    rows = [_figures(line.figures, first) for line in lines]
-    columns = [column_cells([row[key] for row in rows]) for key in _FIGURES]
+def sweep_table(key: str, title: str, field: str, points: Sequence[SweepPoint]) -> Table:
+    """The points in the order of their values."""
+    figured = (*_TIMES, *_RATES, *(_DIVIDED if field in DIVIDED else ()), "under_way")
+    rows = [_figures(point) for point in points]
+    columns = {name: column_cells([row[name] for row in rows]) for name in figured}
+    keys = ("n", *figured, "errors", "trusted", *_WORDS)
+    ended = end_of_growth(points)
     return Table(
         key,
         title,
-        tuple(METRICS[each].column() for each in _COLUMNS),
+        tuple(_OWN_COLUMNS.get(each) or METRICS[each].column() for each in keys),
         tuple(
-            Row(injector_words(line.injectors), cells, "sweep")
-            for line, cells in zip(lines, _rows(lines, columns), strict=True)
+            Row(
+                _label(field, point.value),
+                _cells(point, [columns[name][index] for name in figured]),
+                _kind(point, bool(ended) and ended[0] is point),
+            )
+            for index, point in enumerate(points)
         ),
-        label_title="injector processes",
-        note="Each row pools its usable runs. Injector processes on one host share its cores: "
-        "check the measurement before you take a ceiling for the target's.",
+        label_title=_label_title(field),
+        note="Bold: the first with 95 % of the highest trusted throughput. Grey and ~: not all its "
+        "runs are trusted, so it has no interval and no speed-up. Injector processes on one host "
+        "share its cores.",
     )
 
 
-def _rows(lines: Sequence[SweepLine], columns: Sequence[Sequence[Cell]]):
-    for index, line in enumerate(lines):
-        figures = line.figures
-        yield (
-            count_cell(figures and figures.n, _NO_RUN),
-            *(column[index] for column in columns),
-            count_cell(figures and figures.errors, _NO_RUN),
-            *(
-                text_cell(state.replace("_", " "), why, _TONES.get(state, ""))
-                for state, why in ((line.trust, _NO_RUN), (line.target_state, _NOT_JUDGED))
-            ),
-        )
+def _label(field: str, value: float) -> str:
+    return injector_words(int(value)) if field == INJECTORS else value_text(value)
 
 
-def _figures(figures: Figures | None, first: Figures | None) -> dict[str, Figure]:
-    if figures is None:
-        return dict.fromkeys(_FIGURES, Figure(None, _NO_RUN))
-    rate, base = figures.rate_per_s, first and first.rate_per_s
-    return {
-        **figures_by_key(figures),
-        "interval": Figure(1000 / rate if rate else None, "No request succeeded."),
-        "speed_up": Figure(
-            rate / base if rate and base else None, "The first row has no rate to compare with."
+def _label_title(field: str) -> str:
+    return ", ".join(filter(None, [parameter_label(field).lower(), parameter_unit(field)]))
+
+
+def _kind(point: SweepPoint, is_end: bool) -> str:
+    if not point.is_trusted:
+        return "sweep-apart"
+    return "sweep-end" if is_end else "sweep"
+
+
+def _cells(point: SweepPoint, figured: Sequence[Cell]) -> tuple[Cell, ...]:
+    figures = point.figures if point.is_usable else None
+    return (
+        count_cell(figures and figures.n, _NO_RUN),
+        *figured,
+        count_cell(figures and figures.errors, _NO_RUN),
+        Cell(point.n_trusted, f"{point.n_trusted} of {point.n_runs}", why=point.why),
+        *(
+            text_cell(state.replace("_", " "), why, _TONES.get(state, ""))
+            for state, why in ((point.trust, _NO_RUN), (point.target_state, _NOT_JUDGED))
         ),
+    )
+
+
+def _figures(point: SweepPoint) -> dict[str, Figure]:
+    names = (*_TIMES, *_RATES, *_DIVIDED, "under_way")
+    if point.figures is None or not point.is_usable:
+        return dict.fromkeys(names, Figure(None, point.why or _NO_RUN))
+    rate = point.figures.rate_per_s
+    found = {
+        **figures_by_key(point.figures),
+        "interval": Figure(1000 / rate if rate else None, "No request succeeded."),
+        "under_way": Figure(point.under_way, "No request succeeded."),
+        "speed_up": Figure(point.speed_up, point.why or _NO_SPEED_UP),
+        "efficiency": Figure(_percent(point.efficiency), point.why or _NO_SPEED_UP),
+        **_ends("mean", point.mean_ends_ms, point),
+        **_ends("rate", point.rate_ends, point),
     }
+    if point.is_trusted:
+        return found
+    return {
+        name: Figure(each.value, f"Not trusted: {point.why}", weak=each.value is not None)
+        for name, each in found.items()
+    }
+
+
+def _ends(name: str, ends: tuple[float, float] | None, point: SweepPoint) -> dict[str, Figure]:
+    low, high = ends or (None, None)
+    why = point.why or _FEW
+    return {f"{name}_low": Figure(low, why), f"{name}_high": Figure(high, why)}
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share

@@ -1,0 +1,165 @@
+"""A sweep: the same test at several values of one number, of the plan or of the injectors.
+
+Which numbers of a plan can vary is what the registry of plan fields knows as one.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.domain.plan.fields import PlanField, all_fields
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.units import counted
+
+INJECTORS = "injectors"
+MAX_POINTS = 20
+# What more of it divides among itself: speed-up and efficiency mean something.
+DIVIDED = frozenset({INJECTORS, "connections"})
+_NUMBER = r"\d{1,9}(?:\.\d{1,6})?"
+_RANGE = re.compile(rf"({_NUMBER}) to ({_NUMBER})(?: step ({_NUMBER}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """`field`: a key of `sweep_fields`, or INJECTORS; `values` in the order of the tests."""
+
+    field: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepField:
+    """`path`: where the number is in a plan's JSON."""
+
+    key: str
+    path: tuple[str, ...]
+    row: PlanField
+    label: str
+
+    @property
+    def unit(self) -> str:
+        return self.row.unit
+
+
+@cache
+def sweep_fields() -> Mapping[str, SweepField]:
+    """Every number of a plan by its key: its path, for those of the load without `load.`."""
+    rows = all_fields(Plan)
+    found = {}
+    for path, row in rows.items():
+        if row.is_number:
+            key = path.removeprefix("load.")
+            found[key] = SweepField(key, tuple(path.split(".")), row, _label(rows, path))
+    return found
+
+
+def _label(rows: Mapping[str, PlanField], path: str) -> str:
+    """Think time, mean: a part with kinds is called as the choice of its kind."""
+    part = path.rpartition(".")[0]
+    kind = rows.get(f"{part}.kind")
+    label = rows[path].label
+    return f"{kind.label}, {label.lower()}" if kind else label
+
+
+def parameter_label(field: str) -> str:
+    return "Injector processes" if field == INJECTORS else sweep_fields()[field].label
+
+
+def parameter_unit(field: str) -> str:
+    return "" if field == INJECTORS else sweep_fields()[field].unit
+
+
+def value_text(value: float) -> str:
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:g}"
+
+
+def point_words(field: str, value: float) -> str:
+    """2 injector processes; rate 200 requests/s."""
+    if field == INJECTORS:
+        return counted(int(value), "injector processes")
+    label = parameter_label(field)
+    return " ".join(
+        filter(None, [label[0].lower() + label[1:], value_text(value), parameter_unit(field)])
+    )
+
+
+def swept_plan(plan: Plan, field: str, value: float) -> Plan:
+    """The plan with this one number replaced. Raises Refused if it cannot have it, and says why."""
+    spec = plan.to_json()
+    if _owner(spec, field) is None:
+        raise Refused(f"This plan has no {parameter_label(field).lower()}; sweep something else.")
+    _put(spec, field, value)
+    try:
+        return Plan.from_json(spec)
+    except InvalidPlan as invalid:
+        why = next(iter(invalid.errors.values()))
+        raise Refused(f"It cannot be measured with {point_words(field, value)}: {why}") from None
+
+
+def fields_used_by(plans: Sequence[Plan]) -> list[SweepField]:
+    """Those that at least one of the plans uses."""
+    specs = [plan.to_json() for plan in plans]
+    return [each for each in sweep_fields().values() if any(_uses(spec, each) for spec in specs)]
+
+
+def _uses(spec: Mapping[str, Any], field: SweepField) -> bool:
+    owner = _owner(spec, field.key)
+    if owner is None or (field.row.http_only and spec.get("exchange")):
+        return False
+    kind = owner.get("model") or owner.get("kind")
+    return not field.row.used_by or kind in field.row.used_by
+
+
+def _owner(spec: Mapping[str, Any], field: str) -> dict[str, Any] | None:
+    if field not in sweep_fields():
+        raise Refused(f"There is no number {field!r} to sweep. Known: {', '.join(known_fields())}.")
+    owner: Any = spec
+    for name in sweep_fields()[field].path[:-1]:
+        owner = owner.get(name)
+        if owner is None:
+            return None
+    return owner
+
+
+def known_fields() -> list[str]:
+    return [INJECTORS, *sweep_fields()]
+
+
+def _put(spec: Mapping[str, Any], field: str, value: float) -> None:
+    found = sweep_fields()[field]
+    is_whole = found.row.kind is int and float(value).is_integer()
+    _owner(spec, field)[found.path[-1]] = int(value) if is_whole else value
+
+
+def values_of_text(text: str) -> tuple[float, ...]:
+    """Of "100, 200, 400" or "100 to 800 step 100". Raises ValueError with what to type."""
+    words = " ".join(text.split())
+    if found := _RANGE.fullmatch(words):
+        low, high, step = (float(each or 1) for each in found.groups())
+        values = tuple(_steps(low, high, step))
+    else:
+        typed = [word for word in re.split(r"[,\s]+", words) if word]
+        if not typed or not all(re.fullmatch(_NUMBER, word) for word in typed):
+            raise ValueError("Enter a list such as 100, 200, 400, or a range: 100 to 800 step 100.")
+        values = tuple(map(float, typed))
+    if not 2 <= len(values) <= MAX_POINTS:
+        raise ValueError(f"A sweep has 2 to {MAX_POINTS} values; these are {len(values)}.")
+    if len(set(values)) < len(values):
+        raise ValueError("List each value only once.")
+    return values
+
+
+def _steps(low: float, high: float, step: float) -> Iterator[float]:
+    """low, low + step … up to high; at most one more than a sweep may have."""
+    for number in range(MAX_POINTS + 1):
+        value = round(low + number * step, 6)
+        if not step or value > high:
+            return
+        yield value
+
+
+def text_of_values(values: Sequence[float]) -> str:
+    return ", ".join(f"{value:g}" if value < 1e6 else f"{value:.0f}" for value in values)

@@ -1,0 +1,72 @@
+"""A sweep in the form of a campaign: which number, and its values."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import Campaign
+from tests.factories import make_plan
+from tests.values import plan_spec
+from tests.views.campaign_form import cells, fields, new_url, text_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def version(project):
+    return make_plan(project, spec=plan_spec(model="open", rate_per_s=10, duration_s=5))
+
+
+@pytest.fixture
+def ticked(version, target):
+    return cells(version, target, ("http", "new"))
+
+
+def test_it_makes_a_test_for_each_value_of_the_number(as_editor, project, ticked):
+    asked = fields(ticked, sweep_field="rate_per_s", sweep_values="100 to 300 step 100", draft="1")
+    as_editor.post(new_url(project), asked)
+    tests = Campaign.objects.get().tests.values_list("swept", "swept_value")
+    assert list(tests) == [("rate_per_s", value) for value in (100, 200, 300)]
+
+
+def test_the_form_offers_the_numbers_that_its_plans_use(as_editor, project, ticked):
+    offered = dict(as_editor.get(new_url(project)).context["form"].fields["sweep_field"].choices)
+    assert offered["rate_per_s"] == "Rate, requests/s"
+    assert "connections" not in offered
+
+
+def test_the_estimate_follows_the_values(as_editor, project, ticked):
+    asked = fields(ticked, repeats=1, sweep_field="rate_per_s", sweep_values="100, 300")
+    found = as_editor.post(reverse("campaign-estimate", args=[project.pk]), asked).context
+    assert (found["estimate"].n_tests, found["estimate"].requests) == (2, 5 * 400)
+    assert [turn.point for turn in found["preview"][0]] in (["100", "300"], ["300", "100"])
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ({"sweep_field": "rate_per_s"}, "Enter the values of the sweep."),
+        ({"sweep_field": "rate_per_s", "sweep_values": "fast"}, "Enter a list such as"),
+        ({"sweep_values": "1, 2"}, "Choose what these values are of."),
+        ({"sweep_field": "rate_per_s", "sweep_values": "0, 2"}, "rate 0 requests/s"),
+        (
+            {"sweep_field": "rate_per_s", "sweep_values": "1, 2", "injectors": "1, 2"},
+            "Sweep one number at a time",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_beside_the_field(as_editor, project, ticked, typed, says):
+    answer = as_editor.post(new_url(project), fields(ticked, **typed))
+    assert answer.status_code == 422
+    assert says in text_of(answer)
+    assert not Campaign.objects.exists()
+
+
+def test_a_sweep_is_run_again_as_it_was(as_editor, project, ticked):
+    asked = fields(ticked, sweep_field="rate_per_s", sweep_values="100, 200", draft="1")
+    as_editor.post(new_url(project), asked)
+    draft = Campaign.objects.get()
+    form = as_editor.get(f"{new_url(project)}?edit={draft.pk}").context["form"]
+    assert (form["sweep_field"].value(), form["sweep_values"].value()) == ("rate_per_s", "100, 200")
+    assert form.known()["sweep"].values == (100, 200)
+    page = text_of(as_editor.get(reverse("campaign-detail", args=[draft.pk])))
+    assert "rate 100 requests/s" in page
