@@ -3,6 +3,7 @@
 import pytest
 
 from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.plan.sweep import Sweep
 from campaigns.models import SavedPlan, Target
 from campaigns.permissions import Actor
 from campaigns.queries.references import reference_endpoint, reference_version
@@ -40,7 +41,7 @@ def test_it_is_one_more_test_of_the_campaign(create):
 
 
 def test_a_sweep_has_it_once(create):
-    tests = create(reference=True, sweep=[1, 2]).tests.order_by("position")
+    tests = create(reference=True, sweep=Sweep("injectors", (1, 2))).tests.order_by("position")
     assert [(test.injectors, test.is_of_reference) for test in tests] == [
         (1, False),
         (2, False),
