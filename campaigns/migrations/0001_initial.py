@@ -8,7 +8,6 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
@@ -17,379 +16,826 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Endpoint',
+            name="Endpoint",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('scheme', models.CharField(choices=[('http', 'http'), ('https', 'https')], max_length=5)),
-                ('host', models.CharField(max_length=253)),
-                ('port', models.PositiveIntegerField()),
-                ('verify_tls', models.BooleanField(default=True)),
-                ('archived_at', models.DateTimeField(blank=True, null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "scheme",
+                    models.CharField(choices=[("http", "http"), ("https", "https")], max_length=5),
+                ),
+                ("host", models.CharField(max_length=253)),
+                ("port", models.PositiveIntegerField()),
+                ("verify_tls", models.BooleanField(default=True)),
+                ("archived_at", models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                'ordering': ['scheme', 'host', 'port'],
+                "ordering": ["scheme", "host", "port"],
             },
         ),
         migrations.CreateModel(
-            name='InjectorHost',
+            name="InjectorHost",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100, unique=True)),
-                ('slots', models.PositiveIntegerField()),
-                ('seen_at', models.DateTimeField()),
-                ('started_at', models.DateTimeField()),
-                ('facts', models.JSONField(default=dict)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100, unique=True)),
+                ("slots", models.PositiveIntegerField()),
+                ("seen_at", models.DateTimeField()),
+                ("started_at", models.DateTimeField()),
+                ("facts", models.JSONField(default=dict)),
             ],
             options={
-                'ordering': ['name'],
+                "ordering": ["name"],
             },
         ),
         migrations.CreateModel(
-            name='Plan',
+            name="Plan",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('archived_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("archived_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'ordering': ['name', 'pk'],
+                "ordering": ["name", "pk"],
             },
         ),
         migrations.CreateModel(
-            name='Project',
+            name="Project",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'ordering': ['name', 'pk'],
+                "ordering": ["name", "pk"],
             },
         ),
         migrations.CreateModel(
-            name='ApiToken',
+            name="ApiToken",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('scope', models.CharField(choices=[(campaigns.permissions.Scope['READ'], 'Read'), (campaigns.permissions.Scope['RUN'], 'Run'), (campaigns.permissions.Scope['WRITE'], 'Write')], max_length=10)),
-                ('lookup', models.CharField(max_length=16, unique=True)),
-                ('token_hash', models.CharField(max_length=64)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField()),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                (
+                    "scope",
+                    models.CharField(
+                        choices=[
+                            (campaigns.permissions.Scope["READ"], "Read"),
+                            (campaigns.permissions.Scope["RUN"], "Run"),
+                            (campaigns.permissions.Scope["WRITE"], "Write"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("lookup", models.CharField(max_length=16, unique=True)),
+                ("token_hash", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField()),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="api_tokens",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
+                "ordering": ["-pk"],
             },
         ),
         migrations.CreateModel(
-            name='PlanVersion',
+            name="PlanVersion",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('spec', models.JSONField()),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('plan', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='versions', to='campaigns.plan')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("spec", models.JSONField()),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "plan",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="versions",
+                        to="campaigns.plan",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['plan', 'number'],
+                "ordering": ["plan", "number"],
             },
         ),
         migrations.CreateModel(
-            name='Probe',
+            name="Probe",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('request', models.JSONField()),
-                ('requested_at', models.DateTimeField(auto_now_add=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('result', models.JSONField(blank=True, null=True)),
-                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='probes', to='campaigns.endpoint')),
-                ('requested_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("request", models.JSONField()),
+                ("requested_at", models.DateTimeField(auto_now_add=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                ("result", models.JSONField(blank=True, null=True)),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="probes",
+                        to="campaigns.endpoint",
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-pk'],
-            },
-        ),
-        migrations.AddField(
-            model_name='plan',
-            name='project',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='plans', to='campaigns.project'),
-        ),
-        migrations.CreateModel(
-            name='Membership',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(choices=[(campaigns.permissions.Role['OWNER'], 'Owner'), (campaigns.permissions.Role['EDITOR'], 'Editor'), (campaigns.permissions.Role['OPERATOR'], 'Operator'), (campaigns.permissions.Role['VIEWER'], 'Viewer')], max_length=10)),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='memberships', to='campaigns.project')),
-            ],
-            options={
-                'ordering': ['user__username'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Campaign',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=150)),
-                ('order', models.CharField(choices=[('blocks', 'Counterbalanced blocks'), ('listed', 'As listed')], default='blocks', max_length=10)),
-                ('repeats', models.PositiveIntegerField(default=5)),
-                ('pause_s', models.FloatField(default=2.0)),
-                ('injectors', models.PositiveIntegerField(default=1)),
-                ('seed', models.BigIntegerField()),
-                ('practical_threshold', models.FloatField(default=0.05)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('stop_requested_at', models.DateTimeField(blank=True, null=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('stop_requested_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='campaigns', to='campaigns.project')),
-            ],
-            options={
-                'ordering': ['-pk'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Run',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('repeat', models.PositiveIntegerField()),
-                ('state', models.CharField(choices=[('queued', 'queued'), ('preparing', 'preparing'), ('armed', 'armed'), ('running', 'running'), ('stopping', 'stopping'), ('finalizing', 'finalizing'), ('done', 'done')], default='queued', max_length=10)),
-                ('state_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('outcome', models.CharField(blank=True, choices=[('complete', 'complete'), ('partial', 'partial'), ('stopped', 'stopped'), ('killed', 'killed'), ('failed', 'failed'), ('expired', 'expired')], max_length=10, null=True)),
-                ('validity', models.CharField(blank=True, choices=[('valid', 'valid'), ('suspicious', 'suspicious'), ('invalid', 'invalid')], max_length=10, null=True)),
-                ('validity_reasons', models.JSONField(blank=True, default=list)),
-                ('snapshot', models.JSONField()),
-                ('n_shards', models.PositiveIntegerField(default=1)),
-                ('t0', models.DateTimeField(blank=True, null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('stop_requested', models.CharField(blank=True, max_length=20, null=True)),
-                ('barrier_failures', models.PositiveIntegerField(default=0)),
-                ('reason', models.TextField(blank=True)),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='campaigns.campaign')),
-                ('stop_requested_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'ordering': ['campaign', 'position'],
-            },
-        ),
-        migrations.CreateModel(
-            name='RunEvent',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('kind', models.CharField(max_length=40)),
-                ('data', models.JSONField(default=dict)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='events', to='campaigns.run')),
-            ],
-            options={
-                'ordering': ['pk'],
-            },
-        ),
-        migrations.CreateModel(
-            name='RunSummary',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('revision', models.PositiveIntegerField()),
-                ('n_seconds', models.PositiveIntegerField()),
-                ('digest', models.CharField(max_length=64)),
-                ('duration_s', models.FloatField()),
-                ('total', models.JSONField()),
-                ('steps', models.JSONField()),
-                ('series', models.JSONField()),
-                ('vitals', models.JSONField()),
-                ('made_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='summaries', to='campaigns.run')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='Shard',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('state', models.CharField(choices=[('open', 'open'), ('claimed', 'claimed'), ('ready', 'ready'), ('running', 'running'), ('done', 'done'), ('lost', 'lost'), ('cancelled', 'cancelled')], default='open', max_length=10)),
-                ('epoch', models.PositiveIntegerField(default=0)),
-                ('worker', models.CharField(blank=True, max_length=150)),
-                ('host', models.CharField(blank=True, max_length=100)),
-                ('lease_until', models.DateTimeField(blank=True, null=True)),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('last_second', models.IntegerField(blank=True, null=True)),
-                ('end', models.JSONField(blank=True, null=True)),
-                ('reason', models.TextField(blank=True)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shards', to='campaigns.run')),
-            ],
-            options={
-                'ordering': ['run', 'number'],
-            },
-        ),
-        migrations.CreateModel(
-            name='ShardSecond',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('shard', models.PositiveIntegerField()),
-                ('second', models.IntegerField()),
-                ('step', models.PositiveIntegerField()),
-                ('epoch', models.PositiveIntegerField()),
-                ('counters', models.JSONField()),
-                ('errors', models.JSONField()),
-                ('statuses', models.JSONField()),
-                ('in_flight', models.IntegerField()),
-                ('timings', models.JSONField()),
-                ('vitals', models.JSONField(null=True)),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='seconds', to='campaigns.run')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='ShareLink',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('token_hash', models.CharField(max_length=64, unique=True)),
-                ('note', models.CharField(blank=True, max_length=100)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('expires_at', models.DateTimeField()),
-                ('revoked_at', models.DateTimeField(blank=True, null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, null=True)),
-                ('n_views', models.PositiveIntegerField(default=0)),
-                ('campaign', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, to='campaigns.campaign')),
-                ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='share_links', to='campaigns.project')),
-                ('run', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, to='campaigns.run')),
-            ],
-            options={
-                'ordering': ['-pk'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Target',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
-                ('environment', models.JSONField(blank=True, default=list)),
-                ('archived_at', models.DateTimeField(blank=True, null=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('project', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='targets', to='campaigns.project')),
-            ],
-            options={
-                'ordering': ['name', 'pk'],
+                "ordering": ["-pk"],
             },
         ),
         migrations.AddField(
-            model_name='run',
-            name='target',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='campaigns.target'),
-        ),
-        migrations.AddField(
-            model_name='endpoint',
-            name='target',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='endpoints', to='campaigns.target'),
+            model_name="plan",
+            name="project",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="plans",
+                to="campaigns.project",
+            ),
         ),
         migrations.CreateModel(
-            name='Test',
+            name="Membership",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('connection_mode', models.CharField(choices=[('new', 'new'), ('keep-alive', 'keep-alive'), ('resumed', 'resumed')], max_length=10)),
-                ('campaign', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tests', to='campaigns.campaign')),
-                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tests', to='campaigns.endpoint')),
-                ('plan_version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='tests', to='campaigns.planversion')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "role",
+                    models.CharField(
+                        choices=[
+                            (campaigns.permissions.Role["OWNER"], "Owner"),
+                            (campaigns.permissions.Role["EDITOR"], "Editor"),
+                            (campaigns.permissions.Role["OPERATOR"], "Operator"),
+                            (campaigns.permissions.Role["VIEWER"], "Viewer"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "user",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="memberships",
+                        to="campaigns.project",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['campaign', 'position'],
+                "ordering": ["user__username"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Campaign",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=150)),
+                (
+                    "order",
+                    models.CharField(
+                        choices=[("blocks", "Counterbalanced blocks"), ("listed", "As listed")],
+                        default="blocks",
+                        max_length=10,
+                    ),
+                ),
+                ("repeats", models.PositiveIntegerField(default=5)),
+                ("pause_s", models.FloatField(default=2.0)),
+                ("injectors", models.PositiveIntegerField(default=1)),
+                ("seed", models.BigIntegerField()),
+                ("practical_threshold", models.FloatField(default=0.05)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("started_at", models.DateTimeField(blank=True, null=True)),
+                ("stop_requested_at", models.DateTimeField(blank=True, null=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "stop_requested_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="campaigns",
+                        to="campaigns.project",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Run",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
+                ("repeat", models.PositiveIntegerField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "queued"),
+                            ("preparing", "preparing"),
+                            ("armed", "armed"),
+                            ("running", "running"),
+                            ("stopping", "stopping"),
+                            ("finalizing", "finalizing"),
+                            ("done", "done"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "state_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "outcome",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("complete", "complete"),
+                            ("partial", "partial"),
+                            ("stopped", "stopped"),
+                            ("killed", "killed"),
+                            ("failed", "failed"),
+                            ("expired", "expired"),
+                        ],
+                        max_length=10,
+                        null=True,
+                    ),
+                ),
+                (
+                    "validity",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("valid", "valid"),
+                            ("suspicious", "suspicious"),
+                            ("invalid", "invalid"),
+                        ],
+                        max_length=10,
+                        null=True,
+                    ),
+                ),
+                ("validity_reasons", models.JSONField(blank=True, default=list)),
+                ("snapshot", models.JSONField()),
+                ("n_shards", models.PositiveIntegerField(default=1)),
+                ("t0", models.DateTimeField(blank=True, null=True)),
+                ("ended_at", models.DateTimeField(blank=True, null=True)),
+                ("stop_requested", models.CharField(blank=True, max_length=20, null=True)),
+                ("barrier_failures", models.PositiveIntegerField(default=0)),
+                ("reason", models.TextField(blank=True)),
+                (
+                    "campaign",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="runs",
+                        to="campaigns.campaign",
+                    ),
+                ),
+                (
+                    "stop_requested_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["campaign", "position"],
+            },
+        ),
+        migrations.CreateModel(
+            name="RunEvent",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ("kind", models.CharField(max_length=40)),
+                ("data", models.JSONField(default=dict)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="events",
+                        to="campaigns.run",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="RunSummary",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("revision", models.PositiveIntegerField()),
+                ("n_seconds", models.PositiveIntegerField()),
+                ("digest", models.CharField(max_length=64)),
+                ("duration_s", models.FloatField()),
+                ("total", models.JSONField()),
+                ("steps", models.JSONField()),
+                ("series", models.JSONField()),
+                ("vitals", models.JSONField()),
+                (
+                    "made_at",
+                    models.DateTimeField(db_default=django.db.models.functions.datetime.Now()),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="summaries",
+                        to="campaigns.run",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="Shard",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("open", "open"),
+                            ("claimed", "claimed"),
+                            ("ready", "ready"),
+                            ("running", "running"),
+                            ("done", "done"),
+                            ("lost", "lost"),
+                            ("cancelled", "cancelled"),
+                        ],
+                        default="open",
+                        max_length=10,
+                    ),
+                ),
+                ("epoch", models.PositiveIntegerField(default=0)),
+                ("worker", models.CharField(blank=True, max_length=150)),
+                ("host", models.CharField(blank=True, max_length=100)),
+                ("lease_until", models.DateTimeField(blank=True, null=True)),
+                ("attempts", models.PositiveIntegerField(default=0)),
+                ("last_second", models.IntegerField(blank=True, null=True)),
+                ("end", models.JSONField(blank=True, null=True)),
+                ("reason", models.TextField(blank=True)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="shards",
+                        to="campaigns.run",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["run", "number"],
+            },
+        ),
+        migrations.CreateModel(
+            name="ShardSecond",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("shard", models.PositiveIntegerField()),
+                ("second", models.IntegerField()),
+                ("step", models.PositiveIntegerField()),
+                ("epoch", models.PositiveIntegerField()),
+                ("counters", models.JSONField()),
+                ("errors", models.JSONField()),
+                ("statuses", models.JSONField()),
+                ("in_flight", models.IntegerField()),
+                ("timings", models.JSONField()),
+                ("vitals", models.JSONField(null=True)),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="seconds",
+                        to="campaigns.run",
+                    ),
+                ),
+            ],
+        ),
+        migrations.CreateModel(
+            name="ShareLink",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("token_hash", models.CharField(max_length=64, unique=True)),
+                ("note", models.CharField(blank=True, max_length=100)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("expires_at", models.DateTimeField()),
+                ("revoked_at", models.DateTimeField(blank=True, null=True)),
+                ("last_used_at", models.DateTimeField(blank=True, null=True)),
+                ("n_views", models.PositiveIntegerField(default=0)),
+                (
+                    "campaign",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="campaigns.campaign",
+                    ),
+                ),
+                (
+                    "created_by",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="share_links",
+                        to="campaigns.project",
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="campaigns.run",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-pk"],
+            },
+        ),
+        migrations.CreateModel(
+            name="Target",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.CharField(max_length=100)),
+                ("environment", models.JSONField(blank=True, default=list)),
+                ("archived_at", models.DateTimeField(blank=True, null=True)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "project",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="targets",
+                        to="campaigns.project",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["name", "pk"],
             },
         ),
         migrations.AddField(
-            model_name='run',
-            name='test',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='campaigns.test'),
+            model_name="run",
+            name="target",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="runs",
+                to="campaigns.target",
+            ),
+        ),
+        migrations.AddField(
+            model_name="endpoint",
+            name="target",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="endpoints",
+                to="campaigns.target",
+            ),
+        ),
+        migrations.CreateModel(
+            name="Test",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("position", models.PositiveIntegerField()),
+                (
+                    "connection_mode",
+                    models.CharField(
+                        choices=[
+                            ("new", "new"),
+                            ("keep-alive", "keep-alive"),
+                            ("resumed", "resumed"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                (
+                    "campaign",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="tests",
+                        to="campaigns.campaign",
+                    ),
+                ),
+                (
+                    "endpoint",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="tests",
+                        to="campaigns.endpoint",
+                    ),
+                ),
+                (
+                    "plan_version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="tests",
+                        to="campaigns.planversion",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["campaign", "position"],
+            },
+        ),
+        migrations.AddField(
+            model_name="run",
+            name="test",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.CASCADE,
+                related_name="runs",
+                to="campaigns.test",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='planversion',
-            constraint=models.UniqueConstraint(fields=('plan', 'number'), name='one_version_per_number'),
+            model_name="planversion",
+            constraint=models.UniqueConstraint(
+                fields=("plan", "number"), name="one_version_per_number"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='plan',
-            constraint=models.UniqueConstraint(condition=models.Q(('archived_at', None)), fields=('project', 'name'), name='one_plan_per_name'),
+            model_name="plan",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("archived_at", None)),
+                fields=("project", "name"),
+                name="one_plan_per_name",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.UniqueConstraint(fields=('project', 'user'), name='one_role_per_member'),
+            model_name="membership",
+            constraint=models.UniqueConstraint(
+                fields=("project", "user"), name="one_role_per_member"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='membership',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['owner', 'editor', 'operator', 'viewer'])), name='known_role'),
+            model_name="membership",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("role__in", ["owner", "editor", "operator", "viewer"])),
+                name="known_role",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('repeats__gte', 1), ('repeats__lte', 50)), name='campaign_repeats_range'),
+            model_name="campaign",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("repeats__gte", 1), ("repeats__lte", 50)),
+                name="campaign_repeats_range",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='campaign',
-            constraint=models.CheckConstraint(condition=models.Q(('injectors__gte', 1), ('injectors__lte', 64)), name='campaign_injectors_range'),
+            model_name="campaign",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("injectors__gte", 1), ("injectors__lte", 64)),
+                name="campaign_injectors_range",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='runsummary',
-            constraint=models.UniqueConstraint(fields=('run', 'revision'), name='one_summary_per_revision'),
+            model_name="runsummary",
+            constraint=models.UniqueConstraint(
+                fields=("run", "revision"), name="one_summary_per_revision"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='shard',
-            constraint=models.UniqueConstraint(fields=('run', 'number'), name='one_shard_per_number'),
+            model_name="shard",
+            constraint=models.UniqueConstraint(
+                fields=("run", "number"), name="one_shard_per_number"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='shard',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['claimed', 'ready', 'running']), _negated=True), models.Q(models.Q(('worker', ''), _negated=True), ('lease_until__isnull', False)), _connector='OR'), name='live_shard_has_a_lease'),
+            model_name="shard",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state__in", ["claimed", "ready", "running"]), _negated=True),
+                    models.Q(
+                        models.Q(("worker", ""), _negated=True), ("lease_until__isnull", False)
+                    ),
+                    _connector="OR",
+                ),
+                name="live_shard_has_a_lease",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='shardsecond',
-            constraint=models.UniqueConstraint(fields=('run', 'shard', 'second', 'step'), name='one_row_per_second'),
+            model_name="shardsecond",
+            constraint=models.UniqueConstraint(
+                fields=("run", "shard", "second", "step"), name="one_row_per_second"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='sharelink',
-            constraint=models.CheckConstraint(condition=models.Q(('campaign__isnull', True), ('run__isnull', True), _connector='XOR'), name='share_link_shows_one_thing'),
+            model_name="sharelink",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("campaign__isnull", True), ("run__isnull", True), _connector="XOR"
+                ),
+                name="share_link_shows_one_thing",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='target',
-            constraint=models.UniqueConstraint(condition=models.Q(('archived_at', None)), fields=('project', 'name'), name='one_target_per_name'),
+            model_name="target",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("archived_at", None)),
+                fields=("project", "name"),
+                name="one_target_per_name",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.UniqueConstraint(condition=models.Q(('archived_at', None)), fields=('target', 'scheme', 'host', 'port'), name='one_endpoint_per_origin'),
+            model_name="endpoint",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("archived_at", None)),
+                fields=("target", "scheme", "host", "port"),
+                name="one_endpoint_per_origin",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(('port__gte', 1), ('port__lte', 65535)), name='endpoint_port_range'),
+            model_name="endpoint",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("port__gte", 1), ("port__lte", 65535)),
+                name="endpoint_port_range",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='test',
-            constraint=models.UniqueConstraint(fields=('campaign', 'position'), name='one_test_per_position'),
+            model_name="test",
+            constraint=models.UniqueConstraint(
+                fields=("campaign", "position"), name="one_test_per_position"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='test',
-            constraint=models.UniqueConstraint(fields=('campaign', 'plan_version', 'endpoint', 'connection_mode'), name='one_test_per_plan_and_arm'),
+            model_name="test",
+            constraint=models.UniqueConstraint(
+                fields=("campaign", "plan_version", "endpoint", "connection_mode"),
+                name="one_test_per_plan_and_arm",
+            ),
         ),
         migrations.AddIndex(
-            model_name='run',
-            index=models.Index(fields=['state', 'campaign', 'position'], name='run_by_state'),
+            model_name="run",
+            index=models.Index(fields=["state", "campaign", "position"], name="run_by_state"),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(fields=('campaign', 'position'), name='one_run_per_position'),
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                fields=("campaign", "position"), name="one_run_per_position"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(fields=('test', 'repeat'), name='one_run_per_repeat'),
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                fields=("test", "repeat"), name="one_run_per_repeat"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['armed', 'finalizing', 'preparing', 'running', 'stopping'])), fields=('target',), name='one_active_run_per_target'),
+            model_name="run",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(
+                    ("state__in", ["armed", "finalizing", "preparing", "running", "stopping"])
+                ),
+                fields=("target",),
+                name="one_active_run_per_target",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('outcome__isnull', False), ('state', 'done')), models.Q(models.Q(('state', 'done'), _negated=True), ('outcome__isnull', True)), _connector='OR'), name='run_outcome_exactly_when_done'),
+            model_name="run",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("outcome__isnull", False), ("state", "done")),
+                    models.Q(models.Q(("state", "done"), _negated=True), ("outcome__isnull", True)),
+                    _connector="OR",
+                ),
+                name="run_outcome_exactly_when_done",
+            ),
         ),
     ]

@@ -4,15 +4,17 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('campaigns', '0004_plan_secrets'),
+        ("campaigns", "0004_plan_secrets"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='endpoint',
-            name='scheme',
-            field=models.CharField(choices=[('http', 'http'), ('https', 'https'), ('ws', 'ws'), ('wss', 'wss')], max_length=5),
+            model_name="endpoint",
+            name="scheme",
+            field=models.CharField(
+                choices=[("http", "http"), ("https", "https"), ("ws", "ws"), ("wss", "wss")],
+                max_length=5,
+            ),
         ),
     ]

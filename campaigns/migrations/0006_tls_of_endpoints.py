@@ -4,20 +4,19 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('campaigns', '0005_websocket_schemes'),
+        ("campaigns", "0005_websocket_schemes"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='endpoint',
-            name='client_key',
-            field=models.TextField(blank=True, default='', editable=False),
+            model_name="endpoint",
+            name="client_key",
+            field=models.TextField(blank=True, default="", editable=False),
         ),
         migrations.AddField(
-            model_name='endpoint',
-            name='tls',
+            model_name="endpoint",
+            name="tls",
             field=models.JSONField(blank=True, default=dict),
         ),
     ]

@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('campaigns', '0006_tls_of_endpoints'),
+        ("campaigns", "0006_tls_of_endpoints"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='probe',
-            name='claimed_at',
+            model_name="probe",
+            name="claimed_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
     ]

@@ -5,15 +5,16 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('campaigns', '0010_three_answers'),
+        ("campaigns", "0010_three_answers"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='run',
-            name='machines',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=64), blank=True, null=True, size=None),
+            model_name="run",
+            name="machines",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.CharField(max_length=64), blank=True, null=True, size=None
+            ),
         ),
     ]

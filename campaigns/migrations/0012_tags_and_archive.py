@@ -6,45 +6,52 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('campaigns', '0011_machines_of_runs'),
+        ("campaigns", "0011_machines_of_runs"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='campaign',
-            name='archived_at',
+            model_name="campaign",
+            name="archived_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='campaign',
-            name='tags',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=30), blank=True, default=list, size=None),
+            model_name="campaign",
+            name="tags",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.CharField(max_length=30), blank=True, default=list, size=None
+            ),
         ),
         migrations.AddField(
-            model_name='project',
-            name='archived_at',
+            model_name="project",
+            name="archived_at",
             field=models.DateTimeField(blank=True, null=True),
         ),
         migrations.AddField(
-            model_name='project',
-            name='tags',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=30), blank=True, default=list, size=None),
+            model_name="project",
+            name="tags",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.CharField(max_length=30), blank=True, default=list, size=None
+            ),
         ),
         migrations.AddField(
-            model_name='savedplan',
-            name='tags',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=30), blank=True, default=list, size=None),
+            model_name="savedplan",
+            name="tags",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.CharField(max_length=30), blank=True, default=list, size=None
+            ),
         ),
         migrations.AddField(
-            model_name='target',
-            name='tags',
-            field=django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=30), blank=True, default=list, size=None),
+            model_name="target",
+            name="tags",
+            field=django.contrib.postgres.fields.ArrayField(
+                base_field=models.CharField(max_length=30), blank=True, default=list, size=None
+            ),
         ),
         migrations.AddIndex(
-            model_name='campaign',
-            index=models.Index(fields=['project', '-id'], name='campaign_newest_first'),
+            model_name="campaign",
+            index=models.Index(fields=["project", "-id"], name="campaign_newest_first"),
         ),
     ]

@@ -61,9 +61,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-pk"],
-                "indexes": [
-                    models.Index(fields=["project", "id"], name="audit_of_project")
-                ],
+                "indexes": [models.Index(fields=["project", "id"], name="audit_of_project")],
             },
         ),
         migrations.RunSQL(_ONLY_GROWS, _MAY_CHANGE),

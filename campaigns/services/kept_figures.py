@@ -11,7 +11,7 @@ from campaigns.queries.kept_figures import figures_of
 @transaction.atomic
 def keep_figures(tests: Iterable[int]) -> None:
     """Write the figures of these tests as their runs have them now. May be done any number of
-    times. Trials of a search and points of a sweep have no history: they are not the plan itself."""
+    times. Trials of a search and points of a sweep have no history: they are not the plan."""
     chosen = Test.objects.filter(pk__in=list(tests), swept="")
     chosen = chosen.exclude(campaign__in=Search.objects.values("pk"))
     # Who writes later has read later.
