@@ -1,5 +1,5 @@
 """The whole table, with one command: cost, punctuality, memory, accuracy, words, changes,
-judgement, capacity; or parts.
+judgement, capacity, words of real campaigns; or parts.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from benchmarks import (
     tls,
     websocket,
     words,
+    words_real,
 )
 from benchmarks.awake import awake
 from benchmarks.figures import show
@@ -31,6 +32,7 @@ from benchmarks.selection import (
     TLS,
     WEBSOCKET,
     WORDS,
+    WORDS_REAL,
     Selection,
 )
 from benchmarks.servers import Server, pin, serving
@@ -58,8 +60,11 @@ def main() -> int:
     if selection.wants(CAPACITY):
         show(capacity.TITLE, capacity.measure())
     if selection.wants(JUDGEMENT):
-        for title, lines in judgement.measure_all(selection.trials):
+        for title, lines in judgement.measure_all(selection.trials or judgement.TRIALS):
             show(f"{judgement.TITLE}. {title}", lines)
+    if selection.wants(WORDS_REAL):
+        trials = selection.trials or words_real.TRIALS
+        show(words_real.title(trials), words_real.measure_all(trials))
     print(f"\nload average {_load()} after the last")
     return 0
 
@@ -68,13 +73,16 @@ def _read_selection() -> Selection:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parts = f"{', '.join(NAMES)} (everything)"
     parser.add_argument("names", nargs="*", metavar="PART", help=parts)
-    trials = "runs in each cell of the judgement (%(default)s)"
-    parser.add_argument("--trials", type=int, default=judgement.TRIALS, metavar="N", help=trials)
+    trials = (
+        f"runs in each cell of the judgement ({judgement.TRIALS}), real campaigns of each kind "
+        f"({words_real.TRIALS})"
+    )
+    parser.add_argument("--trials", type=int, metavar="N", help=trials)
     options = parser.parse_args()
     names = options.names
     if unknown := [name for name in names if name not in NAMES]:
         parser.error(f"there is no {unknown[0]}; choose from {', '.join(NAMES)}")
-    return Selection(frozenset(names), max(1, options.trials))
+    return Selection(frozenset(names), options.trials and max(1, options.trials))
 
 
 def _measure_pinned(selection: Selection, server: Server) -> None:

@@ -3,23 +3,23 @@
 from dataclasses import dataclass
 
 from benchmarks.injector_cost import CASES, slug
-from benchmarks.judgement import TRIALS
 
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
 # Of the site and of its judgement; they start what they need themselves.
 LIVE, WORDS, CHANGES, JUDGEMENT = "live", "words", "changes", "judgement"
-CAPACITY = "capacity"
+CAPACITY, WORDS_REAL = "capacity", "words-real"
 CASE_NAMES = tuple(slug(case) for case in CASES)
-_OF_THE_SITE = (LIVE, WORDS, CHANGES, JUDGEMENT, CAPACITY)
+_OF_THE_SITE = (LIVE, WORDS, CHANGES, JUDGEMENT, CAPACITY, WORDS_REAL)
 NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Of `NAMES`; without any, everything. `trials`: runs in each cell of the judgement."""
+    """Of `NAMES`; without any, everything. `trials`: runs in each cell of the judgement, and real
+    campaigns of each kind; None for as many as usual."""
 
     names: frozenset[str]
-    trials: int = TRIALS
+    trials: int | None = None
 
     def wants(self, name: str) -> bool:
         if not self.names or name in self.names:

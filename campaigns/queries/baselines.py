@@ -1,6 +1,7 @@
 """The baselines of tests, and what was said against them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.db.models import Q, QuerySet
 
@@ -8,7 +9,6 @@ from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.shown.baseline_words import baseline_sentence
-from campaigns.domain.shown.compared import ReferenceState
 from campaigns.domain.shown.sentences import Sentence
 from campaigns.models import Baseline, Campaign, Run, Test, TestFigures, without_references
 from campaigns.permissions import Actor
@@ -16,7 +16,7 @@ from campaigns.queries.answers import measured_tests
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.compared_facts import ComparedPair, blockers_of, changes_of
 from campaigns.queries.history import HistoryKey
-from campaigns.queries.measured import measured_runs
+from campaigns.queries.measured import MeasuredRun, measured_runs
 from campaigns.queries.overheads import Overhead, compare
 
 _USABLE = Q(outcome=Outcome.COMPLETE, n__gt=0) & ~Q(trust=Trust.NOT_USABLE, trust__isnull=False)
@@ -67,20 +67,43 @@ def _told(row: TestFigures) -> tuple[str, Against]:
     return label, Against.from_json(row.against)
 
 
-def against_baseline(
-    baseline: Baseline, test: Test, reference: ReferenceState | None = None
-) -> Against:
-    """The comparison of the test's runs with those of the baseline, by p95; by the average where
-    too few requests support a p95. `reference`: what became of that which both measured."""
+def against_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> list[Against]:
+    """The comparison of each test's runs with those of its baseline, without what the reference
+    did, in a fixed number of queries. By p95; by the average where too few requests support a p95.
+    """
+    tests = {pk for baseline, test in pairs for pk in (baseline.test_id, test.pk)}
     related = ("plan_version__plan", "endpoint__target", "campaign")
-    tests = Test.objects.filter(pk__in=[baseline.test_id, test.pk]).select_related(*related)
-    by_pk = {each.pk: each for each in tests}
-    pair = ArmPair(
-        _side(by_pk[baseline.test_id], baseline.runs.all()),
-        _side(by_pk[test.pk], test.runs.all()),
-        is_chosen=True,
-        called=(f"baseline “{baseline.name}”", f"campaign #{test.campaign_id}"),
+    by_pk = Test.objects.select_related(*related).in_bulk(tests)
+    of_baselines = _runs_of([baseline for baseline, _ in pairs])
+    runs = Run.objects.filter(
+        Q(test__in=[test.pk for _, test in pairs])
+        | Q(pk__in=[run for some in of_baselines.values() for run in some])
     )
+    measured = measured_runs(runs.order_by("campaign", "position").prefetch_related("shards"))
+    return [
+        _against(
+            baseline,
+            _side(
+                by_pk[baseline.test_id],
+                [each for each in measured if each.run.pk in of_baselines[baseline.pk]],
+            ),
+            _side(by_pk[test.pk], [each for each in measured if each.run.test_id == test.pk]),
+        )
+        for baseline, test in pairs
+    ]
+
+
+def _runs_of(baselines: Sequence[Baseline]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {baseline.pk: set() for baseline in baselines}
+    rows = Baseline.runs.through.objects.filter(baseline__in=baselines)
+    for baseline, run in rows.values_list("baseline", "run"):
+        found[baseline].add(run)
+    return found
+
+
+def _against(baseline: Baseline, old: MeasuredTest, new: MeasuredTest) -> Against:
+    called = (f"baseline “{baseline.name}”", f"campaign #{new.test.campaign_id}")
+    pair = ArmPair(old, new, is_chosen=True, called=called)
     metric = "p95"
     overhead = _overhead(pair, metric)
     if overhead.judged.interval is None and overhead.mean.interval is not None:
@@ -93,8 +116,7 @@ def against_baseline(
         metric,
         str(found.word) if has_word else "",
         found.text,
-        *((interval.ratio, interval.low, interval.high) if interval else (None, None, None)),
-        reference=str(reference or ""),
+        *((interval.ratio, interval.low, interval.high) if interval else ()),
     )
 
 
@@ -114,10 +136,10 @@ _NO_WORD = {
 }
 
 
-def _side(test: Test, runs: QuerySet[Run]) -> MeasuredTest:
-    measured = measured_runs(runs.order_by("campaign", "position").prefetch_related("shards"))
-    (side,) = measured_tests([test], [each for each in measured if each.run.test_id == test.pk])
-    return MeasuredTest(test, side.label, side.plan_label, tuple(measured))
+def _side(test: Test, runs: Sequence[MeasuredRun]) -> MeasuredTest:
+    """The test with these runs, which may be of several campaigns."""
+    (side,) = measured_tests([test], [])
+    return replace(side, runs=tuple(runs))
 
 
 def own_baselines(campaign: Campaign) -> str:

@@ -1,7 +1,8 @@
 """Make runs the baseline of their tests, stop comparing with it, and judge campaigns by it."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
@@ -10,13 +11,14 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.shown.compared import ReferenceState
 from campaigns.models import Baseline, Campaign, Project, Run, Test, TestFigures
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.baselines import against_baseline, counted_of, of_key
+from campaigns.queries.baselines import against_baselines, counted_of, of_key
 from campaigns.queries.history import HistoryKey, key_of
 from campaigns.queries.references import reference_between
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 100
+_AT_ONCE = 20
 
 
 @transaction.atomic
@@ -50,8 +52,7 @@ def make_baseline(
             "target. Choose a campaign that measured something."
         )
     made = [_make(by, project, name, key, runs, seen) for key, runs in groups.items()]
-    for baseline in made:
-        _judge_newest(baseline)
+    _judge([pair for baseline in made for pair in _newest_of(baseline)])
     return made
 
 
@@ -114,7 +115,7 @@ def release_baseline(*, by: Actor, baseline: Baseline) -> None:
     current.update(replaced_at=Now(), replaced_by=by.user)
 
 
-def _judge_newest(baseline: Baseline) -> None:
+def _newest_of(baseline: Baseline) -> Iterator[tuple[Baseline, Test]]:
     """The newest campaign of the test, so that its history speaks at once."""
     rows = TestFigures.objects.filter(
         plan=baseline.plan_id,
@@ -125,29 +126,57 @@ def _judge_newest(baseline: Baseline) -> None:
     )
     newest = rows.order_by("-started_at", "-pk").select_related("test__campaign").first()
     if newest and newest.test.campaign_id != baseline.test.campaign_id:
-        _judge(baseline, newest.test, reference_between(baseline.test.campaign, newest.campaign))
+        yield baseline, newest.test
 
 
 def judge_by_baselines(campaign: Campaign) -> None:
     """Store what the campaign's tests are against their baselines. May be done any number of
     times; whatever goes wrong, the campaign has ended."""
-    references: dict[int, ReferenceState | None] = {}
     try:
-        for test in campaign.tests.select_related("plan_version", "campaign"):
-            current = Baseline.objects.filter(replaced_at=None, **of_key(key_of(test)))
-            baseline = current.select_related("test__campaign").first()
-            if baseline and baseline.test.campaign_id != campaign.pk:
-                earlier = baseline.test.campaign
-                if earlier.pk not in references:
-                    references[earlier.pk] = reference_between(earlier, campaign)
-                with transaction.atomic():
-                    _judge(baseline, test, references[earlier.pk])
+        _judge(_with_baselines(campaign))
     except (OperationalError, InterfaceError):
         raise
     except Exception:
         logger.exception("Campaign %s has no word against its baseline", campaign.pk)
 
 
-def _judge(baseline: Baseline, test: Test, reference: ReferenceState | None) -> None:
-    against = against_baseline(baseline, test, reference)
-    TestFigures.objects.filter(pk=test.pk).update(baseline=baseline, against=against.to_json())
+def _with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
+    """Its tests that have a baseline of another campaign, with that."""
+    tests = [
+        (key_of(each), each) for each in campaign.tests.select_related("plan_version", "campaign")
+    ]
+    current = Baseline.objects.filter(
+        replaced_at=None,
+        test__isnull=False,
+        plan__in={key.plan for key, _ in tests},
+        endpoint__in={key.endpoint for key, _ in tests},
+    )
+    found = {
+        HistoryKey(each.plan_id, each.endpoint_id, each.connection_mode, each.injectors): each
+        for each in current.exclude(test__campaign=campaign).select_related("test__campaign")
+    }
+    return [(found[key], test) for key, test in tests if key in found]
+
+
+def _judge(pairs: Sequence[tuple[Baseline, Test]]) -> None:
+    """A few at a time: their summaries are in memory together."""
+    references: dict[tuple[int, int], ReferenceState | None] = {}
+    for begin in range(0, len(pairs), _AT_ONCE):
+        some = pairs[begin : begin + _AT_ONCE]
+        for baseline, test in some:
+            sides = (baseline.test.campaign, test.campaign)
+            key = tuple(each.pk for each in sides)
+            if key not in references:
+                references[key] = reference_between(*sides)
+        rows = [
+            TestFigures(
+                pk=test.pk,
+                baseline=baseline,
+                against=replace(
+                    against,
+                    reference=str(references[baseline.test.campaign_id, test.campaign_id] or ""),
+                ).to_json(),
+            )
+            for (baseline, test), against in zip(some, against_baselines(some), strict=True)
+        ]
+        TestFigures.objects.bulk_update(rows, ["baseline", "against"])

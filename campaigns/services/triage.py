@@ -9,7 +9,7 @@ yet; otherwise it is an entry of its own. What is no longer found stays, for peo
 
 import logging
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -31,6 +31,8 @@ from campaigns.queries.history import HistoryKey, histories_of, with_facts_aroun
 
 logger = logging.getLogger(__name__)
 
+_FOLLOWED = ("since", "since_at", "after_at", "until_at", "before_us", "after_us", "ratio", "low")
+_FOLLOWED += ("high", "p_value", "causes")
 _LONGEST_WHY, _LONGEST_LINK = 2000, 500
 
 
@@ -51,27 +53,39 @@ def note_changes(*, campaign_id: int) -> int:
     campaign = Campaign.objects.get(pk=campaign_id)
     # One at a time for each project, so that changes which belong together find each other.
     Project.objects.select_for_update(no_key=True).get(pk=campaign.project_id)
-    found = histories_of(campaign)
-    return sum(_note(campaign.project_id, key, history) for key, history in found.items())
+    found = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
+    known = _known(found)
+    moved, new = [], []
+    for key, history in found.items():
+        same = _same(history, known[key])
+        for index, change in enumerate(history.course.changes):
+            if index not in same:
+                new.append((key, history, change))
+            elif _follow(known[key][same[index]], history, change):
+                moved.append(known[key][same[index]])
+    TriageChange.objects.bulk_update(moved, _FOLLOWED)
+    for key, history, change in new:
+        _write(campaign.project_id, key, history, change)
+    return len(new)
 
 
-def _note(project_id: int, key: HistoryKey, history: TestHistory) -> int:
-    changes = history.course.changes
-    if not changes:
-        return 0
-    begun = TriageChange.objects.filter(**_test(key), since_at__gte=history.points[0].at)
-    known = list(begun.order_by(F("since").asc(nulls_last=True)))
+def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[TriageChange]]:
+    """What is written down of each test, from the first of its campaigns on; one query for all."""
+    known: dict[HistoryKey, list[TriageChange]] = {key: [] for key in found}
+    rows = TriageChange.objects.filter(
+        plan__in={key.plan for key in found}, endpoint__in={key.endpoint for key in found}
+    )
+    for row in rows.order_by(F("since").asc(nulls_last=True)):
+        key = HistoryKey(row.plan_id, row.endpoint_id, row.connection_mode, row.injectors)
+        if key in found and row.since_at >= found[key].points[0].at:
+            known[key].append(row)
+    return known
+
+
+def _same(history: TestHistory, known: Sequence[TriageChange]) -> dict[int, int]:
     places = [point.at for point in history.points]
     before = [_known_place(each, places) for each in known]
-    same = same_changes([_place(each) for each in changes], before)
-    n_new = 0
-    for index, change in enumerate(changes):
-        if index in same:
-            _follow(known[same[index]], history, change)
-        else:
-            _write(project_id, key, history, change)
-            n_new += 1
-    return n_new
+    return same_changes([_place(each) for each in history.course.changes], before)
 
 
 def _test(key: HistoryKey) -> dict[str, int | str]:
@@ -92,11 +106,16 @@ def _known_place(change: TriageChange, places: Sequence) -> Sighting:
     return Sighting(index, index, index, change.ratio > 1)
 
 
-def _follow(known: TriageChange, history: TestHistory, change: Change) -> None:
+def _follow(known: TriageChange, history: TestHistory, change: Change) -> bool:
+    """Whether more campaigns have moved it; then it has its new values, not yet stored."""
     values = _values(history, change)
+    if all(getattr(known, name) == value for name, value in values.items()):
+        return False
     if known.since_id != values["since_id"]:
         values |= _causes(history, change)
-    TriageChange.objects.filter(pk=known.pk).update(**values)
+    for name, value in values.items():
+        setattr(known, name, value)
+    return True
 
 
 def _write(project_id: int, key: HistoryKey, history: TestHistory, change: Change) -> None:

@@ -1,0 +1,67 @@
+"""What the end of a campaign costs does not grow statement by statement with its tests."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from campaigns.models import Baseline, TestFigures, TriageChange
+from campaigns.permissions import Actor
+from campaigns.services.baselines import judge_by_baselines, make_baseline
+from campaigns.services.kept_figures import keep_figures
+from campaigns.services.triage import note_changes
+from tests.factories import make_endpoint, make_plan, make_run, make_target
+from tests.histories import make_history
+from tests.queries.measured import measure
+
+pytestmark = pytest.mark.django_db
+NIGHTS_MS = [100, 101, 99, 100, 102, 98, 110, 111, 109, 110, 112, 108]
+
+
+def statements(do) -> int:
+    with CaptureQueriesContext(
+        connection,
+    ) as seen:
+        do()
+    return len(seen)
+
+
+def cells(project, n: int):
+    version = make_plan(project)
+    return [(version, make_endpoint(make_target(project)), "new") for _ in range(n)]
+
+
+def test_changes_that_are_known_take_as_many_statements_for_12_tests_as_for_1(project):
+    counts = {}
+    for n in (1, 12):
+        tests = make_history(project, NIGHTS_MS, tests=cells(project, n))
+        note = lambda pk=tests[0].campaign_id: note_changes(campaign_id=pk)  # noqa: E731
+        note()
+        assert TriageChange.objects.filter(endpoint__in=[t.endpoint for t in tests]).count() == n
+        counts[n] = statements(note)
+    assert counts[12] == counts[1]
+
+
+def test_words_against_baselines_take_as_many_statements_for_5_tests_as_for_1(project, bob):
+    counts = {}
+    for n in (1, 5):
+        chosen = cells(project, n)
+        old, new = (
+            make_history(project, [level], tests=chosen, begin=timezone.now() - timedelta(days=day))
+            for level, day in ((100, 3), (120, 1))
+        )
+        for tests, level_us in ((old, 10_000), (new, 12_000)):
+            tests[0].campaign.runs.all().delete()
+            for test in tests:
+                for repeat in (1, 2, 3):
+                    measure(make_run(test, repeat), level_us + repeat)
+            keep_figures([test.pk for test in tests])
+        make_baseline(by=Actor(user=bob), project=project, name=f"night {n}", tests=old)
+        TestFigures.objects.update(against=None)
+        campaign = new[0].campaign
+        counts[n] = statements(lambda campaign=campaign: judge_by_baselines(campaign))
+        assert TestFigures.objects.filter(against__word="slower").count() == n
+    assert Baseline.objects.count() == 6
+    assert counts[5] == counts[1]
