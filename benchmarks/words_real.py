@@ -32,7 +32,7 @@ _HALF = 10  # runs
 _REPEATS = 5
 _BURNERS = 3
 _PHASE_S = (1.0, 6.0)
-_QUIET_S, _BURNT_S = 1.5, 1.0  # of a run
+_QUIET_S, _BURNT_S = 1.3, 1.0  # of a run
 _Arm = list[tuple[int, Figures]]  # block and figures of each run that counts
 
 
@@ -78,7 +78,7 @@ def _halves(port: int, n_runs: int) -> GoalRow:
     n, n_false = words.total(), words[Word.FASTER] + words[Word.SLOWER]
     share = n_false / n if n else 1.0
     return GoalRow(
-        f"A = A, all {n:,} halves of {len(known)} runs",
+        f"A = A, {n:,} pairs of halves of {len(known)} runs",
         f"{share:.1%} called slower or faster{_left_out(n_runs - len(known))}",
         "≤ 5 %",
         share <= 0.05,
