@@ -195,6 +195,15 @@ if not 0 < HEARTBEAT_S < DEAD_MAN_S < LEASE_S:
         f"BENCHSITE_HEARTBEAT_S={HEARTBEAT_S}, BENCHSITE_DEAD_MAN_S={DEAD_MAN_S}, "
         f"BENCHSITE_LEASE_S={LEASE_S}: write numbers that grow in this order."
     )
+# What a project may use at most; 0: no cap. Administrators set others for a project.
+CAPS = {
+    "RUNS": env_int("BENCHSITE_CAP_RUNS", 8),
+    "LOAD_HOURS": env_int("BENCHSITE_CAP_LOAD_HOURS", 48),
+    "PLANS": env_int("BENCHSITE_CAP_PLANS", 1000),
+    "CAMPAIGNS": env_int("BENCHSITE_CAP_CAMPAIGNS", 10_000),
+    "STORED_GB": env_int("BENCHSITE_CAP_STORED_GB", 20),
+    "RATE_PER_S": env_int("BENCHSITE_CAP_RATE_PER_S", 20_000),
+}
 # Limits that differ from campaigns.domain.judged.judgement.LIMITS: {code: (mild, severe)}.
 JUDGEMENT_LIMITS = env_limits("BENCHSITE_JUDGEMENT_LIMITS")
 

@@ -7,6 +7,7 @@ from campaigns.views import (
     audit,
     baselines,
     campaigns,
+    caps,
     comparisons,
     glossary,
     health,
@@ -69,6 +70,7 @@ project_urls = [
     path("projects/new/", projects.project_new, name="project-new"),
     *_item_urls("project", "projects/"),
     path("projects/<int:project>/members/", projects.project_members, name="project-members"),
+    path("projects/<int:project>/use/", caps.project_use, name="project-use"),
     path(
         "memberships/<int:membership>/role/",
         projects.membership_role,
@@ -122,6 +124,11 @@ load_urls = [
     path("load/stop/", load_control.load_stop, name="load-stop"),
     path("load/allow/", load_control.load_allow, name="load-allow"),
     path("load/runs/<int:run>/stop/", load_control.load_run_stop, name="load-run-stop"),
+]
+
+caps_urls = [
+    path("caps/", caps.caps, name="caps"),
+    path("caps/<int:project>/", caps.caps_edit, name="caps-edit"),
 ]
 
 campaign_urls = [
@@ -202,6 +209,7 @@ urlpatterns = [
     *injector_urls,
     *load_urls,
     *audit_urls,
+    *caps_urls,
     *glossary_urls,
     *health_urls,
 ]

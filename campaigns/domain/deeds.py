@@ -24,6 +24,7 @@ class Deed(StrEnum):
     SHARED = auto()
     SHARE_REVOKED = auto()
     DELETED = auto()
+    CAPS_SET = auto()
 
     @property
     def words(self) -> str:

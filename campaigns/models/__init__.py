@@ -16,6 +16,7 @@ from campaigns.models.shares import ShareLink
 from campaigns.models.targets import Endpoint, Target
 from campaigns.models.tokens import ApiToken
 from campaigns.models.triage import TriageChange, TriageEntry, TriageNote
+from campaigns.models.use import RunUse
 
 __all__ = [
     "ApiToken",
@@ -34,6 +35,7 @@ __all__ = [
     "Run",
     "RunEvent",
     "RunSummary",
+    "RunUse",
     "SavedPlan",
     "SavedView",
     "Search",

@@ -14,6 +14,9 @@ class Project(Item):
 
     name = models.CharField(max_length=100)
     created_at = models.DateTimeField(auto_now_add=True)
+    # Caps that an administrator set, by domain.caps.Cap.name; the installation's hold for the rest.
+    caps = models.JSONField(default=dict)
+    admitted_at = models.DateTimeField(null=True)  # its latest run: projects take turns
 
     objects = ProjectQuerySet.as_manager()
 

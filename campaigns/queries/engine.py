@@ -32,6 +32,7 @@ from campaigns.domain.plan.time_limit import longest_run_s
 from campaigns.models import Campaign, InjectorHost, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import NOBODY, Actor
+from campaigns.queries.caps import why_no_more_runs
 from campaigns.queries.load_control import has_been_on_for, why_nothing_begins
 
 # A host that announced itself within this time is alive; it does so every 5 s.
@@ -78,6 +79,28 @@ def rivals_of(run: Run):
     """The active runs that use the same target, or a machine that this run needs."""
     same = Q(target=run.target_id) | Q(machines__overlap=run.machines or [])
     return Run.objects.filter(same, state__in=ACTIVE_STATES)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldPlaces:
+    """The targets and machines that active runs hold."""
+
+    targets: set[int]
+    machines: set[str]
+
+    def are_needed_by(self, run: Run) -> bool:
+        return run.target_id in self.targets or not self.machines.isdisjoint(run.machines or ())
+
+    def add(self, run: Run) -> None:
+        self.targets.add(run.target_id)
+        self.machines.update(run.machines or ())
+
+
+def held_places() -> HeldPlaces:
+    held = HeldPlaces(set(), set())
+    for run in Run.objects.filter(state__in=ACTIVE_STATES).only("target", "machines"):
+        held.add(run)
+    return held
 
 
 def names_to_look_up() -> list[tuple[int, str, int]]:
@@ -222,6 +245,8 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
         return f"Looking up the addresses of {head.frozen.endpoint.host}."
     if rival := _rival_words(head, actor):
         return rival
+    if why := why_no_more_runs(head.campaign.project):
+        return why
     if free_slots() < head.n_shards:
         return f"All injector slots are in use ({taken_slots()} of {slots})."
     if not room_for_runs():

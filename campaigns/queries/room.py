@@ -8,9 +8,9 @@ from campaigns.domain.plan.estimates import LOCAL_PORTS, Estimate
 from campaigns.models import InjectorHost
 from campaigns.queries.checks import Check
 
-# A row holds one second of one injector at one step, about 3 kB. Beyond this, pages become slow.
+# Beyond this, pages become slow.
 ROW_BUDGET = 1_000_000
-_ROW_KB = 3
+ROW_BYTES = 3000  # about: one second of one injector at one step
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def room_checks(estimate: Estimate, room: Room) -> Iterator[Check]:
     if rows > ROW_BUDGET:
         yield Check(
             "warn",
-            f"This stores up to {rows:,} rows, about {rows * _ROW_KB / 1e6:,.0f} GB: one per "
+            f"This stores up to {rows:,} rows, about {rows * ROW_BYTES / 1e9:,.0f} GB: one per "
             "second, step and injector process of every run. Make the runs shorter, or measure "
             "fewer steps at a time.",
         )

@@ -16,7 +16,9 @@ from campaigns.models import Campaign, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 from campaigns.services.campaign_cells import cell_of, check_cells, check_slots
+from campaigns.services.caps import require_room_for_runs
 from campaigns.services.plan_secrets import require_secret
+from campaigns.services.use import estimate_of, plan_use
 
 MAX_REPEATS = 50
 
@@ -35,6 +37,8 @@ def queue_blocks(campaign: Campaign, *, after: int = 0) -> None:
     check_slots(cells)
     for cell in cells:
         require_secret(cell.plan_version)
+    estimates = {test.pk: estimate_of(test, campaign.pause_s) for test in tests}
+    require_room_for_runs(campaign.project, tests, estimates, campaign.repeats - after)
     is_random = campaign.order == Campaign.Order.BLOCKS
     turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
     runs = Run.objects.bulk_create(
@@ -43,6 +47,7 @@ def queue_blocks(campaign: Campaign, *, after: int = 0) -> None:
     Shard.objects.bulk_create(
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
     )
+    plan_use(campaign.project, runs, estimates)
 
 
 @transaction.atomic

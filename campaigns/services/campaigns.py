@@ -19,6 +19,7 @@ from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 from campaigns.services.blocks import MAX_REPEATS, queue_blocks
 from campaigns.services.campaign_cells import CampaignCell, cell_of, cells_of_sweep, check_cells
+from campaigns.services.caps import require_room_for_campaign
 from campaigns.services.first_requests import (
     forget_unsent,
     send_first_requests,
@@ -57,14 +58,17 @@ def create_campaign(
     seed: int | None = None,
     keeps_going: bool = False,
     reference: bool = False,
+    is_more: bool = True,
 ) -> Campaign:
     """A draft with its tests. Raises Forbidden, or Refused with what to change.
 
     With a `sweep`, every cell becomes one test for each of its values. `keeps_going`: make all runs
     even if everything fails in one. `reference`: measure the installation's own target in each
-    block as well.
+    block as well. Not `is_more`: it takes another campaign's place.
     """
     require(by, Action.EDIT, project)
+    if is_more:
+        require_room_for_campaign(project)
     cells = cells_of_sweep(cells, injectors, sweep)
     if reference and (own := reference_cell(by=by, project=project)) not in cells:
         cells.append(own)
@@ -83,7 +87,7 @@ def edit_draft(*, by: Actor, campaign: Campaign, **values: Any) -> Campaign:
     draft = drafts.first()
     if draft is None:
         raise Refused("This campaign was started meanwhile. Run it again with these changes.")
-    wanted = create_campaign(by=by, project=campaign.project, **values)
+    wanted = create_campaign(by=by, project=campaign.project, is_more=False, **values)
     for name in _EDITED:
         setattr(draft, name, getattr(wanted, name))
     draft.save(update_fields=_EDITED)
@@ -203,6 +207,7 @@ def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
     require(by, Action.EDIT, campaign.project)
     if hasattr(campaign, "search"):
         raise Refused("A search is started anew, from the target's page.")
+    require_room_for_campaign(campaign.project)
     return _create(
         by,
         campaign.project,

@@ -5,6 +5,9 @@ after an hour, does no harm. All times are the database's.
 """
 
 import logging
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
@@ -27,9 +30,10 @@ from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.machines import machines_of
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.live.pokes import poke
-from campaigns.models import Campaign, Run, Search, Shard
+from campaigns.models import Campaign, Project, Run, Search, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
+from campaigns.queries.caps import active_by_project, is_full
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.runs import end_queued, request_stop
@@ -44,11 +48,13 @@ LOST_SENDING = "The injector host stopped answering while it was sending."
 
 # --- admission -----------------------------------------------------------------------------------
 def admit_runs() -> int:
-    """Admit runs that have slots for every shard, a free target on free machines, and their pause
-    behind them.
+    """Admit runs that have slots for every shard, a free target on free machines, their pause
+    behind them, and whose project may have one more.
 
-    Campaigns take turns: the one whose last run ended longest ago comes first. A run that fits the
-    live hosts but not the free slots blocks those behind it; otherwise it would starve.
+    Projects take turns: the one with the fewest active runs comes first, of several the one whose
+    latest run was admitted longest ago. So do campaigns of a project: the one whose last run ended
+    longest ago comes first. A run that fits the live hosts but not the free slots blocks those
+    behind it; otherwise it would starve. The number of statements does not depend on how many wait.
     """
     n_admitted = 0
     if not _due_heads().exists():
@@ -59,19 +65,37 @@ def admit_runs() -> int:
             return 0
         free, slots = engine.free_slots(), engine.total_slots()
         room, own = engine.room_for_runs(), engine.own_addresses()
-        for run in _due_heads():
+        active, held = active_by_project(), engine.held_places()
+        for run in _in_turn(_due_heads(), active):
+            project = run.campaign.project
             if run.n_shards > slots or run.machines is None:
                 continue
             run.machines = machines_of(run.machines, own)
-            if engine.rivals_of(run).exists():
+            if held.are_needed_by(run) or is_full(project, active.get(project.pk, 0)):
                 continue
             if run.n_shards > free or not room:
                 break
             if _admit(run):
+                Project.objects.filter(pk=project.pk).update(admitted_at=ClockTimestamp())
+                held.add(run)
+                active[project.pk] = active.get(project.pk, 0) + 1
                 room -= 1
                 free -= run.n_shards
                 n_admitted += 1
     return n_admitted
+
+
+def _in_turn(heads: Iterable[Run], active: Mapping[int, int]) -> list[Run]:
+    """The n-th run of each project before the (n+1)-th of any, those that are active included."""
+    reached = Counter(active)
+    turns = []
+    for place, run in enumerate(heads):
+        project = run.campaign.project
+        last = project.admitted_at
+        admitted_s = last.timestamp() if last else 0.0
+        turns.append((reached[project.pk], admitted_s, place, run))
+        reached[project.pk] += 1
+    return [run for *_, run in sorted(turns, key=itemgetter(0, 1, 2))]
 
 
 def lock_admission() -> None:
@@ -84,6 +108,7 @@ def _due_heads():
     return (
         engine.head_runs()
         .filter(due_at__lte=ClockTimestamp(), stop_requested=None)
+        .select_related("campaign__project")
         .order_by(F("last_end").asc(nulls_first=True), "campaign__started_at", "campaign_id")
         .defer("snapshot")
     )

@@ -19,6 +19,7 @@ from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
 from campaigns.services.stopping import stop_if_everything_failed
 from campaigns.services.summaries import summarise_run
 from campaigns.services.triage import note_changes_safely
+from campaigns.services.use import measure_use
 
 logger = logging.getLogger(__name__)
 
@@ -63,9 +64,10 @@ def _end(run: Run, outcome: Outcome, reason: str) -> bool:
 
 
 def _keep_figures(run: Run) -> None:
-    """For the history of its test; whatever goes wrong, the run has ended."""
+    """For the history of its test, and its use of caps; whatever goes wrong, the run has ended."""
     try:
         keep_figures([run.test_id])
+        measure_use(run)
     except (OperationalError, InterfaceError):
         raise
     except Exception:

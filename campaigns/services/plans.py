@@ -8,6 +8,7 @@ from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
+from campaigns.services.caps import require_room_for_plan
 from campaigns.services.plan_secrets import keep_secret
 
 
@@ -18,6 +19,7 @@ def create_plan(
     require(by, Action.EDIT, project)
     clean = _checked(name, spec)
     with transaction.atomic():
+        require_room_for_plan(project)
         plan = _save(SavedPlan(project=project), name)
         keep_secret(by=by, plan=plan, secret=secret)
         return plan.versions.create(number=1, spec=clean, created_by=by.user)

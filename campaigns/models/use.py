@@ -1,0 +1,35 @@
+"""What a run uses of its project's caps: as planned, and what it has stored."""
+
+from django.db import models
+
+from campaigns.models.projects import Project
+from campaigns.models.runs import Run
+
+
+class RunUse(models.Model):
+    """Written when the run is queued, and measured when it has ended. The project repeats the
+    campaign's, so that its sum reads one narrow table."""
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="use")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+")
+    planned_s = models.FloatField(default=0)  # of load; 0 where only the target decides
+    planned_bytes = models.BigIntegerField(default=0)
+    n_seconds = models.BigIntegerField(default=0)
+    seconds_bytes = models.BigIntegerField(default=0)
+    summary_bytes = models.BigIntegerField(default=0)
+    example_bytes = models.BigIntegerField(default=0)
+    measured_at = models.DateTimeField(null=True)
+    # When retention removed its seconds; its summaries stay.
+    thinned_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["measured_at"],
+                condition=models.Q(thinned_at=None),
+                name="use_with_seconds_by_age",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"use of run {self.run_id}"

@@ -1,0 +1,78 @@
+"""Refuses what exceeds a cap of its project, and lets administrators set these caps."""
+
+from collections.abc import Mapping, Sequence
+
+from django.db import connection, transaction
+
+from campaigns.domain.caps import (
+    CAMPAIGNS,
+    DAY_S,
+    LOAD_HOURS,
+    PLANS,
+    RATE,
+    STORED_GB,
+    Cap,
+)
+from campaigns.domain.deeds import Deed
+from campaigns.domain.errors import Refused
+from campaigns.domain.plan.estimates import TestEstimate
+from campaigns.domain.plan.load import peak_rate_per_s
+from campaigns.models import Project, Test
+from campaigns.permissions import Actor, require_administrator
+from campaigns.queries.caps import most_requests_per_s, use_of
+from campaigns.queries.room import ROW_BYTES
+from campaigns.services import audit
+
+# Advisory lock class, arbitrary but the same everywhere: starts of a project come one by one.
+_CAPS_LOCK = 0x63617073
+
+
+def require_room_for_plan(project: Project) -> None:
+    """Raise Refused if the project has as many plans as it may have."""
+    _require_room(project, {PLANS: 1})
+
+
+def require_room_for_campaign(project: Project) -> None:
+    """Raise Refused if the project has as many campaigns as it may have."""
+    _require_room(project, {CAMPAIGNS: 1})
+
+
+def require_room_for_runs(
+    project: Project, tests: Sequence[Test], estimates: Mapping[int, TestEstimate], blocks: int
+) -> None:
+    """Raise Refused if so many blocks of these tests are more than the project may measure."""
+    _check_rates(tests)
+    load_s = blocks * sum(each.duration_s or 0.0 for each in estimates.values())
+    n_bytes = blocks * ROW_BYTES * sum(each.rows for each in estimates.values())
+    _require_room(project, {LOAD_HOURS: min(load_s, DAY_S), STORED_GB: n_bytes})
+
+
+def _check_rates(tests: Sequence[Test]) -> None:
+    most = most_requests_per_s()
+    for test in tests:
+        rate = peak_rate_per_s(test.plan().load)
+        if most and rate and rate > most:
+            raise Refused(
+                f"{test.plan_version} plans {RATE.figure(rate)} of at most {RATE.words(most)}. "
+                f"{RATE.remedy} An administrator can raise this cap of the installation."
+            )
+
+
+@transaction.atomic
+def _require_room(project: Project, adding: Mapping[Cap, float]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_CAPS_LOCK, project.pk % 2**31])
+    project.refresh_from_db(fields=["caps"])
+    for use in use_of(project, adding):
+        if refusal := use.refusal(project.name, adding[use.cap]):
+            raise Refused(refusal)
+
+
+@transaction.atomic
+def set_caps(*, by: Actor, project: Project, caps: Mapping[str, int | None]) -> None:
+    """Give the project caps of its own by name: 0 is no cap, None the installation's."""
+    require_administrator(by)
+    project.caps = {name: most for name, most in caps.items() if most is not None}
+    project.save(update_fields=["caps"])
+    own = ", ".join(f"{name} {most}" for name, most in project.caps.items())
+    audit.note(by, Deed.CAPS_SET, own or "those of the installation", project=project)

@@ -1,0 +1,56 @@
+"""What projects use of their caps: of one for its owners, of all for administrators."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET
+
+from campaigns.domain.caps import PROJECT_CAPS, RATE
+from campaigns.forms.caps import CapsForm
+from campaigns.models import Project
+from campaigns.permissions import Action, require
+from campaigns.queries.caps import most_requests_per_s, use_of, uses_of
+from campaigns.services.caps import set_caps
+from campaigns.views.access import actor_of, find, for_administrators
+
+
+@login_required
+@require_GET
+def project_use(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.MANAGE, found)
+    context = {"project": found, "uses": use_of(found), "most_per_s": _most_per_s()}
+    return render(request, "caps/project.html", context)
+
+
+@for_administrators
+@require_GET
+def caps(request: HttpRequest) -> HttpResponse:
+    projects = list(Project.objects.order_by("name", "pk"))
+    uses = uses_of(projects)
+    context = {
+        "caps": PROJECT_CAPS,
+        "rows": [(project, uses[project.pk]) for project in projects],
+        "most_per_s": _most_per_s(),
+    }
+    return render(request, "caps/list.html", context)
+
+
+@for_administrators
+def caps_edit(request: HttpRequest, project: int) -> HttpResponse:
+    found = get_object_or_404(Project, pk=project)
+    form = CapsForm(request.POST or None, project=found)
+    if request.method == "POST" and form.is_valid():
+        set_caps(by=actor_of(request), project=found, caps=form.cleaned_data)
+        messages.success(request, f"The caps of {found.name} are set.")
+        return redirect("caps")
+    # Not "project": the top bar would offer the places of one that the administrator may not see.
+    context = {"capped": found, "form": form, "uses": use_of(found)}
+    return render(request, "caps/edit.html", context)
+
+
+def _most_per_s() -> str:
+    most = most_requests_per_s()
+    return "no cap" if most is None else RATE.words(most)

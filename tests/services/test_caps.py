@@ -1,0 +1,243 @@
+"""What a project may use at most, and what is said when a cap is reached."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from campaigns.domain.caps import LOAD_HOURS, STORED_GB
+from campaigns.domain.errors import Forbidden, Refused
+from campaigns.models import AuditEntry, Project, Run, RunUse
+from campaigns.models.dbtime import db_now
+from campaigns.permissions import Actor
+from campaigns.queries.caps import use_of
+from campaigns.queries.engine import waiting_reason
+from campaigns.services import dispatch
+from campaigns.services.blocks import add_blocks
+from campaigns.services.campaign_cells import cell_of
+from campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
+from campaigns.services.caps import set_caps
+from campaigns.services.plans import create_plan
+from campaigns.services.shards import mark_done, record_seconds
+from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
+from tests.services.engine import draft, end, finish, host, running, second, settled, started
+from tests.values import plan_spec
+
+pytestmark = pytest.mark.django_db
+
+AN_HOUR = plan_spec(model="open", rate_per_s=1, duration_s=3600)
+
+
+@pytest.fixture
+def capped(project):
+    """The project with caps of its own."""
+
+    def cap(**caps) -> Project:
+        project.caps = caps
+        project.save()
+        return project
+
+    return cap
+
+
+def of_an_hour(project, repeats: int = 1):
+    campaign = draft(project, repeats=repeats)
+    campaign.tests.update(plan_version=make_plan(project, spec=AN_HOUR))
+    return campaign
+
+
+def used(project, cap):
+    return next(use for use in use_of(project) if use.cap is cap)
+
+
+class TestActiveRuns:
+    def test_no_more_are_admitted_than_the_cap_and_the_next_says_why(self, capped):
+        project = capped(RUNS=2)
+        host(slots=9)
+        campaigns = [started(project) for _ in range(3)]
+        assert dispatch.admit_runs() == 2
+        assert waiting_reason(campaigns[2]) == (
+            "Payments has 2 of at most 2 active runs. It begins when one of them has ended. "
+            "An administrator can raise this cap."
+        )
+        Run.objects.filter(state="preparing").update(stop_requested="user")
+        settled(campaigns[0].runs.get())
+        assert dispatch.admit_runs() == 1
+
+    def test_the_runs_of_other_projects_begin_meanwhile(self, capped, alice):
+        host(slots=9)
+        full = capped(RUNS=1)
+        started(full), started(full)
+        started(make_project("Shop", owner=alice))
+        assert dispatch.admit_runs() == 2
+
+
+class TestTurns:
+    def test_a_hundred_campaigns_of_one_project_do_not_starve_another(self, project, alice):
+        for _ in range(100):
+            started(project)
+        few = started(make_project("Shop", owner=alice), n_tests=3)
+        order = []
+        for _ in range(6):
+            host(slots=1)
+            dispatch.admit_runs()
+            run = Run.objects.get(state="preparing")
+            order.append(run.campaign == few)
+            Run.objects.filter(pk=run.pk).update(stop_requested="user")
+            settled(run)
+        assert order == [False, True, False, True, False, True]
+
+    def test_free_slots_are_shared(self, project, alice):
+        host(slots=4)
+        for _ in range(4):
+            started(project)
+        shop = make_project("Shop", owner=alice)
+        later = [started(shop), started(shop)]
+        assert dispatch.admit_runs() == 4
+        assert {campaign.runs.get().state for campaign in later} == {"preparing"}
+
+    def test_the_statements_of_an_admission_do_not_grow_with_what_waits(self, project):
+        counts = []
+        for _ in range(2):
+            for _ in range(15):
+                started(project)
+            host(slots=1)
+            Run.objects.filter(state="preparing").update(state="queued")
+            with CaptureQueriesContext(connection) as caught:
+                assert dispatch.admit_runs() == 1
+            counts.append(len(caught))
+        assert counts[0] == counts[1] <= 20
+
+
+class TestLoadHours:
+    def test_what_was_used_and_what_is_queued_count_with_what_is_started(self, capped, as_alice):
+        project = capped(LOAD_HOURS=4)
+        first = of_an_hour(project, repeats=2)
+        start_campaign(by=as_alice, campaign=first, anyway=True)
+        run = first.runs.first()
+        finish(run, ended_ago_s=60)
+        Run.objects.filter(pk=run.pk).update(t0=db_now(-60 - 5400))
+        use = used(project, LOAD_HOURS)
+        assert (round(use.used), use.planned) == (5400, 3600)
+        with pytest.raises(Refused) as refused:
+            start_campaign(by=as_alice, campaign=of_an_hour(project, repeats=2), anyway=True)
+        assert str(refused.value) == (
+            "Payments has 2.50 of at most 4.00 hours of load in 24 hours, 1.00 of it still to "
+            "come. This would add 2.00. Wait, stop what is queued, or measure for less time. "
+            "An administrator can raise this cap."
+        )
+        start_campaign(by=as_alice, campaign=of_an_hour(project), anyway=True)
+
+    def test_what_an_active_run_still_has_to_send_counts(self, capped, as_alice):
+        project = capped(LOAD_HOURS=2)
+        campaign = of_an_hour(project)
+        start_campaign(by=as_alice, campaign=campaign, anyway=True)
+        host(slots=1)
+        dispatch.admit_runs()
+        campaign.runs.update(t0=db_now(-600))
+        use = used(project, LOAD_HOURS)
+        assert (round(use.used), round(use.planned)) == (600, 3000)
+
+    def test_what_was_sent_more_than_a_day_ago_is_free_again(self, capped, as_alice):
+        project = capped(LOAD_HOURS=1)
+        campaign = of_an_hour(project)
+        start_campaign(by=as_alice, campaign=campaign, anyway=True)
+        finish(campaign.runs.get(), ended_ago_s=24 * 3600 - 600)
+        campaign.runs.update(t0=db_now(-25 * 3600))
+        assert round(used(project, LOAD_HOURS).used) == 600
+
+    def test_one_campaign_sends_at_most_a_day_of_load_a_day(self, project, as_alice):
+        start_campaign(by=as_alice, campaign=of_an_hour(project, repeats=50), anyway=True)
+        assert used(project, LOAD_HOURS).planned == 24 * 3600
+
+    def test_more_blocks_need_room_too(self, capped, as_alice):
+        project = capped(LOAD_HOURS=2)
+        campaign = of_an_hour(project)
+        start_campaign(by=as_alice, campaign=campaign, anyway=True)
+        with pytest.raises(Refused, match=r"This would add 2\.00"):
+            add_blocks(by=as_alice, campaign=campaign, after=1, blocks=2)
+        campaign.refresh_from_db()
+        add_blocks(by=as_alice, campaign=campaign, after=1, blocks=1)
+
+
+class TestStoredBytes:
+    def test_a_start_is_refused_when_its_results_have_no_room(self, capped, as_alice):
+        project = capped(STORED_GB=1)
+        done = started(project).runs.get()
+        RunUse.objects.filter(run=done).update(seconds_bytes=995_000_000, planned_bytes=0)
+        with pytest.raises(Refused) as refused:
+            start_campaign(by=as_alice, campaign=of_an_hour(project), anyway=True)
+        assert "0.995 of at most 1.00 GB of results. This would add 0.011." in str(refused.value)
+
+    def test_what_runs_stored_is_measured_when_they_end(self, project):
+        run, (lease,) = running(project)
+        record_seconds(lease=lease, seconds=[second(number) for number in range(5)])
+        mark_done(lease=lease, end=end())
+        use = settled(run).use
+        assert use.n_seconds == 5
+        assert use.seconds_bytes > 5 * 500
+        assert use.summary_bytes > 500
+        assert used(project, STORED_GB).used == use.seconds_bytes + use.summary_bytes
+        assert used(project, STORED_GB).planned == 0
+
+
+class TestCounts:
+    def test_plans(self, capped, as_alice):
+        project = capped(PLANS=1)
+        create_plan(by=as_alice, project=project, name="one", spec=plan_spec())
+        with pytest.raises(Refused, match=r"1 of at most 1 plan\. Delete plans that no campaign"):
+            create_plan(by=as_alice, project=project, name="two", spec=plan_spec())
+
+    def test_campaigns_but_a_draft_can_be_edited(self, capped, as_alice):
+        project = capped(CAMPAIGNS=1)
+        only = draft(project)
+        with pytest.raises(Refused, match=r"1 of at most 1 campaign\. Delete campaigns"):
+            repeat_campaign(by=as_alice, campaign=only)
+        with pytest.raises(Refused, match="at most 1 campaign"):
+            draft(project)
+        test = only.tests.get()
+        edit_draft(
+            by=as_alice,
+            campaign=only,
+            name="other",
+            cells=[cell_of(test)],
+            repeats=2,
+            order="listed",
+            pause_s=0,
+        )
+
+
+class TestRate:
+    def test_no_plan_sends_more_to_an_address_than_the_installation_allows(
+        self, project, as_alice, settings
+    ):
+        settings.CAPS = {**settings.CAPS, "RATE_PER_S": 500}
+        campaign = draft(project)
+        fast = make_plan(project, "fast", plan_spec(model="open", rate_per_s=501, duration_s=10))
+        campaign.tests.update(plan_version=fast)
+        with pytest.raises(Refused) as refused:
+            start_campaign(by=as_alice, campaign=campaign)
+        assert str(refused.value) == (
+            "fast v1 plans 501 of at most 500 requests/s to one address. Lower the plan's rate. "
+            "An administrator can raise this cap of the installation."
+        )
+
+    def test_two_runs_never_share_an_address(self, project):
+        host(slots=9)
+        for _ in range(2):
+            started(project, endpoint=make_endpoint(make_target(project), host="10.0.0.5"))
+        assert dispatch.admit_runs() == 1
+
+
+def test_an_administrator_sets_a_projects_own_caps_and_nobody_else(project, as_alice, settings):
+    adam = Actor(user=make_user("adam", is_superuser=True))
+    set_caps(by=adam, project=project, caps={"RUNS": 3, "PLANS": 0, "CAMPAIGNS": None})
+    most = {use.cap.name: use.most for use in use_of(Project.objects.get(pk=project.pk))}
+    assert (most["RUNS"], most["PLANS"], most["CAMPAIGNS"]) == (
+        3,
+        None,
+        settings.CAPS["CAMPAIGNS"],
+    )
+    entry = AuditEntry.objects.get()
+    assert (entry.deed, entry.who, entry.what) == ("caps_set", "adam", "RUNS 3, PLANS 0")
+    with pytest.raises(Forbidden):
+        set_caps(by=as_alice, project=project, caps={})

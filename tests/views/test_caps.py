@@ -1,0 +1,53 @@
+"""The pages that show what projects use of their caps, and set them."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import Project
+from tests.factories import make_plan, make_project, make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def adam(client):
+    client.force_login(make_user("adam", is_superuser=True))
+    return client
+
+
+def text_of(client, name: str, *args) -> str:
+    return " ".join(client.get(reverse(name, args=args)).content.decode().split())
+
+
+def test_an_owner_finds_use_and_caps_beside_the_members(client, project, alice):
+    client.force_login(alice)
+    make_plan(project)
+    Project.objects.update(caps={"PLANS": 4})
+    assert reverse("project-use", args=[project.pk]) in text_of(
+        client, "project-members", project.pk
+    )
+    shown = text_of(client, "project-use", project.pk)
+    assert '<td class="num">1</td> <td class="num"></td> <td class="num">4</td>' in shown
+    assert 'value="0.250"' in shown
+
+
+def test_an_administrator_sees_all_projects_in_a_fixed_number_of_statements(
+    adam, project, django_assert_max_num_queries
+):
+    for number in range(30):
+        make_project(f"Project {number}")
+    with django_assert_max_num_queries(15):
+        shown = text_of(adam, "caps")
+    assert "Payments" in shown
+    assert "Project 29" in shown
+    assert "20,000 requests/s to one address" in shown
+
+
+def test_an_administrator_gives_a_project_caps_of_its_own(adam, project):
+    address = reverse("caps-edit", args=[project.pk])
+    adam.post(address, {"RUNS": "3", "PLANS": "0", "CAMPAIGNS": ""})
+    project.refresh_from_db()
+    assert project.caps == {"RUNS": 3, "PLANS": 0}
+    assert "of 3</span>" in text_of(adam, "caps")
+    answer = adam.post(address, {"RUNS": "-1"}).content.decode()
+    assert "greater than or equal to 0" in answer
