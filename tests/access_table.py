@@ -79,6 +79,12 @@ def _campaign(world: World) -> dict[str, Any]:
     return {"name": "another", "cells": [cell]}
 
 
+def _search(world: World) -> dict[str, Any]:
+    cell = _campaign(world)["cells"][0]
+    rates = {"start_per_s": 10, "limit_per_s": 100}
+    return {"name": "another", "cell": cell, "objective": ["p95 < 1 s"], **rates}
+
+
 def _probe(world: World) -> dict[str, Any]:
     return {"endpoint": world.rows["endpoint"].pk, "request": {"path": "/"}}
 
@@ -108,6 +114,7 @@ SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
 )
 INSTALLATION = Rule("installation")
 OWNED = Rule("own")
+SEARCHED = Rule("view", rows=(("campaign", "search"),))
 START = Rule("run", rows=(("campaign", "draft"),))
 TRY_AGAIN = Rule("run", rows=(("campaign", "held"),))
 MORE_BLOCKS = Rule("run", lambda world: {"after": 1, "blocks": 1})
@@ -262,6 +269,9 @@ API: dict[str, dict[str, Rule]] = {
     "api-campaign-blocks": {"POST": MORE_BLOCKS},
     "api-campaign-tables": {"GET": VIEW},
     "api-campaign-csv": {"GET": VIEW},
+    "api-search-list": {"POST": Rule("edit", _new(_search))},
+    "api-campaign-search": {"GET": SEARCHED},
+    "api-campaign-search-csv": {"GET": SEARCHED},
     "api-run-list": {"GET": ACCOUNT},
     "api-run-list-csv": {"GET": ACCOUNT},
     "api-run": {"GET": VIEW},

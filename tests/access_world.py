@@ -18,6 +18,7 @@ from campaigns.models import (
     ApiToken,
     Probe,
     SavedView,
+    Search,
     TimeMark,
     TriageChange,
     TriageEntry,
@@ -147,7 +148,13 @@ def _measure(world: World, project) -> None:
     test = make_test(waiting, world.rows["version"], endpoint=world.rows["endpoint"])
     held = make_campaign(project, f"{SECRET} held", started_at=now, opened_at=None, held_at=now)
     make_run(make_test(held, world.rows["version"], endpoint=world.rows["endpoint"]))
+    searched = make_campaign(project, f"{OPEN} search", repeats=1, started_at=now, finished_at=now)
+    make_run(make_test(searched, world.rows["version"], endpoint=world.rows["endpoint"]))
+    Search.objects.create(
+        campaign=searched, start_per_s=1, limit_per_s=9, trial_s=5, deadline=now, ending="stopped"
+    )
     world.rows |= {"draft": draft, "waiting": waiting, "held": held, "queued": make_run(test)}
+    world.rows["search"] = searched
 
 
 def _done_run(test):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from campaigns.domain.judged.capacity import Ending, TrialResult
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.triage import TriageState
 from campaigns.domain.lifecycle import (
@@ -39,6 +40,8 @@ CONNECTION_MODES = _pairs(ConnectionMode)
 ROLES = _pairs(Role)
 ROW_ORDERS = _pairs(RowOrder)
 WORDS = _pairs(Word)
+ENDINGS = _pairs(Ending)
+TRIAL_RESULTS = _pairs(TrialResult)
 STANDINGS = _pairs(Standing)
 TRIAGE_STATES = _pairs(TriageState)
 HTTP_VERSIONS = _pairs(HttpVersion)

@@ -23,6 +23,7 @@ from campaigns.api.reports import RunReportText
 from campaigns.api.runs import RunsCsv, RunViewSet, SecondViewSet
 from campaigns.api.saved_views import SavedViewViewSet
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
+from campaigns.api.searches import SearchList, SearchOfCampaign, SearchOfCampaignCsv
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import TargetViewSet
 from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
@@ -111,6 +112,13 @@ urlpatterns = [
     ),
     path("campaigns/<int:pk>/tables/", CampaignTables.as_view(), name="api-campaign-tables"),
     path("campaigns/<int:pk>/tables.csv", CampaignTablesCsv.as_view(), name="api-campaign-csv"),
+    path("searches/", SearchList.as_view(), name="api-search-list"),
+    path("campaigns/<int:pk>/search/", SearchOfCampaign.as_view(), name="api-campaign-search"),
+    path(
+        "campaigns/<int:pk>/search.csv",
+        SearchOfCampaignCsv.as_view(),
+        name="api-campaign-search-csv",
+    ),
     path("runs/", RunViewSet.as_view(LIST), name="api-run-list"),
     path("runs.csv", RunsCsv.as_view({"get": "file"}), name="api-run-list-csv"),
     path("runs/<int:pk>/", RunViewSet.as_view(READ), name="api-run"),

@@ -14,6 +14,9 @@ from campaigns.domain.judged.capacity import (
 )
 from campaigns.domain.judged.capacity_trial import trial_of
 from campaigns.domain.lifecycle import Outcome, RunState
+from campaigns.domain.plan.threshold import Threshold
+from campaigns.domain.shown.capacity_words import objective_words, search_sentence
+from campaigns.domain.shown.results import Sentence
 from campaigns.models import Run, Search
 from campaigns.queries.runs import with_verdicts
 
@@ -28,6 +31,26 @@ class MadeTrial:
     run: Run
     trial: Trial
     search: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """A search with all that its page, CSV and JSON say. `rules`: its objective."""
+
+    search: Search
+    made: list[MadeTrial]
+    answer: CapacityAnswer
+    rules: tuple[Threshold, ...]
+    sentence: Sentence
+
+
+def report_of_search(search: Search) -> SearchReport:
+    made = made_trials(search)
+    answer = answer_of(search, made)
+    first = search.campaign.runs.order_by("position").first()
+    rules = first.frozen.plan.thresholds if first else ()
+    sentence = search_sentence(answer, objective_words(rules), is_going_on=search.ending is None)
+    return SearchReport(search, made, answer, rules, sentence)
 
 
 def rules_of(search: Search) -> SearchRules:

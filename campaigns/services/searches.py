@@ -5,7 +5,9 @@ how it ended. All in one transaction under the campaign's lock, with the number 
 (one run for each test and repeat), so that it may be interrupted or done twice.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -19,6 +21,7 @@ from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.blocks import Turn
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.trial_plan import trial_plan
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Project, Run, Search, Shard
@@ -40,8 +43,7 @@ LONGEST_SEARCH_S = 12 * 3600
 SILENT_AFTER_S = 60
 _SILENT = "The target did not answer within {:g} s after the last trial."
 _NO_OBJECTIVE = (
-    "The plan has no rule that says when the target is at its limit. Give it one, such as "
-    "p95 < 300 ms."
+    "Say what must be kept, such as p95 < 300 ms: neither the search nor its plan has a rule."
 )
 
 
@@ -54,17 +56,22 @@ def start_search(
     cell: CampaignCell,
     start_per_s: float,
     limit_per_s: float,
+    objective: Sequence[str] = (),
     trial_s: float = 20.0,
     longest_s: float = 3600.0,
     seed: int | None = None,
 ) -> Campaign:
-    """Search for the highest rate at which the plan's rules are kept. Raises Forbidden or Refused.
+    """Search for the highest rate at which the objective is kept. Raises Forbidden or Refused.
 
-    `limit_per_s` is never exceeded. `trial_s`: the measured part of a trial. After `longest_s` no
-    other trial begins.
+    `limit_per_s` is never exceeded. `objective`: rules such as p95 < 300 ms; the plan's by default.
+    `trial_s`: the measured part of a trial. After `longest_s` no other trial begins.
     """
     require(by, Action.RUN, project)
+    rules = _read_objective(objective)
     _check(cell, start_per_s, limit_per_s, trial_s, longest_s)
+    plan = _plan_of_trial(cell.plan_version.value(), start_per_s, trial_s, rules)
+    if not plan.thresholds:
+        raise Refused(_NO_OBJECTIVE)
     campaign = create_campaign(
         by=by,
         project=project,
@@ -85,7 +92,7 @@ def start_search(
         deadline=timezone.now() + timedelta(seconds=longest_s),
     )
     Campaign.objects.filter(pk=campaign.pk).update(started_at=Now())
-    _queue(search, action_of(search))
+    _queue(search, action_of(search), plan)
     send_first_requests(by=by, campaign=campaign)
     audit.note(by, Deed.CAMPAIGN_STARTED, audit.label_of(campaign), project=project)
     campaign.refresh_from_db()
@@ -94,7 +101,6 @@ def start_search(
 
 
 def _check(cell, start_per_s, limit_per_s, trial_s, longest_s) -> None:
-    plan = cell.plan_version.value()
     rules = [
         (0 < start_per_s <= limit_per_s, "Start above 0 requests/s, and not above the limit."),
         (limit_per_s <= MAX_RATE_PER_S, f"The limit is at most {MAX_RATE_PER_S:,} requests/s."),
@@ -103,28 +109,35 @@ def _check(cell, start_per_s, limit_per_s, trial_s, longest_s) -> None:
             f"A trial takes {SHORTEST_TRIAL_S:g} to {LONGEST_TRIAL_S:g} s.",
         ),
         (trial_s <= longest_s <= LONGEST_SEARCH_S, "Let the search last one trial to 12 hours."),
-        (plan.thresholds, _NO_OBJECTIVE),
     ]
     for is_right, sentence in rules:
         if not is_right:
             raise Refused(sentence)
-    _plan_of_trial(plan, start_per_s, trial_s)
 
 
-def _plan_of_trial(plan: Plan, rate_per_s: float, trial_s: float) -> Plan:
+def _read_objective(objective: Sequence[str]) -> list[dict[str, Any]]:
     try:
-        return trial_plan(plan, rate_per_s, trial_s)
+        return [parse_rule(each) for each in objective]
+    except ValueError as fault:
+        raise Refused(str(fault)) from None
+
+
+def _plan_of_trial(
+    plan: Plan, rate_per_s: float, trial_s: float, objective: Sequence[dict[str, Any]] = ()
+) -> Plan:
+    try:
+        return trial_plan(plan, rate_per_s, trial_s, objective)
     except InvalidPlan as invalid:
         fault = " ".join(map(str, invalid.errors.values()))
         raise Refused(f"This plan cannot be sent at a rate: {fault}") from None
 
 
-def _queue(search: Search, trial: NextTrial) -> None:
+def _queue(search: Search, trial: NextTrial, plan: Plan) -> None:
+    """`plan`: as the first trial sends it, with the objective."""
     related = ("plan_version__plan", "endpoint__target")
     test = search.campaign.tests.select_related(*related).get()
     run = queued_run(search.campaign, test, Turn(trial.number, trial.number, 0))
-    plan = _plan_of_trial(run.frozen.plan, trial.rate_per_s, search.trial_s)
-    run.snapshot |= {"plan": plan.to_json()}
+    run.snapshot |= {"plan": trial_plan(plan, trial.rate_per_s, search.trial_s).to_json()}
     run.save()
     Shard.objects.bulk_create(Shard(run=run, number=number) for number in range(run.n_shards))
 
@@ -150,7 +163,7 @@ def advance_search(*, campaign_id: int) -> bool:
         Search.objects.filter(pk=search.pk, ending=None).update(ending=action.ending)
     else:
         Campaign.objects.filter(pk=campaign_id).update(repeats=action.number)
-        _queue(search, action)
+        _queue(search, action, campaign.runs.get(repeat=1).frozen.plan)
         if action.after_drain:
             _wait_until_it_answers(campaign)
     poke(campaign_id=campaign_id)

@@ -1,119 +1,38 @@
-"""A search from its start to its sentence: each trial's run is ended by the test, with the
-judgement that such a run has."""
-
-from collections.abc import Callable
+"""A search from its start to its answer, with trials that the test ends."""
 
 import pytest
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending
-from campaigns.domain.judged.criteria import JudgementReason
-from campaigns.domain.judged.judgement import Finding, Judgement
-from campaigns.domain.lifecycle import Precision, TargetState, Trust
-from campaigns.models import Campaign, Run, RunSummary, Search, TestFigures
+from campaigns.domain.lifecycle import Trust
+from campaigns.models import Campaign, Run, Search, TestFigures
 from campaigns.models.dbtime import db_now
-from campaigns.queries.searches import action_of, answer_of, made_trials
-from campaigns.services import dispatch, probes
+from campaigns.queries.searches import action_of, made_trials
+from campaigns.services import dispatch
 from campaigns.services.blocks import add_blocks
-from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.campaigns import repeat_campaign, stop_campaign
-from campaigns.services.first_requests import settle_campaign
 from campaigns.services.kept_figures import keep_figures
 from campaigns.services.searches import (
     SILENT_AFTER_S,
     advance_search,
     advance_searches,
     ask_silent_targets,
-    start_search,
 )
-from tests.factories import make_endpoint, make_plan, make_target
-from tests.services.engine import at_once, host, owner_of
+from tests.searches import (
+    REFUSED,
+    answered,
+    end_trial,
+    found,
+    judged,
+    limit_of,
+    rate_of,
+    search_through,
+    searching,
+)
+from tests.services.engine import at_once, owner_of
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
-OBJECTIVE = [{"metric": "p95", "limit": 300, "unit": "ms"}]
-OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
-REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
-
-
-def searching(project, start: float = 100, limit: float = 5000, **fields) -> Campaign:
-    host(slots=8)
-    spec = {**plan_spec(model="open", rate_per_s=10, duration_s=30), "thresholds": OBJECTIVE}
-    spec = fields.pop("spec", spec)
-    campaign = start_search(
-        by=owner_of(project),
-        project=project,
-        name="How much can it take?",
-        cell=CampaignCell(
-            make_plan(project, spec=spec), make_endpoint(make_target(project)), "new"
-        ),
-        start_per_s=start,
-        limit_per_s=limit,
-        seed=1,
-        **fields,
-    )
-    return answered(campaign)
-
-
-def answered(campaign: Campaign, result: dict = OK) -> Campaign:
-    """What comes back of the first request that it waits for, if it does."""
-    for probe in campaign.first_requests.filter(finished_at=None):
-        probes.claim_probe(probe_id=probe.pk)
-        probes.finish_probe(probe_id=probe.pk, result=result)
-    settle_campaign(campaign_id=campaign.pk)
-    campaign.refresh_from_db()
-    return campaign
-
-
-def judged(trust: Trust = Trust.TRUSTED, why: str = "", target: str = "") -> Judgement:
-    doubts = (JudgementReason("lateness_p99", trust, why),) if why else ()
-    state = TargetState.OVERLOADED if target else TargetState.HEALTHY
-    reasons = (JudgementReason("in_flight_growing", state, target),) if target else ()
-    return Judgement(Finding(trust, doubts), Finding(state, reasons), Finding(Precision.FINE))
-
-
-def rate_of(run: Run) -> float:
-    return run.frozen.plan.load.rate_per_s
-
-
-def end_trial(campaign: Campaign, p95_ms: float, judgement: Judgement | None = None) -> Run:
-    """End the run that is next, as the dispatcher does, and go on."""
-    run = campaign.runs.exclude(state="done").get()
-    rule = {"rule": "p95 < 300 ms", "metric": "p95", "limit": 300, "unit": "ms", "since": None}
-    verdict = {**rule, "measured": p95_ms, "passed": p95_ms < 300}
-    RunSummary.objects.create(
-        run=run, revision=1, n_seconds=1, digest="", duration_s=20, total={}, steps=[], series=[],
-        vitals=[], thresholds=[verdict],
-    )  # fmt: skip
-    Run.objects.filter(pk=run.pk).update(
-        state="done",
-        outcome="complete",
-        judgement=(judgement or judged()).to_json(),
-        ended_at=db_now(),
-    )
-    assert advance_searches() == 1
-    answered(campaign)
-    return run
-
-
-def search_through(campaign: Campaign, p95_at: Callable[[float], float], most: int = 80) -> Search:
-    """To its end; `p95_at` a rate, in ms."""
-    for _ in range(most):
-        run = campaign.runs.exclude(state="done").first()
-        if run is None:
-            break
-        end_trial(campaign, p95_at(rate_of(run)))
-    dispatch.finish_campaigns()
-    campaign.refresh_from_db()
-    return Search.objects.select_related("campaign").get(pk=campaign.pk)
-
-
-def found(search: Search) -> CapacityAnswer:
-    return answer_of(search, made_trials(search))
-
-
-def limit_of(capacity: float) -> Callable[[float], float]:
-    return lambda rate: 100.0 if rate < capacity else 900.0
 
 
 class TestStarting:
@@ -127,8 +46,21 @@ class TestStarting:
         assert dispatch.admit_runs() == 1
 
     def test_a_plan_without_rules_has_no_limit_to_look_for(self, project):
-        with pytest.raises(Refused, match="no rule that says"):
+        with pytest.raises(Refused, match="Say what must be kept"):
             searching(project, spec=plan_spec(model="open", rate_per_s=10, duration_s=30))
+
+    def test_an_objective_of_its_own_replaces_the_plan_s_rules_in_every_trial(self, project):
+        campaign = searching(project, objective=["p99 < 1 s", "errors < 1 %"])
+        end_trial(campaign, p95_ms=20)
+        for run in campaign.runs.all():
+            assert [rule.rule for rule in run.frozen.plan.thresholds] == [
+                "p99 < 1 s",
+                "errors < 1 %",
+            ]
+
+    def test_an_objective_that_cannot_be_read_is_refused(self, project):
+        with pytest.raises(Refused, match="is not a rule"):
+            searching(project, objective=["quick"])
 
     @pytest.mark.parametrize(
         "wrong",

@@ -1,0 +1,145 @@
+"""Searches for a capacity: start one, read it with its trials, as JSON and CSV."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from campaigns.api.access import actor_of, find
+from campaigns.api.cells import CellInput, cells_of
+from campaigns.api.choices import ENDINGS, TRIAL_RESULTS
+from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
+from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.domain.plan.load import MAX_RATE_PER_S
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.exports.files import text_file
+from campaigns.exports.searches import csv_of_search, trial_row
+from campaigns.models import Project, Search
+from campaigns.queries.searches import SearchReport, report_of_search
+from campaigns.services.searches import (
+    LONGEST_SEARCH_S,
+    LONGEST_TRIAL_S,
+    SHORTEST_TRIAL_S,
+    start_search,
+)
+
+
+class NewSearch(StrictSerializer):
+    project = IdField()
+    name = serializers.CharField(max_length=150)
+    cell = CellInput()
+    objective = serializers.ListField(
+        child=serializers.CharField(max_length=100),
+        required=False,
+        max_length=20,
+        help_text="Rules such as p95 < 300 ms and errors < 1 %. Default: the plan's thresholds.",
+    )
+    start_per_s = serializers.FloatField(help_text="The first rate; it should be kept easily.")
+    limit_per_s = serializers.FloatField(
+        max_value=MAX_RATE_PER_S, help_text="No trial is above this rate."
+    )
+    trial_s = serializers.FloatField(
+        default=20.0, min_value=SHORTEST_TRIAL_S, max_value=LONGEST_TRIAL_S
+    )
+    longest_s = serializers.FloatField(
+        default=3600.0, max_value=LONGEST_SEARCH_S, help_text="No trial begins after this time."
+    )
+    seed = serializers.IntegerField(required=False, min_value=0, max_value=LARGEST_ID)
+
+
+class TrialSerializer(serializers.Serializer):
+    trial = serializers.IntegerField()
+    search = serializers.IntegerField(help_text="0 on the way to the first answer.")
+    run = serializers.IntegerField()
+    rate_per_s = serializers.FloatField()
+    result = serializers.ChoiceField(choices=TRIAL_RESULTS)
+    reason = serializers.CharField(allow_blank=True)
+    ended_at = serializers.DateTimeField()
+    requests = serializers.IntegerField(allow_null=True)
+    errors = serializers.IntegerField(allow_null=True)
+    mean_us = serializers.FloatField(allow_null=True)
+    p50_us = serializers.FloatField(allow_null=True)
+    p95_us = serializers.FloatField(allow_null=True)
+    p99_us = serializers.FloatField(allow_null=True)
+
+
+class CapacitySerializer(serializers.Serializer):
+    rate_per_s = serializers.FloatField()
+    low = serializers.FloatField(allow_null=True, help_text="Null with fewer than 3 searches.")
+    high = serializers.FloatField(allow_null=True)
+    n_searches = serializers.IntegerField()
+
+
+class SearchSerializer(serializers.Serializer):
+    campaign = serializers.IntegerField()
+    sentence = serializers.CharField()
+    ending = serializers.ChoiceField(choices=ENDINGS, allow_null=True, help_text="Null so far.")
+    objective = serializers.ListField(child=serializers.CharField())
+    start_per_s = serializers.FloatField()
+    limit_per_s = serializers.FloatField()
+    trial_s = serializers.FloatField()
+    deadline = serializers.DateTimeField()
+    capacity = CapacitySerializer(allow_null=True)
+    at_least_per_s = serializers.FloatField(allow_null=True, help_text="Passed, below all failed.")
+    below_per_s = serializers.FloatField(allow_null=True, help_text="The lowest that failed.")
+    drift = serializers.FloatField(help_text="From the first search to the last, as a share.")
+    trials = TrialSerializer(many=True)
+
+
+class SearchList(APIView):
+    @extend_schema(
+        request=NewSearch, responses={201: SearchSerializer}, operation_id="searches_create"
+    )
+    def post(self, request):
+        """Creates a campaign that searches for the highest rate that keeps the objective, and
+        starts it. It is stopped, tagged and deleted as any other campaign."""
+        data, actor = validated(NewSearch, request.data), actor_of(request)
+        project = find(Project, request, pk=data.pop("project"))
+        (cell,) = cells_of(actor, project, [data.pop("cell")])
+        campaign = start_search(by=actor, project=project, cell=cell, **data)
+        report = report_of_search(find(Search, request, pk=campaign.pk))
+        return Response(_as_json(report), status.HTTP_201_CREATED)
+
+
+class SearchOfCampaign(APIView):
+    @extend_schema(responses=SearchSerializer, operation_id="campaigns_search")
+    def get(self, request, pk):
+        """The answer so far or at the end, and every finished trial. 404 for other campaigns."""
+        return Response(_as_json(report_of_search(find(Search, request, pk=pk))))
+
+
+class SearchOfCampaignCsv(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(responses=CSV, operation_id="campaigns_search_csv")
+    def get(self, request, pk):
+        """A row for each finished trial, times in µs."""
+        report = report_of_search(find(Search, request, pk=pk))
+        return text_file(f"search-{pk}.csv", csv_of_search(report))
+
+
+def _as_json(report: SearchReport) -> dict[str, Any]:
+    search, answer, found = report.search, report.answer, report.answer.capacity
+    return {
+        "campaign": search.pk,
+        "sentence": plain_text(report.sentence),
+        "ending": search.ending,
+        "objective": [rule.rule for rule in report.rules],
+        "start_per_s": search.start_per_s,
+        "limit_per_s": search.limit_per_s,
+        "trial_s": search.trial_s,
+        "deadline": search.deadline,
+        "capacity": found
+        and {
+            "rate_per_s": found.rate_per_s,
+            "low": found.low,
+            "high": found.high,
+            "n_searches": found.n_searches,
+        },
+        "at_least_per_s": answer.at_least,
+        "below_per_s": answer.below,
+        "drift": answer.drift,
+        "trials": [trial_row(each) for each in report.made],
+    }

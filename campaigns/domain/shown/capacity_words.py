@@ -1,0 +1,98 @@
+"""What a search for a capacity says: its sentence, how far it is, and each trial in words."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.judged.capacity import CapacityAnswer, Ending, TrialResult
+from campaigns.domain.judged.capacity_interval import FEWEST_FOR_INTERVAL
+from campaigns.domain.plan.threshold import Threshold
+from campaigns.domain.shown.results import Sentence
+from campaigns.domain.units import counted, percent, rate
+
+RESULT_WORDS = {
+    TrialResult.PASSED: "passed",
+    TrialResult.FAILED: "failed",
+    TrialResult.UNTRUSTED: "not counted",
+}
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_WHY = {
+    Ending.LIMIT: "No higher rate was allowed.",
+    Ending.INJECTOR: "The injector is the limit: two trials at the next rate cannot be trusted.",
+    Ending.DEADLINE: "The time for the search was over.",
+    Ending.STOPPED: "The search was stopped.",
+    Ending.SILENT: "The target stopped answering.",
+}
+
+
+def objective_words(rules: Sequence[Threshold]) -> str:
+    """p95 below 300 ms and errors below 1 %"""
+    return " and ".join(
+        f"{rule.metric.replace('_', ' ')} {'above' if rule.sign == '>' else 'below'} "
+        f"{rule.limit:,g}{f' {rule.unit}' if rule.unit else ''}"
+        for rule in rules
+    )
+
+
+def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool) -> Sentence:
+    """The answer with its interval, or what stopped it and what is known."""
+    if is_going_on:
+        n = len(answer.searches)
+        after = (
+            f" {_some_searches(n).capitalize()} done; the interval comes with the third."
+            if answer.capacity and n < FEWEST_FOR_INTERVAL
+            else ""
+        )
+        return [("So far ", False), *_known(answer, objective), (after, False)]
+    if answer.ending == Ending.BELOW:
+        first = _per_s(answer.below)
+        return [
+            (f"Below {first}", True),
+            (f": already this rate does not keep {objective}.", False),
+        ]
+    if answer.ending == Ending.DRIFTED:
+        drift = f" by {percent(answer.drift, decimals=0, signed=True)}" if answer.drift else ""
+        over = " from the first search to the last" if drift else " from one search to the next"
+        return [("No steady answer:", True), (f" the target drifted{drift}{over}.", False)]
+    if answer.ending == Ending.FOUND:
+        return _known(answer, objective, is_first=True)
+    known = _at_least(answer, objective) if _is_bound(answer) else _known(answer, objective, True)
+    return [*known, (f" {_WHY[answer.ending]}", False)]
+
+
+def _is_bound(answer: CapacityAnswer) -> bool:
+    return answer.ending in (Ending.LIMIT, Ending.INJECTOR) and bool(answer.at_least)
+
+
+def _at_least(answer: CapacityAnswer, objective: str) -> Sentence:
+    return [(f"At least {_per_s(answer.at_least)}", True), (f" keep {objective}.", False)]
+
+
+def _known(answer: CapacityAnswer, objective: str, is_first: bool = False) -> Sentence:
+    """What the trials say so far; `is_first`: the sentence begins with it."""
+    about, between, least, below = (
+        word.capitalize() if is_first else word
+        for word in ("about", "between", "at least", "below")
+    )
+    found = answer.capacity
+    if found and found.low is not None:
+        interval = f"{rate(found.low)} to {rate(found.high)}, {_some_searches(found.n_searches)}"
+        return [(_per_s(found.rate_per_s), True), (f" ({interval}) keep {objective}.", False)]
+    if found:
+        return [(f"{about} {_per_s(found.rate_per_s)}", True), (f" keep {objective}.", False)]
+    if answer.at_least and answer.below:
+        ends = f"{between} {rate(answer.at_least)} and {_per_s(answer.below)}"
+        return [("the limit lies " if not is_first else "", False), (ends, True), (".", False)]
+    if answer.at_least:
+        return [(f"{least} {_per_s(answer.at_least)}", True), (f" keep {objective}.", False)]
+    if answer.below:
+        return [(f"{below} {_per_s(answer.below)}", True), (".", False)]
+    return [("Nothing is known yet." if is_first else "nothing is known.", False)]
+
+
+def _per_s(rate_per_s: float | None) -> str:
+    return f"{rate(rate_per_s)} requests/s"
+
+
+def _some_searches(n: int) -> str:
+    """one search, five searches"""
+    word = _NUMBERS[n] if n < len(_NUMBERS) else str(n)
+    return f"{word} {counted(n, 'searches').partition(' ')[2]}"

@@ -1,0 +1,35 @@
+"""A search as CSV: a row for each trial, in their order. Times in µs."""
+
+from typing import Any
+
+from campaigns.exports.tables import csv_of_rows
+from campaigns.queries.searches import MadeTrial, SearchReport
+
+_COLUMNS = (
+    *("trial", "search", "run", "rate_per_s", "result", "reason", "ended_at", "requests", "errors"),
+    *("mean_us", "p50_us", "p95_us", "p99_us"),
+)
+
+
+def csv_of_search(report: SearchReport) -> str:
+    return csv_of_rows(_COLUMNS, map(trial_row, report.made))
+
+
+def trial_row(made: MadeTrial) -> dict[str, Any]:
+    """Also the trial of the JSON."""
+    run = made.run
+    return {
+        "trial": run.repeat,
+        "search": made.search,
+        "run": run.pk,
+        "rate_per_s": made.trial.rate_per_s,
+        "result": str(made.trial.result),
+        "reason": made.trial.reason,
+        "ended_at": run.ended_at and run.ended_at.isoformat(),
+        "requests": run.n,
+        "errors": run.errors,
+        "mean_us": run.mean_us,
+        "p50_us": run.p50_us,
+        "p95_us": run.p95_us,
+        "p99_us": run.p99_us,
+    }

@@ -1,0 +1,74 @@
+"""Searches over REST: started, read with their trials, as CSV."""
+
+import pytest
+
+from campaigns.domain.lifecycle import Trust
+from campaigns.models import Campaign
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.searches import end_trial, judged, limit_of, search_through, searching
+from tests.services.engine import host
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def body(project):
+    host(slots=8)
+    endpoint = make_endpoint(make_target(project))
+    cell = {"plan": make_plan(project).plan_id, "endpoint": endpoint.pk}
+    rates = {"start_per_s": 50, "limit_per_s": 2000}
+    return {"project": project.pk, "name": "how much", "cell": cell, **rates}
+
+
+def post(api, body: dict):
+    return api.post("/api/v1/searches/", body, format="json")
+
+
+def test_a_search_is_started_with_its_objective(api, body):
+    answer = post(api, body | {"objective": ["p95 < 300 ms", "errors < 1 %"]})
+    assert answer.status_code == 201
+    found = answer.json()
+    assert found["objective"] == ["p95 < 300 ms", "errors < 1 %"]
+    assert (found["sentence"], found["ending"]) == ("So far nothing is known.", None)
+    assert Campaign.objects.get(pk=found["campaign"]).runs.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({}, "Say what must be kept"),
+        ({"objective": ["quick"]}, "is not a rule"),
+        ({"objective": ["p95 < 1 s"], "start_per_s": 5000}, "not above the limit"),
+    ],
+)
+def test_a_search_that_cannot_be_made_says_what_to_change(api, body, wrong, words):
+    answer = post(api, body | wrong)
+    assert answer.status_code == 409
+    assert words in answer.json()["error"]["message"]
+
+
+def test_the_answer_has_its_interval_and_every_trial(api, project):
+    search = search_through(searching(project), limit_of(1850))
+    found = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()
+    assert found["ending"] == "found"
+    assert found["capacity"]["low"] < 1850 < found["capacity"]["high"]
+    assert "five searches) keep p95 below 300" in found["sentence"]
+    assert len(found["trials"]) == search.campaign.runs.count()
+    first = found["trials"][0]
+    assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
+
+
+def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):
+    campaign = searching(project)
+    end_trial(campaign, 500, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
+    end_trial(campaign, 758)
+    head, doubtful, failed = (
+        api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv").content.decode().splitlines()
+    )
+    assert head.startswith("trial,search,run,rate_per_s,result,reason")
+    assert "untrusted,inj-2 ran 14.8 ms late." in doubtful
+    assert "failed,p95 758" in failed
+
+
+def test_a_campaign_that_is_no_search_has_none(api, campaign):
+    assert api.get(f"/api/v1/campaigns/{campaign.pk}/search/").status_code == 404

@@ -1,0 +1,102 @@
+"""Searches whose trials the tests end, each with the judgement that such a run has."""
+
+from collections.abc import Callable
+
+from campaigns.domain.judged.capacity import CapacityAnswer
+from campaigns.domain.judged.criteria import JudgementReason
+from campaigns.domain.judged.judgement import Finding, Judgement
+from campaigns.domain.lifecycle import Precision, TargetState, Trust
+from campaigns.models import Campaign, Run, RunSummary, Search
+from campaigns.models.dbtime import db_now
+from campaigns.queries.searches import answer_of, made_trials
+from campaigns.services import dispatch, probes
+from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.first_requests import settle_campaign
+from campaigns.services.searches import advance_searches, start_search
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.services.engine import host, owner_of
+from tests.values import plan_spec
+
+OBJECTIVE = [{"metric": "p95", "limit": 300, "unit": "ms"}]
+OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
+REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
+
+
+def searching(project, start: float = 100, limit: float = 5000, **fields) -> Campaign:
+    host(slots=8)
+    spec = {**plan_spec(model="open", rate_per_s=10, duration_s=30), "thresholds": OBJECTIVE}
+    spec = fields.pop("spec", spec)
+    campaign = start_search(
+        by=owner_of(project),
+        project=project,
+        name="How much can it take?",
+        cell=CampaignCell(
+            make_plan(project, spec=spec), make_endpoint(make_target(project)), "new"
+        ),
+        start_per_s=start,
+        limit_per_s=limit,
+        seed=1,
+        **fields,
+    )
+    return answered(campaign)
+
+
+def answered(campaign: Campaign, result: dict = OK) -> Campaign:
+    """What comes back of the first request that it waits for, if it does."""
+    for probe in campaign.first_requests.filter(finished_at=None):
+        probes.claim_probe(probe_id=probe.pk)
+        probes.finish_probe(probe_id=probe.pk, result=result)
+    settle_campaign(campaign_id=campaign.pk)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def judged(trust: Trust = Trust.TRUSTED, why: str = "", target: str = "") -> Judgement:
+    doubts = (JudgementReason("lateness_p99", trust, why),) if why else ()
+    state = TargetState.OVERLOADED if target else TargetState.HEALTHY
+    reasons = (JudgementReason("in_flight_growing", state, target),) if target else ()
+    return Judgement(Finding(trust, doubts), Finding(state, reasons), Finding(Precision.FINE))
+
+
+def rate_of(run: Run) -> float:
+    return run.frozen.plan.load.rate_per_s
+
+
+def end_trial(campaign: Campaign, p95_ms: float, judgement: Judgement | None = None) -> Run:
+    """End the run that is next, as the dispatcher does, and go on."""
+    run = campaign.runs.exclude(state="done").get()
+    rule = {"rule": "p95 < 300 ms", "metric": "p95", "limit": 300, "unit": "ms", "since": None}
+    verdict = {**rule, "measured": p95_ms, "passed": p95_ms < 300}
+    RunSummary.objects.create(
+        run=run, revision=1, n_seconds=1, digest="", duration_s=20, total={}, steps=[], series=[],
+        vitals=[], thresholds=[verdict],
+    )  # fmt: skip
+    Run.objects.filter(pk=run.pk).update(
+        state="done",
+        outcome="complete",
+        judgement=(judgement or judged()).to_json(),
+        ended_at=db_now(),
+    )
+    assert advance_searches() == 1
+    answered(campaign)
+    return run
+
+
+def search_through(campaign: Campaign, p95_at: Callable[[float], float], most: int = 80) -> Search:
+    """To its end; `p95_at` a rate, in ms."""
+    for _ in range(most):
+        run = campaign.runs.exclude(state="done").first()
+        if run is None:
+            break
+        end_trial(campaign, p95_at(rate_of(run)))
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    return Search.objects.select_related("campaign").get(pk=campaign.pk)
+
+
+def found(search: Search) -> CapacityAnswer:
+    return answer_of(search, made_trials(search))
+
+
+def limit_of(capacity: float) -> Callable[[float], float]:
+    return lambda rate: 100.0 if rate < capacity else 900.0
