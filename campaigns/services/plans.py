@@ -1,5 +1,6 @@
 """Create and edit plans; an edit creates a version."""
 
+from itertools import count
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -23,6 +24,20 @@ def create_plan(
         plan = _save(SavedPlan(project=project), name)
         keep_secret(by=by, plan=plan, secret=secret)
         return plan.versions.create(number=1, spec=clean, created_by=by.user)
+
+
+def plan_of_spec(by: Actor, project: Project, name: str, spec: dict[str, Any]) -> PlanVersion:
+    """The project's plan of this name, or of one with a number, whose latest version is this spec;
+    a new one if there is none yet."""
+    plans = project.plans.filter(archived_at=None, name__startswith=name).order_by("pk")
+    for plan in plans:
+        latest = plan.latest
+        if latest.value().to_json() == spec:
+            return latest
+    taken = set(project.plans.values_list("name", flat=True))
+    names = (name if number == 1 else f"{name} ({number})" for number in count(1))
+    free = next(each for each in names if each not in taken)
+    return create_plan(by=by, project=project, name=free, spec=spec)
 
 
 def edit_plan(

@@ -1,6 +1,5 @@
 """One click on a question: its plan, its campaign, started."""
 
-from itertools import count
 from typing import Any
 
 from django.db import transaction
@@ -12,7 +11,7 @@ from campaigns.models import Campaign, PlanVersion, Probe, Project
 from campaigns.permissions import Action, Actor, require
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.plan_secrets import share_secret
-from campaigns.services.plans import create_plan
+from campaigns.services.plans import plan_of_spec
 
 
 @transaction.atomic
@@ -71,12 +70,4 @@ def plan_for(
     name = f"{question.plan_name}: {step['method']} {step['path']}"[:90]
     if spec["auth"]["kind"] != AuthKind.NONE:
         name = f"{name[:50]} on {host}"[:90]
-    plans = project.plans.filter(archived_at=None, name__startswith=name).order_by("pk")
-    for plan in plans:
-        latest = plan.latest
-        if latest.value().to_json() == spec:
-            return latest
-    taken = set(project.plans.values_list("name", flat=True))
-    names = (name if number == 1 else f"{name} ({number})" for number in count(1))
-    free = next(each for each in names if each not in taken)
-    return create_plan(by=by, project=project, name=free, spec=spec)
+    return plan_of_spec(by, project, name, spec)

@@ -46,6 +46,7 @@ from campaigns.queries.trends import trends_of
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again, try_cells
+from campaigns.services.studies import create_file_set_study
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_initial import (
     asked_again,
@@ -106,6 +107,8 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     require(actor, Action.EDIT, found)
+    if "study" in request.POST:
+        return _study(request, found)
     confirm = asked_confirmation(request, actor, found)
     grid = grid_of(found, confirm.versions if confirm else ())
     target = whole(request.GET.get("target", ""))
@@ -136,6 +139,19 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         "confirm": confirm,
     }
     return render(request, "campaigns/new.html", context, status=status)
+
+
+def _study(request: HttpRequest, project: Project) -> HttpResponse:
+    """A draft of the ticked targets at the study's file sets, filled in to be looked at."""
+    page = reverse("campaign-new", args=[project.pk])
+    ticked = [whole(each) for each in request.POST.getlist("targets")]
+    targets = list(project.targets.filter(pk__in=ticked, archived_at=None).order_by("pk"))
+    try:
+        draft = create_file_set_study(by=actor_of(request), project=project, targets=targets)
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect(page)
+    return redirect(f"{page}?edit={draft.pk}")
 
 
 def _page_of(campaign: Campaign, confirm: Confirmation | None) -> str:

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.models import Campaign
-from tests.factories import make_plan
+from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import plan_spec
 from tests.views.campaign_form import cells, fields, new_url, text_of
 
@@ -70,3 +70,21 @@ def test_a_sweep_is_run_again_as_it_was(as_editor, project, ticked):
     assert form.known()["sweep"].values == (100, 200)
     page = text_of(as_editor.get(reverse("campaign-detail", args=[draft.pk])))
     assert "rate 100 requests/s" in page
+
+
+def test_the_study_of_several_servers_is_one_choice(as_editor, project, ticked):
+    targets = [make_target(project, name) for name in ("apache", "nginx")]
+    for each in targets:
+        make_endpoint(each, host="127.0.0.1")
+    assert "Which server is fastest at which file set?" in text_of(as_editor.get(new_url(project)))
+    asked = {"study": "file-sets", "targets": [each.pk for each in targets]}
+    page = as_editor.post(new_url(project), asked, follow=True)
+    form = page.context["form"]
+    assert (form["name"].value(), form["repeats"].value()) == ("File sets: apache, nginx", 5)
+    assert len(form.ticked()) == 6
+    assert page.context["estimate"].n_runs == 30
+
+
+def test_a_study_without_targets_says_what_to_tick(as_editor, project, ticked):
+    page = as_editor.post(new_url(project), {"study": "file-sets"}, follow=True)
+    assert "Tick 2 to 8 targets to compare." in text_of(page)
