@@ -8,10 +8,12 @@ in this folder is marked `browser`.
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from django.core.servers.basehttp import ServerHandler
 
 from local.browsers import find_chromium, launch
 from local.stage import staged
@@ -88,30 +90,68 @@ def site(chromium):
 
 @pytest.fixture(scope="session")
 def browser(chromium):
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=ACTION_TIMEOUT_MS)
     # Playwright's loop runs in this thread, where Django would refuse to touch the database.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with launch(chromium) as browser:
         yield browser
 
 
+@pytest.fixture(scope="session")
+def cached(browser) -> Iterator[Callable]:
+    """By address a browser context, which has loaded our scripts and styles before: to load them
+    anew would take most of a short test."""
+    contexts = {}
+
+    def context_of(url: str):
+        if url not in contexts:
+            contexts[url] = browser.new_context(base_url=url)
+            contexts[url].set_default_timeout(ACTION_TIMEOUT_MS)
+        return contexts[url]
+
+    yield context_of
+    for context in contexts.values():
+        context.close()
+
+
+@contextmanager
+def fresh_tab(context, url: str, width: int) -> Iterator:
+    """A tab that knows nothing of the tests before it: neither cookies nor what pages stored."""
+    tab = context.new_page()
+    context.clear_cookies()
+    what = {"origin": url, "storageTypes": "local_storage"}
+    context.new_cdp_session(tab).send("Storage.clearDataForOrigin", what)
+    tab.set_viewport_size({"width": width, "height": 900})
+    yield tab
+    for each in context.pages:
+        each.close()
+
+
 @pytest.fixture
-def page(browser, site):
+def page(cached, site):
     """A tab without cookies; links may be given without the site's address."""
-    context = browser.new_context(base_url=site.url, viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(ACTION_TIMEOUT_MS)
-    yield context.new_page()
-    context.close()
+    with fresh_tab(cached(site.url), site.url, width=1280) as tab:
+        yield tab
 
 
 @pytest.fixture
-def served_tab(browser, live_server, monkeypatch):
+def served_tab(cached, live_server, monkeypatch):
     """A tab on a server in this process, with the test's own rows and no other processes. Its
     streams end with it, before the database does."""
     monkeypatch.setattr("campaigns.views.streams.BEAT_EVERY_S", 0.2)
-    context = browser.new_context(base_url=live_server.url, viewport={"width": 1440, "height": 900})
-    yield context.new_page()
-    context.close()
+    monkeypatch.setattr(ServerHandler, "cleanup_headers", close_after_answer)
+    with fresh_tab(cached(live_server.url), live_server.url, width=1440) as tab:
+        yield tab
     eventually(lambda: not _answering(), 30, "the server has nothing left to answer")
+
+
+def close_after_answer(handler, cleanup_headers=ServerHandler.cleanup_headers) -> None:
+    """A connection that waits for another request would look like one that is being answered."""
+    cleanup_headers(handler)
+    handler.headers["Connection"] = "close"
+    handler.request_handler.close_connection = True
 
 
 def _answering() -> list[str]:
@@ -130,9 +170,8 @@ def administrators_cookies(browser, site):
 
 @pytest.fixture
 def signed_in(page, administrators_cookies):
-    """The same tab with the administrator signed in, at the first page."""
+    """The same tab with the administrator signed in, at no page yet."""
     page.context.add_cookies(administrators_cookies)
-    page.goto("/")
     return page
 
 

@@ -5,6 +5,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.contrib.auth.models import User
+from django.test import Client
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -46,3 +49,13 @@ def sign_in(page, username: str, password: str) -> None:
     page.fill("input[name=password]", password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "/login/" not in url)
+
+
+def enter(tab, username: str) -> None:
+    """Give a `served_tab` this user's session; the form takes a second, and has its own tests."""
+    client = Client()
+    client.force_login(User.objects.get(username=username))
+    (cookie,) = client.cookies.values()
+    tab.context.add_cookies(
+        [{"name": cookie.key, "value": cookie.value, "domain": "localhost", "path": "/"}]
+    )

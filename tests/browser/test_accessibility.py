@@ -16,7 +16,7 @@ from campaigns.permissions import Role
 from tests.access_table import PAGES
 from tests.access_world import make_world
 from tests.browser.conftest import ROOT
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.browser.test_long_run import LongRun
 from tests.factories import make_membership, make_project
 from tests.test_access import address
@@ -100,7 +100,7 @@ def pages() -> dict[str, tuple[str, int]]:
 def page(served_tab, pages, monkeypatch):
     """A tab of alice, who owns project and installation, with axe; one page can break."""
     monkeypatch.setattr("campaigns.views.glossary.render", render_or_break)
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     served_tab.add_init_script(path=AXE)
     served_tab.add_init_script(LOOKS)
     return served_tab

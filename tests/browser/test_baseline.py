@@ -14,7 +14,7 @@ from campaigns.permissions import Actor
 from campaigns.services.dispatch import finish_campaigns
 from campaigns.services.kept_figures import keep_figures
 from campaigns.services.tokens import create_token
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks, same_again
 from tests.values import plan_spec
@@ -50,7 +50,7 @@ def test_the_next_campaign_says_the_result_and_a_deploy_is_a_line(
     tests = [make_test(make_campaign(project, "Nightly"), version, endpoint=endpoint)]
     first = ended(tests, NIGHT, 2)
     page = served_tab
-    sign_in(page, "alice", "pw")
+    enter(page, "alice")
     page.goto(reverse("campaign-detail", args=[first.pk]))
     page.get_by_text("Use as baseline").click()
     page.get_by_label("Name", exact=True).fill("release 1.4")

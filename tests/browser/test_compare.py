@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from campaigns.models import Campaign, Run
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import run_in_blocks, same_again
 from tests.values import plan_spec
@@ -50,7 +50,7 @@ def weeks(project) -> list[Campaign]:
 @pytest.fixture
 def page(served_tab, alice):
     """A tab of alice, who owns the project."""
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     return served_tab
 
 

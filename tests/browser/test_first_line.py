@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from campaigns.models import FailureExample
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.queries.measured import measure
 from tests.values import plan_spec
@@ -31,7 +31,7 @@ LIMITS = """(panel) => {
 @pytest.fixture
 def page(served_tab, alice):
     """A tab of alice, who owns the project."""
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     return served_tab
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from campaigns.models import Probe
 from campaigns.services.first_requests import settle_campaign
 from campaigns.services.probes import finish_probe
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_endpoint, make_plan, make_target
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -19,7 +19,7 @@ REFUSED = {"type": "probe", "status": None, "error": "connect_refused", "respons
 
 @pytest.fixture
 def page(served_tab, alice):
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     return served_tab
 
 

@@ -62,7 +62,7 @@ def newcomer(page, site):
     """A tab of an account that sees nothing yet, signed in, at the first page."""
     site.manage("shell", "-c", MAKE_NEWCOMER)
     sign_in(page, NEWCOMER, PASSWORD)
-    page.context.add_init_script(COUNT)
+    page.add_init_script(COUNT)
     page.goto("/")
     return page
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from campaigns.models import Campaign
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import make_history
 
@@ -19,7 +19,7 @@ SLOWER = [26.0, 26.2, 25.8, 26.1, 25.9, 26.0, 28.5, 28.6, 28.4, 28.7]
 
 def test_the_keyboard_leads_from_a_change_to_its_campaign(served_tab, alice, project):
     make_history(project, SLOWER, begin=timezone.now() - timedelta(days=20))
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     served_tab.goto(f"/projects/{project.pk}/history/")
     served_tab.get_by_text(re.compile("1 slower")).wait_for()
     served_tab.keyboard.press("j")
@@ -42,7 +42,7 @@ def test_the_keyboard_leads_from_a_change_to_its_campaign(served_tab, alice, pro
 
 def test_a_range_is_dragged_and_the_figures_are_a_table(served_tab, alice, project):
     (test,) = make_history(project, SLOWER)
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     served_tab.goto(f"/tests/{test.pk}/history/")
     served_tab.get_by_text("Show as table").click()
     rows = served_tab.locator("[data-chart-table] tbody tr")
@@ -63,7 +63,7 @@ def test_a_fold_opens_by_key_and_a_dot_leads_to_its_row(served_tab, alice, proje
     endpoint = make_endpoint(make_target(project, "media"))
     tests = [(make_plan(project, f"Plan {n}"), endpoint, "new") for n in range(22)]
     make_history(project, SLOWER[:6], tests=tests, begin=timezone.now() - timedelta(days=20))
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     served_tab.goto(f"/projects/{project.pk}/history/")
     fold = served_tab.get_by_role("link", name="22 unchanged tests")
     served_tab.keyboard.press("j")

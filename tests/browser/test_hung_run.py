@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from campaigns.models import Campaign
 from campaigns.services import dispatch
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import measure, run_in_blocks
 from tests.values import plan_spec
@@ -40,7 +40,7 @@ def campaign(project) -> Campaign:
 @pytest.fixture
 def page(served_tab, alice):
     """A tab of alice, who owns the project."""
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     return served_tab
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_campaign
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -16,7 +16,7 @@ def page(served_tab, project):
     """A tab of alice at a list of sixty campaigns, the newest first."""
     for number in range(1, ROWS + 1):
         make_campaign(project, f"Campaign {number}")
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     served_tab.goto(reverse("campaign-list", args=[project.pk]))
     return served_tab
 

@@ -14,7 +14,7 @@ from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.models import Campaign, Run
 from campaigns.services import dispatch, shards
 from campaigns.services.endings import finalise_runs
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.values import make_second, plan_spec
 
@@ -74,7 +74,7 @@ def long_run(project):
 @pytest.fixture
 def page(served_tab, alice):
     """A tab of alice, who owns the project."""
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     return served_tab
 
 

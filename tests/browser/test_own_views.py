@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_campaign
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -17,7 +17,7 @@ def test_a_view_is_saved_opened_and_deleted_and_a_campaign_looked_at(served_tab,
         ended = {"started_at": now, "finished_at": now, "stop_reason": "All failed."}
         make_campaign(project, name, created_by=alice, **ended)
     page = served_tab
-    sign_in(page, "alice", "pw")
+    enter(page, "alice")
     campaigns = reverse("campaign-list", args=[project.pk])
     rows = page.locator("tbody th.name")
     views = page.get_by_role("navigation", name="Views")

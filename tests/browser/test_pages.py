@@ -49,6 +49,7 @@ def test_steps_are_added_moved_and_removed(signed_in, project):
 
 
 def test_the_chosen_theme_is_there_before_the_first_paint_of_the_next_page(signed_in):
+    signed_in.goto("/")
     signed_in.get_by_role("banner").locator("summary").last.click()
     signed_in.get_by_text("Dark", exact=True).click()
     signed_in.reload()
@@ -70,6 +71,7 @@ def test_g_and_a_letter_lead_to_a_place_but_not_from_a_field(letter, place, sign
 
 
 def test_escape_closes_a_menu_and_gives_the_focus_back(signed_in):
+    signed_in.goto("/")
     menu = signed_in.get_by_role("banner").locator("details").last
     menu.locator("summary").click()
     signed_in.keyboard.press("ArrowDown")

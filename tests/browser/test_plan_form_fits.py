@@ -4,13 +4,13 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_the_first_level_fits_one_screen(served_tab, project):
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     heights = {}
     for key in PRESETS:
         served_tab.goto(

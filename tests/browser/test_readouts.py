@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end, end_shards, responses_us
 from tests.values import make_second, plan_spec
@@ -31,7 +31,7 @@ def finished(project):
 @pytest.fixture
 def signed_in(served_tab, alice):
     """A tab of alice, who owns the project."""
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     return served_tab
 
 

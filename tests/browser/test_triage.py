@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from campaigns.models import Campaign
 from campaigns.services.dispatch import finish_campaigns
-from tests.browser.installation import sign_in
+from tests.browser.installation import enter
 from tests.histories import make_history
 from tests.services.test_triage import SLOWER, nights_ago
 
@@ -16,7 +16,7 @@ def test_a_planted_change_is_found_acknowledged_quiet_and_fixed(served_tab, alic
     (test,) = make_history(project, SLOWER, begin=nights_ago(20))
     Campaign.objects.filter(pk=test.campaign_id).update(finished_at=None)
     finish_campaigns()
-    sign_in(served_tab, "alice", "pw")
+    enter(served_tab, "alice")
     served_tab.goto(f"/projects/{project.pk}/history/")
     expect(served_tab.locator(".verdict")).to_contain_text("1 slower")
     served_tab.locator(".triage-row").get_by_role("link", name="Triage").click()
