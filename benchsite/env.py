@@ -74,6 +74,17 @@ def env_networks(name: str, default: str = "") -> list[str]:
     return networks
 
 
+def env_services(name: str, default: str = "") -> list[tuple[str, int]]:
+    """Hosts with ports, such as web:8000 or [fc00::5]:443."""
+    found = []
+    for text in env_list(name, default):
+        host, _, port = text.rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+            raise ImproperlyConfigured(f"{name}: {text!r} is not a host with a port: web:8000.")
+        found.append((host.strip("[]"), int(port)))
+    return found
+
+
 def env_proxies(name: str, default: str) -> list[str]:
     """Addresses or networks of proxies, or "*"."""
     return ["*"] if env_str(name) == "*" else env_networks(name, default)

@@ -22,6 +22,7 @@ from campaigns.permissions import Action, Actor, require
 from campaigns.queries.probes import GIVEN_UP_AFTER
 from campaigns.services.certificates import chain_facts
 from campaigns.services.client_keys import secret_of
+from campaigns.services.own_services import policy
 from campaigns.services.plan_secrets import secret_of_plan
 
 PROTOCOL = 1
@@ -119,7 +120,7 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "secrets": {**secret_of(probe.endpoint), **secret_of_plan(probe.request.get("plan"))},
         "connection_mode": "new",
         "timeouts": probe.request.get("timeouts", TIMEOUTS),
-        "policy": {"allow": list(settings.ALLOWED_NETWORKS)},
+        "policy": policy(list(settings.ALLOWED_NETWORKS)),
     }
 
 

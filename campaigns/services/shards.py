@@ -23,6 +23,7 @@ from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.services.failure_examples import keep_examples
+from campaigns.services.own_services import policy
 
 PROTOCOL = 1
 LATE_SECONDS_FOR_S = 24 * 3600
@@ -104,7 +105,7 @@ def _order(run: Run, number: int) -> dict[str, Any]:
         "endpoint": frozen.endpoint.to_json(),
         "connection_mode": str(frozen.connection_mode),
         # This host's own list as well: it may be narrower than the site's.
-        "policy": {"allow": common_networks(frozen.allowed_networks, settings.ALLOWED_NETWORKS)},
+        "policy": policy(common_networks(frozen.allowed_networks, settings.ALLOWED_NETWORKS)),
         "seed": frozen.seed,
         "shard": {
             "index": number,

@@ -78,7 +78,7 @@ def test_the_order_has_the_endpoint_and_the_allowed_networks(endpoint, as_bob, s
     order = order_of(request_probe(by=as_bob, endpoint=endpoint, request=STEP))
     assert order["probe"] is True
     assert order["endpoint"]["verify_tls"] is False
-    assert order["policy"] == {"allow": ["10.0.0.0/8"]}
+    assert order["policy"]["allow"] == ["10.0.0.0/8"]
 
 
 def test_the_first_answer_counts(endpoint, as_bob):

@@ -49,7 +49,7 @@ class TestClaiming:
             "endpoint": run.snapshot["endpoint"],
             "connection_mode": "new",
             "shard": {"index": 0, "count": 2},
-            "policy": {"allow": ["127.0.0.0/8"]},
+            "policy": {"allow": ["127.0.0.0/8"], "never": ["127.0.0.1:8000"]},
             "seed": run.campaign.seed,
         }
 
@@ -57,7 +57,7 @@ class TestClaiming:
         settings.ALLOWED_NETWORKS = ["10.0.0.0/8", "127.0.0.0/8"]
         run = preparing(project)
         settings.ALLOWED_NETWORKS = ["10.1.0.0/16"]
-        assert claim(run)[0].order["policy"] == {"allow": ["10.1.0.0/16"]}
+        assert claim(run)[0].order["policy"]["allow"] == ["10.1.0.0/16"]
 
     def test_the_shares_of_the_plan_are_the_weights_of_the_order(self, project):
         run = preparing(project, n_shards=2)

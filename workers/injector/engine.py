@@ -53,7 +53,7 @@ class Engine:
         self._order = order
         self._output = output
         self._loop = gevent.get_hub().loop
-        self._guard = Guard(order.endpoint, order.allowed)
+        self._guard = Guard(order.endpoint, order.allowed, order.never)
         self._over = Event()
         self._dialler: Dialler | None = None
         self._crew: Crew | None = None

@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from campaigns.domain.plan.addresses import Network, vet
+from campaigns.domain.plan.addresses import Network, parse_address, vet, written
 from campaigns.domain.plan.target import Origin
 from workers.injector.order import Refusal
 
@@ -48,8 +48,14 @@ def resolve(host: str, port: int, limit_s: float = RESOLVE_LIMIT_S) -> list[str]
 class Guard:
     """The addresses of one endpoint. Nothing is dialled that `refusal` objects to."""
 
-    def __init__(self, endpoint: Origin, allowed: tuple[Network, ...]):
+    def __init__(
+        self,
+        endpoint: Origin,
+        allowed: tuple[Network, ...],
+        never: frozenset[str] = frozenset(),
+    ):
         self._allowed = allowed
+        self._never = never
         self._verdicts: dict[str, str | None] = {}
         self.port = endpoint.port
         self.addresses: list[str] = []
@@ -67,8 +73,16 @@ class Guard:
         if address not in self._verdicts:
             if len(self._verdicts) >= MAX_VERDICTS:
                 self._verdicts.clear()
-            self._verdicts[address] = vet(address, self._allowed)
+            self._verdicts[address] = self._vet(address)
         return self._verdicts[address]
+
+    def _vet(self, address: str) -> str | None:
+        if refusal := vet(address, self._allowed):
+            return refusal
+        service = written(parse_address(address), self.port)
+        if service in self._never:
+            return f"{service} is a server of this installation; no load is ever sent there."
+        return None
 
     def prefer(self, address: str) -> None:
         """Dial this address first from now on: those before it did not answer."""

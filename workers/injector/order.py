@@ -38,6 +38,7 @@ class Order:
     mode: ConnectionMode
     shard: LoadSlice
     allowed: tuple[Network, ...]
+    never: frozenset[str] = frozenset()
     seed: int = 0
     is_probe: bool = False
     secret: str = field(default="", repr=False)
@@ -76,6 +77,7 @@ class Order:
             mode=ConnectionMode(data.get("connection_mode") or plan.connection_mode),
             shard=shard,
             allowed=parse_networks(data["policy"]["allow"]),
+            never=frozenset(map(str, data["policy"].get("never") or ())),
             seed=int(data.get("seed") or 0),
             is_probe=is_probe,
             secret=str(secrets.get("auth") or ""),

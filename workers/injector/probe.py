@@ -69,7 +69,7 @@ class HttpProber(Prober):
 
 def run(order: Order) -> dict[str, Any]:
     """Make the order's single attempt; returns the `probe` message, also for a failed attempt."""
-    guard = Guard(order.endpoint, order.allowed)
+    guard = Guard(order.endpoint, order.allowed, order.never)
     # Before the clock starts: loading the trusted certificates takes longer than the request.
     prober = _make_prober(order, guard)
     began = now()

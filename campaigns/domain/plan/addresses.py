@@ -54,6 +54,11 @@ def parse_address(text: str) -> Address:
     return address
 
 
+def written(address: Address, port: int) -> str:
+    """10.0.0.5:443, or [fc00::5]:443."""
+    return f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"
+
+
 def is_address(host: str) -> bool:
     """Whether a host is written as an address, not as a name."""
     try:

@@ -54,7 +54,11 @@ def check(order):
         or plan["load"]["start_offset_s"]
     ):
         raise Cannot("bad_order", "plan: only plain requests in turns, all connections at once.")
-    return [addr for addr in resolved(endpoint) if admit(addr, order["policy"]["allow"])]
+    never = order["policy"].get("never", [])
+    found = [addr for addr in resolved(endpoint) if admit(addr, order["policy"]["allow"])]
+    if any(f"{addr}:{endpoint['port']}" in never for addr in found):
+        raise Cannot("address_refused", "A server of the installation.")
+    return found
 
 
 def resolved(endpoint):

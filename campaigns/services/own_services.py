@@ -1,0 +1,43 @@
+"""Where the installation's own servers listen: no load is sent there, whatever networks allow."""
+
+import socket
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.conf import settings
+
+from campaigns.domain.plan.addresses import parse_address, written
+
+_KEPT_S = 60.0
+
+
+def policy(allowed: list[str]) -> dict[str, Any]:
+    """An order's `policy`: the networks that may be dialled, and what in them may not."""
+    return {"allow": allowed, "never": list(_own_services(time.monotonic() // _KEPT_S))}
+
+
+@lru_cache(maxsize=1)
+def _own_services(_minute: float) -> tuple[str, ...]:
+    """PostgreSQL, Redis and what the settings list, as 10.0.0.5:5432; names are looked up again
+    each minute. A name that is not known here cannot be dialled from here either."""
+    found = set()
+    for host, port in _named():
+        try:
+            answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            continue
+        found |= {written(parse_address(str(each[4][0])), port) for each in answers}
+    return tuple(sorted(found))
+
+
+def _named() -> Iterator[tuple[str, int]]:
+    """Sockets in the file system have no port that could be dialled."""
+    for url, port in ((settings.DATABASE_URL, 5432), (settings.REDIS_URL, 6379)):
+        parts = urlsplit(url)
+        host = unquote(parts.hostname or "")
+        if host and not host.startswith("/"):
+            yield host, parts.port or port
+    yield from settings.NEVER
