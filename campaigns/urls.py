@@ -26,6 +26,7 @@ from campaigns.views import (
     runs,
     saved_views,
     shares,
+    storage,
     streams,
     targets,
     tokens,
@@ -129,6 +130,7 @@ load_urls = [
 caps_urls = [
     path("caps/", caps.caps, name="caps"),
     path("caps/<int:project>/", caps.caps_edit, name="caps-edit"),
+    path("storage/", storage.storage, name="storage"),
 ]
 
 campaign_urls = [

@@ -153,6 +153,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "load-run-stop": {"POST": Rule("installation", rows=(("run", "queued"),))},
     "caps": {"GET": INSTALLATION},
     "caps-edit": {"GET": INSTALLATION, "POST": INSTALLATION},
+    "storage": {"GET": INSTALLATION},
     "glossary": {"GET": OPEN_TO_ALL},
     "project-list": {"GET": ACCOUNT},
     "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda world: {"name": "mine"})},

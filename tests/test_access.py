@@ -24,7 +24,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # Pages whose answer, or the way on from it, is the sign-in page.
 SIGN_IN = {"login", "logout"}
 # Pages of administrators, which name projects and campaigns and show nothing of their results.
-ABOUT_ALL = {"load", "caps", "caps-edit", "audit-all", "audit-all-csv"}
+ABOUT_ALL = {"load", "caps", "caps-edit", "storage", "audit-all", "audit-all-csv"}
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 # What a request may write although it changes nothing: who was here, and when.
 BOOKKEEPING = ("django_session", "campaigns_sharelink", "campaigns_apitoken", "auth_user", "axes_")

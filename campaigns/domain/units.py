@@ -112,6 +112,14 @@ def seconds(value_s: float | None) -> str:
     return with_unit(figure(value_s), "s")
 
 
+def size(n_bytes: int) -> str:
+    """An amount of data in decimal units: 0 B, 950 B, 2.61 kB, 1.30 GB."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= factor:
+            return with_unit(figure(n_bytes / factor), unit)
+    return with_unit(number(n_bytes), "B")
+
+
 def duration(value_s: float) -> str:
     """A length of time: 0.4 s, 12 s, 1 min 35 s, 2 h 2 min."""
     if value_s < 59.95:

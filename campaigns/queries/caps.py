@@ -26,8 +26,7 @@ from campaigns.domain.caps import (
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 from campaigns.models import Campaign, Project, Run, RunUse, SavedPlan
 from campaigns.models.dbtime import db_now
-
-STORED = Sum(F("seconds_bytes") + F("summary_bytes") + F("example_bytes"))
+from campaigns.queries.storage import STORED_BYTES
 
 
 def most_for(cap: Cap, project: Project) -> float | None:
@@ -88,7 +87,7 @@ def _counts(model: type[Model], projects: Sequence[int]) -> _Used:
 
 def _stored(projects: Sequence[int], load: "dict[int, _Load]") -> _Used:
     rows = RunUse.objects.filter(project__in=projects).order_by().values_list("project")
-    stored = dict(rows.annotate(n=STORED))
+    stored = dict(rows.annotate(n=STORED_BYTES))
     return {pk: (stored.get(pk) or 0, load[pk].planned_bytes) for pk in projects}
 
 

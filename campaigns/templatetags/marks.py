@@ -2,7 +2,7 @@
 counts.
 
 {% glyph "warn" %}, {% badge run %}, {% term "block" "blocks" %}, {{ ground|with_terms }},
-{{ 1|counted:"requests" }}
+{{ 1|counted:"requests" }}, {{ 2610|sized }}
 """
 
 from functools import cache
@@ -16,11 +16,12 @@ from django.utils.safestring import SafeString
 
 from campaigns.domain.shown.badges import GLYPHS, Answers, Badge, badge_of, glyph_of, run_badge
 from campaigns.domain.shown.glossary import Term, split_at_terms, term_of
-from campaigns.domain.units import counted
+from campaigns.domain.units import counted, size
 from campaigns.models import Run
 
 register = template.Library()
 register.filter("counted", counted)
+register.filter("sized", size)
 
 
 @register.simple_tag

@@ -11,6 +11,7 @@ from campaigns.forms.caps import CapsForm
 from campaigns.models import Project
 from campaigns.permissions import Action, require
 from campaigns.queries.caps import most_requests_per_s, use_of, uses_of
+from campaigns.queries.storage import GROWTH_DAYS, growth, stored_of
 from campaigns.services.caps import set_caps
 from campaigns.views.access import actor_of, find, for_administrators
 
@@ -21,7 +22,14 @@ def project_use(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     require(actor, Action.MANAGE, found)
-    context = {"project": found, "uses": use_of(found), "most_per_s": _most_per_s()}
+    context = {
+        "project": found,
+        "uses": use_of(found),
+        "most_per_s": _most_per_s(),
+        "stored": stored_of(found),
+        "growth": growth(found),
+        "growth_days": GROWTH_DAYS,
+    }
     return render(request, "caps/project.html", context)
 
 

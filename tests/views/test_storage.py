@@ -1,0 +1,86 @@
+"""Where the bytes are: of the installation for administrators, of a project for its owners."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.models import RunUse
+from campaigns.queries.storage import stored_kinds, stored_projects
+from campaigns.services import use
+from campaigns.services.use import SAMPLE, measure_use
+from tests.factories import (
+    make_campaign,
+    make_project,
+    make_run,
+    make_test,
+    make_user,
+    store_second,
+)
+from tests.services.engine import started
+from tests.values import make_second
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def measured(run):
+    """A run with five seconds, of which it is known what they take."""
+    for number in range(5):
+        store_second(run, make_second(number, [1000, 2000]))
+    measure_use(run)
+    return run
+
+
+def shown(client, name: str, *args) -> str:
+    return " ".join(client.get(reverse(name, args=args)).content.decode().split())
+
+
+def test_an_administrator_sees_tables_and_projects(client, measured, project, alice):
+    client.force_login(make_user("adam", is_superuser=True))
+    started(make_project("Shop", owner=alice))
+    page = shown(client, "storage")
+    for words in ("Seconds", "Summaries", "Failure examples", "All other tables", "Payments"):
+        assert f'<th scope="row">{words}</th>' in page
+    assert "kB" in page
+    assert '<th scope="row">Shop</th>' not in page  # nothing has ended there
+
+
+def test_it_reads_tables_and_projects_in_a_fixed_number_of_statements(
+    client, measured, alice, django_assert_max_num_queries
+):
+    client.force_login(make_user("adam", is_superuser=True))
+    for number in range(20):
+        other = make_project(f"Project {number}", owner=alice)
+        measure_use(make_run(make_test(make_campaign(other))))
+    with django_assert_max_num_queries(10):
+        shown(client, "storage")
+
+
+def test_an_owner_sees_the_projects_share(client, measured, project, alice):
+    client.force_login(alice)
+    page = shown(client, "project-use", project.pk)
+    assert "<dt>Seconds of 1 run</dt>" in page
+    assert "Stored in the last 30 days" in page
+
+
+def test_what_a_project_has_stored_is_what_its_rows_take(measured, project):
+    (row,) = stored_projects()
+    assert (row["project"], row["n_runs"], row["n_seconds"]) == (project.pk, 1, 5)
+    assert row["seconds"] == row["total"] > 5 * 300
+
+
+def test_a_large_run_is_measured_by_a_sample(run, monkeypatch):
+    for number in range(30):
+        store_second(run, make_second(number, [1000, 2000]))
+    measure_use(run)
+    exact = RunUse.objects.get().seconds_bytes
+    monkeypatch.setattr(use, "SAMPLE", 10)
+    measure_use(run)
+    assert SAMPLE > 30
+    assert RunUse.objects.get().seconds_bytes == pytest.approx(exact, rel=0.05)
+
+
+def test_kinds_add_up_to_all_tables(measured, django_assert_num_queries):
+    with django_assert_num_queries(1):
+        kinds = stored_kinds()
+    assert [kind.name for kind in kinds][-1] == "All other tables"
+    assert all(kind.total_bytes > 0 for kind in kinds)
