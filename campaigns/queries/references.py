@@ -99,17 +99,19 @@ def reference_between(earlier: Campaign, later: Campaign) -> ReferenceState | No
 
 
 def reference_sentence(campaign: Campaign) -> str:
-    """Such as "Reference: 0.42 ms, as before"; "" without a reference or figures of it. Before is
-    the newest earlier campaign that measured the same."""
+    """Such as "Reference: 0.42 ms, as before"; "" without a reference, or until it was measured.
+    Before is the newest earlier campaign that measured the same."""
     tests = references_of(campaign)
+    if not tests or len(tests) == campaign.tests.count():
+        return ""
     rows = TestFigures.objects.in_bulk([test.pk for test in tests])
     means = [
         sum(rows[test.pk].mean_us) / len(rows[test.pk].mean_us)
         for test in tests
         if test.pk in rows and rows[test.pk].mean_us
     ]
-    if not means or len(tests) == campaign.tests.count():
-        return ""
+    if not means:
+        return "Reference: none of its runs counts" if campaign.finished_at else ""
     said = ", ".join(ms(mean) for mean in means)
     before = _before(campaign, tests[0]) if campaign.finished_at else None
     state = reference_between(before, campaign) if before else None

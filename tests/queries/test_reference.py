@@ -6,12 +6,12 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Run
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.references import reference_sentence
 from campaigns.services.kept_figures import keep_figures
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
-from tests.queries.measured import run_in_blocks, same_again
+from tests.queries.measured import run_in_blocks, same_again, spoil
 from tests.queries.test_compared_tests import FAST, SLOW, campaigns
 from tests.queries.test_compared_tests import compared as compared
 from tests.values import plan_spec
@@ -138,3 +138,10 @@ def test_it_is_told_beside_the_answer(tests, echo, said):
     later = same_again(tests)
     run_in_blocks(later, [FAST, echo])
     assert reference_sentence(ended(later, day=2)).replace("\u202f", " ") == said
+
+
+def test_where_none_of_its_runs_counts_that_is_told(tests):
+    run_in_blocks(tests, [FAST, ECHO])
+    for run in Run.objects.filter(test=tests[1]):
+        spoil(run, cpu=1.0)
+    assert reference_sentence(ended(tests, day=1)) == "Reference: none of its runs counts"
