@@ -42,8 +42,13 @@ def require_room_for_runs(
 ) -> None:
     """Raise Refused if so many blocks of these tests are more than the project may measure."""
     _check_rates(tests)
-    load_s = blocks * sum(each.duration_s or 0.0 for each in estimates.values())
-    n_bytes = blocks * ROW_BYTES * sum(each.rows for each in estimates.values())
+    require_room_for_load(project, list(estimates.values()) * blocks)
+
+
+def require_room_for_load(project: Project, estimates: Sequence[TestEstimate]) -> None:
+    """Raise Refused if runs that take this are more than the project may measure."""
+    load_s = sum(each.duration_s or 0.0 for each in estimates)
+    n_bytes = ROW_BYTES * sum(each.rows for each in estimates)
     _require_room(project, {LOAD_HOURS: min(load_s, DAY_S), STORED_GB: n_bytes})
 
 

@@ -19,22 +19,26 @@ from campaigns.domain.errors import BenchsiteError, InvalidPlan, Refused
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending, NextTrial
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.blocks import Turn
+from campaigns.domain.plan.estimates import estimate_test
 from campaigns.domain.plan.load import MAX_RATE_PER_S
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.trial_plan import trial_plan
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Project, Run, Search, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.caps import most_requests_per_s
 from campaigns.queries.searches import action_of, was_ended_from_outside
 from campaigns.services import audit
 from campaigns.services.blocks import queued_run
 from campaigns.services.campaign_cells import CampaignCell, check_slots
 from campaigns.services.campaigns import create_campaign
+from campaigns.services.caps import require_room_for_load
 from campaigns.services.first_requests import send_again, send_first_requests
 from campaigns.services.plan_secrets import require_secret
 from campaigns.services.stopping import stop_by_itself
+from campaigns.services.use import plan_use
 
 PAUSE_S = 2.0
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
@@ -110,6 +114,9 @@ def _check(cell, start_per_s, limit_per_s, trial_s, longest_s) -> None:
         ),
         (trial_s <= longest_s <= LONGEST_SEARCH_S, "Let the search last one trial to 12 hours."),
     ]
+    if most := most_requests_per_s():
+        words = f"The installation allows at most {most:,g} requests/s. Lower the limit."
+        rules.append((limit_per_s <= most, words))
     for is_right, sentence in rules:
         if not is_right:
             raise Refused(sentence)
@@ -137,9 +144,14 @@ def _queue(search: Search, trial: NextTrial, plan: Plan) -> None:
     related = ("plan_version__plan", "endpoint__target")
     test = search.campaign.tests.select_related(*related).get()
     run = queued_run(search.campaign, test, Turn(trial.number, trial.number, 0))
-    run.snapshot |= {"plan": trial_plan(plan, trial.rate_per_s, search.trial_s).to_json()}
+    sent = trial_plan(plan, trial.rate_per_s, search.trial_s)
+    mode = ConnectionMode(test.connection_mode)
+    estimate = estimate_test(sent, mode, search.campaign.pause_s, test.injectors)
+    require_room_for_load(search.campaign.project, [estimate])
+    run.snapshot |= {"plan": sent.to_json()}
     run.save()
     Shard.objects.bulk_create(Shard(run=run, number=number) for number in range(run.n_shards))
+    plan_use(search.campaign.project, [run], {test.pk: estimate})
 
 
 # --- the dispatcher's rules ----------------------------------------------------------------------
@@ -162,12 +174,23 @@ def advance_search(*, campaign_id: int) -> bool:
     if isinstance(action, CapacityAnswer):
         Search.objects.filter(pk=search.pk, ending=None).update(ending=action.ending)
     else:
-        Campaign.objects.filter(pk=campaign_id).update(repeats=action.number)
-        _queue(search, action, campaign.runs.get(repeat=1).frozen.plan)
-        if action.after_drain:
-            _wait_until_it_answers(campaign)
+        _go_on(search, action)
     poke(campaign_id=campaign_id)
     return True
+
+
+def _go_on(search: Search, trial: NextTrial) -> None:
+    """Queue the trial; a search that may not measure any more is stopped, and says why."""
+    campaign = search.campaign
+    try:
+        with transaction.atomic():
+            _queue(search, trial, campaign.runs.get(repeat=1).frozen.plan)
+            Campaign.objects.filter(pk=campaign.pk).update(repeats=trial.number)
+            if trial.after_drain:
+                _wait_until_it_answers(campaign)
+    except BenchsiteError as refusal:
+        stop_by_itself(campaign, str(refusal))
+        Search.objects.filter(pk=search.pk, ending=None).update(ending=Ending.STOPPED)
 
 
 def _halt(search: Search) -> Ending | None:

@@ -24,7 +24,7 @@ from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignForm
 from campaigns.live.memory import answer_of, gists_of
-from campaigns.models import Campaign, Endpoint, PlanVersion, Project
+from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Search
 from campaigns.permissions import Action, require
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import against_by_campaign, newest_baseline, own_baselines
@@ -60,6 +60,7 @@ from campaigns.views.campaign_progress import progress_of
 from campaigns.views.history_tables import against_cell
 from campaigns.views.items import list_context
 from campaigns.views.measure import field_page
+from campaigns.views.search_page import search_context
 from campaigns.views.sparks import trend_of
 
 # Query parameters of a new campaign besides the shown target.
@@ -259,6 +260,8 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
 def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Campaign.objects.select_related("project", "created_by"), actor, pk=campaign)
+    if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
+        return _search_page(request, search)
     context = {
         **campaign_context(found, actor, _chosen(request, found), relative_column(request.GET)),
         "stream_url": reverse("campaign-stream", args=[found.pk]),
@@ -268,6 +271,17 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
         "may": rights_in(found.project, actor),
     }
     return render(request, "campaigns/detail.html", context)
+
+
+def _search_page(request: HttpRequest, search: Search) -> HttpResponse:
+    campaign, actor = search.campaign, actor_of(request)
+    context = {
+        **search_context(search, actor),
+        "stream_url": reverse("campaign-stream", args=[campaign.pk]),
+        "project": campaign.project,
+        "may": rights_in(campaign.project, actor),
+    }
+    return render(request, "campaigns/search.html", context)
 
 
 def _chosen(request: HttpRequest, campaign: Campaign) -> tuple[int, int] | None:

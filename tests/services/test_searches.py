@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.errors import Refused
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending
 from campaigns.domain.lifecycle import Trust
-from campaigns.models import Campaign, Run, Search, TestFigures
+from campaigns.models import Campaign, Project, Run, Search, TestFigures
 from campaigns.models.dbtime import db_now
 from campaigns.queries.searches import action_of, made_trials
 from campaigns.services import dispatch
@@ -61,6 +61,12 @@ class TestStarting:
     def test_an_objective_that_cannot_be_read_is_refused(self, project):
         with pytest.raises(Refused, match="is not a rule"):
             searching(project, objective=["quick"])
+
+    def test_a_limit_above_the_installation_s_cap_is_refused(self, project, settings):
+        settings.CAPS = {**settings.CAPS, "RATE_PER_S": 1000}
+        with pytest.raises(Refused, match="at most 1,000 requests/s"):
+            searching(project, limit=1001)
+        assert searching(project, limit=1000)
 
     @pytest.mark.parametrize(
         "wrong",
@@ -206,6 +212,13 @@ class TestEnding:
         assert (search.ending, campaign.state) == (Ending.SILENT, "done")
         assert (found(search).at_least, found(search).below) == (100, 200)
         assert campaign.stop_reason == "The target did not answer within 60 s after the last trial."
+
+    def test_a_cap_of_the_project_ends_it_and_says_so(self, project):
+        campaign = searching(project, trial_s=600)
+        Project.objects.update(caps={"LOAD_HOURS": 0.1})
+        search = search_through(campaign, limit_of(1850))
+        assert search.ending == Ending.STOPPED
+        assert "hours of load" in search.campaign.stop_reason
 
     def test_a_search_that_has_ended_asks_for_nothing_more(self, project):
         search = search_through(searching(project), limit_of(50))
