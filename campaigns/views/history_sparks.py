@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
+import numpy as np
+
 from campaigns.domain.judged.histories import TestHistory
 
 WIDTH, HEIGHT, _EDGE = 168, 26, 3
@@ -23,26 +25,35 @@ class HistorySpark:
     end: tuple[float, float] | None
 
 
-def sparks_of(histories: Sequence[TestHistory]) -> HistorySpark:
-    """The lines of many tests in one place."""
-    found = [spark for history in histories if (spark := spark_of(history))]
-    return HistorySpark("".join(each.path for each in found), (), (), None)
+def sparks_of(histories: Sequence[TestHistory]) -> HistorySpark | None:
+    """The band that holds the lines of many tests, the newest campaigns of all at its end. None
+    without a campaign that counts."""
+    offsets = np.full((len(histories), _CAMPAIGNS), np.nan)
+    for row, history in zip(offsets, histories, strict=True):
+        values = history.values_us[-_CAMPAIGNS:]
+        if values.count(None) < len(values):
+            row[-len(values) :] = np.log(np.array(values, dtype=float)) - _centre(history, values)
+    places = np.flatnonzero(~np.isnan(offsets).all(axis=0))
+    if not places.size:
+        return None
+    known = offsets[:, places]
+    edges = [_height(each) for each in np.nanmax(known, axis=0)]
+    back = [_height(each) for each in np.nanmin(known, axis=0)]
+    step = (WIDTH - 2 * _EDGE) / (_CAMPAIGNS - 1)
+    xs = [round(_EDGE + float(place) * step, 1) for place in places]
+    return HistorySpark(_path([*xs, *xs[::-1]], [*edges, *back[::-1]]) + "Z", (), (), None)
 
 
 def spark_of(history: TestHistory) -> HistorySpark | None:
     """None without a campaign that counts."""
-    first = max(0, len(history.points) - _CAMPAIGNS)
-    points = history.points[first:]
-    known = [point.value_us for point in points if point.is_counted]
-    if not known:
+    values = history.values_us[-_CAMPAIGNS:]
+    if values.count(None) == len(values):
         return None
-    step = (WIDTH - 2 * _EDGE) / max(1, len(points) - 1)
-    places = [round(_EDGE + index * step, 1) for index in range(len(points))]
-    change = history.last_change
-    centre = log(change.after if change else sorted(known)[len(known) // 2])
-    heights = [
-        _height(log(point.value_us) - centre) if point.is_counted else None for point in points
-    ]
+    step = (WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
+    places = [round(_EDGE + index * step, 1) for index in range(len(values))]
+    centre = _centre(history, values)
+    heights = [None if value is None else _height(log(value) - centre) for value in values]
+    first = len(history.points) - len(values)
     changes = (each.index - first for each in history.course.changes)
     return HistorySpark(
         _path(places, heights),
@@ -52,9 +63,17 @@ def spark_of(history: TestHistory) -> HistorySpark | None:
     )
 
 
+def _centre(history: TestHistory, values: Sequence[float | None]) -> float:
+    """The logarithm of the newest level; without changes of the median."""
+    if change := history.last_change:
+        return log(change.after)
+    known = sorted(value for value in values if value is not None)
+    return log(known[len(known) // 2])
+
+
 def _height(offset: float) -> float:
     """Beyond the row, at its edge."""
-    share = max(-1.0, min(1.0, offset / _REACH))
+    share = max(-1.0, min(1.0, float(offset) / _REACH))
     return round(HEIGHT / 2 - share * (HEIGHT / 2 - _EDGE), 1)
 
 

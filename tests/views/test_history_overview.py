@@ -43,6 +43,7 @@ def test_unchanged_tests_are_a_line_for_each_target(overview, project, targets):
     page = text_of(response)
     assert "1 slower of 25 tests; 24 unchanged." in page
     assert page.count("12 unchanged tests") == 2
+    assert rows_of(response)[1]["spark"].path.endswith("Z")  # a band, not a line
     assert re.search(r"Slower 1 .*Unchanged 24 ", page)
 
 

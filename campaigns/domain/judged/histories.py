@@ -94,8 +94,13 @@ class TestHistory:
     known_course: Course | None = None  # computed from the points if it is not
 
     @cached_property
+    def values_us(self) -> tuple[float | None, ...]:
+        """Of each campaign; None where it does not count."""
+        return tuple(point.value_us for point in self.points)
+
+    @cached_property
     def course(self) -> Course:
-        return self.known_course or _course(tuple(point.value_us for point in self.points))
+        return self.known_course or _course(self.values_us)
 
     @property
     def newest(self) -> CampaignPoint | None:
@@ -103,7 +108,7 @@ class TestHistory:
 
     @property
     def n_counted(self) -> int:
-        return sum(point.is_counted for point in self.points)
+        return len(self.values_us) - self.values_us.count(None)
 
     @property
     def is_odd(self) -> bool:

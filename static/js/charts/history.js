@@ -193,6 +193,7 @@ function setValue({ chart, element }, history) {
 function setReference({ chart }, { reference, levels, value }, own) {
   const share = levelNow(reference.levels, reference.value) / levelNow(levels, value) || 1;
   const { min, max } = Object.assign(chart.options.scales.y, { min: own.min * share, max: own.max * share });
+  chart.options.scales.y.ticks.includeBounds = false; // they are no round numbers
   const held = (each) => each && Math.min(max, Math.max(min, each));
   const colour = cssToken("ink-2");
   chart.data.datasets = [

@@ -87,8 +87,11 @@ function changeLabels(ctx, area, changes) {
 export const whiskers = {
   id: "whiskers",
   beforeDatasetsDraw(chart, _, { times, low, high }) {
-    const { ctx, scales: { x, y } } = chart;
+    const { ctx, chartArea: area, scales: { x, y } } = chart;
     ctx.save();
+    ctx.beginPath();
+    ctx.rect(area.left, area.top, area.width, area.height);
+    ctx.clip();
     ctx.strokeStyle = cssToken("ink-3");
     ctx.lineWidth = 1;
     ctx.beginPath();
