@@ -197,8 +197,8 @@ TERMS = (
     Term("step", "One request of a plan: method, path, headers and body.", ("steps",)),
     Term(
         "sweep",
-        "A campaign that runs each test with several numbers of injectors, to show what "
-        "more load brings.",
+        "A campaign that runs each test at several values of one number (injectors, or a number "
+        "of the plan such as its rate), to show what more load brings.",
     ),
     Term("target", "The system under test, with its endpoints.", ("targets",)),
     Term(
