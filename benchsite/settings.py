@@ -168,6 +168,11 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULER = "django_celery_beat.schedulers:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE = {
     "housekeeping": {"task": "workers.housekeeping", "schedule": 3600.0},
+    "retention": {
+        "task": "workers.retention",
+        "schedule": 60.0,
+        "options": {"expires": 60},
+    },
 }
 
 # --- the engine ----------------------------------------------------------------------------------
@@ -207,6 +212,10 @@ CAPS = {
     "STORED_GB": env_int("BENCHSITE_CAP_STORED_GB", 20),
     "RATE_PER_S": env_int("BENCHSITE_CAP_RATE_PER_S", 20_000),
 }
+# Seconds of finished runs are removed after so many days, 0: never; late ones come within a day.
+KEEP_SECONDS_DAYS = env_int("BENCHSITE_KEEP_SECONDS_DAYS", 30)
+if KEEP_SECONDS_DAYS == 1:
+    raise ImproperlyConfigured("BENCHSITE_KEEP_SECONDS_DAYS=1: write at least 2, or 0 for ever.")
 # Limits that differ from campaigns.domain.judged.judgement.LIMITS: {code: (mild, severe)}.
 JUDGEMENT_LIMITS = env_limits("BENCHSITE_JUDGEMENT_LIMITS")
 

@@ -1,7 +1,8 @@
 """All API errors have one shape: {"error": {"code", "message", "fields": {path: text}}}.
 
 Codes: invalid, parse_error, unauthenticated, forbidden, not_found, method_not_allowed,
-not_acceptable, refused, too_large, unsupported_media_type, throttled, unavailable, internal.
+not_acceptable, refused, removed, too_large, unsupported_media_type, throttled, unavailable,
+internal.
 """
 
 import logging
@@ -15,7 +16,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidFields, InvalidPlan
+from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidFields, InvalidPlan, Removed
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +60,8 @@ def _judge(error: Exception) -> tuple[int, str, str]:
             return 403, "forbidden", str(error)
         case InvalidFields():
             return 400, "invalid", _INVALID
+        case Removed():
+            return 410, "removed", str(error)
         case BenchsiteError():
             return 409, "refused", str(error)
         case OperationalError() | InterfaceError() | PoolTimeout():

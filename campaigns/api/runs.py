@@ -18,10 +18,12 @@ from campaigns.api.choices import (
 from campaigns.api.fields import IdFilter, InstantFilter
 from campaigns.api.judgement import TRUST_OF, JudgedRunSerializer
 from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.domain.errors import Removed
 from campaigns.exports.files import text_file
 from campaigns.exports.runs import csv_of_runs
 from campaigns.models import Run, ShardSecond
 from campaigns.queries.measured import whole_runs
+from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.runs import with_verdicts
 from campaigns.services.runs import stop_run
 
@@ -228,5 +230,7 @@ class SecondViewSet(VisibleViewSet):
         return seconds.order_by("second", "step", "shard")
 
     def list(self, request, pk):
-        find(Run, request, pk=pk)
+        run = find(Run, request, pk=pk)
+        if why := why_no_seconds(run):
+            raise Removed(why)
         return super().list(request)

@@ -25,6 +25,10 @@ class Refused(BenchsiteError):
     """An action that is not possible now; the text says why and what to do."""
 
 
+class Removed(BenchsiteError):
+    """Data that were there and are not kept any more; the text says since when and why."""
+
+
 class Forbidden(BenchsiteError):
     """An action that this actor may not take on a row that it may see."""
 

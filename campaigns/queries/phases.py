@@ -7,6 +7,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.shown.phases_table import phases_table
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
+from campaigns.queries.retention import kept_of
 
 # Injectors that begin together also end together, apart from chance.
 _LEAST_SKEW_S = 1.0
@@ -19,6 +20,12 @@ def phases_of(run: Run, plan: Plan) -> Table:
     if not _differ(spans, plan):
         return phases_table([])
     return phases_table(find_phases(spans, _parts(run)))
+
+
+def parts_to_keep(run: Run) -> list[Part]:
+    """What a finished run's phases are made from; [] if it has none."""
+    has_phases = run.n_shards > 1 and _differ(_spans(run, run.frozen.plan), run.frozen.plan)
+    return list(_parts(run)) if has_phases else []
 
 
 def _spans(run: Run, plan: Plan) -> list[Span]:
@@ -41,6 +48,9 @@ def _differ(spans: list[Span], plan: Plan) -> bool:
 
 def _parts(run: Run) -> Iterator[Part]:
     """The parts of all steps, read without histograms."""
+    if kept := kept_of(run):
+        yield from (Part(*values) for values in kept["parts"])
+        return
     rows = run.seconds.filter(second__gte=0).values_list("shard", "second", *_TIMES)
     for shard, second, n, sum_us, min_us, max_us in rows.order_by("second", "shard").iterator():
         if n:

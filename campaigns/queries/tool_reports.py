@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from campaigns.domain.measured.measurement import Measurement
-from campaigns.domain.measured.snapshot import Second, Timing, total_of
+from campaigns.domain.measured.series import Point
+from campaigns.domain.measured.snapshot import Second, Timing, Total, total_of
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.models import Run
 from campaigns.queries.measurements import measurement_of
+from campaigns.queries.retention import kept_of
 
 
 def tool_report(run: Run, style: str = "") -> str | None:
@@ -37,10 +39,16 @@ def _whole_measurement_of(run: Run) -> Measurement:
     """Adds what a summary lacks: the warm-up and, in older ones, two counts per second."""
     measurement = measurement_of(run)
     if run.is_done:
-        measurement.warm_up = total_of(_warm_up(run))
+        measurement.warm_up = warm_up_of(run)
         if any("replies" not in point for point in measurement.series):
-            _add_counts(run, measurement)
+            add_counts(run, measurement.series)
     return measurement
+
+
+def warm_up_of(run: Run) -> Total:
+    """Of a finished run, with response times only."""
+    kept = kept_of(run)
+    return Total.from_json(kept["warm_up"]) if kept else total_of(_warm_up(run))
 
 
 def _warm_up(run: Run) -> Iterator[Second]:
@@ -50,12 +58,13 @@ def _warm_up(run: Run) -> Iterator[Second]:
         yield Second(row.second, row.step, row.counters, timings={"response": response})
 
 
-def _add_counts(run: Run, measurement: Measurement) -> None:
+def add_counts(run: Run, series: list[Point]) -> None:
+    """The replies and sessions of each second, which older summaries lack."""
     replies, sessions = Counter(), Counter()
     rows = run.seconds.filter(second__gte=0).values_list("second", "statuses", "counters")
     for second, statuses, counters in rows:
         replies[second] += sum(statuses.values())
         sessions[second] += counters.get("sessions_ok", 0)
-    for point in measurement.series:
+    for point in series:
         point["replies"] = replies[point["second"]]
         point["sessions"] = sessions[point["second"]]

@@ -11,7 +11,8 @@ from campaigns.domain.judged.observations import observe
 from campaigns.domain.lifecycle import ShardState
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.models import Run, RunSummary, ShardSecond
-from campaigns.queries.measurements import new_measurement, rows_of
+from campaigns.queries.measurements import latest_summary, new_measurement, rows_of
+from campaigns.queries.retention import kept_of
 from campaigns.services.observations import is_co_located
 
 
@@ -19,10 +20,13 @@ from campaigns.services.observations import is_co_located
 def summarise_run(run: Run) -> RunSummary:
     """Merge the run's seconds into a summary and judge the run by it.
 
-    Idempotent: the same seconds keep the summary, others create a new revision.
+    Idempotent: the same seconds keep the summary, others create a new revision. A run whose seconds
+    were removed keeps the summary that it has.
     """
     # no_key: inserts of late seconds, which reference the run, must not wait for this lock.
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+    if kept_of(run) is not None:
+        return latest_summary(run)
     measurement, n_seconds, digest = new_measurement(run), 0, hashlib.sha256()
     for row in rows_of(run).iterator(chunk_size=500):
         n_seconds += 1

@@ -1,0 +1,184 @@
+"""Old seconds are removed, in small batches; nothing that reads a finished run notices."""
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from campaigns.models import Baseline, Run, RunUse, ShardSecond, ShareLink
+from campaigns.queries.reports import run_report
+from campaigns.queries.retention import why_no_seconds
+from campaigns.queries.tool_reports import tool_reports
+from campaigns.services import retention
+from campaigns.services.retention import remove_old_seconds
+from campaigns.services.summaries import summarise_run
+from campaigns.services.use import measure_use
+from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.queries.measured import end, measure
+from tests.values import make_second, plan_spec
+
+pytestmark = pytest.mark.django_db
+
+
+def remove(days: float = 31, batches: int = 10**6) -> int:
+    """As the worker does so many days from now; interrupted after a number of batches."""
+    pauses: list[None] = []
+    return remove_old_seconds(
+        now=timezone.now() + timedelta(days=days),
+        is_over=lambda: len(pauses) >= batches,
+        pause=lambda: pauses.append(None),
+    )
+
+
+def ended(project, seconds: int = 10) -> Run:
+    """A run that has ended now, with warm-up and seconds."""
+    spec = plan_spec(model="closed", connections=2, requests=160) | {"warm_up_s": 1}
+    run = make_run(make_test(make_campaign(project), make_plan(project, spec=spec)))
+    store_second(run, make_second(-1, [9000] * 5))
+    measure(run, 2000, seconds=seconds)
+    measure_use(run)
+    return Run.objects.get(pk=run.pk)
+
+
+def n_seconds(run: Run) -> int:
+    return ShardSecond.objects.filter(run=run).count()
+
+
+def test_only_what_is_older_than_the_setting_is_removed(project, settings):
+    run = ended(project)
+    assert remove(days=29) == 0
+    settings.KEEP_SECONDS_DAYS = 0
+    assert remove(days=999) == 0
+    settings.KEEP_SECONDS_DAYS = 7
+    assert remove(days=8) == 11
+    assert n_seconds(run) == 0
+    use = RunUse.objects.get(run=run)
+    assert (use.n_seconds, use.seconds_bytes) == (0, 0)
+    assert use.summary_bytes > 0
+    assert remove(days=8) == 0
+
+
+def everything_that_is_read(run: Run) -> list:
+    run = Run.objects.get(pk=run.pk)
+    report = run_report(run)
+    return [report.sentence, report.tiles, report.tables, report.phases, tool_reports(run)]
+
+
+def test_pages_and_reports_of_the_run_read_as_before(project):
+    run = ended(project)
+    before = everything_that_is_read(run)
+    assert remove() == 11
+    assert everything_that_is_read(run) == before
+
+
+def test_the_phases_of_several_injectors_stay(project):
+    load = {"model": "closed", "connections": 2, "requests": 600, "start_offset_s": 1}
+    test = make_test(make_campaign(project), make_plan(project, spec=plan_spec(**load)))
+    run = make_run(test, n_shards=2)
+    for shard in run.shards.all():
+        for second in range(shard.number, 3 + shard.number):
+            store_second(run, make_second(second, [5000] * 100), shard=shard.number)
+        shard.end = {"duration_us": (3 + shard.number) * 1_000_000, "peers": {}}
+        shard.save()
+    end(run, "complete")
+    measure_use(run)
+    before = everything_that_is_read(run)
+    assert [row.label for row in before[3].rows] == ["I: 1", "II: 1 + 2", "III: 2", "All phases"]
+    assert remove() == 6
+    assert everything_that_is_read(run) == before
+
+
+def test_a_summary_of_an_older_release_gets_the_counts_that_it_lacks(project):
+    run = ended(project)
+    summary = run.summaries.get()
+    for point in summary.series:
+        del point["replies"], point["sessions"]
+    summary.save()
+    before = everything_that_is_read(run)
+    remove()
+    assert everything_that_is_read(run) == before
+
+
+def test_summarising_again_leaves_the_run_as_it_is(project):
+    run = ended(project)
+    remove()
+    summary = summarise_run(run)
+    assert summary == run.summaries.get()
+    assert summary.n_seconds == 11
+
+
+def test_runs_of_a_current_baseline_stay_until_it_is_replaced(project, alice):
+    run = ended(project)
+    test = run.test
+    baseline = Baseline.objects.create(
+        project=project,
+        name="release",
+        plan=test.plan_version.plan,
+        endpoint=test.endpoint,
+        connection_mode=test.connection_mode,
+        injectors=1,
+        test=test,
+    )
+    baseline.runs.add(run)
+    assert remove() == 0
+    Baseline.objects.update(replaced_at=timezone.now())
+    assert remove() == 11
+
+
+@pytest.mark.parametrize("shows", ["campaign", "run", "a test", "a run beside another"])
+def test_what_a_live_link_shows_stays_until_it_ends(project, shows):
+    run = ended(project)
+    shown = {
+        "campaign": {"campaign": run.campaign},
+        "run": {"run": run},
+        "a test": {"comparison": f"a=campaign-0&b=test-{run.test_id}"},
+        "a run beside another": {"comparison": f"a=run-{run.pk}&b=campaign-0"},
+    }[shows]
+    until = timezone.now() + timedelta(days=60)
+    ShareLink.objects.create(project=project, token_hash="x", expires_at=until, **shown)
+    assert remove(days=59) == 0
+    assert remove(days=61) == 11
+
+
+def test_a_run_without_a_summary_keeps_its_seconds(project):
+    run = ended(project)
+    run.summaries.all().delete()
+    assert remove() == 0
+
+
+def test_an_interrupted_removal_goes_on(project, monkeypatch):
+    monkeypatch.setattr(retention, "BATCH", 4)
+    run = ended(project)
+    assert remove(batches=1) == 4
+    assert n_seconds(run) == 7
+    assert why_no_seconds(run)
+    assert remove() == 7
+    assert n_seconds(run) == 0
+
+
+def test_a_batch_is_a_bounded_number_of_rows_in_a_statement(project, monkeypatch):
+    monkeypatch.setattr(retention, "BATCH", 4)
+    ended(project)
+    with CaptureQueriesContext(connection) as caught:
+        remove()
+    deleted = [each["sql"] for each in caught if each["sql"].startswith("DELETE")]
+    assert [sql.count(",") + 1 for sql in deleted] == [4, 4, 3]
+
+
+def test_the_seconds_are_gone_from_the_api_with_the_day_and_the_reason(project, client, alice):
+    run = ended(project)
+    client.force_login(alice)
+    address = f"/api/v1/runs/{run.pk}/seconds/"
+    assert client.get(address).json()["results"]
+    remove(days=31)
+    answer = client.get(address)
+    day = datetime.strftime(timezone.now() + timedelta(days=31), "%-d %B %Y")
+    assert answer.status_code == 410
+    assert answer.json()["error"]["code"] == "removed"
+    assert answer.json()["error"]["message"] == (
+        f"The seconds of run {run.label} were removed on {day}: this installation keeps them for "
+        "30 days. Its tables, series and histograms are kept."
+    )
+    assert client.get(f"/runs/{run.pk}/seconds.csv").status_code == 200
