@@ -27,7 +27,10 @@ class Cap:
 
     def figure(self, value: float) -> str:
         """The same without its unit."""
-        return number(value) if self.scale == 1 else figure(value / self.scale) if value else "0"
+        if self.scale == 1 or not value:
+            return number(value)
+        scaled = value / self.scale
+        return "< 0.001" if scaled < 0.001 else figure(scaled)
 
 
 RUNS = Cap("RUNS", "Active runs", "active runs", "It begins when one of them has ended.")
