@@ -259,7 +259,10 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
 @answers_refusals("campaign-detail")
 def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
-    found = find(Campaign.objects.select_related("project", "created_by"), actor, pk=campaign)
+    # Its head names the plans and targets of all tests.
+    rows = Campaign.objects.select_related("project", "created_by")
+    rows = rows.prefetch_related("tests__endpoint__target", "tests__plan_version__plan")
+    found = find(rows, actor, pk=campaign)
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
         return _search_page(request, search)
     context = {
