@@ -4,7 +4,10 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Trust
-from campaigns.models import Run
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.models import Run, Search
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.searches import report_of_search
 from tests.searches import end_trial, judged, limit_of, search_through, searching
 from tests.views.campaign_form import text_of
 
@@ -48,6 +51,16 @@ def test_a_trial_that_does_not_count_says_why(client, alice, project):
     end_trial(campaign, 500, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
     page = page_of(client, campaign)
     assert "not counted: inj-2 ran 14.8 ms late." in page
+
+
+def test_its_answer_in_lists_shares_and_tables_is_what_the_search_says(client, alice, project):
+    """Pooled figures of trials at several rates would say nothing."""
+    client.force_login(alice)
+    campaign = searching(project)
+    said = plain_text(report_of_search(Search.objects.get(campaign=campaign)).sentence)
+    assert plain_text(campaign_answer(campaign).sentence) == said
+    tables = client.get(reverse("api-campaign-tables", args=[campaign.pk])).json()
+    assert tables["sentence"] == said
 
 
 def test_a_page_of_another_project_is_not_there(client, charlie, project):
