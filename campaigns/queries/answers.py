@@ -34,7 +34,7 @@ from campaigns.domain.shown.threshold_tables import campaign_thresholds_table
 from campaigns.domain.shown.threshold_words import broken_words, kept_words
 from campaigns.domain.shown.what_to_do import what_to_do
 from campaigns.domain.units import DASH, counted, ms, rate
-from campaigns.models import Campaign, Run, Search, Test, without_references
+from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.queries.arm_pairs import MeasuredTest, pairs_of
 from campaigns.queries.arms import measured_tests
 from campaigns.queries.failures import CampaignFailures, failures_of
@@ -74,10 +74,10 @@ def campaign_answer(
 def campaign_answers(
     campaigns: Sequence[Campaign], chosen: tuple[int, int] | None = None, relative: int = 1
 ) -> dict[int, Answer]:
-    """The answers by campaign, in five queries for all of them, and a few for each search."""
+    """The answers by campaign, in four queries for all of them, and a few for each search."""
     rows = Run.objects.filter(campaign__in=campaigns).prefetch_related("shards")
     runs = measured_runs(rows.order_by("campaign", "position"))
-    related = ("plan_version__plan", "endpoint__target")
+    related = ("plan_version__plan", "endpoint__target", "campaign__search")
     tests = Test.objects.filter(campaign__in=campaigns).select_related(*related)
     tests = list(tests.order_by("campaign", "position"))
     answers = {
@@ -90,13 +90,14 @@ def campaign_answers(
         )
         for each in campaigns
     }
-    return answers | {pk: replace(answers[pk], sentence=said) for pk, said in _said_by(campaigns)}
+    return answers | {pk: replace(answers[pk], sentence=said) for pk, said in _said_by(tests)}
 
 
-def _said_by(campaigns: Sequence[Campaign]) -> Iterator[tuple[int, Sentence]]:
+def _said_by(tests: Sequence[Test]) -> Iterator[tuple[int, Sentence]]:
     """What searches for a capacity say: to pool trials at several rates would say nothing."""
-    for search in Search.objects.filter(campaign__in=campaigns).select_related("campaign"):
-        yield search.campaign_id, report_of_search(search).sentence
+    for test in tests:
+        if hasattr(test.campaign, "search"):
+            yield test.campaign_id, report_of_search(test.campaign.search).sentence
 
 
 def _answer(
