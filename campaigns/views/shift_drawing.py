@@ -5,7 +5,7 @@ x is that of the percentile plot, the logarithm of 1/(1 − q); y is the change 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
+from math import ceil, floor, log
 
 from campaigns.domain.judged.shift import ShiftPoint
 from campaigns.domain.percentiles import P50, P90, P95, P99, P999, WHOLE, name
@@ -14,6 +14,8 @@ from campaigns.domain.units import number, percent
 _LABELLED = (P50, P90, P95, P99, P999)
 _FIRST, _LEAST_LAST, _BEYOND = 1 / 0.9, 20, 1.08  # as in static/js/charts/percentiles.js
 _WIDER = 1.25
+_LEAST_GAP = 0.15  # of the height between two tick labels
+_STEPS = tuple(n * 10.0**k for k in range(-2, 9) for n in (1, 2, 5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +81,17 @@ def shift_drawing(
         zero=y(0),
         same_from=y(threshold),
         same_height=round(y(-threshold) - y(threshold), 2),
-        ticks=tuple((y(each), _percent(each)) for each in (threshold, 0, -threshold)),
+        ticks=tuple((y(each), text) for each, text in _ticks(low, high, threshold)),
     )
+
+
+def _ticks(low: float, high: float, threshold: float) -> list[tuple[float, str]]:
+    """Multiples of the threshold, or of a round number where these would lie on each other."""
+    step = next(each for each in (threshold, *_STEPS) if each >= _LEAST_GAP * (high - low))
+    decimals = 0 if round(100 * step, 6).is_integer() else 1
+    ticks = [step * n for n in range(ceil(low / step), floor(high / step) + 1)]
+    return [(each, percent(each, decimals=decimals, signed=True)) for each in ticks]
 
 
 def _place(q: int) -> float:
     return WHOLE / (WHOLE - q)
-
-
-def _percent(change: float) -> str:
-    return percent(change, decimals=0, signed=True)
