@@ -12,7 +12,9 @@ from campaigns.domain.shown.compared import (
     Comparison,
     ReferenceState,
     RunDot,
+    listed,
     reference_of,
+    which_listed,
     worst_first,
 )
 from campaigns.domain.shown.compared_words import (
@@ -45,10 +47,11 @@ _NO_WORD = {
 }
 
 
-def comparison_of(columns: Sequence[ComparedColumn], asked: str = "") -> Comparison:
+def comparison_of(columns: Sequence[ComparedColumn], asked: str = "", show: str = "") -> Comparison:
     """The columns against the first of them, in a fixed number of queries. Needs two or more.
 
-    `asked` is the key of the test whose detail is wanted.
+    `asked` is the key of the test whose detail is wanted: by default the first one of the list
+    that `show` asks for.
     """
     baseline, *candidates = sides_of(columns)
     every = [pair for candidate in candidates for pair in _pairs(baseline, candidate)]
@@ -66,8 +69,7 @@ def comparison_of(columns: Sequence[ComparedColumn], asked: str = "") -> Compari
     ]
     ordered = worst_first(tests)
     by_key |= zip((test.key for test in tests), overheads, strict=True)
-    known = [*ordered, *references]
-    chosen = next((test for test in known if test.key == asked), known[0] if known else None)
+    chosen = _chosen(ordered, references, asked, show)
     names = {column.letter: column.name for column in columns}
     return Comparison(
         sentences=[
@@ -95,6 +97,15 @@ def comparison_of(columns: Sequence[ComparedColumn], asked: str = "") -> Compari
         ),
         detail=detail_of(chosen, by_key[chosen.key]) if chosen else None,
     )
+
+
+def _chosen(
+    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], asked: str, show: str
+) -> ComparedTest | None:
+    """The one that is asked for, the first that is listed, or any; None without a test."""
+    known = [*ordered, *references]
+    shown = listed(ordered, which_listed(ordered, show))
+    return next((test for test in known if test.key == asked), next(iter([*shown, *known]), None))
 
 
 def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:

@@ -10,8 +10,8 @@ from campaigns.domain.shown.compared import (
     ComparedDetail,
     ComparedTest,
     Comparison,
-    Listed,
     reference_of,
+    which_listed,
 )
 from campaigns.domain.shown.shift_words import shift_table, shift_words
 from campaigns.domain.shown.tables import Row
@@ -34,7 +34,7 @@ def comparison_context(
     columns: Sequence[ComparedColumn], compared: Comparison, asked: Mapping[str, str]
 ) -> dict[str, Any]:
     """Everything that the template shows; `asked` is the address."""
-    which = _which(compared, asked.get("show", ""))
+    which = which_listed(compared.tests, asked.get("show", ""))
     tests = compared.shown(which)
     threshold = columns[-1].campaign.practical_threshold
     shown = [*tests, *compared.references]
@@ -113,13 +113,6 @@ def _interval_words(test: ComparedTest) -> str:
 def _is_weak(test: ComparedTest, threshold: float) -> bool:
     """Whether even a difference of the practical threshold could have been missed."""
     return test.could_have_shown is not None and test.could_have_shown > threshold
-
-
-def _which(compared: Comparison, asked: str) -> Listed:
-    """What is asked for; otherwise only what changed, or everything if nothing did."""
-    if asked in list(Listed):
-        return Listed(asked)
-    return Listed.CHANGED if compared.shown(Listed.CHANGED) else Listed.EVERYTHING
 
 
 def query_of(asked: Mapping[str, str], **changes: str) -> str:

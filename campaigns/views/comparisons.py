@@ -36,7 +36,7 @@ def comparison(request: HttpRequest) -> HttpResponse:
         return render(request, "comparisons/choose.html", context, status=422)
     if len(columns) < 2 or request.GET.get("choose") in [*LETTERS]:
         return render(request, "comparisons/choose.html", _choice(request, columns))
-    compared = comparison_of(columns, request.GET.get("test", ""))
+    compared = comparison_of(columns, request.GET.get("test", ""), request.GET.get("show", ""))
     context = comparison_context(columns, compared, request.GET)
     context |= _confirming(actor_of(request), columns, compared)
     projects = {column.campaign.project for column in columns}

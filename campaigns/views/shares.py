@@ -116,7 +116,8 @@ def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
     """Of what differs a visitor reads only the names: values may be headers or addresses."""
     columns = shared_columns(Actor(user=share.created_by), share.comparison)
     asked = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
-    return comparison_context(columns, comparison_of(columns, asked.get("test", "")), asked)
+    compared = comparison_of(columns, asked.get("test", ""), asked.get("show", ""))
+    return comparison_context(columns, compared, asked)
 
 
 def _without_machines(context: dict[str, Any]) -> dict[str, Any]:

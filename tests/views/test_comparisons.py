@@ -106,7 +106,9 @@ def test_a_row_opens_below_by_its_address(as_vera, weeks):
 def test_the_other_way_round_is_one_click(as_vera, weeks):
     page = page_of(as_vera, *weeks)
     swapped = as_vera.get(f"{reverse('comparison')}?{page.context['swap_query']}")
-    assert [row["test"].word for row in swapped.context["rows"]] == ["faster"]
+    (listed,) = swapped.context["rows"]
+    assert listed["test"].word == "faster"
+    assert swapped.context["detail"].test.key == listed["test"].key
 
 
 def test_a_campaign_leads_to_its_earlier_ones_newest_first(as_vera, weeks):

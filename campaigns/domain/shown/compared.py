@@ -175,7 +175,7 @@ class Comparison:
     detail: ComparedDetail | None
 
     def shown(self, which: Listed) -> list[ComparedTest]:
-        return [each for each in self.tests if each.word in _WORDS[which]]
+        return listed(self.tests, which)
 
     def n_shown(self) -> dict[Listed, int]:
         return {which: len(self.shown(which)) for which in Listed}
@@ -189,6 +189,17 @@ def as_read(word: str, reference: ReferenceState | None) -> str:
     if reference is ReferenceState.MOVED:
         return ENVIRONMENT
     return f"{word}, or the {ENVIRONMENT}"
+
+
+def listed(tests: Sequence[ComparedTest], which: Listed) -> list[ComparedTest]:
+    return [each for each in tests if each.word in _WORDS[which]]
+
+
+def which_listed(tests: Sequence[ComparedTest], asked: str) -> Listed:
+    """What is asked for; otherwise only what changed, or everything if nothing did."""
+    if asked in list(Listed):
+        return Listed(asked)
+    return Listed.CHANGED if listed(tests, Listed.CHANGED) else Listed.EVERYTHING
 
 
 def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
