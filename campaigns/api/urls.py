@@ -13,6 +13,7 @@ from campaigns.api.history import (
     HistoryOfTest,
     HistoryOfTestCsv,
 )
+from campaigns.api.injector_hosts import InjectorHostList
 from campaigns.api.marks import MarkViewSet
 from campaigns.api.metrics import MetricList
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
@@ -27,6 +28,7 @@ from campaigns.api.searches import SearchList, SearchOfCampaign, SearchOfCampaig
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import TargetViewSet
 from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
+from campaigns.api.use import UseOfProject
 
 LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}
@@ -44,6 +46,7 @@ def _post(view, action: str):
 urlpatterns = [
     path("projects/", ProjectViewSet.as_view(LIST), name="api-project-list"),
     path("projects/<int:pk>/", ProjectViewSet.as_view(ITEM), name="api-project"),
+    path("projects/<int:pk>/use/", UseOfProject.as_view(), name="api-project-use"),
     path("projects/<int:pk>/history/", HistoryOfProject.as_view(), name="api-project-history"),
     path(
         "projects/<int:pk>/history.csv",
@@ -132,6 +135,7 @@ urlpatterns = [
     path("compare/tables.csv", ComparisonCsv.as_view(), name="api-comparison-csv"),
     path("probes/", ProbeViewSet.as_view(LIST_AND_CREATE), name="api-probe-list"),
     path("probes/<int:pk>/", ProbeViewSet.as_view(READ), name="api-probe"),
+    path("injectors/", InjectorHostList.as_view(), name="api-injector-list"),
     path("presets/", PresetList.as_view(), name="api-preset-list"),
     path("metrics/", MetricList.as_view(), name="api-metric-list"),
     path("schema/", SchemaView.as_view(), name="api-schema"),

@@ -17,7 +17,8 @@ class Cap:
     title: str
     nouns: str
     remedy: str
-    scale: int = 1  # one of `nouns` in the unit that is counted: seconds, bytes
+    scale: int = 1  # one of `nouns` in the unit that is counted
+    unit: str = ""  # that is counted; "" for a number of things
 
     def words(self, value: float) -> str:
         """A value as counted, with its unit: 12.5 hours of load."""
@@ -40,10 +41,18 @@ LOAD_HOURS = Cap(
     "hours of load in 24 hours",
     "Wait, stop what is queued, or measure for less time.",
     scale=3600,
+    unit="s",
 )
 PLANS = Cap("PLANS", "Plans", "plans", "Delete plans that no campaign uses.")
 CAMPAIGNS = Cap("CAMPAIGNS", "Campaigns", "campaigns", "Delete campaigns that nobody needs.")
-STORED_GB = Cap("STORED_GB", "Stored results", "GB of results", "Delete campaigns.", scale=GIGABYTE)
+STORED_GB = Cap(
+    "STORED_GB",
+    "Stored results",
+    "GB of results",
+    "Delete campaigns.",
+    scale=GIGABYTE,
+    unit="bytes",
+)
 # Of the installation: an address has at most one run at a time, so this bounds each plan.
 RATE = Cap(
     "RATE_PER_S",

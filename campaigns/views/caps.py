@@ -21,7 +21,7 @@ from campaigns.views.access import actor_of, find, for_administrators
 def project_use(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    require(actor, Action.MANAGE, found)
+    require(actor, Action.ADMINISTER, found)
     context = {
         "project": found,
         "uses": use_of(found),

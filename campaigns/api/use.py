@@ -1,0 +1,64 @@
+"""What a project uses of its caps and stores, for its owners."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from campaigns.api.access import actor_of, find
+from campaigns.models import Project
+from campaigns.permissions import Action, require
+from campaigns.queries.caps import most_requests_per_s, use_of
+from campaigns.queries.storage import growth, stored_of
+
+
+class CapSerializer(serializers.Serializer):
+    cap = serializers.CharField(source="cap.name")
+    title = serializers.CharField(source="cap.title")
+    unit = serializers.CharField(source="cap.unit", help_text="s, bytes, or empty for a number.")
+    used = serializers.FloatField()
+    planned = serializers.FloatField(help_text="What queued and active runs will add.")
+    most = serializers.FloatField(allow_null=True, help_text="Null without a cap.")
+
+
+class StoredSerializer(serializers.Serializer):
+    """Bytes of the project's runs, by kind."""
+
+    n_runs = serializers.IntegerField(default=0)
+    n_seconds = serializers.IntegerField(default=0)
+    seconds_bytes = serializers.IntegerField(source="seconds", default=0)
+    summary_bytes = serializers.IntegerField(source="summaries", default=0)
+    example_bytes = serializers.IntegerField(source="examples", default=0)
+
+
+class DaySerializer(serializers.Serializer):
+    day = serializers.DateField()
+    n_runs = serializers.IntegerField()
+    stored_bytes = serializers.IntegerField()
+
+
+class UseSerializer(serializers.Serializer):
+    caps = CapSerializer(many=True)
+    most_requests_per_s = serializers.FloatField(
+        allow_null=True, help_text="To one address, of any project. Null without a cap."
+    )
+    stored = StoredSerializer()
+    growth = DaySerializer(many=True, help_text="The last 30 days with runs, newest first.")
+
+
+class UseOfProject(APIView):
+    @extend_schema(responses=UseSerializer, operation_id="projects_use")
+    def get(self, request, pk):
+        """What the project uses of its caps, and the bytes of its results. For owners."""
+        project = find(Project, request, pk=pk)
+        require(actor_of(request), Action.ADMINISTER, project)
+        use = {
+            "caps": use_of(project),
+            "most_requests_per_s": most_requests_per_s(),
+            "stored": stored_of(project),
+            "growth": [
+                {"day": day, "n_runs": n_runs, "stored_bytes": n_bytes}
+                for day, n_runs, n_bytes in growth(project)
+            ],
+        }
+        return Response(UseSerializer(use).data)
