@@ -102,6 +102,7 @@ class Launch:
             logger.exception("Run %s: the launcher failed", self._lease.order["run"])
             reason = f"The launcher failed: {error!r}"
         exit_text = self._injector.end(EXIT_GRACE_S)
+        self._watch.has_ended = True
         self._relay_remaining()
         try:
             self._settle(end, (self._cut_off_reason or reason or exit_text) if is_wanted else "")
@@ -207,12 +208,15 @@ class Launch:
 
         With neither end nor reason there is nothing to report: the dispatcher took the shard.
         """
+        is_whole = end is not None and not self._cut_off_reason
+        if is_whole:
+            # Whoever stores the rest also says how it ended, unless the disk is full.
+            with suppress(OSError):
+                self._spool.append(end.to_json())
         is_stored = self._delivery.finish(STORE_FOR_S)
         reason = self._delivery.failure or reason
         try:
-            if end is not None and is_stored and not self._cut_off_reason:
-                with suppress(OSError):  # a full disk; the row is about to say the same
-                    self._spool.append(end.to_json())
+            if is_whole and is_stored:
                 retry(lambda: shards.mark_done(lease=self._lease, end=end), for_s=STORE_FOR_S)
             elif reason:
                 retry(lambda: shards.mark_lost(lease=self._lease, reason=reason), for_s=STORE_FOR_S)

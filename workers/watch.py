@@ -32,6 +32,8 @@ class Watch:
         self._renewed_at = time.monotonic()
         self.is_refused = False
         self.stop_requested: str | None = None
+        # Whether the injector has ended; set by the launcher, told with each heartbeat.
+        self.has_ended = False
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
         self._thread.start()
 
@@ -59,7 +61,10 @@ class Watch:
     def _beat(self) -> None:
         asked_at = time.monotonic()
         is_due = asked_at - self._renewed_at >= settings.HEARTBEAT_S
-        pulse = heartbeat(lease=self._lease) if is_due else look(lease=self._lease)
+        if is_due:
+            pulse = heartbeat(lease=self._lease, has_ended=self.has_ended)
+        else:
+            pulse = look(lease=self._lease)
         if pulse is None:
             self.is_refused = not self._ended.is_set()
             return

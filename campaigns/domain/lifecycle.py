@@ -1,6 +1,6 @@
 """The states of runs and shards, and the legal transitions between them.
 
-A database trigger enforces the same transitions (migration 0002).
+A database trigger enforces the same transitions; a new one needs a migration (see 0028).
 """
 
 from enum import StrEnum
@@ -21,6 +21,7 @@ class ShardState(StrEnum):
     CLAIMED = "claimed"
     READY = "ready"
     RUNNING = "running"
+    STORING = "storing"  # its injector has ended; its last seconds are not stored yet
     DONE = "done"
     LOST = "lost"
     CANCELLED = "cancelled"
@@ -84,7 +85,9 @@ class Validity(StrEnum):
 ACTIVE_STATES = frozenset(
     {RunState.PREPARING, RunState.ARMED, RunState.RUNNING, RunState.STOPPING, RunState.FINALIZING}
 )
-LIVE_SHARD_STATES = frozenset({ShardState.CLAIMED, ShardState.READY, ShardState.RUNNING})
+# Its launcher still has something to do or to store.
+UNFINISHED_SHARD_STATES = frozenset({ShardState.RUNNING, ShardState.STORING})
+LIVE_SHARD_STATES = frozenset({ShardState.CLAIMED, ShardState.READY}) | UNFINISHED_SHARD_STATES
 
 RUN_MOVES: frozenset[tuple[RunState, RunState]] = frozenset(
     {
@@ -114,8 +117,11 @@ SHARD_MOVES: frozenset[tuple[ShardState, ShardState]] = frozenset(
         (ShardState.READY, ShardState.OPEN),
         (ShardState.READY, ShardState.LOST),
         (ShardState.READY, ShardState.CANCELLED),
+        (ShardState.RUNNING, ShardState.STORING),
         (ShardState.RUNNING, ShardState.DONE),
         (ShardState.RUNNING, ShardState.LOST),
+        (ShardState.STORING, ShardState.DONE),
+        (ShardState.STORING, ShardState.LOST),
     }
 )
 

@@ -1,21 +1,24 @@
 """The database refuses illegal moves and writes an event for each legal one, in one transaction.
 
-The moves are read from campaigns.domain.lifecycle when the migration runs: one list, two guards.
+The moves are those of the first release; tests hold the database to the lifecycle of today.
 """
 
 from django.db import migrations
 
-from campaigns.domain.lifecycle import RUN_MOVES, SHARD_MOVES
-
-
-def _pairs(moves) -> str:
-    return ", ".join(f"('{source}', '{target}')" for source, target in sorted(moves))
-
+RUN_MOVES = (
+    "queued>preparing queued>done preparing>queued preparing>armed preparing>stopping "
+    "armed>running armed>stopping running>stopping running>finalizing stopping>finalizing "
+    "finalizing>done"
+)
+SHARD_MOVES = (
+    "open>claimed open>cancelled claimed>ready claimed>open claimed>lost claimed>cancelled "
+    "ready>running ready>open ready>lost ready>cancelled running>done running>lost"
+)
 
 FORWARD = f"""
 CREATE FUNCTION guard_run_state() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF (OLD.state, NEW.state) NOT IN ({_pairs(RUN_MOVES)}) THEN
+    IF OLD.state || '>' || NEW.state <> ALL (string_to_array('{RUN_MOVES}', ' ')) THEN
         RAISE EXCEPTION 'a run cannot go from % to %', OLD.state, NEW.state
             USING ERRCODE = 'check_violation';
     END IF;
@@ -31,7 +34,7 @@ CREATE TRIGGER guard_run_state BEFORE UPDATE OF state ON campaigns_run
 
 CREATE FUNCTION guard_shard_state() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF (OLD.state, NEW.state) NOT IN ({_pairs(SHARD_MOVES)}) THEN
+    IF OLD.state || '>' || NEW.state <> ALL (string_to_array('{SHARD_MOVES}', ' ')) THEN
         RAISE EXCEPTION 'a shard cannot go from % to %', OLD.state, NEW.state
             USING ERRCODE = 'check_violation';
     END IF;

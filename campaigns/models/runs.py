@@ -1,6 +1,6 @@
 """A run is one repeat of one test; each of its shards is executed by one injector process.
 
-States change only by compare-and-set in services; a trigger (migration 0002) refuses illegal moves.
+States change only by compare-and-set in services; a trigger (migration 0028) refuses illegal moves.
 """
 
 from functools import cached_property

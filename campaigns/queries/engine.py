@@ -11,6 +11,7 @@ from django.db.models import (
     Count,
     DateTimeField,
     DurationField,
+    Exists,
     ExpressionWrapper,
     F,
     Max,
@@ -159,12 +160,14 @@ def head_runs():
 
 
 def overrun_runs() -> list[tuple[int, float]]:
-    """Running runs that exceed their time limit: (pk, limit in seconds)."""
-    return [(pk, limit_s) for pk, limit_s, late_s in _running_ages() if late_s > 0]
+    """Running runs that may still send and exceed their time limit: (pk, limit in seconds)."""
+    may_send = _has_shard(Part.OPEN, Part.CLAIMED, Part.READY, Part.RUNNING)
+    return [(pk, limit_s) for pk, limit_s, late_s in _running_ages(may_send) if late_s > 0]
 
 
-def _running_ages() -> list[tuple[int, float, float]]:
-    rows = Run.objects.filter(state=RunState.RUNNING, t0__isnull=False).values_list(
+def _running_ages(condition) -> list[tuple[int, float, float]]:
+    running = Run.objects.filter(condition, state=RunState.RUNNING, t0__isnull=False)
+    rows = running.values_list(
         "pk",
         ClockTimestamp() - F("t0"),
         "snapshot__plan__load",
@@ -181,6 +184,15 @@ def _running_ages() -> list[tuple[int, float, float]]:
         limit_s = longest_run_s(stored_load(load), limits, warm_up_s, n_shards, exchange, user)
         ages.append((pk, limit_s, age.total_seconds() - limit_s))
     return ages
+
+
+def _has_shard(*states: Part) -> Exists:
+    return Exists(Shard.objects.filter(run=OuterRef("pk"), state__in=states))
+
+
+def _has_more_than_to_store():
+    """What only stores takes as long as PostgreSQL does, while its lease is renewed."""
+    return _has_shard(Part.RUNNING) | ~_has_shard(Part.STORING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +213,13 @@ def stuck_runs() -> list[Stuck]:
         RunState.FINALIZING,
     ):
         too_old |= Q(state=state, state_at__lt=db_now(-MAX_AGE_S[state] - STUCK_SLACK_S))
-    stuck = list(Run.objects.filter(too_old).values_list("pk", "state"))
+    unstored = Run.objects.filter(_has_more_than_to_store())
+    stuck = list(unstored.filter(too_old).values_list("pk", "state"))
     expired = head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[RunState.QUEUED] - STUCK_SLACK_S))
     if has_been_on_for(MAX_AGE_S[RunState.QUEUED] + STUCK_SLACK_S):
         stuck += expired.values_list("pk", "state")
-    stuck += [(pk, RunState.RUNNING) for pk, _, late_s in _running_ages() if late_s > STUCK_SLACK_S]
+    ages = _running_ages(_has_more_than_to_store())
+    stuck += [(pk, RunState.RUNNING) for pk, _, late_s in ages if late_s > STUCK_SLACK_S]
     return [Stuck(pk, state) for pk, state in stuck]
 
 

@@ -135,6 +135,7 @@ def _shard_words(state: str, data: dict[str, Any]) -> str:
     words = {
         "claimed": f"{name} starts{host}",
         "ready": f"{name} is ready: address resolved and allowed",
+        "storing": f"{name}{host} has ended; PostgreSQL takes its time to store what it measured",
         "lost": f"{name}{host} was lost",
         "cancelled": f"{name} was not used",
     }.get(state, "")

@@ -23,7 +23,12 @@ from django.db.models import Exists, F, OuterRef
 from django.db.models.functions import Now
 
 from campaigns import queue
-from campaigns.domain.lifecycle import LIVE_SHARD_STATES, MAX_AGE_S, Outcome
+from campaigns.domain.lifecycle import (
+    LIVE_SHARD_STATES,
+    MAX_AGE_S,
+    UNFINISHED_SHARD_STATES,
+    Outcome,
+)
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.addresses import common_networks
@@ -44,6 +49,7 @@ logger = logging.getLogger(__name__)
 # Advisory lock id, arbitrary but the same in every dispatcher: serialises admissions.
 ADMISSION_LOCK = 0x62656E63
 LOST_SENDING = "The injector host stopped answering while it was sending."
+LOST_STORING = "The injector host stopped answering before all that it measured was stored."
 
 
 # --- admission -----------------------------------------------------------------------------------
@@ -186,12 +192,14 @@ def _arm(run: Run) -> bool:
 # --- transitions ---------------------------------------------------------------------------------
 def advance_runs() -> int:
     """Advance active runs whose shards allow it. Locks only the candidates."""
-    lost, begun = _with(Part.LOST), _with(Part.RUNNING, Part.DONE)
-    waiting = _with(Part.OPEN, Part.CLAIMED, Part.READY, Part.RUNNING)
+    lost, begun = _with(Part.LOST), _with(*UNFINISHED_SHARD_STATES, Part.DONE)
+    waiting = _with(Part.OPEN, *LIVE_SHARD_STATES)
     n_moved = _each(_active(State.PREPARING, State.ARMED).filter(lost), _stop_for_lost_shard)
     n_moved += _each(_active(State.ARMED).filter(begun), _begin)
     n_moved += _each(_active(State.RUNNING).exclude(waiting), _end_sending)
-    n_moved += _each(_active(State.STOPPING).exclude(_with(Part.RUNNING)), _end_stopping)
+    n_moved += _each(
+        _active(State.STOPPING).exclude(_with(*UNFINISHED_SHARD_STATES)), _end_stopping
+    )
     return n_moved
 
 
@@ -255,15 +263,18 @@ def _stop(run: Run) -> bool:
 
 
 def _lose_whoever_still_runs(run: Run) -> bool:
-    """Revoke, by a new epoch, the lease of a launcher that renews it but does not stop."""
+    """End the lease of a launcher that renews it but does not stop.
+
+    The epoch stays, as what was measured under it is still welcome.
+    """
     n_lost = run.shards.filter(state=Part.RUNNING).update(
-        state=Part.LOST, epoch=F("epoch") + 1, reason="It did not stop when it was told to."
+        state=Part.LOST, reason="It did not stop when it was told to."
     )
     return bool(n_lost)
 
 
 def _end_stopping(run: Run) -> bool:
-    if run.shards.filter(state=Part.RUNNING).exists():
+    if run.shards.filter(state__in=UNFINISHED_SHARD_STATES).exists():
         return False
     return _move(run, State.STOPPING, State.FINALIZING)
 
@@ -287,6 +298,7 @@ def _reap(run: Run) -> bool:
         state=Part.LOST, reason="The injector host stopped answering before the start."
     )
     n_reaped += expired.filter(state=Part.RUNNING).update(state=Part.LOST, reason=LOST_SENDING)
+    n_reaped += expired.filter(state=Part.STORING).update(state=Part.LOST, reason=LOST_STORING)
     return bool(n_reaped)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Case, F, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
+from campaigns.domain.lifecycle import LIVE_SHARD_STATES, UNFINISHED_SHARD_STATES, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.plan.addresses import common_networks
@@ -38,6 +38,9 @@ _FIELDS = (
     "timings",
     "vitals",
 )
+
+
+_STORING = Case(When(state=Part.RUNNING, then=Value(Part.STORING)), default=F("state"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +118,16 @@ def _order(run: Run, number: int) -> dict[str, Any]:
     }
 
 
-def heartbeat(*, lease: Lease) -> Pulse | None:
+def heartbeat(*, lease: Lease, has_ended: bool = False) -> Pulse | None:
     """Renew the lease. None: it is lost, so stop sending at once.
 
-    An expired lease stays expired, even before the dispatcher has noticed.
+    An expired lease stays expired, even before the dispatcher has noticed. With `has_ended` the
+    injector has ended and its last seconds are being stored: a running shard is storing from then
+    on, and no rule takes it for one that still sends.
     """
     renewed = _held(lease).filter(state__in=LIVE_SHARD_STATES, lease_until__gt=ClockTimestamp())
-    if not renewed.update(lease_until=db_now(settings.LEASE_S)):
+    state = {"state": _STORING} if has_ended else {}
+    if not renewed.update(lease_until=db_now(settings.LEASE_S), **state):
         return None
     return look(lease=lease)
 
@@ -154,7 +160,10 @@ def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
 
     A lease that expired meanwhile does not matter here: nothing is sent any more.
     """
-    return _move(lease, Part.RUNNING, Part.DONE, None, end=end.to_json())
+    return any(
+        _move(lease, state, Part.DONE, None, end=end.to_json())
+        for state in sorted(UNFINISHED_SHARD_STATES)
+    )
 
 
 def mark_lost(*, lease: Lease, reason: str) -> bool:
@@ -200,7 +209,7 @@ def record_seconds(*, lease: Lease, seconds: list[dict[str, Any]]) -> int:
         Shard.objects.filter(pk=shard.pk).update(
             last_second=Greatest(Coalesce("last_second", last), last)
         )
-        if new and shard.state != Part.RUNNING:
+        if new and shard.state not in UNFINISHED_SHARD_STATES:
             _note_late(lease, len(new))
         poke(run_id=lease.run_id)
     return len(new)
@@ -219,13 +228,13 @@ def _lock_for_seconds(lease: Lease) -> Shard:
     shard = (
         _held(lease)
         .select_for_update(no_key=True)
-        .filter(state__in=(Part.RUNNING, Part.DONE, Part.LOST))
+        .filter(state__in=(*UNFINISHED_SHARD_STATES, Part.DONE, Part.LOST))
         .first()
     )
     if shard is None:
         raise Refused(f"Shard {lease.number} of run {lease.run_id} now belongs to another worker.")
     too_old = Run.objects.filter(pk=lease.run_id, ended_at__lt=db_now(-LATE_SECONDS_FOR_S))
-    if shard.state != Part.RUNNING and too_old.exists():
+    if shard.state not in UNFINISHED_SHARD_STATES and too_old.exists():
         raise Refused(f"Run {lease.run_id} ended more than a day ago; its seconds are closed.")
     return shard
 

@@ -5,8 +5,10 @@ import pytest
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
 from campaigns.models import Run, RunEvent
 from campaigns.models.dbtime import db_now
+from campaigns.queries.engine import stuck_runs
 from campaigns.services import dispatch, endings
 from campaigns.services.shards import (
+    heartbeat,
     mark_done,
     mark_lost,
     record_seconds,
@@ -96,6 +98,42 @@ class TestTheEnd:
         settled(run)
         assert (run.state, run.outcome) == ("done", "stopped")
         assert not mark_done(lease=lease, end=end())
+
+    def test_whatever_a_launcher_measured_before_it_was_given_up_is_welcome(self, project):
+        run, (lease,) = running(project)
+        Run.objects.filter(pk=run.pk).update(stop_requested="user")
+        dispatch.stop_requested_runs()
+        age(run, MAX_AGE_S[RunState.STOPPING] + 1)
+        settled(run)
+        assert record_seconds(lease=lease, seconds=[second(0)]) == 1
+
+    @pytest.mark.parametrize("is_stopping", [False, True])
+    def test_storing_what_was_measured_may_take_as_long_as_the_lease_is_renewed(
+        self, project, is_stopping
+    ):
+        run, (lease,) = running(project)
+        if is_stopping:
+            Run.objects.filter(pk=run.pk).update(stop_requested="user")
+            dispatch.stop_requested_runs()
+        assert heartbeat(lease=lease, has_ended=True)
+        Run.objects.filter(pk=run.pk).update(t0=db_now(-500))
+        age(run, 500)
+        before = settled(run).state
+        assert before == ("stopping" if is_stopping else "running")
+        assert stuck_runs() == []
+        assert heartbeat(lease=lease, has_ended=True)
+        assert record_seconds(lease=lease, seconds=[second(0)]) == 1
+        assert mark_done(lease=lease, end=end("stopped" if is_stopping else "complete"))
+        assert settled(run).outcome == ("stopped" if is_stopping else "complete")
+        assert not run.events.filter(kind="late_seconds").exists()
+
+    def test_a_host_that_dies_while_it_stores_is_not_said_to_have_died_while_sending(self, project):
+        run, (lease,) = running(project)
+        record_seconds(lease=lease, seconds=[second(0)])
+        heartbeat(lease=lease, has_ended=True)
+        expire(run)
+        assert settled(run).outcome == "partial"
+        assert run.reason == dispatch.LOST_STORING
 
     def test_a_summary_that_cannot_be_made_is_tried_again_and_then_given_up(
         self, project, monkeypatch

@@ -25,6 +25,7 @@ SHARD_PATHS = {
     "claimed": ["claimed"],
     "ready": ["claimed", "ready"],
     "running": ["claimed", "ready", "running"],
+    "storing": ["claimed", "ready", "running", "storing"],
     "done": ["claimed", "ready", "running", "done"],
     "lost": ["claimed", "lost"],
     "cancelled": ["cancelled"],

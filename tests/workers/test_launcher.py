@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError, connection, transaction
 
 from campaigns.models import Run, Shard
 from campaigns.models.dbtime import db_now
@@ -14,6 +14,7 @@ from campaigns.services import shards
 from tests.services.engine import at_once, preparing
 from tests.waiting import eventually
 from workers import clock, delivery, launcher, leftovers, watch
+from workers.dispatching import TIDY_EVERY_S
 
 # Its seconds are short: nothing here depends on their length.
 FAKE = (sys.executable, str(Path(__file__).with_name("fake_injector.py")), "--second-s", "0.2")
@@ -223,6 +224,24 @@ def test_seconds_wait_in_order_while_postgresql_is_away(run, dispatcher, monkeyp
     thread.join(10)
     done(run)
     assert (run.outcome, run.seconds.count()) == ("complete", 4)
+
+
+def test_a_locked_table_of_seconds_costs_none_of_them_however_long_it_is_locked(
+    run, dispatcher, settings, monkeypatch
+):
+    settings.HEARTBEAT_S = 0.3
+    monkeypatch.setitem(connection.settings_dict["OPTIONS"], "options", "-c lock_timeout=200")
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("LOCK TABLE campaigns_shardsecond IN SHARE MODE")
+        thread = in_background("--seconds", "4")
+        at_once(lambda: when(run, run.shards.filter(state="storing").exists))
+        # Long after all that its plan allows, and twice as long as it takes the dispatcher to see.
+        at_once(lambda: Run.objects.filter(pk=run.pk).update(t0=db_now(-500)))
+        time.sleep(2 * TIDY_EVERY_S)
+    thread.join(10)
+    done(run)
+    assert (run.outcome, run.reason, run.seconds.count()) == ("complete", "", 4)
 
 
 def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monkeypatch, tmp_path):
