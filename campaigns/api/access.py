@@ -20,9 +20,10 @@ def actor_of(request: Request) -> Actor:
     return Actor(user=request.user, token=token)
 
 
-def find(model: type[Model], request: Request, **lookup: Any) -> Any:
-    """A row that the actor may see; others' rows give the same 404 as missing ones."""
-    found = model.objects.visible_to(actor_of(request)).filter(**lookup).first()
+def find(rows: type[Model] | QuerySet, request: Request, **lookup: Any) -> Any:
+    """A row that the actor may see; others' rows give the same 404 as missing ones. `rows` is a
+    model or a queryset of one."""
+    found = getattr(rows, "objects", rows).visible_to(actor_of(request)).filter(**lookup).first()
     if found is None:
         raise Http404
     return found

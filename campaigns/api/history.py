@@ -79,6 +79,9 @@ class ChangeSerializer(serializers.Serializer):
     high = serializers.FloatField(source="change.high")
     p_value = serializers.FloatField(source="change.p_value")
     sentence = serializers.CharField()
+    reference_ratio = serializers.FloatField(
+        allow_null=True, help_text="Of the reference's change in the same range, if it has one."
+    )
     causes = serializers.ListField(
         child=serializers.ListField(child=serializers.CharField()),
         help_text="What was changed at the same time: name, before, after.",
@@ -164,6 +167,9 @@ class TestHistorySerializer(HistoryInShortSerializer):
 class ProjectHistorySerializer(serializers.Serializer):
     project = serializers.IntegerField()
     tests = HistoryInShortSerializer(many=True)
+    references = HistoryInShortSerializer(
+        many=True, help_text="Tests of targets with the tag reference, whatever is asked for."
+    )
 
 
 def _test(request, pk: int) -> tuple[Test, NamedHistory, HistoryFilter]:
@@ -198,13 +204,14 @@ def _in_short(named: NamedHistory, by: HistoryFilter) -> dict[str, Any]:
 
 
 def _change(history: TestHistory, change: Change) -> dict[str, Any]:
-    points = history.points
+    points, reference = history.points, history.moved_beside(change)
     return {
         "change": change,
         "since": points[change.index].campaign,
         "after": points[history.before(change)].campaign,
         "until": points[change.latest].campaign,
         "sentence": plain_text(change_words(history, change)),
+        "reference_ratio": reference and reference.ratio,
         "causes": history.causes(change),
     }
 
@@ -250,8 +257,12 @@ class HistoryOfProject(APIView):
     def get(self, request, pk):
         """Every test of the project in short; of the last 90 days unless a time is given."""
         project, found, by = _tests(request, pk)
-        tests = [_in_short(named, by) for named in found]
-        return Response(ProjectHistorySerializer({"project": project.pk, "tests": tests}).data)
+        shown = {
+            "project": project.pk,
+            "tests": [_in_short(each, by) for each in found if not each.is_of_reference],
+            "references": [_in_short(each, by) for each in found if each.is_of_reference],
+        }
+        return Response(ProjectHistorySerializer(shown).data)
 
 
 class HistoryOfProjectCsv(APIView):

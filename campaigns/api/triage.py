@@ -14,7 +14,7 @@ from campaigns.domain.shown.triage_words import entry_sentence
 from campaigns.exports.files import text_file
 from campaigns.exports.triage import csv_of_triage
 from campaigns.models import Project, TriageChange, TriageEntry, TriageNote
-from campaigns.queries.triage import entries_of
+from campaigns.queries.triage import entries_of, triaged
 from campaigns.services.triage import judge_changes
 
 _STATE = OpenApiParameter(
@@ -38,12 +38,16 @@ class TriageChangeSerializer(serializers.ModelSerializer):
         source="since_id", allow_null=True, help_text="The first campaign of the new level."
     )
 
+    reference_ratio = serializers.FloatField(
+        allow_null=True, help_text="Of the reference's change in the same range, if it has one."
+    )
+
     class Meta:
         model = TriageChange
         fields = (
             *("plan", "plan_name", "endpoint", "origin", "connection_mode", "injectors", "test"),
             *("since", "since_at", "after_at", "until_at", "before_us", "after_us", "ratio"),
-            *("low", "high", "p_value", "causes"),
+            *("low", "high", "p_value", "causes", "reference_ratio"),
         )
         read_only_fields = fields
 
@@ -72,15 +76,7 @@ class TriageEntrySerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
     def get_sentence(self, entry: TriageEntry) -> str:
-        changes = entry.changes.all()
-        return plain_text(
-            entry_sentence(
-                [each.ratio for each in changes],
-                min(each.since_at for each in changes),
-                entry.target.name,
-                is_explained=any(each.causes for each in changes),
-            )
-        )
+        return plain_text(entry_sentence(entry.changes.all(), entry.target.name))
 
 
 class TriageJudgement(StrictSerializer):
@@ -125,14 +121,14 @@ class TriageOne(APIView):
     @extend_schema(responses=TriageEntrySerializer, operation_id="triage_retrieve")
     def get(self, request, pk):
         """One entry with its changes and what people said."""
-        return self._answer(request, find(TriageEntry, request, pk=pk))
+        return self._answer(request, find(triaged(), request, pk=pk))
 
     @extend_schema(
         request=TriageJudgement, responses=TriageEntrySerializer, operation_id="triage_judge"
     )
     def post(self, request, pk):
         """Give it a state, or say more about the one that it has."""
-        entry = find(TriageEntry, request, pk=pk)
+        entry = find(triaged(), request, pk=pk)
         judge_changes(by=actor_of(request), entry=entry, **validated(TriageJudgement, request.data))
         return self._answer(request, entry)
 

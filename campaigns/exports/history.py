@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from campaigns.domain.judged.against import Against
-from campaigns.domain.judged.histories import CampaignPoint
+from campaigns.domain.judged.changes import Change
+from campaigns.domain.judged.histories import CampaignPoint, TestHistory
 from campaigns.domain.shown.history_words import standing_of, why_not_counted
 from campaigns.exports.tables import csv_of_rows
 from campaigns.queries.history import NamedHistory
@@ -22,6 +23,7 @@ _POINT = (
         "change_low",
         "change_high",
         "p_value",
+        "reference_change",
         "marks",
     ),
     *_AGAINST,
@@ -30,6 +32,7 @@ _TEST = (
     *("test_id", "plan", "target", "endpoint", "connection_mode", "injectors", "standing"),
     *("campaigns", "started_at", "value_us", "low_us", "high_us", "expected_low_us"),
     *("expected_high_us", "since", "change", "change_low", "change_high", "p_value"),
+    *("reference_change", "is_reference"),
     *_AGAINST,
 )
 
@@ -38,7 +41,7 @@ def csv_of_history(named: NamedHistory) -> str:
     """A row for each campaign; one where a new level begins has the change's size and interval.
     `marks`: those since the campaign before."""
     course, marks = named.history.course, _marks(named)
-    changes = {change.index: _change(change) for change in course.changes}
+    changes = {change.index: _change(named.history, change) for change in course.changes}
     rows = (
         {
             **_point(point),
@@ -100,12 +103,14 @@ def _against(against: Against | None) -> dict[str, Any]:
     }
 
 
-def _change(change) -> dict[str, Any]:
+def _change(history: TestHistory, change: Change) -> dict[str, Any]:
+    reference = history.moved_beside(change)
     return {
         "change": change.ratio - 1,
         "change_low": change.low - 1,
         "change_high": change.high - 1,
         "p_value": change.p_value,
+        "reference_change": reference and reference.ratio - 1,
     }
 
 
@@ -124,5 +129,6 @@ def _test(named: NamedHistory) -> dict[str, Any]:
         "expected_low_us": expected and expected.low,
         "expected_high_us": expected and expected.high,
         "since": change and history.points[change.index].at.isoformat(),
-        **(_change(change) if change else {}),
+        "is_reference": "yes" if named.is_of_reference else "",
+        **(_change(history, change) if change else {}),
     }

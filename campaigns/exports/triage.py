@@ -9,7 +9,8 @@ from campaigns.models import TriageChange, TriageEntry
 _COLUMNS = (
     *("entry", "state", "target", "plan", "endpoint", "connection_mode", "injectors", "since"),
     *("since_campaign", "began_after", "began_until", "before_us", "after_us", "change"),
-    *("change_low", "change_high", "p_value", "causes", "who", "when", "why", "link"),
+    *("change_low", "change_high", "p_value", "causes", "reference_change"),
+    *("who", "when", "why", "link"),
 )
 
 
@@ -45,5 +46,6 @@ def _row(entry: TriageEntry, change: TriageChange) -> dict[str, Any]:
         "change_high": change.high - 1,
         "p_value": change.p_value,
         "causes": "; ".join(f"{name}: {one} to {other}" for name, one, other in change.causes),
+        "reference_change": change.reference_ratio and change.reference_ratio - 1,
         **(said or {}),
     }

@@ -72,6 +72,18 @@ class NamedHistory:
     history: TestHistory
     n_left_out: int = 0
     marks: Sequence[TimeMark] = ()
+    reference: "NamedHistory | None" = None
+
+    def beside(self, reference: "NamedHistory | None") -> "NamedHistory":
+        """With the reference that was measured at the same time."""
+        if reference is None:
+            return self
+        history = replace(self.history, reference=reference.history)
+        return replace(self, history=history, reference=reference)
+
+    @property
+    def is_of_reference(self) -> bool:
+        return REFERENCE_TAG in self.endpoint.target.tags
 
     @property
     def arm_label(self) -> str:
@@ -89,12 +101,13 @@ def arm_label_of(endpoint: Endpoint, connection_mode: str, injectors: int) -> st
 
 
 def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
-    """The tests that are the same as this one, over all campaigns that the actor sees."""
+    """The tests that are the same as this one, over all campaigns that the actor sees, with the
+    reference."""
     key = key_of(test)
     rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
     points = _points(rows, by).get(key, [])
     kept = _whole(points[-MOST_CAMPAIGNS:])
-    return NamedHistory(
+    named = NamedHistory(
         key,
         test.plan_version.plan,
         test.endpoint,
@@ -102,25 +115,25 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
         len(points) - len(kept),
         _marks(actor, test, kept, by),
     )
+    return named.beside(_reference_of(actor, named, by))
 
 
-def reference_of(actor: Actor, named: NamedHistory, by: HistoryFilter) -> NamedHistory | None:
+def _reference_of(actor: Actor, named: NamedHistory, by: HistoryFilter) -> NamedHistory | None:
     """Of the project's tests on a target with the tag `reference`, the one that was measured in
     most of this test's campaigns, over the same days; rather with the same plan and connections.
     None without one, and for a reference itself. Its points are not whole."""
     points, own = named.history.points, named.key
-    target = named.endpoint.target
-    if not points or REFERENCE_TAG in target.tags:
+    if not points or named.is_of_reference:
         return None
     rows = _chosen(TestFigures.objects.visible_to(actor), replace(by, target=None)).filter(
-        project=target.project_id,
+        project=named.endpoint.target.project_id,
         endpoint__target__tags__contains=[REFERENCE_TAG],
         started_at__range=(points[0].at, points[-1].at),
     )
     shared = Count("pk", filter=Q(campaign__in=[point.campaign for point in points]))
     arms = rows.order_by().values_list(*_KEY).annotate(n_shared=shared, n_all=Count("pk"))
     found = [
-        ((n_shared, key.plan == own.plan, key.connection_mode == own.connection_mode, n), key)
+        ((n_shared, *_likeness(key, own), n), key)
         for *arm, n_shared, n in arms
         for key in [HistoryKey(*arm)]
     ]
@@ -162,17 +175,50 @@ def key_of(test: Test) -> HistoryKey:
 
 
 def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[NamedHistory]:
-    """Every test of the project with its history. Whole are the newest point of each, and those
-    around a change, whose facts may be its cause."""
-    rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(project=project)
+    """Every test of the project with its history, and the references whatever target, plan or arm
+    is asked for. Whole are the newest point of each, and those around a change, whose facts may be
+    its cause."""
+    rows = _with_references(TestFigures.objects.visible_to(actor), by).filter(project=project)
     plans = SavedPlan.objects.visible_to(actor).filter(project=project).in_bulk()
     endpoints = Endpoint.objects.visible_to(actor).filter(target__project=project)
     endpoints = endpoints.select_related("target").in_bulk()
     found = {key: TestHistory(some[-MOST_CAMPAIGNS:]) for key, some in _points(rows, by).items()}
-    return [
+    every = [
         NamedHistory(key, plans[key.plan], endpoints[key.endpoint], history)
         for key, history in zip(found, _explained(list(found.values())), strict=True)
     ]
+    references = [named for named in every if named.is_of_reference]
+    return [named.beside(_reference_among(references, named)) for named in every]
+
+
+def _with_references(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:
+    chosen = _chosen(rows, by)
+    if not (by.target or by.plan or by.arm):
+        return chosen
+    references = _chosen(rows, replace(by, target=None, plan=None, arm=""))
+    return chosen | references.filter(endpoint__target__tags__contains=[REFERENCE_TAG])
+
+
+def _reference_among(references: Sequence[NamedHistory], named: NamedHistory):
+    """For a test that changed the one of its project's references that `history_of` would have."""
+    if named.is_of_reference or not named.history.last_change:
+        return None
+    own = {point.campaign for point in named.history.points}
+    return max(
+        references,
+        key=lambda each: (
+            sum(point.campaign in own for point in each.history.points),
+            *_likeness(each.key, named.key),
+            len(each.history.points),
+            -each.key.endpoint,
+            -each.key.plan,
+        ),
+        default=None,
+    )
+
+
+def _likeness(one: HistoryKey, other: HistoryKey) -> tuple[bool, bool]:
+    return one.plan == other.plan, one.connection_mode == other.connection_mode
 
 
 def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:

@@ -1,4 +1,8 @@
-"""Reads of triage: a project's entries, those of a test, and which changes stay quiet."""
+"""Reads of triage: a project's entries, those of a test, and which changes stay quiet.
+
+What a reference did is written down like any change, but it is nothing for people to judge: it says
+of the changes of others that the environment changed as well.
+"""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -8,15 +12,21 @@ from django.db.models.functions import Abs, Ln
 
 from campaigns.domain.judged.histories import TestHistory
 from campaigns.domain.judged.triage import TriageState
+from campaigns.domain.tags import REFERENCE_TAG
 from campaigns.models import Project, Test, TriageChange, TriageEntry, TriageNote
 from campaigns.permissions import Actor
 from campaigns.queries.history import HistoryKey
 
 
+def triaged() -> QuerySet[TriageEntry]:
+    """The entries of tests."""
+    return TriageEntry.objects.exclude(target__tags__contains=[REFERENCE_TAG])
+
+
 def entries_of(actor: Actor, project: Project, states: Iterable[str] = ()) -> QuerySet[TriageEntry]:
     """With changes, the largest first, and notes, the newest first. Entries by the newest change;
     without `states`, all of them."""
-    found = TriageEntry.objects.visible_to(actor).filter(project=project)
+    found = triaged().visible_to(actor).filter(project=project)
     if states := list(states):
         found = found.filter(state__in=states)
     return _with_all(found)
@@ -25,7 +35,9 @@ def entries_of(actor: Actor, project: Project, states: Iterable[str] = ()) -> Qu
 def entries_of_test(actor: Actor, key: HistoryKey) -> QuerySet[TriageEntry]:
     """Those with a change of this test, the newest first."""
     return _with_all(
-        TriageEntry.objects.visible_to(actor).filter(
+        triaged()
+        .visible_to(actor)
+        .filter(
             pk__in=TriageChange.objects.filter(
                 plan=key.plan,
                 endpoint=key.endpoint,
@@ -50,6 +62,7 @@ def _with_all(entries: QuerySet[TriageEntry]) -> QuerySet[TriageEntry]:
         .annotate(
             newest_test=Subquery(of_test.values("pk")[:1]),
             old_test=Subquery(before.values("pk")[:1]),
+            reference_ratio=Subquery(_of_references().values("ratio")[:1]),
         )
         .order_by(Abs(Ln("ratio")).desc(), "pk")
     )
@@ -62,15 +75,25 @@ def _with_all(entries: QuerySet[TriageEntry]) -> QuerySet[TriageEntry]:
     )
 
 
+def _of_references() -> QuerySet[TriageChange]:
+    """What the project's references did in the range of an outer change, the largest first."""
+    return TriageChange.objects.filter(
+        entry__project=OuterRef("entry__project"),
+        entry__target__tags__contains=[REFERENCE_TAG],
+        after_at__lt=OuterRef("until_at"),
+        until_at__gt=OuterRef("after_at"),
+    ).order_by(Abs(Ln("ratio")).desc(), "pk")
+
+
 def count_by_state(actor: Actor, project: Project) -> dict[str, int]:
-    found = TriageEntry.objects.visible_to(actor).filter(project=project).order_by()
+    found = triaged().visible_to(actor).filter(project=project).order_by()
     return dict(found.values_list("state").annotate(Count("pk")))
 
 
 def open_tests(actor: Actor, project: Project) -> set[HistoryKey]:
     """The tests with a change that nobody has judged yet."""
     rows = TriageChange.objects.filter(
-        entry__in=TriageEntry.objects.visible_to(actor).filter(project=project),
+        entry__in=triaged().visible_to(actor).filter(project=project),
         entry__state=TriageState.OPEN,
     ).values_list("plan", "endpoint", "connection_mode", "injectors")
     return {HistoryKey(*key) for key in rows}
@@ -80,7 +103,7 @@ def quiet_changes(actor: Actor, project: Project) -> Callable[[HistoryKey, TestH
     """Whether the last change of a history is one that somebody has judged: it stays quiet until
     the test moves again."""
     rows = (
-        TriageChange.objects.filter(entry__in=TriageEntry.objects.visible_to(actor))
+        TriageChange.objects.filter(entry__in=triaged().visible_to(actor))
         .filter(entry__project=project)
         .exclude(entry__state=TriageState.OPEN)
         .values_list("plan", "endpoint", "connection_mode", "injectors", F("since_at"))

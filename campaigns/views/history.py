@@ -25,7 +25,6 @@ from campaigns.queries.history import (
     histories,
     history_of,
     recent,
-    reference_of,
     runs_of_history,
 )
 from campaigns.queries.pages import page_of, page_of_list
@@ -115,7 +114,7 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
     page = page_of_list(
         newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
     )
-    reference = reference_of(actor, named, asked.chosen)
+    reference = named.reference
     runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
     context = {
         **_filter_context(request, asked.form, metric),
@@ -159,20 +158,21 @@ def history_test_csv(request: HttpRequest, test: int) -> HttpResponse:
 @require_GET
 def history(request: HttpRequest, project: int) -> HttpResponse:
     asked = _project_asked(request, project)
-    pairs, metric, counts = asked.pairs, asked.chosen.metric, counts_of(asked.pairs)
+    metric, counts = asked.chosen.metric, counts_of(asked.pairs)
+    tests = [pair for pair in asked.pairs if not pair[1].is_of_reference]
     opened = {int(pk) for pk in request.GET.getlist("open") if pk.isdecimal()}
-    lines = lines_of(pairs, opened, open_tests(asked.actor, asked.project))
+    lines = lines_of(asked.pairs, opened, open_tests(asked.actor, asked.project))
     page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
     context = {
         **_filter_context(request, asked.form, metric),
         "project": asked.project,
         "since": asked.chosen.since,
-        "n_tests": len(pairs),
-        "sentence": overview_sentence(counts),
+        "n_tests": len(tests),
+        "sentence": overview_sentence(counts, has_references=len(tests) < len(asked.pairs)),
         "page": page,
         "groups": list(groups_of(page.rows, counts, request.GET)),
         "opened": sorted(opened),
-        "dots": dots_of(pairs, lines, metric, request.GET),
+        "dots": dots_of(tests, lines, metric, request.GET),
         "triage": overview_block(asked.actor, asked.project),
     }
     return render(request, "history/overview.html", context)

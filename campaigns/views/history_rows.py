@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from django.http import QueryDict
@@ -13,6 +14,7 @@ from campaigns.domain.shown.history_words import (
     Standing,
     day,
     expected_words,
+    or_environment,
     standing_of,
     why_not_counted,
 )
@@ -38,6 +40,7 @@ _NOTES = {
     Standing.ODD: "one campaign outside what was expected; two more will tell",
     Standing.UNCOUNTED: "the newest campaign has no figure that counts",
     Standing.NEW: f"fewer than {MIN_CAMPAIGNS} campaigns",
+    None: "not counted: they tell whether the environment moved",
 }
 _ALL_IN_SIGHT = 20  # tests: an overview of no more folds nothing
 
@@ -60,18 +63,28 @@ class Fold:
 def in_order(
     found: Iterable[NamedHistory], is_quiet: Callable[[HistoryKey, TestHistory], bool]
 ) -> list[Pair]:
-    """By standing, the largest difference first. With a quiet last change a test is unchanged."""
+    """By standing, the largest difference first, and the references at the end. With a quiet last
+    change a test is unchanged."""
     pairs = []
     for named in found:
         standing = standing_of(named.history)
         if standing in MOVED and is_quiet(named.key, named.history):
             standing = Standing.UNCHANGED
         pairs.append((standing, named))
-    return sorted(pairs, key=lambda pair: (_ORDER[pair[0]], -_moved(pair[1]), pair[1].plan.name))
+    return sorted(
+        pairs,
+        key=lambda pair: (
+            pair[1].is_of_reference,
+            _ORDER[pair[0]],
+            -_moved(pair[1]),
+            pair[1].plan.name,
+        ),
+    )
 
 
 def counts_of(pairs: Iterable[Pair]) -> Counter[Standing]:
-    return Counter(standing for standing, _ in pairs)
+    """Of the tests: what a reference does is counted nowhere."""
+    return Counter(standing for standing, named in pairs if not named.is_of_reference)
 
 
 def _moved(named: NamedHistory) -> float:
@@ -91,12 +104,14 @@ def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
     history, change = named.history, named.history.last_change
     newest, expected = history.newest, history.course.expected
     has_moved = standing in MOVED
+    reference = history.moved_beside(change) if has_moved else None
     return {
         "named": named,
         "standing": standing,
         "glyph": _GLYPHS[standing],
         "since": day(history.points[change.index].at) if has_moved else "",
         "change": percent(change.ratio - 1, decimals=1, signed=True) if has_moved else "",
+        "environment": or_environment(reference.ratio).lstrip(", ") if reference else "",
         "newest": figure(newest.value_us / 1000) if newest.is_counted else DASH,
         "expected": expected_words(expected) if expected else DASH,
         "against_level": percent(against_level(named), decimals=1, signed=True),
@@ -116,6 +131,14 @@ def lines_of(
     look at is never folded: tests in `has_open`, and a clear difference to the baseline."""
     if len(pairs) <= _ALL_IN_SIGHT:
         return list(pairs)
+    tests = [pair for pair in pairs if not pair[1].is_of_reference]
+    references = pairs[len(tests) :]
+    return [*_folded(tests, opened, has_open), *_folded(references, opened, has_open)]
+
+
+def _folded(
+    pairs: Sequence[Pair], opened: Collection[int], has_open: Collection[HistoryKey]
+) -> list[Pair | Fold]:
     lines: list[Pair | Fold] = []
     folds: dict[Target, list[Pair]] = defaultdict(list)
     for standing, named in pairs:
@@ -140,18 +163,22 @@ def groups_of(
     lines: Sequence[Pair | Fold], counts: Counter[Standing], asked: QueryDict
 ) -> Iterator[dict[str, Any]]:
     """The lines of a page under their standings; `asked` is the address."""
-    group: dict[str, Any] = {}
-    for line in lines:
-        is_fold = isinstance(line, Fold)
-        standing = Standing.UNCHANGED if is_fold else line[0]
-        if group.get("standing") is not standing:
-            if group:
-                yield group
-            note = _NOTES.get(standing, "")
-            group = {"standing": standing, "n": counts[standing], "note": note, "rows": []}
-        group["rows"].append(_row_of_fold(line, asked) if is_fold else row_of(*line))
-    if group:
-        yield group
+    for standing, group in groupby(lines, _standing_of_line):
+        yield {
+            "title": standing.capitalize() if standing else "References",
+            "n": counts[standing] if standing else "",
+            "note": _NOTES.get(standing, ""),
+            "rows": [
+                _row_of_fold(line, asked) if isinstance(line, Fold) else row_of(*line)
+                for line in group
+            ],
+        }
+
+
+def _standing_of_line(line: Pair | Fold) -> Standing | None:
+    """None for a reference."""
+    standing, named = (Standing.UNCHANGED, line.tests[0]) if isinstance(line, Fold) else line
+    return None if named.is_of_reference else standing
 
 
 def _row_of_fold(fold: Fold, asked: QueryDict) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.judged.triage import NEEDS_WHY, TriageState
+from campaigns.domain.judged.triage import ENVIRONMENT_FIRST, NEEDS_WHY, TriageState
 from campaigns.domain.shown.history_words import day, evidence
 from campaigns.domain.shown.triage_words import (
     MEANINGS,
@@ -21,6 +21,7 @@ from campaigns.domain.shown.triage_words import (
     change_size,
     entry_sentence,
     levels,
+    moved_beside,
     state_words,
 )
 from campaigns.domain.units import counted
@@ -30,7 +31,7 @@ from campaigns.models import Project, TriageChange, TriageEntry
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.confirming import confirm_query
 from campaigns.queries.history import HistoryKey, arm_label_of
-from campaigns.queries.triage import count_by_state, entries_of, entries_of_test
+from campaigns.queries.triage import count_by_state, entries_of, entries_of_test, triaged
 from campaigns.services.triage import judge_changes
 from campaigns.views.access import actor_of, find
 
@@ -78,7 +79,7 @@ def triage_csv(request: HttpRequest, project: int) -> HttpResponse:
 def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
     """Give the entry a state, and go back to the test whose page it was done on."""
     actor = actor_of(request)
-    found = find(TriageEntry.objects.select_related("project"), actor, pk=entry)
+    found = find(triaged().select_related("project"), actor, pk=entry)
     given = {name: request.POST.get(name, "") for name in ("state", "seen", "why", "link")}
     try:
         judge_changes(by=actor, entry=found, **given)
@@ -118,6 +119,7 @@ def block_of_test(actor: Actor, project: Project, key: HistoryKey, asked: str) -
     entry = next((each for each in entries if str(each.pk) == asked), entries[0])
     changes, may_judge = entry.changes.all(), may(actor, Action.EDIT, project)
     own = next(each for each in changes if _key(each) == key)
+    reference = moved_beside(changes)
     return {
         "row": _row(entry, may_judge),
         "own": _change_row(own),
@@ -125,11 +127,12 @@ def block_of_test(actor: Actor, project: Project, key: HistoryKey, asked: str) -
         "began": f"{own.after_at:%-d %b %H:%M} to {own.until_at:%-d %b %H:%M}",
         "evidence": evidence(own),
         "causes": own.causes,
+        "reference": change_size(reference) if reference else "",
         "together": [_change_row(each) for each in changes] if len(changes) > 1 else [],
         "others": [(each, day(each.newest_at)) for each in entries if each != entry],
         "states": [
             (state, state_words(state), MEANINGS[state], state in NEEDS_WHY)
-            for state in TriageState
+            for state in (ENVIRONMENT_FIRST if reference else TriageState)
         ],
         "notes": [(note, state_words(note.state)) for note in entry.notes.all()],
         "save": f"Save for {counted(len(changes), 'tests')}" if len(changes) > 1 else "Save",
@@ -147,12 +150,7 @@ def _row(entry: TriageEntry, may_judge: bool) -> dict[str, Any]:
     notes = list(entry.notes.all())
     return {
         "entry": entry,
-        "sentence": entry_sentence(
-            [each.ratio for each in changes],
-            min(each.since_at for each in changes),
-            entry.target.name,
-            is_explained=any(each.causes for each in changes),
-        ),
+        "sentence": entry_sentence(changes, entry.target.name),
         "tests": [_change_row(each) for each in changes[:3]],
         "n_more": len(changes[3:]),
         "glyph": _GLYPHS[TriageState(entry.state)],

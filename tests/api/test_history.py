@@ -81,4 +81,5 @@ def test_a_project_without_campaigns_has_no_history(get, project):
     assert get(f"projects/{project.pk}/history/", until=str(timezone.now().date())).json() == {
         "project": project.pk,
         "tests": [],
+        "references": [],
     }

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
-from math import sqrt
+from math import log, sqrt
 from typing import NamedTuple
 
 from campaigns.domain.judged.against import Against
@@ -86,12 +86,14 @@ class FactsChanged:
 
 @dataclass(frozen=True)
 class TestHistory:
-    """Points in order of time; `marks` and causes are known where the points have facts."""
+    """Points in order of time; `marks` and causes are known where the points have facts.
+    `reference` is what was measured beside it to tell the target from the environment."""
 
     __test__ = False  # pytest: not a test case
 
     points: Sequence[CampaignPoint]
     known_course: Course | None = None  # computed from the points if it is not
+    reference: "TestHistory | None" = None
 
     @cached_property
     def values_us(self) -> tuple[float | None, ...]:
@@ -138,6 +140,21 @@ class TestHistory:
             if self.before(change) < mark.index <= change.latest
             for difference in mark.differences
         )
+
+    def moved_beside(self, change: Change) -> Change | None:
+        """The reference's largest change that may have begun at the same time as this one."""
+        first, last = self.range_of(change)
+        ranges = self.reference.ranges if self.reference else ()
+        same = [each for each, (began, ended) in ranges if began < last and first < ended]
+        return max(same, key=lambda each: abs(log(each.ratio)), default=None)
+
+    @property
+    def ranges(self) -> list[tuple[Change, tuple[datetime, datetime]]]:
+        return [(change, self.range_of(change)) for change in self.course.changes]
+
+    def range_of(self, change: Change) -> tuple[datetime, datetime]:
+        """The campaigns after the first of which it began, and with the last at the latest."""
+        return self.points[self.before(change)].at, self.points[change.latest].at
 
     def before(self, change: Change) -> int:
         """The index of the last campaign that is surely on the old level."""

@@ -19,6 +19,8 @@ class TriageState(StrEnum):
 
 
 NEEDS_WHY = frozenset({TriageState.EXPECTED, TriageState.NOT_REAL, TriageState.FIXED})
+# What people choose from where the reference moved at the same time: the likeliest first.
+ENVIRONMENT_FIRST = sorted(TriageState, key=lambda state: state is not TriageState.ENVIRONMENT)
 # A change that is found later joins these; what people have closed takes in nothing new.
 TAKES_MORE = frozenset({TriageState.OPEN, TriageState.ACKNOWLEDGED})
 

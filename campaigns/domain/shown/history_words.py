@@ -8,7 +8,7 @@ from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change, Expected
 from campaigns.domain.judged.histories import TestHistory
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.sentences import Sentence
-from campaigns.domain.units import THIN, counted, decimals_for, figure, ms, number
+from campaigns.domain.units import THIN, counted, decimals_for, figure, ms, number, percent
 
 _NOT_USABLE = "its measurements are not usable"
 _OVERLOADED = "the target was {}, so its response times are not those of normal work"
@@ -97,7 +97,15 @@ def change_sentence(history: TestHistory, change: Change) -> Sentence:
     ]
     if causes := history.causes(change):
         sentence.append((f"; {_changed(causes)}, so the target need not be the reason", False))
+    if moved := history.moved_beside(change):
+        sentence.append((or_environment(moved.ratio), False))
     return sentence
+
+
+def or_environment(ratio: float) -> str:
+    """What follows a word where the reference changed by this ratio in the same range."""
+    moved = percent(ratio - 1, decimals=1, signed=True)
+    return f", or the environment: the reference moved by {moved} as well"
 
 
 def change_words(history: TestHistory, change: Change) -> Sentence:
@@ -159,9 +167,11 @@ def expected_words(expected: Expected) -> str:
     return " to ".join(number(each, decimals) for each in ends)
 
 
-def overview_sentence(counts: Mapping[Standing, int]) -> Sentence:
-    """How many tests moved, out of how many."""
+def overview_sentence(counts: Mapping[Standing, int], *, has_references: bool = False) -> Sentence:
+    """How many tests moved, out of how many; references are not among them."""
     total = sum(counts.values())
+    if not total and has_references:
+        return [("Only the reference was measured in this time.", False)]
     if not total:
         return [("No campaign has ended in this time.", False)]
     moved = [

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from math import log
+from typing import Protocol
 
 from campaigns.domain.judged.triage import TriageState
-from campaigns.domain.shown.history_words import day
+from campaigns.domain.shown.history_words import day, or_environment
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import counted, figure, number, percent
 
@@ -30,15 +32,32 @@ def direction(ratios: Sequence[float], *, is_explained: bool) -> str:
     return "Moved" if any(ratio > 1 for ratio in ratios) else down
 
 
-def entry_sentence(
-    ratios: Sequence[float], since: datetime, target: str, *, is_explained: bool
-) -> Sentence:
+class NotedChange(Protocol):
+    """A change of an entry; `reference_ratio` is that of the reference's change in its range."""
+
+    ratio: float
+    since_at: datetime
+    causes: Sequence
+    reference_ratio: float | None
+
+
+def entry_sentence(changes: Sequence[NotedChange], target: str) -> Sentence:
     """Slower since 13 Dec 2026: +6.9 to +9.2 % on checkout-api, 4 tests."""
-    word = direction(ratios, is_explained=is_explained)
+    ratios = [each.ratio for each in changes]
+    word = direction(ratios, is_explained=any(each.causes for each in changes))
+    since = day(min(each.since_at for each in changes))
+    reference = moved_beside(changes)
     return [
-        (f"{word} since {day(since)}: {_range(ratios)}", True),
+        (f"{word} since {since}: {_range(ratios)}", True),
         (f" on {target}, {counted(len(ratios), 'tests')}", False),
+        *([(or_environment(reference), False)] if reference else []),
     ]
+
+
+def moved_beside(changes: Sequence[NotedChange]) -> float | None:
+    """The ratio of the reference's largest change in the range of any of them."""
+    ratios = [each.reference_ratio for each in changes if each.reference_ratio]
+    return max(ratios, key=lambda ratio: abs(log(ratio)), default=None)
 
 
 def _range(ratios: Sequence[float]) -> str:
