@@ -189,6 +189,8 @@ PAGES: dict[str, dict[str, Rule]] = {
     "campaign-list": {"GET": VIEW},
     "campaign-new": {"GET": EDIT, "POST": EDIT},
     "campaign-estimate": {"POST": EDIT},
+    "search-new": {"GET": EDIT, "POST": EDIT},
+    "search-estimate": {"POST": EDIT},
     "campaign-detail": {"GET": VIEW},
     "campaign-rename": {"GET": EDIT, "POST": EDIT},
     "campaign-bulk": {"POST": _ticked("campaign")},

@@ -17,6 +17,7 @@ from campaigns.domain.plan.sweep import (
     swept_plan,
     values_of_text,
 )
+from campaigns.forms.numbers import number_field
 from campaigns.models import Campaign
 from campaigns.queries.campaigns import Grid
 from campaigns.queries.references import why_no_reference
@@ -27,21 +28,6 @@ from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
 
 def new_seed() -> int:
     return secrets.randbelow(2**31)
-
-
-def _number(field: type[forms.IntegerField], low: int, high: int, **more: Any):
-    """A field for a number in a range; every error message names the range."""
-    kind = "a number" if field is forms.FloatField else "a whole number"
-    sentence = f"Enter {kind} from {low:,} to {high:,}."
-    wrong = ("required", "invalid", "min_value", "max_value")
-    step = {"step": "any"} if field is forms.FloatField else {}
-    return field(
-        min_value=low,
-        max_value=high,
-        widget=forms.NumberInput(attrs={"class": "input-number", **step}),
-        error_messages=dict.fromkeys(wrong, sentence),
-        **more,
-    )
 
 
 class InjectorsField(forms.CharField):
@@ -96,7 +82,7 @@ class CampaignForm(forms.Form):
             "invalid_choice": "A ticked plan or endpoint has been archived. Check the ticks.",
         }
     )
-    repeats = _number(
+    repeats = number_field(
         forms.IntegerField,
         1,
         MAX_REPEATS,
@@ -107,7 +93,7 @@ class CampaignForm(forms.Form):
     order = forms.ChoiceField(
         choices=Campaign.Order.choices, initial=Campaign.Order.BLOCKS, widget=forms.RadioSelect
     )
-    pause_s = _number(
+    pause_s = number_field(
         forms.FloatField,
         0,
         MAX_PAUSE_S,
@@ -129,7 +115,7 @@ class CampaignForm(forms.Form):
         help_text=f"2 to {MAX_POINTS} values, such as 100, 200, 400, or a range: 100 to 800 step "
         "100. Each ticked cell becomes one test per value: the plan with this number replaced.",
     )
-    practical_threshold = _number(
+    practical_threshold = number_field(
         forms.FloatField,
         0,
         99,

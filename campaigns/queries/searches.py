@@ -17,7 +17,7 @@ from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.shown.capacity_words import objective_words, search_sentence
 from campaigns.domain.shown.results import Sentence
-from campaigns.models import Run, Search
+from campaigns.models import Endpoint, PlanVersion, Probe, Run, Search
 from campaigns.queries.runs import with_verdicts
 
 # Somebody or something ended these from outside, and the search with them.
@@ -47,10 +47,27 @@ class SearchReport:
 def report_of_search(search: Search) -> SearchReport:
     made = made_trials(search)
     answer = answer_of(search, made)
-    first = search.campaign.runs.order_by("position").first()
-    rules = first.frozen.plan.thresholds if first else ()
+    rules = objective_of(search)
     sentence = search_sentence(answer, objective_words(rules), is_going_on=search.ending is None)
     return SearchReport(search, made, answer, rules, sentence)
+
+
+def objective_of(search: Search) -> tuple[Threshold, ...]:
+    first = search.campaign.runs.order_by("position").first()
+    return first.frozen.plan.thresholds if first else ()
+
+
+def first_response_us(version: PlanVersion, endpoint: Endpoint) -> float | None:
+    """How long the endpoint's latest single request took, rather one of this plan's path; None if
+    none was answered."""
+    plan = version.value()
+    path = plan.exchange.path if plan.exchange else plan.steps[0].path
+    done = Probe.objects.filter(endpoint=endpoint, finished_at__isnull=False).order_by("-pk")[:20]
+    answered = [each for each in done if each.result and each.result.get("response_us")]
+    answered = [each for each in answered if not each.result.get("error")]
+    same = [each for each in answered if each.request.get("path") == path]
+    latest = next(iter(same or answered), None)
+    return latest and latest.result["response_us"]
 
 
 def rules_of(search: Search) -> SearchRules:

@@ -26,6 +26,27 @@ def start_question(
 
     Raises Refused if too few answer.
     """
+    cells = cells_of_question(by=by, question=question, step=step, probes=probes)
+    target = cells[0].endpoint.target
+    campaign = create_campaign(
+        by=by,
+        project=target.project,
+        name=f"{question.title} {target.name}"[:150],
+        cells=cells,
+        repeats=question.repeats,
+        order=Campaign.Order.BLOCKS,
+        pause_s=question.pause_s,
+    )
+    start_campaign(by=by, campaign=campaign)
+    return campaign
+
+
+@transaction.atomic
+def cells_of_question(
+    *, by: Actor, question: Question, step: dict[str, Any], probes: list[Probe]
+) -> list[CampaignCell]:
+    """The question's plan, kept in the project, on the endpoints that answer. Raises Refused if too
+    few do."""
     target = probes[0].endpoint.target if probes else None
     if target is None:
         raise Refused("Nothing answers yet. Try one request first.")
@@ -41,17 +62,7 @@ def start_question(
     version = plan_for(by, target.project, question, step, auth, probes[0].endpoint.host)
     if source := probes[0].request.get("plan"):
         share_secret(by=by, source=source, plan=version.plan)
-    campaign = create_campaign(
-        by=by,
-        project=target.project,
-        name=f"{question.title} {target.name}"[:150],
-        cells=[CampaignCell(version, endpoints[scheme], str(mode)) for scheme, mode in arms],
-        repeats=question.repeats,
-        order=Campaign.Order.BLOCKS,
-        pause_s=question.pause_s,
-    )
-    start_campaign(by=by, campaign=campaign)
-    return campaign
+    return [CampaignCell(version, endpoints[scheme], str(mode)) for scheme, mode in arms]
 
 
 def plan_for(

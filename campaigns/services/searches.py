@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from campaigns.domain.deeds import Deed
-from campaigns.domain.errors import BenchsiteError, InvalidPlan, Refused
+from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending, NextTrial
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.blocks import Turn
@@ -65,17 +65,18 @@ def start_search(
     longest_s: float = 3600.0,
     seed: int | None = None,
 ) -> Campaign:
-    """Search for the highest rate at which the objective is kept. Raises Forbidden or Refused.
+    """Search for the highest rate at which the objective is kept. Raises Forbidden,
+    Refused, or InvalidFields by the names of these arguments.
 
     `limit_per_s` is never exceeded. `objective`: rules such as p95 < 300 ms; the plan's by default.
     `trial_s`: the measured part of a trial. After `longest_s` no other trial begins.
     """
     require(by, Action.RUN, project)
     rules = _read_objective(objective)
-    _check(cell, start_per_s, limit_per_s, trial_s, longest_s)
+    _check(start_per_s, limit_per_s, trial_s, longest_s)
     plan = _plan_of_trial(cell.plan_version.value(), start_per_s, trial_s, rules)
     if not plan.thresholds:
-        raise Refused(_NO_OBJECTIVE)
+        raise InvalidFields({"objective": _NO_OBJECTIVE})
     campaign = create_campaign(
         by=by,
         project=project,
@@ -104,29 +105,41 @@ def start_search(
     return campaign
 
 
-def _check(cell, start_per_s, limit_per_s, trial_s, longest_s) -> None:
+def _check(start_per_s: float, limit_per_s: float, trial_s: float, longest_s: float) -> None:
+    """Raises InvalidFields, by the arguments of `start_search`."""
+    most = min(most_requests_per_s() or MAX_RATE_PER_S, MAX_RATE_PER_S)
     rules = [
-        (0 < start_per_s <= limit_per_s, "Start above 0 requests/s, and not above the limit."),
-        (limit_per_s <= MAX_RATE_PER_S, f"The limit is at most {MAX_RATE_PER_S:,} requests/s."),
         (
+            "start_per_s",
+            0 < start_per_s <= limit_per_s,
+            "Start above 0 requests/s, and not above the limit.",
+        ),
+        (
+            "limit_per_s",
+            limit_per_s <= most,
+            f"The installation allows at most {most:,g} requests/s. Lower the limit.",
+        ),
+        (
+            "trial_s",
             SHORTEST_TRIAL_S <= trial_s <= LONGEST_TRIAL_S,
             f"A trial takes {SHORTEST_TRIAL_S:g} to {LONGEST_TRIAL_S:g} s.",
         ),
-        (trial_s <= longest_s <= LONGEST_SEARCH_S, "Let the search last one trial to 12 hours."),
+        (
+            "longest_s",
+            trial_s <= longest_s <= LONGEST_SEARCH_S,
+            "Let the search last one trial to 12 hours.",
+        ),
     ]
-    if most := most_requests_per_s():
-        words = f"The installation allows at most {most:,g} requests/s. Lower the limit."
-        rules.append((limit_per_s <= most, words))
-    for is_right, sentence in rules:
-        if not is_right:
-            raise Refused(sentence)
+    faults = {name: sentence for name, is_right, sentence in rules if not is_right}
+    if faults:
+        raise InvalidFields(faults)
 
 
 def _read_objective(objective: Sequence[str]) -> list[dict[str, Any]]:
     try:
         return [parse_rule(each) for each in objective]
     except ValueError as fault:
-        raise Refused(str(fault)) from None
+        raise InvalidFields({"objective": str(fault)}) from None
 
 
 def _plan_of_trial(
@@ -135,8 +148,11 @@ def _plan_of_trial(
     try:
         return trial_plan(plan, rate_per_s, trial_s, objective)
     except InvalidPlan as invalid:
-        fault = " ".join(map(str, invalid.errors.values()))
-        raise Refused(f"This plan cannot be sent at a rate: {fault}") from None
+        errors = invalid.errors
+    fault = " ".join(map(str, errors.values()))
+    if all(name.startswith("thresholds") for name in errors):
+        raise InvalidFields({"objective": fault})
+    raise InvalidFields({"cell": f"This plan cannot be sent at a rate: {fault}"})
 
 
 def _queue(search: Search, trial: NextTrial, plan: Plan) -> None:

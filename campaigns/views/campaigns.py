@@ -110,6 +110,10 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     require(actor, Action.EDIT, found)
     if "study" in request.POST:
         return _study(request, found)
+    if found.campaigns.filter(
+        pk=whole(request.GET.get("again", "")), search__isnull=False
+    ).exists():
+        return redirect(f"{reverse('search-new', args=[project])}?{request.GET.urlencode()}")
     confirm = asked_confirmation(request, actor, found)
     grid = grid_of(found, confirm.versions if confirm else ())
     target = whole(request.GET.get("target", ""))

@@ -26,6 +26,7 @@ from campaigns.queries.home import installation, sample_of
 from campaigns.queries.tried import Tried, tried_of
 from campaigns.services import questions, typed_targets
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.search_new import address_of_search, search_words, usual_cost
 from campaigns.views.waterfall import draw_stacked
 
 _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
@@ -103,7 +104,8 @@ def _page(request: HttpRequest, project: Project | None) -> dict[str, Any]:
 @login_required
 @answers_refusals("target-measure")
 def target_measure(request: HttpRequest, target: int) -> HttpResponse:
-    """What came back and the three questions; a POST starts the one that it names."""
+    """What came back and the three questions; a POST starts the one that it names, or opens its
+    form."""
     actor = actor_of(request)
     found = find(Target.objects.select_related("project"), actor, pk=target)
     number = request.POST.get("probe") or request.GET.get("probe", "")
@@ -146,12 +148,16 @@ def _start(request: HttpRequest, tried: Tried | None) -> HttpResponse:
     question = QUESTIONS.get(request.POST.get("question", ""))
     if question is None or tried is None:
         raise Refused("Choose one of the questions, after one request was tried.")
-    campaign = questions.start_question(
-        by=actor_of(request),
-        question=question,
-        step=tried.step,
-        probes=[each.probe for each in tried.right],
-    )
+    asked = {
+        "by": actor_of(request),
+        "question": question,
+        "step": tried.step,
+        "probes": [each.probe for each in tried.right],
+    }
+    if question.is_search:
+        (cell,) = questions.cells_of_question(**asked)
+        return redirect(address_of_search(cell))
+    campaign = questions.start_question(**asked)
     return redirect("campaign-detail", campaign=campaign.pk)
 
 
@@ -167,6 +173,8 @@ def _offers(tried: Tried) -> list[dict[str, Any]]:
 def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     """(how long, how many requests) in words."""
     plan = Plan.from_json(question.spec(tried.step, tried.typed.request.get("auth", {})))
+    if question.is_search:
+        return search_words(usual_cost(plan))
     arms = question.arms(tried.schemes)
     estimate = estimate_campaign(
         [(plan, mode, 1) for _, mode in arms], repeats=question.repeats, pause_s=question.pause_s

@@ -34,17 +34,21 @@ def test_a_search_is_started_with_its_objective(api, body):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "words"),
+    ("wrong", "field", "words"),
     [
-        ({}, "Say what must be kept"),
-        ({"objective": ["quick"]}, "is not a rule"),
-        ({"objective": ["p95 < 1 s"], "start_per_s": 5000}, "not above the limit"),
+        ({}, "objective", "Say what must be kept"),
+        ({"objective": ["quick"]}, "objective", "is not a rule"),
+        (
+            {"objective": ["p95 < 1 s"], "start_per_s": 5000},
+            "start_per_s",
+            "not above the limit",
+        ),
     ],
 )
-def test_a_search_that_cannot_be_made_says_what_to_change(api, body, wrong, words):
+def test_a_search_that_cannot_be_made_says_what_to_change(api, body, wrong, field, words):
     answer = post(api, body | wrong)
-    assert answer.status_code == 409
-    assert words in answer.json()["error"]["message"]
+    assert answer.status_code == 400
+    assert words in answer.json()["error"]["fields"][field]
 
 
 def test_the_answer_has_its_interval_and_every_trial(api, project):

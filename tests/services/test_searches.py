@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.errors import Refused
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending
 from campaigns.domain.lifecycle import Trust
 from campaigns.models import Campaign, Project, Run, Search, TestFigures
@@ -46,7 +46,7 @@ class TestStarting:
         assert dispatch.admit_runs() == 1
 
     def test_a_plan_without_rules_has_no_limit_to_look_for(self, project):
-        with pytest.raises(Refused, match="Say what must be kept"):
+        with pytest.raises(InvalidFields, match="objective: Say what must be kept"):
             searching(project, spec=plan_spec(model="open", rate_per_s=10, duration_s=30))
 
     def test_an_objective_of_its_own_replaces_the_plan_s_rules_in_every_trial(self, project):
@@ -59,12 +59,12 @@ class TestStarting:
             ]
 
     def test_an_objective_that_cannot_be_read_is_refused(self, project):
-        with pytest.raises(Refused, match="is not a rule"):
+        with pytest.raises(InvalidFields, match=r"objective: .* is not a rule"):
             searching(project, objective=["quick"])
 
     def test_a_limit_above_the_installation_s_cap_is_refused(self, project, settings):
         settings.CAPS = {**settings.CAPS, "RATE_PER_S": 1000}
-        with pytest.raises(Refused, match="at most 1,000 requests/s"):
+        with pytest.raises(InvalidFields, match=r"limit_per_s: .* at most 1,000 requests/s"):
             searching(project, limit=1001)
         assert searching(project, limit=1000)
 
@@ -72,9 +72,10 @@ class TestStarting:
         "wrong",
         [{"start": 6000}, {"start": 0}, {"limit": 200_000}, {"trial_s": 1}, {"longest_s": 10}],
     )
-    def test_numbers_out_of_range_are_refused(self, project, wrong):
-        with pytest.raises(Refused):
+    def test_numbers_out_of_range_are_refused_by_their_names(self, project, wrong):
+        with pytest.raises(InvalidFields) as invalid:
             searching(project, **wrong)
+        assert [name.removesuffix("_per_s") for name in invalid.value.errors] == list(wrong)
         assert not Campaign.objects.exists()
 
 

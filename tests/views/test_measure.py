@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns import queue
-from campaigns.models import Campaign, Probe, Project
+from campaigns.models import Campaign, Probe, Project, Search
 from tests.factories import make_campaign, make_endpoint, make_project, make_target
 
 pytestmark = pytest.mark.django_db
@@ -187,6 +187,24 @@ def test_a_question_starts_and_opens_its_campaign(as_editor, try_):
     assert answer.url == reverse("campaign-detail", args=[campaign.pk])
     assert campaign.started_at
     assert campaign.tests.count() == 2
+
+
+def test_how_much_it_can_take_opens_its_form_filled_in_and_one_click_starts_it(as_editor, try_):
+    address = try_()
+    probe = Probe.objects.get(endpoint__scheme="https")
+    asked = {"question": "limit", "probe": probe.pk}
+    form_page = as_editor.post(address.partition("?")[0], asked).url
+    assert not Campaign.objects.exists()
+    filled_in = as_editor.get(form_page).context["form"].initial
+    assert (filled_in["objective"], filled_in["start_per_s"]) == ("p95 < 100 ms, errors < 1 %", 20)
+    answer = as_editor.post(
+        form_page, {"trial_s": 20, "longest_min": 60, "injectors": 1} | filled_in
+    )
+    search = Search.objects.get()
+    assert answer.url == reverse("campaign-detail", args=[search.pk])
+    test = search.campaign.tests.get()
+    assert (str(test.endpoint), test.connection_mode) == ("https://127.0.0.1:8444", "keep-alive")
+    assert test.plan_version.value().steps[0].path == "/prices"
 
 
 def test_a_question_without_an_answer_is_refused_on_the_page(as_editor, try_):

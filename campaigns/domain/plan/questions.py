@@ -11,10 +11,10 @@ from campaigns.domain.plan.session import ThinkKind
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`load` and `modes` make the plan and its arms; `takes` and `effort` say what it costs.
+    """`load` and `modes` make the plan and its arms.
 
-    `compares_schemes`: it needs HTTP and HTTPS. `best_only`: one endpoint is enough, HTTPS if there
-    is one. `warning`: asked once more before the start.
+    `compares_schemes`: it needs HTTP and HTTPS. `is_search`: it searches for a capacity, on one
+    endpoint, HTTPS if there is one; its form is shown before it starts.
     """
 
     key: str
@@ -27,8 +27,7 @@ class Question:
     warm_up_s: int = 0
     pause_s: float = 0
     compares_schemes: bool = False
-    best_only: bool = False
-    warning: str = ""
+    is_search: bool = False
 
     def spec(self, step: Mapping[str, Any], auth: Mapping[str, str]) -> dict[str, Any]:
         """The plan that sends this request. Raises InvalidPlan."""
@@ -45,7 +44,7 @@ class Question:
         """(scheme, mode) of each test on the endpoints that answer; [] if it cannot be asked."""
         if not schemes or (self.compares_schemes and len(set(schemes)) < 2):
             return []
-        chosen = ["https" if "https" in schemes else "http"] if self.best_only else sorted(schemes)
+        chosen = ["https" if "https" in schemes else "http"] if self.is_search else sorted(schemes)
         return [
             (scheme, mode)
             for scheme in chosen
@@ -84,16 +83,14 @@ QUESTIONS: dict[str, Question] = {
         Question(
             "limit",
             "How much can it take?",
-            "64 connections, each sending as soon as it has its reply, for a minute. Says how many "
-            "requests a second come back.",
-            "Most it can take",
-            {"model": "closed", "connections": 64, "duration_s": 60},
+            "Raises the rate until an objective such as p95 < 500 ms is no longer kept. Says the "
+            "highest rate that keeps it, with its interval.",
+            "Capacity",
+            {"model": "open", "rate_per_s": 10, "duration_s": 20},
             (_KEPT,),
             repeats=1,
             warm_up_s=5,
-            best_only=True,
-            warning="This drives the service to its limit for a minute; others who use it will "
-            "notice. Start?",
+            is_search=True,
         ),
     )
 }

@@ -42,10 +42,10 @@ def test_one_question_is_recommended(schemes, key):
     assert recommended(schemes) == key
 
 
-def test_only_the_question_about_the_limit_looks_for_it():
-    plans = {key: Plan.from_json(each.spec(STEP, {})) for key, each in QUESTIONS.items()}
-    assert [key for key, plan in plans.items() if seeks_limit(plan)] == ["limit"]
-    assert is_flat_out(plans["limit"])
+def test_only_the_question_about_the_limit_is_a_search_and_no_load_of_theirs_is_flat_out():
+    assert [key for key, each in QUESTIONS.items() if each.is_search] == ["limit"]
+    plans = [Plan.from_json(each.spec(STEP, {})) for each in QUESTIONS.values()]
+    assert not any(seeks_limit(plan) for plan in plans)
 
 
 def test_two_presets_look_for_the_limit_and_one_of_them_is_flat_out():
@@ -59,6 +59,7 @@ def test_two_presets_look_for_the_limit_and_one_of_them_is_flat_out():
     [{"connections": 1}, {"duration_s": None, "requests": 1000}],
 )
 def test_one_connection_or_a_number_of_requests_is_no_search_for_the_limit(changed):
-    load = QUESTIONS["limit"].load | changed
-    spec = QUESTIONS["limit"].spec(STEP, {}) | {"load": load}
+    capacity = PRESETS["capacity"].spec
+    assert seeks_limit(Plan.from_json(capacity))
+    spec = capacity | {"load": capacity["load"] | changed}
     assert not seeks_limit(Plan.from_json(spec))

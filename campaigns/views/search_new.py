@@ -1,0 +1,178 @@
+"""The form of a search for a capacity: filled in, with what it will cost, and started."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.caps import LOAD_HOURS
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.search_start import (
+    USUAL_TRIALS,
+    SearchCost,
+    limit_for,
+    objective_for,
+    search_cost,
+    start_for,
+)
+from campaigns.domain.shown.first_steps import nothing_to_tick
+from campaigns.domain.units import counted, duration, number
+from campaigns.forms.searches import SearchForm
+from campaigns.models import Project, Search
+from campaigns.permissions import Action, require
+from campaigns.queries.campaigns import Again, Grid, again_of, grid_of, of_target, ticks_for_plan
+from campaigns.queries.caps import most_requests_per_s, use_of
+from campaigns.queries.checks import Check, checks_before_start, first_requests_check
+from campaigns.queries.searches import first_response_us, objective_of
+from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.searches import PAUSE_S, start_search
+from campaigns.views.access import actor_of, find
+from campaigns.views.campaign_initial import whole
+
+_TRIAL_S, _LONGEST_S = 20.0, 3600.0
+
+
+@login_required
+def search_new(request: HttpRequest, project: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.EDIT, found)
+    grid = grid_of(found)
+    again = _asked_again(request, found, grid)
+    initial = _initial_again(again) if again else _initial_of(request, grid)
+    form = SearchForm(request.POST or None, grid=grid, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        try:
+            values = form.service_values()
+            campaign = start_search(by=actor, project=found, **values)
+            return redirect("campaign-detail", campaign=campaign.pk)
+        except InvalidFields as invalid:
+            form.refuse(invalid)
+        except Refused as refusal:
+            form.add_error("plan", str(refusal))
+    context = {
+        **_form_context(form, found),
+        "again": again,
+        "target": whole(request.GET.get("target", "")),
+        "grid": grid,
+        "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
+    }
+    return render(request, "campaigns/search_new.html", context, status=422 if form.errors else 200)
+
+
+@login_required
+@require_POST
+def search_estimate(request: HttpRequest, project: int) -> HttpResponse:
+    """The form page's fragments for the current input."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    require(actor, Action.EDIT, found)
+    form = SearchForm(request.POST, grid=grid_of(found))
+    form.is_valid()
+    return render(request, "campaigns/_search_estimate.html", _form_context(form, found))
+
+
+def address_of_search(cell: CampaignCell) -> str:
+    """The form, filled in for this plan on this arm."""
+    plan = cell.plan_version.plan
+    arm = f"{cell.endpoint.pk}.{cell.connection_mode}"
+    query = urlencode({"plan": plan.pk, "arm": arm})
+    return f"{reverse('search-new', args=[plan.project_id])}?{query}"
+
+
+def usual_cost(plan: Plan) -> SearchCost:
+    return _cost(plan, {"trial_s": _TRIAL_S, "longest_min": _LONGEST_S / 60})
+
+
+def search_words(cost: SearchCost) -> tuple[str, str]:
+    """(how long, how much)"""
+    return f"about {duration(cost.lasts_s)}", f"about {counted(cost.trials, 'trials')}"
+
+
+def _cost(plan: Plan, known: dict[str, Any]) -> SearchCost:
+    return search_cost(
+        trial_s=known["trial_s"],
+        warm_up_s=plan.warm_up_s,
+        pause_s=PAUSE_S,
+        longest_s=known["longest_min"] * 60,
+    )
+
+
+def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
+    context = {"project": project, "form": form}
+    chosen = form.cell()
+    if chosen is None:
+        return context
+    (row, arm), known = chosen, form.known()
+    cost = _cost(row.plan, known)
+    checks = [
+        first_requests_check([(row.plan, arm.endpoint)]),
+        *checks_before_start([arm.endpoint], known["injectors"]),
+    ]
+    for use in use_of(project, {LOAD_HOURS}):
+        if refusal := use.refusal(project.name, cost.load_s):
+            checks.append(Check("warn", refusal))
+    return {
+        **context,
+        "cost": cost,
+        "most": number(known["limit_per_s"]),
+        "usual_trials": USUAL_TRIALS,
+        "checks": checks,
+    }
+
+
+def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
+    """The plan and the arm that the address asks for, else the first that fit each other."""
+    shown = of_target(grid, whole(request.GET.get("target", "")))
+    wanted = whole(request.GET.get("plan", ""))
+    rows = sorted(grid.plans, key=lambda row: row.version.plan_id != wanted)
+    ticks = [key for row in rows for key in ticks_for_plan(shown, row.version.plan_id)]
+    asked = [f"{row.version.pk}.{request.GET.get('arm', '')}" for row in rows[:1]]
+    key = next((key for key in [*asked, *ticks, *grid.cells] if key in grid.cells), None)
+    if key is None:
+        return {}
+    row, arm = grid.cells[key]
+    first_us = first_response_us(row.version, arm.endpoint)
+    return {
+        "name": f"How much can {arm.endpoint.target.name} take?"[:150],
+        "plan": str(row.version.pk),
+        "arm": arm.key,
+        "objective": _rules_of(row.plan.thresholds) or objective_for(first_us),
+        "start_per_s": start_for(first_us),
+        "limit_per_s": limit_for(most_requests_per_s()),
+    }
+
+
+def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
+    """The search of this project that the address asks to run again."""
+    if "again" not in request.GET:
+        return None
+    rows = Search.objects.filter(campaign__project=project).select_related("campaign__project")
+    return again_of(find(rows, actor_of(request), pk=whole(request.GET["again"])).campaign, grid)
+
+
+def _initial_again(again: Again) -> dict[str, Any]:
+    """As it was, with the plan's latest version."""
+    campaign, search = again.campaign, again.campaign.search
+    version, _, arm = again.ticks[0].partition(".") if again.ticks else ("", "", "")
+    longest_s = (search.deadline - campaign.started_at).total_seconds()
+    return {
+        "name": again.name,
+        "plan": version,
+        "arm": arm,
+        "objective": _rules_of(objective_of(search)),
+        "start_per_s": search.start_per_s,
+        "limit_per_s": search.limit_per_s,
+        "trial_s": search.trial_s,
+        "longest_min": round(longest_s / 60) or 1,
+        "injectors": again.injectors[0],
+    }
+
+
+def _rules_of(rules) -> str:
+    return ", ".join(rule.rule for rule in rules)

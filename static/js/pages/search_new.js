@@ -1,0 +1,6 @@
+// The form of a search: what it will cost, while one types.
+
+import $ from "../../lib/jquery.module.min.js";
+import { previewWhileTyping } from "../live/preview.js";
+
+previewWhileTyping($("[data-preview]"));
