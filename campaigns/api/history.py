@@ -17,6 +17,7 @@ from campaigns.domain.judged.histories import CampaignPoint, TestHistory
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.history_words import (
     change_words,
+    direction_of,
     history_sentence,
     standing_of,
     why_not_counted,
@@ -79,6 +80,7 @@ class ChangeSerializer(serializers.Serializer):
     high = serializers.FloatField(source="change.high")
     p_value = serializers.FloatField(source="change.p_value")
     sentence = serializers.CharField()
+    direction = serializers.ChoiceField(choices=[str(Word.SLOWER), str(Word.FASTER)])
     reference_ratio = serializers.FloatField(
         allow_null=True, help_text="Of the reference's change in the same range, if it has one."
     )
@@ -211,6 +213,7 @@ def _change(history: TestHistory, change: Change) -> dict[str, Any]:
         "after": points[history.before(change)].campaign,
         "until": points[change.latest].campaign,
         "sentence": plain_text(change_words(history, change)),
+        "direction": direction_of(change),
         "reference_ratio": reference and reference.ratio,
         "causes": history.causes(change),
     }

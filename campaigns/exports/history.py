@@ -7,7 +7,12 @@ from typing import Any
 from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
-from campaigns.domain.shown.history_words import standing_of, why_not_counted
+from campaigns.domain.shown.history_words import (
+    direction_of,
+    standing_of,
+    why_not_counted,
+    words_of_causes,
+)
 from campaigns.exports.tables import csv_of_rows
 from campaigns.queries.history import NamedHistory
 
@@ -23,6 +28,8 @@ _POINT = (
         "change_low",
         "change_high",
         "p_value",
+        "direction",
+        "causes",
         "reference_change",
         "marks",
     ),
@@ -32,7 +39,7 @@ _TEST = (
     *("test_id", "plan", "target", "endpoint", "connection_mode", "injectors", "standing"),
     *("campaigns", "started_at", "value_us", "low_us", "high_us", "expected_low_us"),
     *("expected_high_us", "since", "change", "change_low", "change_high", "p_value"),
-    *("reference_change", "is_reference"),
+    *("direction", "causes", "reference_change", "is_reference"),
     *_AGAINST,
 )
 
@@ -110,6 +117,8 @@ def _change(history: TestHistory, change: Change) -> dict[str, Any]:
         "change_low": change.low - 1,
         "change_high": change.high - 1,
         "p_value": change.p_value,
+        "direction": str(direction_of(change)),
+        "causes": words_of_causes(history.causes(change)),
         "reference_change": reference and reference.ratio - 1,
     }
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from campaigns.domain.shown.history_words import words_of_causes
 from campaigns.exports.tables import csv_of_rows
 from campaigns.models import TriageChange, TriageEntry
 
@@ -45,7 +46,7 @@ def _row(entry: TriageEntry, change: TriageChange) -> dict[str, Any]:
         "change_low": change.low - 1,
         "change_high": change.high - 1,
         "p_value": change.p_value,
-        "causes": "; ".join(f"{name}: {one} to {other}" for name, one, other in change.causes),
+        "causes": words_of_causes(change.causes),
         "reference_change": change.reference_ratio and change.reference_ratio - 1,
         **(said or {}),
     }

@@ -35,6 +35,7 @@ from campaigns.views.history_dots import dots_of
 from campaigns.views.history_rows import (
     Pair,
     counts_of,
+    directions_of,
     groups_of,
     in_order,
     key_of_line,
@@ -168,7 +169,11 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
         "project": asked.project,
         "since": asked.chosen.since,
         "n_tests": len(tests),
-        "sentence": overview_sentence(counts, has_references=len(tests) < len(asked.pairs)),
+        "sentence": overview_sentence(
+            counts,
+            moved=directions_of(tests),
+            has_references=len(tests) < len(asked.pairs),
+        ),
         "page": page,
         "groups": list(groups_of(page.rows, counts, request.GET)),
         "opened": sorted(opened),

@@ -13,7 +13,12 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from campaigns.domain.judged.changes import Change
-from campaigns.domain.judged.histories import CampaignPoint, TestHistory, mean_of
+from campaigns.domain.judged.histories import (
+    PLAN_VERSION,
+    CampaignPoint,
+    TestHistory,
+    mean_of,
+)
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.shown.history_words import change_words, day, word_of
 from campaigns.domain.shown.sentences import plain_text
@@ -22,7 +27,6 @@ from campaigns.queries.history import NamedHistory
 from campaigns.views.history_tables import PERCENTILES, rows_of_points
 
 _MOST_SINGLE, _NEWEST_SINGLE = 120, 60
-_VERSION = "Plan version"
 _SOUND = {"", TargetState.HEALTHY}
 
 Group = tuple[int, int]  # the indices of the first point and of the one after the last
@@ -212,7 +216,7 @@ def lanes_of(named: NamedHistory) -> list[dict[str, Any]]:
 def _changed(history: TestHistory, *, is_plan: bool) -> Iterator[dict[str, Any]]:
     for mark in history.marks:
         facts = {name: after for name, _, after in mark.differences}
-        version = facts.pop(_VERSION, "")
+        version = facts.pop(PLAN_VERSION, "")
         text = version if is_plan else ", ".join(facts)
         if text:
             yield {"time": _between(history.points, mark.index), "text": text}

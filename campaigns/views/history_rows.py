@@ -10,10 +10,13 @@ from django.http import QueryDict
 
 from campaigns.domain.judged.changes import MIN_CAMPAIGNS
 from campaigns.domain.judged.histories import TestHistory
+from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.history_words import (
     Standing,
     day,
+    direction_of,
     expected_words,
+    moved_since,
     or_environment,
     standing_of,
     why_not_counted,
@@ -87,6 +90,15 @@ def counts_of(pairs: Iterable[Pair]) -> Counter[Standing]:
     return Counter(standing for standing, named in pairs if not named.is_of_reference)
 
 
+def directions_of(pairs: Iterable[Pair]) -> Counter[Word]:
+    """Of the tests that moved with their plan or environment."""
+    return Counter(
+        direction_of(named.history.last_change)
+        for standing, named in pairs
+        if standing is Standing.MOVED
+    )
+
+
 def _moved(named: NamedHistory) -> float:
     change = named.history.last_change
     return abs(change.ratio - 1) if change else abs(against_level(named) or 0.0)
@@ -111,6 +123,7 @@ def row_of(standing: Standing, named: NamedHistory) -> dict[str, Any]:
         "glyph": _GLYPHS[standing],
         "since": day(history.points[change.index].at) if has_moved else "",
         "change": percent(change.ratio - 1, decimals=1, signed=True) if has_moved else "",
+        "moved": moved_since(history, change) if standing is Standing.MOVED else "",
         "environment": or_environment(reference.ratio).lstrip(", ") if reference else "",
         "newest": figure(newest.value_us / 1000) if newest.is_counted else DASH,
         "expected": expected_words(expected) if expected else DASH,

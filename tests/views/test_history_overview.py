@@ -1,10 +1,13 @@
 """The overview of many tests: unchanged ones are folded, and each is a dot on one line."""
 
+import csv
 import re
+from io import StringIO
 
 import pytest
+from django.urls import reverse
 
-from campaigns.models import TriageChange, TriageEntry
+from campaigns.models import PlanVersion, TriageChange, TriageEntry
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import make_history
 from tests.services.test_triage import CALM, SLOWER, nights_ago
@@ -93,6 +96,22 @@ CHANGE = {
     "before_us": 10.0,
     "after_us": 11.0,
 }
+
+
+def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, client, project):
+    version, endpoint = make_plan(project), make_endpoint(make_target(project))
+    newer = PlanVersion.objects.create(plan=version.plan, number=2, spec=version.spec)
+    make_history(project, SLOWER[:8], begin=nights_ago(20), tests=[(version, endpoint, "new")])
+    make_history(project, SLOWER[8:], begin=nights_ago(12), tests=[(newer, endpoint, "new")])
+    page = text_of(overview())
+    assert "1 moved with plan or environment (1 slower) of 1 test" in page
+    assert "moved: +9.6 % since version 2 of the plan" in page
+    (test,) = client.get(f"/api/v1/projects/{project.pk}/history/").json()["tests"]
+    assert (test["standing"], test["change"]["direction"]) == ("moved", "slower")
+    assert "Moved: slower by 9.6" in test["sentence"]
+    text = client.get(reverse("history-csv", args=[project.pk])).content.decode()
+    (row,) = csv.DictReader(StringIO(text))
+    assert (row["direction"], row["causes"]) == ("slower", "Plan version: v1 to v2")
 
 
 def test_every_test_is_a_dot_at_its_ratio_on_a_logarithmic_axis(overview, project, targets):

@@ -11,6 +11,7 @@ from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.changes import Change, Course, course_of
 from campaigns.domain.special import t_quantile
 
+PLAN_VERSION = "Plan version"
 _CONFIDENCE = 0.95
 
 
@@ -126,7 +127,7 @@ class TestHistory:
     def marks(self) -> tuple[FactsChanged, ...]:
         found, before = [], None
         for index, point in enumerate(self.points):
-            facts = {"Plan version": f"v{point.plan_version}", **point.facts}
+            facts = {PLAN_VERSION: f"v{point.plan_version}", **point.facts}
             if before is not None and facts != before:
                 found.append(FactsChanged(index, tuple(_differences(before, facts))))
             before = facts

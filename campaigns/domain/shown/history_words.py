@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change, Expected
-from campaigns.domain.judged.histories import TestHistory
+from campaigns.domain.judged.histories import PLAN_VERSION, TestHistory
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.sentences import Sentence
 from campaigns.domain.units import THIN, counted, decimals_for, figure, ms, number, percent
@@ -41,9 +41,7 @@ def standing_of(history: TestHistory) -> Standing:
 
 def word_of(history: TestHistory, change: Change) -> Word | None:
     """None where plan or environment was changed at the same time: the target need not have."""
-    if history.causes(change):
-        return None
-    return Word.SLOWER if change.ratio > 1 else Word.FASTER
+    return None if history.causes(change) else direction_of(change)
 
 
 def history_sentence(history: TestHistory, metric: str) -> Sentence:
@@ -90,13 +88,18 @@ def _level(history: TestHistory, value: str) -> Sentence:
 
 def change_sentence(history: TestHistory, change: Change) -> Sentence:
     """Slower by 12 % [9, 15] since 14 Nov 2026: 29.1 instead of 26.0 ms. Without the full stop."""
-    since = day(history.points[change.index].at)
-    sentence = [
-        (f"{_direction(history, change)} by {size(change)} since {since}", True),
-        (f": {ms_of(change.after)} instead of {ms(change.before)}", False),
-    ]
+    since, word = day(history.points[change.index].at), direction_of(change)
+    levels = f"{ms_of(change.after)} instead of {ms(change.before)}"
     if causes := history.causes(change):
-        sentence.append((f"; {_changed(causes)}, so the target need not be the reason", False))
+        sentence = [
+            (f"Moved: {word} by {size(change)} since {cause_words(causes)}", True),
+            (f" ({since}): {levels}; the target need not be the reason", False),
+        ]
+    else:
+        sentence = [
+            (f"{word.capitalize()} by {size(change)} since {since}", True),
+            (f": {levels}", False),
+        ]
     if moved := history.moved_beside(change):
         sentence.append((or_environment(moved.ratio), False))
     return sentence
@@ -110,20 +113,31 @@ def or_environment(ratio: float) -> str:
 
 def change_words(history: TestHistory, change: Change) -> Sentence:
     """The sentence of a change with the campaigns between which it began."""
-    return [*change_sentence(history, change), (f", {began(history, change)}.", False)]
+    return [*change_sentence(history, change), (f"; it began {began(history, change)}.", False)]
 
 
-def _direction(history: TestHistory, change: Change) -> str:
-    if word := word_of(history, change):
-        return str(word).capitalize()
-    return "Higher" if change.ratio > 1 else "Lower"
+def direction_of(change: Change) -> Word:
+    return Word.SLOWER if change.ratio > 1 else Word.FASTER
 
 
-def _changed(causes: Sequence[tuple[str, str, str]]) -> str:
-    """Server changed from nginx 1.24 to nginx 1.25 at the same time."""
-    name, before, after = causes[0]
-    more = f" and {len(causes) - 1} more" if len(causes) > 1 else ""
-    return f"{name} changed from {before} to {after}{more} at the same time"
+def moved_since(history: TestHistory, change: Change) -> str:
+    """+12 % since version 4 of the plan: of a change at the same time as another one."""
+    size = percent(change.ratio - 1, decimals=1, signed=True)
+    return f"{size} since {cause_words(history.causes(change))}"
+
+
+def cause_words(causes: Sequence[Sequence[str]]) -> str:
+    """Version 4 of the plan, or Server changed from nginx 1.24 to nginx 1.25, and 2 more."""
+    (name, before, after), *more = causes
+    said = f"{name} changed from {before} to {after}"
+    if name == PLAN_VERSION:
+        said = f"version {after.removeprefix('v')} of the plan"
+    return f"{said} and {counted(len(more), 'more changes')}" if more else said
+
+
+def words_of_causes(causes: Sequence[Sequence[str]]) -> str:
+    """All of them, for a cell of a table."""
+    return "; ".join(f"{name}: {before} to {after}" for name, before, after in causes)
 
 
 def size(change: Change) -> str:
@@ -167,23 +181,31 @@ def expected_words(expected: Expected) -> str:
     return " to ".join(number(each, decimals) for each in ends)
 
 
-def overview_sentence(counts: Mapping[Standing, int], *, has_references: bool = False) -> Sentence:
-    """How many tests moved, out of how many; references are not among them."""
+def overview_sentence(
+    counts: Mapping[Standing, int],
+    *,
+    moved: Mapping[Word, int] | None = None,
+    has_references: bool = False,
+) -> Sentence:
+    """How many tests changed, out of how many; references are not among them. `moved`: in which
+    direction those did whose plan or environment was changed at the same time."""
     total = sum(counts.values())
     if not total and has_references:
         return [("Only the reference was measured in this time.", False)]
     if not total:
         return [("No campaign has ended in this time.", False)]
-    moved = [
-        f"{counts[standing]} {standing}"
+    directions = ", ".join(f"{n} {word}" for word, n in sorted((moved or {}).items()))
+    more = {Standing.MOVED: f" with plan or environment ({directions})"} if directions else {}
+    changed = [
+        f"{counts[standing]} {standing}{more.get(standing, '')}"
         for standing in (Standing.SLOWER, Standing.FASTER, Standing.MOVED, Standing.ODD)
         if counts.get(standing)
     ]
     of = f" of {counted(total, 'tests')}"
-    if not moved:
+    if not changed:
         return [("No change", True), (f" in any{of}.", False)]
     return [
-        (", ".join(moved), True),
+        (", ".join(changed), True),
         (f"{of}; {counts.get(Standing.UNCHANGED, 0)} unchanged.", False),
     ]
 

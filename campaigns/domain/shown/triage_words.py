@@ -6,7 +6,7 @@ from math import log
 from typing import Protocol
 
 from campaigns.domain.judged.triage import TriageState
-from campaigns.domain.shown.history_words import day, or_environment
+from campaigns.domain.shown.history_words import cause_words, day, or_environment
 from campaigns.domain.shown.results import Sentence
 from campaigns.domain.units import counted, figure, number, percent
 
@@ -25,11 +25,11 @@ def state_words(state: str) -> str:
 
 
 def direction(ratios: Sequence[float], *, is_explained: bool) -> str:
-    """Slower or faster; higher or lower where plan or environment was changed at the same time."""
-    up, down = ("Higher", "Lower") if is_explained else ("Slower", "Faster")
-    if all(ratio > 1 for ratio in ratios):
-        return up
-    return "Moved" if any(ratio > 1 for ratio in ratios) else down
+    """Slower or faster; moved, if in both directions or with plan or environment."""
+    words = {"slower" if ratio > 1 else "faster" for ratio in ratios}
+    if len(words) > 1:
+        return "Moved"
+    return f"Moved, {words.pop()}" if is_explained else words.pop().capitalize()
 
 
 class NotedChange(Protocol):
@@ -44,12 +44,14 @@ class NotedChange(Protocol):
 def entry_sentence(changes: Sequence[NotedChange], target: str) -> Sentence:
     """Slower since 13 Dec 2026: +6.9 to +9.2 % on checkout-api, 4 tests."""
     ratios = [each.ratio for each in changes]
-    word = direction(ratios, is_explained=any(each.causes for each in changes))
+    causes = next((each.causes for each in changes if each.causes), ())
+    word = direction(ratios, is_explained=bool(causes))
     since = day(min(each.since_at for each in changes))
     reference = moved_beside(changes)
     return [
         (f"{word} since {since}: {_range(ratios)}", True),
         (f" on {target}, {counted(len(ratios), 'tests')}", False),
+        *([(f"; at the same time: {cause_words(causes)}", False)] if causes else []),
         *([(or_environment(reference), False)] if reference else []),
     ]
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.history_words import (
     Standing,
     change_words,
@@ -38,8 +39,10 @@ def test_how_the_newest_campaign_stands(values, standing):
 
 def test_a_change_with_a_cause_has_moved():
     assert standing_of(history(plan_version=2)) is Standing.MOVED
-    assert "Higher by" in said(history(plan_version=2))
-    assert "Plan version changed from v1 to v2 at the same time" in said(history(plan_version=2))
+    words = said(history(plan_version=2))
+    assert words.startswith("Moved: slower by 10")
+    assert " since version 2 of the plan (7 Nov 2026): 0.110 instead of 0.100 ms" in words
+    assert "the target need not be the reason" in words
 
 
 def test_a_change_says_between_which_campaigns_it_began():
@@ -73,4 +76,6 @@ def test_an_overview_counts_what_moved():
     counts = {Standing.SLOWER: 2, Standing.ODD: 1, Standing.UNCHANGED: 4}
     assert plain_text(overview_sentence(counts)) == "2 slower, 1 odd of 7 tests; 4 unchanged."
     assert plain_text(overview_sentence({Standing.UNCHANGED: 3})) == "No change in any of 3 tests."
+    moved = overview_sentence({Standing.MOVED: 3}, moved={Word.SLOWER: 2, Word.FASTER: 1})
+    assert "3 moved with plan or environment (1 faster, 2 slower) of 3" in plain_text(moved)
     assert plain_text(overview_sentence({})) == "No campaign has ended in this time."
