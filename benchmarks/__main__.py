@@ -1,4 +1,4 @@
-"""The whole table, with one command: cost, punctuality, memory, accuracy, words, changes,
+"""The whole table, with one command: cost, punctuality, memory, accuracy, pages, words, changes,
 judgement, capacity, words of real campaigns; or parts.
 """
 
@@ -14,6 +14,7 @@ from benchmarks import (
     judgement,
     live,
     open_loop,
+    pages,
     tls,
     websocket,
     words,
@@ -29,6 +30,7 @@ from benchmarks.selection import (
     LIVE,
     NAMES,
     ON_TIME,
+    PAGES,
     TLS,
     WEBSOCKET,
     WORDS,
@@ -49,6 +51,8 @@ def main() -> int:
         os.sched_setaffinity(0, cores)
     if selection.wants(LIVE):
         show(live.TITLE, live.measure())
+    if selection.wants(PAGES):
+        show(pages.TITLE, pages.measure())
     if selection.wants(ACCURACY):
         show("Accuracy, against the demo target's own log", accuracy.measure())
         with awake():

@@ -6,10 +6,10 @@ from benchmarks.injector_cost import CASES, slug
 
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
 # Of the site and of its judgement; they start what they need themselves.
-LIVE, WORDS, CHANGES, JUDGEMENT = "live", "words", "changes", "judgement"
+LIVE, PAGES, WORDS, CHANGES, JUDGEMENT = "live", "pages", "words", "changes", "judgement"
 CAPACITY, WORDS_REAL = "capacity", "words-real"
 CASE_NAMES = tuple(slug(case) for case in CASES)
-_OF_THE_SITE = (LIVE, WORDS, CHANGES, JUDGEMENT, CAPACITY, WORDS_REAL)
+_OF_THE_SITE = (LIVE, PAGES, WORDS, CHANGES, JUDGEMENT, CAPACITY, WORDS_REAL)
 NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
 
 

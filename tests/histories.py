@@ -66,7 +66,7 @@ def _run(tests: Sequence[Test], values_us: Sequence[float], server: str, **field
             state=RunState.DONE,
             t0=test.campaign.started_at,
             ended_at=test.campaign.finished_at,
-            snapshot=_snapshot(test),
+            snapshot=frozen_of(test),
             mean_us=value * 0.6,
             p50_us=value * 0.5,
             p95_us=value,
@@ -81,7 +81,7 @@ def _run(tests: Sequence[Test], values_us: Sequence[float], server: str, **field
     )
 
 
-def _snapshot(test: Test) -> dict:
+def frozen_of(test: Test) -> dict:
     return FrozenRun(
         plan_json=test.plan_version.spec,
         plan_name=test.plan_version.plan.name,

@@ -1,0 +1,51 @@
+"""What the site's largest pages cost the server, and what ends a campaign.
+
+In a throw-away PostgreSQL with made-up results; CPU time is the process's own, user and system,
+median of 20 calls after 3, without gunicorn and the network. The first call stands apart: what a
+process keeps of a finished campaign is computed in it.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.figures import GoalRow
+from local.throw_away import throw_away_servers
+
+TITLE = "CPU time of the largest pages, and of the end of a campaign with 200 tests"
+# By the names of `benchmarks.served_pages`: what it is, and the goal in ms.
+PAGES = {
+    "overview": ("overview of 200 tests", 200),
+    "test": ("a test with 500 campaigns", 150),
+    "comparison": ("10 tests × 5 × 600 s, compared", 150),
+    "sweep": ("sweep of 12 × 4 servers × 3", 200),
+    "matrix": ("matrix of 8 servers × 12 plans × 10", 200),
+}
+ACTS = {"changes": "every test has a new change", "baselines": "every test has a baseline"}
+
+
+def measure() -> Iterator[GoalRow]:
+    with throw_away_servers() as (_, env):
+        command = [sys.executable, "-m", "benchmarks.served_pages"]
+        done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise RuntimeError("The pages could not be measured.")
+        yield from lines_of(json.loads(done.stdout))
+
+
+def lines_of(seen: dict[str, list[dict[str, Any]]]) -> Iterator[GoalRow]:
+    """`seen["pages"]`: first_ms, warm_ms, best_ms, kb, statements of each; `seen["acts"]`: cpu_ms,
+    best_ms, and statements with `few` tests and with 200."""
+    for page in seen["pages"]:
+        name, goal_ms = PAGES[page["name"]]
+        said = f"{page['warm_ms']:.0f} ms ({page['best_ms']:.0f}), first {page['first_ms']:.0f}; "
+        said += f"{page['kb']:.0f} kB, {page['statements']} statements"
+        yield GoalRow(name, said, f"≤ {goal_ms} ms", page["warm_ms"] <= goal_ms)
+    for act in seen["acts"]:
+        name = ACTS[act["name"]]
+        yield GoalRow(name, f"{act['cpu_ms']:.0f} ms ({act['best_ms']:.0f})")
+        said = f"{act['statements']}, with 20 tests {act['few']}"
+        is_met = act["statements"] <= act["few"]
+        yield GoalRow("  its statements", said, "no more than with 20", is_met)

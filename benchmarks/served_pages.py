@@ -1,0 +1,137 @@
+"""One process that serves the site's largest pages and ends campaigns: `python -m
+benchmarks.served_pages` prints what each cost as JSON. The database is the one that the environment
+names, and is empty.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import Any
+
+import django
+
+WARM, CALLS, ENDINGS = 3, 20, 3
+FEW, MANY = 20, 200  # tests of a campaign that ends
+
+
+def main() -> dict[str, list[dict[str, Any]]]:
+    from django.core.management import call_command
+    from django.db import connection
+    from django.test import Client
+
+    from benchmarks import page_scenes
+    from tests.factories import make_user
+
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", verbosity=0, interactive=False)
+    owner = make_user("viewer")
+    client = Client()
+    client.force_login(owner)
+    long, short = (page_scenes.sample_runs(owner, *of) for of in ((600, 4, 0.01), (10, 12, 0.05)))
+    acts = list(_acts(owner, short))
+    small = dict(_addresses(owner, long, short, is_small=True))
+    large = dict(_addresses(owner, long, short))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    for address in small.values():  # imports and templates
+        client.get(address, headers={"Host": "localhost"})
+    return {
+        "pages": [{"name": name, **_page(client, address)} for name, address in large.items()],
+        "acts": acts,
+    }
+
+
+def _addresses(
+    owner, long: list, short: list, *, is_small: bool = False
+) -> Iterator[tuple[str, str]]:
+    """The pages by the name that `benchmarks.pages` has for their goals. `long` and `short`:
+    samples of runs of ten minutes and of ten seconds."""
+    from django.urls import reverse
+
+    from benchmarks import page_scenes as scenes
+    from tests.factories import make_project
+
+    def project():
+        return make_project(owner=owner)
+
+    wide = scenes.wide_history(project(), *((2, 1) if is_small else (200, 13)))
+    yield "overview", reverse("history", args=[wide.project_id])
+    test = scenes.long_history(project(), 2 if is_small else 500)
+    yield "test", reverse("history-test", args=[test.pk])
+    a, b = scenes.compared_campaigns(project(), long, 1 if is_small else 10)
+    yield "comparison", f"{reverse('comparison')}?a=campaign-{a.pk}&b=campaign-{b.pk}"
+    sweep = scenes.sweep(project(), short, *((2, 2) if is_small else (12, 4)))
+    yield "sweep", reverse("campaign-detail", args=[sweep.pk])
+    matrix = scenes.matrix(project(), short, *((2, 2, 3) if is_small else (8, 12, 10)))
+    yield "matrix", reverse("campaign-detail", args=[matrix.pk])
+
+
+def _page(client, address: str) -> dict[str, Any]:
+    def get() -> bytes:
+        answer = client.get(address, headers={"Host": "localhost"})
+        assert answer.status_code == 200, answer
+        return answer.content
+
+    first_ms, page = _cost_ms(get)
+    for _ in range(WARM):
+        get()
+    costs = [_cost_ms(get)[0] for _ in range(CALLS)]
+    return {
+        "first_ms": first_ms,
+        "warm_ms": median(costs),
+        "best_ms": min(costs),
+        "kb": len(page) / 1e3,
+        "statements": _ending(lambda _: get(), None)[1],
+    }
+
+
+def _acts(owner, samples: list) -> Iterator[dict[str, Any]]:
+    """What ends a campaign, with few tests and with many."""
+    from benchmarks import page_scenes as scenes
+    from campaigns.services.baselines import judge_by_baselines
+    from campaigns.services.triage import note_changes
+    from tests.factories import make_project
+
+    def note(campaign) -> None:
+        assert note_changes(campaign_id=campaign.pk) == campaign.tests.count()
+
+    few, *many = [
+        # Each is new: a process remembers the changes of level that it has found.
+        _ending(note, scenes.wide_history(make_project(owner=owner), n, n, seed))
+        for seed, n in enumerate((FEW, *[MANY] * ENDINGS))
+    ]
+    yield _act("changes", few, many)
+    few, many = (scenes.with_baselines(owner, samples, n) for n in (FEW, MANY))
+    calls = [_ending(judge_by_baselines, many) for _ in range(ENDINGS)]
+    yield _act("baselines", _ending(judge_by_baselines, few), calls)
+
+
+def _ending(act: Callable[[Any], None], campaign) -> tuple[float, int]:
+    """CPU time, ms, and statements."""
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as seen:
+        cost_ms, _ = _cost_ms(lambda: act(campaign))
+    return cost_ms, len(seen)
+
+
+def _act(name: str, few: tuple[float, int], many: list[tuple[float, int]]) -> dict[str, Any]:
+    costs = [cost for cost, _ in many]
+    statements = {"few": few[1], "statements": many[0][1]}
+    return {"name": name, "cpu_ms": median(costs), "best_ms": min(costs), **statements}
+
+
+def _cost_ms(act: Callable[[], Any]) -> tuple[float, Any]:
+    began = time.process_time()
+    made = act()
+    return 1e3 * (time.process_time() - began), made
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
+    django.setup()
+    json.dump(main(), sys.stdout)
