@@ -138,16 +138,18 @@ def _ended(outcome: str, found: Answers) -> Badge:
 
 
 def _words(found: Answers) -> dict[str, str]:
-    """The answers that a badge tells, with their words; the first decides the glyph."""
-    words = {}
-    if found.thresholds == "broken":
-        words["broken"] = "threshold broken"
-    if found.trust not in {"", "trusted"}:
-        words[found.trust] = found.trust.replace("_", " ")
-    elif found.finds_limit and found.target_state == "overloaded":
-        words["complete"] = "limit found"
-    elif found.target_state not in {"", "healthy"}:
-        words[found.target_state] = f"target {found.target_state}"
-    elif found.thresholds == "kept":
-        words["kept"] = "thresholds kept"
-    return words
+    """The answers that a badge tells, with their words; the first decides the glyph. Of a campaign,
+    the target's state is known of its trusted runs while others are in doubt."""
+    state = found.target_state
+    limit_found = found.finds_limit and state == "overloaded"
+    told = {
+        "broken": ("threshold broken", found.thresholds == "broken"),
+        "not_usable": ("not usable", found.trust == "not_usable"),
+        "failing": ("target failing", state == "failing"),
+        "overloaded": ("target overloaded", state == "overloaded" and not limit_found),
+        "doubtful": ("doubtful", found.trust == "doubtful"),
+        "changing": ("target changing", state == "changing"),
+        "complete": ("limit found", limit_found),
+    }
+    words = {name: word for name, (word, is_so) in told.items() if is_so}
+    return words or ({"kept": "thresholds kept"} if found.thresholds == "kept" else {})

@@ -79,6 +79,8 @@ def test_a_run_shows_its_state_then_how_it_ended_and_only_what_was_not_well(
         ("running", "doubtful", "", False, "running", "Running"),
         ("done", "trusted", "healthy", False, "done", "Complete"),
         ("done", "trusted", "overloaded", False, "over", "Complete, target overloaded"),
+        ("done", "doubtful", "failing", False, "bad", "Complete, target failing, doubtful"),
+        ("done", "not_usable", "failing", False, "dash", "Complete, not usable, target failing"),
         ("done", "", "", True, "stopped", "Stopped"),
     ],
 )
