@@ -20,6 +20,11 @@ class Cap:
     scale: int = 1  # one of `nouns` in the unit that is counted
     unit: str = ""  # that is counted; "" for a number of things
 
+    @property
+    def unit_words(self) -> str:
+        """The unit of `figure`: hours, GB; "" for a number of things."""
+        return self.nouns.split()[0] if self.scale != 1 else ""
+
     def words(self, value: float) -> str:
         """A value as counted, with its unit: 12.5 hours of load."""
         if self.scale == 1:
