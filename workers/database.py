@@ -5,7 +5,10 @@ child, and a heartbeat must never wait for another thread's connection.
 """
 
 import copy
+import errno
 import logging
+import os
+import resource
 import threading
 import time
 from collections.abc import Callable
@@ -37,8 +40,21 @@ def drop_connection() -> None:
 
 
 def first_line_of(error: Exception) -> str:
-    """The error's first line: libpq adds one per address that it tried."""
-    return str(error).strip().partition("\n")[0]
+    """The error's first line: libpq adds one per address that it tried. At the limit of open files
+    it only says that the connection is bad; then that limit."""
+    return _file_limit() or str(error).strip().partition("\n")[0]
+
+
+def _file_limit() -> str:
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            return (
+                f"this process has all {soft} files open that it may; raise its limit (ulimit -n)"
+            )
+    return ""
 
 
 def retry(act: Callable[[], T], *, for_s: float, give_up: threading.Event | None = None) -> T:

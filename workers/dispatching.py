@@ -13,6 +13,8 @@ from django.db import connection
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.queries.engine import count_by_state
 from campaigns.services import dispatch, endings, first_requests, load_control, probes, searches
+from campaigns.services.clock_steps import follow_step
+from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.names import NamesThread
 
@@ -33,6 +35,7 @@ class Dispatcher:
         self._ended = ended
         self._is_leader = False
         self._tidied_at = 0.0
+        self._clock = ClockWatch()
         self._doorbells = DoorbellThread(ended, is_active=lambda: self._is_leader)
         self._names = NamesThread(ended, is_active=lambda: self._is_leader)
 
@@ -104,6 +107,7 @@ class Dispatcher:
     def _tidy(self) -> None:
         """Apply the rules that can wait for a few seconds."""
         rules: tuple[Callable[[], int], ...] = (
+            self._follow_clock,
             load_control.beat,
             dispatch.reap_shards,
             dispatch.age_runs,
@@ -118,6 +122,14 @@ class Dispatcher:
         )
         for rule in rules:
             rule()
+
+    def _follow_clock(self) -> int:
+        """Before any rule that asks for an age."""
+        if step_s := self._clock.step_s():
+            logger.warning("The clock of the database's host was set by %+.1f s", step_s)
+            follow_step(step_s)
+            self._clock.accept()
+        return 0
 
 
 def _pulse() -> None:

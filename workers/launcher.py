@@ -82,6 +82,7 @@ class Launch:
         self._is_sending = False
         self._stopped_at: float | None = None
         self._cut_off_reason = ""
+        self._checked_at = time.monotonic()
         self._start_error_us = 0
 
     def run(self) -> None:
@@ -187,11 +188,10 @@ class Launch:
         if self._watch.is_refused:
             self._injector.kill()
             raise Withdrawn
+        stood_still_s = time.monotonic() - self._checked_at
+        self._checked_at += stood_still_s
         if self._watch.silent_for_s() > settings.DEAD_MAN_S and not self._cut_off_reason:
-            self._cut_off_reason = (
-                f"The injector host had no contact with PostgreSQL for {settings.DEAD_MAN_S:g} s "
-                "and stopped sending."
-            )
+            self._cut_off_reason = _why_cut_off(stood_still_s)
             self._injector.close_input()
             self._stopped_at = time.monotonic()
         if self._watch.stop_requested and not self._is_sending:
@@ -227,6 +227,16 @@ class Launch:
             )
         finally:
             self._spool.close(is_stored=is_stored)
+
+
+def _why_cut_off(stood_still_s: float) -> str:
+    """A launcher that was frozen for most of the time asked nobody."""
+    if stood_still_s > settings.DEAD_MAN_S / 2:
+        return f"The launcher on the injector host was frozen for {stood_still_s:.0f} s."
+    return (
+        f"The injector host had no contact with PostgreSQL for {settings.DEAD_MAN_S:g} s "
+        "and stopped sending."
+    )
 
 
 def _check(fault: str | None) -> None:

@@ -62,7 +62,8 @@ class Watch:
         asked_at = time.monotonic()
         is_due = asked_at - self._renewed_at >= settings.HEARTBEAT_S
         if is_due:
-            pulse = heartbeat(lease=self._lease, has_ended=self.has_ended)
+            is_fresh = self.silent_for_s() < settings.DEAD_MAN_S
+            pulse = heartbeat(lease=self._lease, has_ended=self.has_ended, is_fresh=is_fresh)
         else:
             pulse = look(lease=self._lease)
         if pulse is None:

@@ -233,8 +233,12 @@ def waiting_reason(campaign: Campaign, actor: Actor = NOBODY) -> str:
     return reason_to_wait(head, actor) if head else ""
 
 
-def _is_due():
-    return Q(due_at__lte=ClockTimestamp())
+def is_due() -> Q:
+    """Of `head_runs`: may begin now. What it waits for never ends in the future by more than its
+    pause; where that seems so, the clock was set back."""
+    pause = F("campaign__pause_s") * Value(timedelta(seconds=1))
+    latest = ExpressionWrapper(ClockTimestamp() + pause, output_field=DateTimeField())
+    return Q(due_at__lte=ClockTimestamp()) | Q(due_at__gt=latest)
 
 
 def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
@@ -242,7 +246,7 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
     that the actor may see."""
     if why := why_nothing_begins():
         return why
-    if not head_runs().filter(pk=head.pk).filter(_is_due()).exists():
+    if not head_runs().filter(pk=head.pk).filter(is_due()).exists():
         return f"Pausing {head.campaign.pause_s:g} s between two runs."
     slots = total_slots()
     if not slots:

@@ -42,14 +42,13 @@ from campaigns.queries.caps import active_by_project, is_full
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.runs import end_queued, request_stop
+from campaigns.services.shards import LOST_BEFORE, LOST_SENDING, LOST_STORING
 from campaigns.services.triage import note_changes_safely
 
 logger = logging.getLogger(__name__)
 
 # Advisory lock id, arbitrary but the same in every dispatcher: serialises admissions.
 ADMISSION_LOCK = 0x62656E63
-LOST_SENDING = "The injector host stopped answering while it was sending."
-LOST_STORING = "The injector host stopped answering before all that it measured was stored."
 
 
 # --- admission -----------------------------------------------------------------------------------
@@ -113,7 +112,7 @@ def lock_admission() -> None:
 def _due_heads():
     return (
         engine.head_runs()
-        .filter(due_at__lte=ClockTimestamp(), stop_requested=None)
+        .filter(engine.is_due(), stop_requested=None)
         .select_related("campaign__project")
         .order_by(F("last_end").asc(nulls_first=True), "campaign__started_at", "campaign_id")
         .defer("snapshot")
@@ -281,7 +280,12 @@ def _end_stopping(run: Run) -> bool:
 
 # --- leases --------------------------------------------------------------------------------------
 def reap_shards() -> int:
-    """Reclaim shards whose lease expired. One that may have sent load is never restarted."""
+    """Reclaim shards whose lease expired. One that may have sent load is never restarted.
+
+    Nobody holds a lease for longer than it lasts: its end moves where a clock was set back.
+    """
+    too_long = Shard.objects.filter(lease_until__gt=db_now(settings.LEASE_S))
+    too_long.filter(state__in=LIVE_SHARD_STATES).update(lease_until=db_now(settings.LEASE_S))
     expired = Shard.objects.filter(
         state__in=LIVE_SHARD_STATES, lease_until__lt=ClockTimestamp()
     ).values_list("run_id", flat=True)
@@ -294,9 +298,7 @@ def _reap(run: Run) -> bool:
     n_reaped = 0
     if run.state == State.PREPARING:
         n_reaped += _release_once(waiting)
-    n_reaped += waiting.update(
-        state=Part.LOST, reason="The injector host stopped answering before the start."
-    )
+    n_reaped += waiting.update(state=Part.LOST, reason=LOST_BEFORE)
     n_reaped += expired.filter(state=Part.RUNNING).update(state=Part.LOST, reason=LOST_SENDING)
     n_reaped += expired.filter(state=Part.STORING).update(state=Part.LOST, reason=LOST_STORING)
     return bool(n_reaped)

@@ -92,10 +92,14 @@ def summarise_late_runs() -> int:
 
 
 def _summarise_again(run: Run) -> bool:
-    """A run that failed because it had no seconds becomes partial once it has some."""
+    """A run that failed because it had no seconds becomes partial once it has some.
+
+    Why it ended may be known better by now.
+    """
+    outcome, run.reason = _outcome(run)
     if run.outcome == Outcome.FAILED:
-        run.outcome = _outcome(run)[0]
-        Run.objects.filter(pk=run.pk).update(outcome=run.outcome)
+        run.outcome = outcome
+    Run.objects.filter(pk=run.pk).update(outcome=run.outcome, reason=run.reason)
     is_summarised = _summarise(run) is None
     _keep_figures(run)
     if run.campaign.finished_at:

@@ -40,6 +40,10 @@ _FIELDS = (
 )
 
 
+# What is known of a shard when only its heartbeats are missed.
+LOST_BEFORE = "The injector host stopped answering before the start."
+LOST_SENDING = "The injector host stopped answering while it was sending."
+LOST_STORING = "The injector host stopped answering before all that it measured was stored."
 _STORING = Case(When(state=Part.RUNNING, then=Value(Part.STORING)), default=F("state"))
 
 
@@ -118,14 +122,17 @@ def _order(run: Run, number: int) -> dict[str, Any]:
     }
 
 
-def heartbeat(*, lease: Lease, has_ended: bool = False) -> Pulse | None:
+def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) -> Pulse | None:
     """Renew the lease. None: it is lost, so stop sending at once.
 
-    An expired lease stays expired, even before the dispatcher has noticed. With `has_ended` the
-    injector has ended and its last seconds are being stored: a running shard is storing from then
-    on, and no rule takes it for one that still sends.
+    An expired lease stays expired, even before the dispatcher has noticed, unless the holder knows
+    by its own clock that it was renewed just now (`is_fresh`): then the database's clock was set.
+    With `has_ended` the injector has ended and its last seconds are being stored: a running shard
+    is storing from then on, and no rule takes it for one that still sends.
     """
-    renewed = _held(lease).filter(state__in=LIVE_SHARD_STATES, lease_until__gt=ClockTimestamp())
+    renewed = _held(lease).filter(state__in=LIVE_SHARD_STATES)
+    if not is_fresh:
+        renewed = renewed.filter(lease_until__gt=ClockTimestamp())
     state = {"state": _STORING} if has_ended else {}
     if not renewed.update(lease_until=db_now(settings.LEASE_S), **state):
         return None
@@ -167,10 +174,21 @@ def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
 
 
 def mark_lost(*, lease: Lease, reason: str) -> bool:
-    """The injector refused or failed; `reason` is a sentence."""
+    """The injector refused or failed; `reason` is a sentence. It also explains a shard that was
+    given up meanwhile, because nothing was heard of it."""
     return any(
         _move(lease, state, Part.LOST, None, reason=reason) for state in sorted(LIVE_SHARD_STATES)
-    )
+    ) or _explain(lease, reason)
+
+
+@transaction.atomic
+def _explain(lease: Lease, reason: str) -> bool:
+    """Replace what was only guessed; False, because the shard was lost before."""
+    list(Run.objects.select_for_update(no_key=True).filter(pk=lease.run_id).values_list("pk"))
+    guessed = _held(lease).filter(state=Part.LOST)
+    if guessed.filter(reason__in=(LOST_BEFORE, LOST_SENDING, LOST_STORING)).update(reason=reason):
+        _note_late(lease, 0)
+    return False
 
 
 @transaction.atomic
@@ -245,7 +263,7 @@ def _row(lease: Lease, second: dict[str, Any]) -> ShardSecond:
 
 
 def _note_late(lease: Lease, n_stored: int) -> None:
-    """Leave a note for the dispatcher to recompute the summary.
+    """Leave a note for the dispatcher to recompute the summary, and why the run ended.
 
     The run's lock orders the note before or after the summary's own read of notes.
     """

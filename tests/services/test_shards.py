@@ -7,8 +7,9 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import db_now
-from campaigns.services import dispatch
+from campaigns.services import dispatch, endings
 from campaigns.services.shards import (
+    LOST_SENDING,
     claim_shard,
     heartbeat,
     look,
@@ -28,6 +29,7 @@ from tests.services.engine import (
     preparing,
     running,
     second,
+    settled,
     started,
 )
 
@@ -123,6 +125,12 @@ class TestTheLease:
         expire(run)
         assert heartbeat(lease=lease) is None
 
+    def test_one_that_was_renewed_just_now_lives_whatever_the_databases_clock_says(self, project):
+        run, (lease,) = running(project)
+        expire(run)
+        assert heartbeat(lease=lease, is_fresh=True)
+        assert heartbeat(lease=lease)
+
     def test_looking_does_not_renew_it(self, project):
         run, (lease,) = armed(project)
         expire(run)
@@ -184,6 +192,19 @@ class TestMoving:
         assert mark_lost(lease=lease, reason="The injector was killed by SIGKILL.")
         shard = the_shard(lease)
         assert (shard.state, shard.reason) == ("lost", "The injector was killed by SIGKILL.")
+
+    def test_who_knows_why_a_shard_was_lost_has_the_last_word(self, project):
+        run, (lease,) = running(project)
+        record_seconds(lease=lease, seconds=[second(0)])
+        expire(run)
+        assert settled(run).reason == LOST_SENDING
+        cut_off = "The injector host had no contact with PostgreSQL for 20 s and stopped sending."
+        assert not mark_lost(lease=lease, reason=cut_off)
+        endings.summarise_late_runs()
+        assert settled(run).reason == cut_off
+        mark_lost(lease=lease, reason="anything else")
+        endings.summarise_late_runs()
+        assert settled(run).reason == cut_off
 
 
 class TestSeconds:

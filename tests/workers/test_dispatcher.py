@@ -10,7 +10,7 @@ from campaigns.services import dispatch
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import host, running, started
 from tests.waiting import eventually
-from workers import dispatching
+from workers import clock, dispatching
 from workers.dispatching import Dispatcher
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -133,3 +133,16 @@ def test_it_rings_again_for_a_probe_whose_message_was_lost(project, monkeypatch)
     Probe.objects.filter(pk=probe.pk).update(requested_at=db_now(-10))
     with Running():
         eventually(lambda: ("workers.probe", [probe.pk]) in rung, 5, "the bell rings")
+
+
+def test_it_follows_the_databases_clock_before_it_asks_how_old_anything_is(project, monkeypatch):
+    run, _ = running(project)
+    offset_s = [0.0]
+    monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0)
+    monkeypatch.setattr(clock, "_round_trip", lambda _: (0, int(offset_s[0] * 1e9)))
+    dispatcher = Dispatcher(threading.Event())
+    dispatcher.tick()
+    run.shards.update(lease_until=db_now(-30))
+    offset_s[0] = 60
+    dispatcher.tick()
+    assert run.shards.get().state == "running"

@@ -10,7 +10,7 @@ from django.db import OperationalError, connection, transaction
 
 from campaigns.models import Run, Shard
 from campaigns.models.dbtime import db_now
-from campaigns.services import shards
+from campaigns.services import dispatch, shards
 from tests.services.engine import at_once, preparing
 from tests.waiting import eventually
 from workers import clock, delivery, launcher, leftovers, watch
@@ -159,7 +159,9 @@ def test_a_lost_lease_stops_the_injector_at_once(run, dispatcher, settings):
     settings.HEARTBEAT_S = 0.3
     thread = in_background("--seconds", "300")
     when(run, lambda: run.seconds.exists())
-    run.shards.update(lease_until=db_now(-1))
+    with transaction.atomic():
+        run.shards.update(lease_until=db_now(-1))
+        dispatch.reap_shards()
     thread.join(3)
     assert not thread.is_alive()
     done(run)
@@ -186,6 +188,33 @@ def test_without_postgresql_it_stops_sending_by_itself(run, dispatcher, settings
     assert run.reason == (
         "The injector host had no contact with PostgreSQL for 1 s and stopped sending."
     )
+
+
+def test_a_launcher_that_was_frozen_does_not_blame_postgresql(
+    run, dispatcher, settings, monkeypatch
+):
+    settings.HEARTBEAT_S = 0.3
+    thread = in_background("--seconds", "300")
+    when(run, lambda: run.seconds.exists())
+    settings.DEAD_MAN_S = 1.5
+    thaw, next_message = threading.Event(), launcher.InjectorProcess.next_message
+
+    def frozen(**_):
+        thaw.wait(5)
+        raise OperationalError("the connection timed out")
+
+    def stands_still(self, timeout_s):
+        thaw.wait(5)
+        return next_message(self, timeout_s)
+
+    for name in ("heartbeat", "look"):
+        monkeypatch.setattr(watch, name, frozen)
+    monkeypatch.setattr(launcher.InjectorProcess, "next_message", stands_still)
+    time.sleep(2)  # longer than the time after which it stops
+    thaw.set()
+    thread.join(5)
+    done(run)
+    assert run.reason.startswith("The launcher on the injector host was frozen for ")
 
 
 def test_it_tells_the_injector_that_it_lives_after_each_heartbeat(

@@ -7,6 +7,8 @@ import resource
 import socket
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 import django
 from celery.signals import worker_process_init, worker_ready, worker_shutting_down
@@ -21,6 +23,8 @@ from workers.spool import spool_bytes
 logger = logging.getLogger(__name__)
 
 ANNOUNCE_EVERY_S = 5.0
+# A connection to PostgreSQL, what its library reads to make one, and a spool.
+KEPT_FILES = 8
 _ended = threading.Event()
 
 
@@ -52,18 +56,48 @@ def _end(**_) -> None:
 def _announce(slots: int) -> None:
     use_own_connection()
     facts = host_facts()
+    reserve, trouble = FileReserve(), ""
     while not _ended.is_set():
         try:
-            now = {"spool_bytes": spool_bytes()}
-            announce_host(name=host_name(), slots=slots, facts={**facts, **now})
-            store_leftovers()
+            with reserve.free():
+                now = {"spool_bytes": spool_bytes()}
+                announce_host(name=host_name(), slots=slots, facts={**facts, **now})
+                store_leftovers()
+                drop_connection()
+            trouble = ""
         except UNREACHABLE as error:
-            logger.warning("The host was not announced: %s", first_line_of(error))
+            # Said once, not every 5 s.
+            last, trouble = trouble, first_line_of(error)
+            if trouble != last:
+                logger.warning("The host was not announced: %s", trouble)
         except Exception:  # an unreadable spool must not keep the host from announcing itself
             logger.exception("Announcing the host failed")
         # Celery forks this process: keep no connection open between two announcements.
         drop_connection()
         _ended.wait(ANNOUNCE_EVERY_S)
+
+
+class FileReserve:
+    """Open files that are given up for the announcement: a worker that has all its files open still
+    says that it is there, so that its next runs fail and say why instead of waiting for it."""
+
+    def __init__(self):
+        self._kept: list[int] = []
+        self._fill()
+
+    @contextmanager
+    def free(self) -> Iterator[None]:
+        while self._kept:
+            os.close(self._kept.pop())
+        try:
+            yield
+        finally:
+            self._fill()
+
+    def _fill(self) -> None:
+        with suppress(OSError):
+            while len(self._kept) < KEPT_FILES:
+                self._kept.append(os.open(os.devnull, os.O_RDONLY))
 
 
 def host_facts() -> dict:
