@@ -36,12 +36,13 @@ class PlanSerializer(serializers.ModelSerializer):
     has_secret = serializers.SerializerMethodField(
         help_text="Whether a secret for the plan's credentials is stored; it is never shown."
     )
+    secret_origins = serializers.SerializerMethodField(help_text="Where that secret may be sent.")
 
     class Meta:
         model = SavedPlan
         fields = (
             *("id", "project", "name", "latest", "versions"),
-            *("has_secret", "created_at", *ITEM_FIELDS),
+            *("has_secret", "secret_origins", "created_at", *ITEM_FIELDS),
         )
         read_only_fields = fields
 
@@ -54,6 +55,9 @@ class PlanSerializer(serializers.ModelSerializer):
 
     def get_has_secret(self, plan: SavedPlan) -> bool:
         return hasattr(plan, "secret")
+
+    def get_secret_origins(self, plan: SavedPlan) -> list[str]:
+        return plan.secret.origins if hasattr(plan, "secret") else []
 
 
 class PlanInput(StrictSerializer):

@@ -14,6 +14,7 @@ class Deed(StrEnum):
     ROLE_CHANGED = auto()
     MEMBER_REMOVED = auto()
     SECRET_STORED = auto()
+    SECRET_BOUND = auto()
     SECRET_DELETED = auto()
     CAMPAIGN_STARTED = auto()
     BLOCKS_ADDED = auto()

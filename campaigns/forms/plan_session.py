@@ -20,7 +20,8 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
         strip=False,
         label="Secret",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "class": "input-name"}),
-        help_text="The password or the token. Stored encrypted and never shown again.",
+        help_text="The password or the token. Stored encrypted and never shown again. It is sent "
+        "only where you use the plan first; to send it elsewhere, others have to enter it again.",
     )
     forget_secret = forms.BooleanField(required=False, label="Delete the stored secret")
 

@@ -23,7 +23,7 @@ from campaigns.services.use import estimate_of, plan_use
 MAX_REPEATS = 50
 
 
-def queue_blocks(campaign: Campaign, *, after: int = 0) -> None:
+def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     """Queue the runs of all blocks after this one, each with its frozen copy of plan and endpoint.
 
     The order goes on as drawn from the campaign's seed. Raises Refused if it cannot be measured.
@@ -36,7 +36,7 @@ def queue_blocks(campaign: Campaign, *, after: int = 0) -> None:
     check_cells(campaign.project, cells, campaign.repeats)
     check_slots(cells)
     for cell in cells:
-        require_secret(cell.plan_version)
+        require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
     estimates = {test.pk: estimate_of(test, campaign.pause_s) for test in tests}
     require_room_for_runs(campaign.project, tests, estimates, campaign.repeats - after)
     is_random = campaign.order == Campaign.Order.BLOCKS
@@ -78,7 +78,7 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
     campaign.refresh_from_db()
     if not added:
         raise Refused(_why_not_added(campaign))
-    queue_blocks(campaign, after=after)
+    queue_blocks(by=by, campaign=campaign, after=after)
     told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
     audit.note(by, Deed.BLOCKS_ADDED, told, project=campaign.project)
     poke(campaign_id=campaign.pk)

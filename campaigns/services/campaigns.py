@@ -171,7 +171,7 @@ def start_campaign(*, by: Actor, campaign: Campaign, anyway: bool = False) -> No
         return
     if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(started_at=Now()):
         raise Refused("This campaign has already been started. Repeat it to measure again.")
-    queue_blocks(campaign)
+    queue_blocks(by=by, campaign=campaign)
     audit.note(by, Deed.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
     if anyway:
         Campaign.objects.filter(pk=campaign.pk).update(opened_at=Now())

@@ -48,7 +48,7 @@ def try_cells(*, by: Actor, cells: Sequence[tuple[PlanVersion, Endpoint]]) -> No
     if len(cells) > MAX_TRIED:
         raise Refused(f"At most {MAX_TRIED} plans and endpoints can be tried at once. Untick some.")
     for version, endpoint in cells:
-        require_secret(version)
+        require_secret(by=by, version=version, endpoint=endpoint)
         request_first(by=by, version=version, endpoint=endpoint, together=len(cells))
 
 

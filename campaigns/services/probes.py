@@ -23,7 +23,7 @@ from campaigns.queries.probes import GIVEN_UP_AFTER
 from campaigns.services.certificates import chain_facts
 from campaigns.services.client_keys import secret_of
 from campaigns.services.own_services import policy
-from campaigns.services.plan_secrets import secret_of_plan
+from campaigns.services.plan_secrets import name_origin, secret_of_plan
 
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.
@@ -65,7 +65,7 @@ def request_probe(
     is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
     cleaned = _clean_opening(request) if is_websocket else _clean_step(request)
     if credentials_of is not None:
-        cleaned |= _credentials(endpoint, credentials_of)
+        cleaned |= _credentials(by, endpoint, credentials_of)
     if is_guess:
         cleaned["is_guess"] = True
     return _enqueue(Probe(endpoint=endpoint, request=cleaned, requested_by=by.user))
@@ -85,7 +85,7 @@ def request_first(
     are enqueued at the same time; many have less time each.
     """
     _require_endpoint(by, endpoint)
-    request = first_request(version.value(), together) | _credentials(endpoint, version)
+    request = first_request(version.value(), together) | _credentials(by, endpoint, version)
     of = {"plan_version": version, "campaign": campaign}
     return _enqueue(Probe(endpoint=endpoint, request=request, requested_by=by.user, **of))
 
@@ -102,12 +102,16 @@ def _enqueue(probe: Probe) -> Probe:
     return probe
 
 
-def _credentials(endpoint: Endpoint, version: PlanVersion) -> dict[str, Any]:
-    """What the probe keeps of the plan's credentials: never the secret."""
+def _credentials(by: Actor, endpoint: Endpoint, version: PlanVersion) -> dict[str, Any]:
+    """What the probe keeps of the plan's credentials: never the secret. Raises Refused if that may
+    not be sent to this endpoint."""
     if version.plan.project_id != endpoint.target.project_id:
         raise Refused("A request can only use a plan of its own project.")
     auth = version.value().to_json()["auth"]
-    return {} if auth["kind"] == AuthKind.NONE else {"auth": auth, "plan": version.plan_id}
+    if auth["kind"] == AuthKind.NONE:
+        return {}
+    name_origin(by=by, version=version, endpoint=endpoint)
+    return {"auth": auth, "plan": version.plan_id}
 
 
 def order_of(probe: Probe) -> dict[str, Any]:
@@ -117,7 +121,10 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "probe": True,
         **_what_is_tried(probe),
         "endpoint": probe.endpoint.frozen().to_json(),
-        "secrets": {**secret_of(probe.endpoint), **secret_of_plan(probe.request.get("plan"))},
+        "secrets": {
+            **secret_of(probe.endpoint),
+            **secret_of_plan(probe.request.get("plan"), probe.endpoint),
+        },
         "connection_mode": "new",
         "timeouts": probe.request.get("timeouts", TIMEOUTS),
         "policy": policy(list(settings.ALLOWED_NETWORKS)),

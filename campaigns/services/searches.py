@@ -88,7 +88,7 @@ def start_search(
         seed=seed,
     )
     check_slots([cell])
-    require_secret(cell.plan_version)
+    require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
     search = Search.objects.create(
         campaign=campaign,
         start_per_s=start_per_s,
