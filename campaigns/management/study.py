@@ -7,14 +7,13 @@ sample is in the same project as the first.
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target
 from campaigns.permissions import Actor
+from campaigns.queries.home import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, samples
 from campaigns.services.campaigns import CampaignCell, create_campaign
 from campaigns.services.plans import create_plan, edit_plan
 from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target, edit_target
 
-PROJECT_NAME = "Sample"
 TARGET_NAME = "demo"
-CAMPAIGN_NAME = "HTTP against HTTPS"
 PRESET = PRESETS["https"]
 REPEATS = 3
 PAUSE_S = 0.5
@@ -25,14 +24,14 @@ MODES = {"http": ("new", "keep-alive"), "https": ("new", "resumed", "keep-alive"
 
 def make_sample(by: Actor, http_port: int, https_port: int) -> Campaign:
     """A draft of the sample campaign: new, resumed and kept connections, three times each."""
-    project = Project.objects.visible_to(by).filter(name=PROJECT_NAME).first()
-    project = project or create_project(by=by, name=PROJECT_NAME)
+    project = Project.objects.visible_to(by).filter(name=SAMPLE_PROJECT).first()
+    project = project or create_project(by=by, name=SAMPLE_PROJECT)
     endpoints = _endpoints(by, project, {"http": http_port, "https": https_port})
     version = _plan(by, project)
     return create_campaign(
         by=by,
         project=project,
-        name=CAMPAIGN_NAME,
+        name=SAMPLE_CAMPAIGN,
         cells=[
             CampaignCell(version, endpoint, mode)
             for endpoint in endpoints
@@ -46,12 +45,7 @@ def make_sample(by: Actor, http_port: int, https_port: int) -> Campaign:
 
 def latest_sample(by: Actor) -> Campaign | None:
     """The sample that was started last, whether it has ended or not."""
-    return (
-        Campaign.objects.visible_to(by)
-        .filter(project__name=PROJECT_NAME, name=CAMPAIGN_NAME, started_at__isnull=False)
-        .order_by("-pk")
-        .first()
-    )
+    return samples(by).filter(started_at__isnull=False).first()
 
 
 def _endpoints(by: Actor, project: Project, ports: dict[str, int]) -> list[Endpoint]:

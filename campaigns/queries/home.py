@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.permissions import Actor
 from campaigns.queries.injector_hosts import hosts
+
+SAMPLE_PROJECT, SAMPLE_CAMPAIGN = "Sample", "HTTP against HTTPS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,12 @@ def installation() -> Installation:
     )
 
 
+def samples(actor: Actor) -> QuerySet[Campaign]:
+    """What `manage.py sample` made, the newest first; `make run` does so at its first start."""
+    mine = Campaign.objects.visible_to(actor).order_by("-pk")
+    return mine.filter(project__name=SAMPLE_PROJECT, name=SAMPLE_CAMPAIGN)
+
+
 def sample_of(actor: Actor) -> Campaign | None:
-    """The newest finished campaign of the project that `make run` fills with a sample."""
-    mine = Campaign.objects.visible_to(actor).filter(project__name="Sample")
-    return mine.filter(finished_at__isnull=False).order_by("-pk").first()
+    """The newest sample that has finished."""
+    return samples(actor).filter(finished_at__isnull=False).first()

@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.queries.home import SAMPLE_CAMPAIGN, SAMPLE_PROJECT
 from campaigns.queries.tool_reports import tool_report
 from tests.factories import make_campaign, make_endpoint, make_plan, make_run, make_target
 from tests.factories import make_test as a_test
@@ -22,11 +23,13 @@ SAID = "No answer: the injector sent late"
 @pytest.fixture
 def campaign(project):
     """Three repeats by one and by two injector processes, a threshold among them."""
-    project.name = "Sample"
+    project.name = SAMPLE_PROJECT
     project.save()
     rules = [{"metric": "mean", "limit": 5, "unit": "ms"}]
     spec = plan_spec(model="over", requests=2000, over_s=10) | {"thresholds": rules}
-    campaign = make_campaign(project, started_at=timezone.now(), finished_at=timezone.now())
+    campaign = make_campaign(
+        project, SAMPLE_CAMPAIGN, started_at=timezone.now(), finished_at=timezone.now()
+    )
     version, endpoint = make_plan(project, spec=spec), make_endpoint(make_target(project))
     for injectors in (1, 2):
         test = a_test(campaign, version, endpoint=endpoint, injectors=injectors)
