@@ -19,6 +19,14 @@ from tests.values import plan_spec
 
 OBJECTIVE = [{"metric": "p95", "limit": 300, "unit": "ms"}]
 OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
+# Of an injector with room: its CPU is doubtful from 60 % on.
+VITALS = {
+    "shard": 0,
+    "mean": {"cpu_share": 0.46},
+    "worst": {},
+    "at": {"cpu_share": 3},
+    "cpu_5s": None,
+}
 REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
 
 
@@ -69,13 +77,20 @@ def end_trial(campaign: Campaign, p95_ms: float, judgement: Judgement | None = N
     verdict = {**rule, "measured": p95_ms, "passed": p95_ms < 300}
     RunSummary.objects.create(
         run=run, revision=1, n_seconds=1, digest="", duration_s=20, total={}, steps=[], series=[],
-        vitals=[], thresholds=[verdict],
+        vitals=[VITALS], thresholds=[verdict],
     )  # fmt: skip
     Run.objects.filter(pk=run.pk).update(
         state="done",
         outcome="complete",
         judgement=(judgement or judged()).to_json(),
+        t0=db_now(-20),
         ended_at=db_now(),
+        n=round(20 * rate_of(run)),
+        errors=0,
+        mean_us=p95_ms * 400,
+        p50_us=p95_ms * 250,
+        p95_us=p95_ms * 1000,
+        p99_us=p95_ms * 1500,
     )
     assert advance_searches() == 1
     answered(campaign)

@@ -1,68 +1,175 @@
-"""Every trial of a search as a dot: its rate against a response time, both on log scales.
+"""Every trial of a search as a mark: its rate against a response time, both on log scales.
 
-Positions in percent of the drawing; see drawings.
+At the left the way up to the first answer, at the right what is around the limit; under it the
+searches on the same axis. Positions in percent of each drawing; see drawings.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from campaigns.domain.judged.capacity import TrialResult
+from campaigns.domain.judged.capacity import Ending, TrialResult
+from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.shown.capacity_words import RESULT_WORDS
 from campaigns.domain.units import figure, ms, rate
 from campaigns.queries.searches import MadeTrial, SearchReport
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 0.0, 97.0, 6.0, 88.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 2.0, 97.0, 6.0, 88.0
 _AROUND = 1.1  # as a factor, beside the outermost values
+_NARROW_AROUND = 1.02
 _IN_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _STEPS = (1, 2, 5)
+_FEW_TICKS, _MOST_TICKS = 3, 8
 
 
 @dataclass(frozen=True, slots=True)
 class TrialDot:
+    """`label`: its number, where it is written."""
+
     x: float
     y: float
     result: TrialResult
     words: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRow:
+    """One search on the axis of the rates: its trials, and where it ended as (from, width)."""
+
+    name: str
+    dots: list[TrialDot]
+    box: tuple[float, float] | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPanel:
+    """`band` is the interval as (from, width), or what the other panel shows; `answer` is its line,
+    `now` that of the trial under way; `objective` is (height, words)."""
+
+    title: str
+    dots: list[TrialDot]
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, str]]
+    objective: tuple[float, str] | None
+    band: tuple[float, float] | None = None
+    answer: float | None = None
+    now: float | None = None
+    searches: tuple[SearchRow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SearchDrawing:
-    """`band` is the interval as (from, width); `objective` is (height, words)."""
-
     metric: str
-    dots: list[TrialDot]
-    x_ticks: list[tuple[float, str]]
-    y_ticks: list[tuple[float, str]]
-    band: tuple[float, float] | None
-    objective: tuple[float, str] | None
+    panels: list[SearchPanel]
 
 
-def search_drawing(report: SearchReport) -> SearchDrawing | None:
-    """None without a trial that has response times."""
+@dataclass(frozen=True, slots=True)
+class _Timed:
+    made: MadeTrial
+    value_ms: float
+
+    @property
+    def rate_per_s(self) -> float:
+        return self.made.trial.rate_per_s
+
+
+def search_drawing(report: SearchReport, now_per_s: float | None = None) -> SearchDrawing | None:
+    """`now_per_s`: the rate of the trial under way. None without a trial with response times."""
     metric, limit_ms = _of_objective(report.rules)
-    timed = [(each, value) for each in report.made if (value := _ms_of(each, metric))]
+    timed = [_Timed(each, v) for each in report.made if (v := ms_of(each, metric))]
     if not timed:
         return None
-    rates = [each.trial.rate_per_s for each, _ in timed]
-    at_x = _LogAxis(rates, _LEFT, _RIGHT)
-    at_y = _LogAxis([value for _, value in timed] + [limit_ms] * bool(limit_ms), _BOTTOM, _TOP)
-    found = report.answer.capacity
-    band = None
-    if found and found.low is not None:
-        low, high = at_x.at(found.low), at_x.at(found.high)
-        band = low, round(high - low, 2)
+    near = [each for each in timed if each.made.search]
+    way_up = [each for each in timed if not each.made.search]
+    if not near:
+        panel = _panel("On the way up", way_up, limit_ms, _AROUND, now_per_s, numbered=True)
+        return SearchDrawing(metric, [panel])
+    low, high = _ends(near)
+    shown = [each for each in timed if low <= each.rate_per_s <= high]
+    wash = (low, high)
     return SearchDrawing(
         metric,
         [
-            TrialDot(at_x.at(each.trial.rate_per_s), at_y.at(v), each.trial.result, _words(each, v))
-            for each, v in timed
+            _panel("On the way up", way_up, limit_ms, _AROUND, wash=wash, numbered=True),
+            _panel("Around the limit", shown, limit_ms, _NARROW_AROUND, now_per_s, report=report),
         ],
-        at_x.ticks(),
-        at_y.ticks(),
-        band,
-        (at_y.at(limit_ms), f"objective {ms(limit_ms * 1000)}") if limit_ms else None,
     )
+
+
+def _ends(timed: Sequence[_Timed]) -> tuple[float, float]:
+    rates = [each.rate_per_s for each in timed]
+    return min(rates), max(rates)
+
+
+def _panel(
+    title: str,
+    timed: Sequence[_Timed],
+    limit_ms: float,
+    around: float,
+    now_per_s: float | None = None,
+    *,
+    wash: tuple[float, float] | None = None,
+    report: SearchReport | None = None,
+    numbered: bool = False,
+) -> SearchPanel:
+    rates = [each.rate_per_s for each in timed] + [now_per_s] * bool(now_per_s)
+    found = _steady(report) if report else None
+    if found and found.low is not None:
+        wash = (found.low, found.high)
+        rates += wash
+    x = _LogAxis(rates, _LEFT, _RIGHT, around)
+    y = _LogAxis([t.value_ms for t in timed] + [limit_ms] * bool(limit_ms), _BOTTOM, _TOP, _AROUND)
+    return SearchPanel(
+        title,
+        [_dot(each, x, y, numbered=numbered) for each in timed],
+        x.ticks(),
+        y.ticks(),
+        (y.at(limit_ms), f"objective {ms(limit_ms * 1000)}") if limit_ms else None,
+        _span(x, *wash) if wash else None,
+        x.at(found.rate_per_s) if found else None,
+        x.at(now_per_s) if now_per_s else None,
+        tuple(_rows(report, x)) if report else (),
+    )
+
+
+def _steady(report: SearchReport) -> CapacityInterval | None:
+    """The answer, if the target did not drift meanwhile."""
+    return None if report.search.ending == Ending.DRIFTED else report.answer.capacity
+
+
+def _dot(timed: _Timed, x: "_LogAxis", y: "_LogAxis", *, numbered: bool) -> TrialDot:
+    made = timed.made
+    return TrialDot(
+        x.at(timed.rate_per_s),
+        y.at(timed.value_ms),
+        made.trial.result,
+        _words(made, timed.value_ms),
+        str(made.run.repeat) if numbered else "",
+    )
+
+
+def _rows(report: SearchReport, x: "_LogAxis"):
+    """Of each search but the first."""
+    last = max(each.search for each in report.made)
+    for number in range(1, last + 1):
+        trials = [each for each in report.made if each.search == number]
+        done = report.answer.searches[number - 1 : number]
+        yield SearchRow(
+            str(number),
+            [
+                TrialDot(x.at(each.trial.rate_per_s), 50, each.trial.result, _words(each))
+                for each in trials
+            ],
+            _span(x, done[0].low, done[0].high) if done else None,
+            f"{rate(done[0].low)} to {rate(done[0].high)}" if done else "so far",
+        )
+
+
+def _span(x: "_LogAxis", low: float, high: float) -> tuple[float, float]:
+    return x.at(low), round(x.at(high) - x.at(low), 2)
 
 
 def _of_objective(rules: tuple[Threshold, ...]) -> tuple[str, float]:
@@ -73,22 +180,21 @@ def _of_objective(rules: tuple[Threshold, ...]) -> tuple[str, float]:
     return "p95", 0.0
 
 
-def _ms_of(made: MadeTrial, metric: str) -> float | None:
+def ms_of(made: MadeTrial, metric: str) -> float | None:
     value_us = getattr(made.run, f"{metric}_us")
     return value_us and value_us / 1000
 
 
-def _words(made: MadeTrial, value_ms: float) -> str:
-    said = (
-        f"Trial {made.run.repeat}: {rate(made.trial.rate_per_s)} requests/s, {ms(value_ms * 1000)}"
-    )
+def _words(made: MadeTrial, value_ms: float | None = None) -> str:
+    said = f"Trial {made.run.repeat}: {rate(made.trial.rate_per_s)} requests/s"
+    time = f", {ms(value_ms * 1000)}" if value_ms else ""
     reason = f": {made.trial.reason}" if made.trial.reason else ""
-    return f"{said}, {RESULT_WORDS[made.trial.result]}{reason}"
+    return f"{said}{time}, {RESULT_WORDS[made.trial.result]}{reason}"
 
 
 class _LogAxis:
-    def __init__(self, values: list[float], start: float, end: float):
-        self._low, self._high = min(values) / _AROUND, max(values) * _AROUND
+    def __init__(self, values: Sequence[float], start: float, end: float, around: float):
+        self._low, self._high = min(values) / around, max(values) * around
         self._start, self._end = start, end
 
     def at(self, value: float) -> float:
@@ -96,6 +202,19 @@ class _LogAxis:
         return round(self._start + (self._end - self._start) * min(1.0, max(0.0, share)), 2)
 
     def ticks(self) -> list[tuple[float, str]]:
+        """1, 2 and 5 of each decade; of a short axis a number of equal steps."""
         decades = range(floor(log10(self._low)), ceil(log10(self._high)) + 1)
         values = [step * 10.0**decade for decade in decades for step in _STEPS]
-        return [(self.at(v), figure(v, 1)) for v in values if self._low <= v <= self._high]
+        values = [value for value in values if self._low <= value <= self._high]
+        if len(values) < _FEW_TICKS:
+            values = self._even()
+        elif len(values) > _MOST_TICKS:
+            values = [value for value in values if log10(value).is_integer()]
+        return [(self.at(v), f"{v:,.0f}" if v >= 100 else figure(v, 2)) for v in values]
+
+    def _even(self) -> list[float]:
+        size = (self._high - self._low) / 7
+        decade = 10.0 ** floor(log10(size))
+        step = next(n * decade for n in (1, 2, 5, 10) if n * decade >= size)
+        first = ceil(self._low / step)
+        return [n * step for n in range(first, floor(self._high / step) + 1)]

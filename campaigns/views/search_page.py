@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.badges import Answers, campaign_badge, on_hold_badge
 from campaigns.domain.shown.capacity_words import RESULT_WORDS
 from campaigns.domain.units import ms, percent, rate
@@ -12,8 +13,10 @@ from campaigns.permissions import Actor
 from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
+from campaigns.queries.search_limiter import limiter_of_search
 from campaigns.queries.searches import MadeTrial, report_of_search
 from campaigns.views.search_drawing import search_drawing
+from campaigns.views.search_tiles import around_the_limit, overlap_of, search_tiles
 
 _GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
 
@@ -21,7 +24,8 @@ _GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
 def search_context(search: Search, actor: Actor) -> dict[str, Any]:
     """Without the project's navigation and the user's rights."""
     campaign, report = search.campaign, report_of_search(search)
-    current = current_run_of(campaign)
+    current, limiter = current_run_of(campaign), limiter_of_search(report)
+    now_per_s = current.frozen.plan.load.rate_per_s if current else None
     is_live = campaign.state in {"running", "stopping"}
     is_stopped = campaign.stop_requested_at is not None
     badge = campaign_badge(campaign.state, Answers(), is_stopped=is_stopped)
@@ -32,11 +36,16 @@ def search_context(search: Search, actor: Actor) -> dict[str, Any]:
         "badge": on_hold_badge() if campaign.is_held else badge,
         "is_live": is_live,
         "current": current,
-        "rate_now": rate(current.frozen.plan.load.rate_per_s) if current else "",
+        "rate_now": rate(now_per_s) if now_per_s else "",
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "came_back": first_requests_of(campaign, actor),
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
-        "drawing": search_drawing(report),
+        "drawing": search_drawing(report, now_per_s),
+        "tiles": search_tiles(report, limiter, now_per_s),
+        "around": [(name, _row(made)) for name, made in around_the_limit(report)],
+        "overlap": overlap_of(report),
+        "limiter": limiter,
+        "usual_trials": max(USUAL_TRIALS, len(report.made) + 1),
         "trials": [_row(each) for each in reversed(report.made)],
         "stop_words": {"n_done": len(report.made)},
         "limits": (rate(search.start_per_s), rate(search.limit_per_s)),

@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.units import ms, rate
 from campaigns.models import Run, Search
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.searches import report_of_search
@@ -18,18 +19,14 @@ def page_of(client, campaign) -> str:
     return text_of(client.get(reverse("campaign-detail", args=[campaign.pk])))
 
 
-def give_times(campaign) -> None:
-    campaign.runs.filter(state="done").update(p50_us=10_000, p95_us=20_000, p99_us=30_000, n=900)
-
-
 def test_a_finished_search_says_its_capacity_and_shows_every_trial(client, alice, project):
     client.force_login(alice)
     campaign = searching(project)
     search_through(campaign, limit_of(1850))
-    give_times(campaign)
     page = page_of(client, campaign)
     assert "five searches) keep p95 below 300 ms." in page.replace("</b>", "")
-    assert page.count("<title>Trial ") == campaign.runs.count()
+    for number in range(1, campaign.runs.count() + 1):
+        assert f"<title>Trial {number}: " in page
     assert "Stop search" not in page
     assert f'/runs/{Run.objects.filter(campaign=campaign).first().pk}/"' in page
 
@@ -38,7 +35,6 @@ def test_a_search_under_way_follows_its_trials_and_can_be_stopped(client, alice,
     client.force_login(alice)
     campaign = searching(project)
     end_trial(campaign, 20)
-    give_times(campaign)
     page = page_of(client, campaign)
     assert "So far" in page
     assert "data-stream=" in page
@@ -61,6 +57,53 @@ def test_its_answer_in_lists_shares_and_tables_is_what_the_search_says(client, a
     assert plain_text(campaign_answer(campaign).sentence) == said
     tables = client.get(reverse("api-campaign-tables", args=[campaign.pk])).json()
     assert tables["sentence"] == said
+
+
+def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    search = search_through(campaign, limit_of(1850))
+    context = client.get(reverse("campaign-detail", args=[campaign.pk])).context
+    answer = report_of_search(search).answer
+    capacity, trials, _, limited_by = context["tiles"]
+    assert capacity.value == rate(answer.capacity.rate_per_s)
+    assert capacity.lines[0].startswith(f"{rate(answer.capacity.low)} to ")
+    assert trials.value == str(campaign.runs.count())
+    assert limited_by.value == "target side"
+    assert "The injectors had room." in limited_by.lines[0]
+    around = dict(context["around"])
+    assert around["Highest that passed"]["p95"] == ms(100_000)
+    assert around["Lowest that failed"]["result"] == "failed"
+
+
+@pytest.mark.parametrize(
+    ("capacity", "limit", "value", "word"),
+    [(50, 5000, "< 100", "target side"), (5000, 900, "≥ 900", "cap")],
+)
+def test_a_search_without_an_answer_says_what_it_knows(
+    client, alice, project, capacity, limit, value, word
+):
+    client.force_login(alice)
+    campaign = searching(project, limit=limit)
+    search_through(campaign, limit_of(capacity))
+    tiles = client.get(reverse("campaign-detail", args=[campaign.pk])).context["tiles"]
+    assert (tiles[0].value, tiles[-1].value) == (value, word)
+
+
+def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    grown = [1000.0]
+
+    def drifting(rate_per_s: float) -> float:
+        grown[0] *= 1.01
+        return 100.0 if rate_per_s < grown[0] else 900.0
+
+    search_through(campaign, drifting)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    assert page.context["tiles"][0].lines[0] == "no steady answer"
+    assert page.context["drawing"].panels[1].band is None
+    assert "95 % interval" not in text_of(page)
 
 
 def test_a_page_of_another_project_is_not_there(client, charlie, project):

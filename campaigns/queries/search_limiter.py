@@ -1,0 +1,51 @@
+"""What limited a search, from its trials. No permissions: the caller found its campaign."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.judged.capacity import Ending, TrialResult
+from campaigns.domain.judged.injector_vitals import observed_vitals
+from campaigns.domain.shown.capacity_limiter import Limiter, limiter_of, signs_of
+from campaigns.domain.units import rate
+from campaigns.models import RunSummary
+from campaigns.queries.searches import MadeTrial, SearchReport
+
+_NEAR = 1.03  # the answer, as a factor
+
+
+def limiter_of_search(report: SearchReport) -> Limiter:
+    ending = Ending(report.search.ending) if report.search.ending else None
+    failed = [each for each in report.made if each.trial.result == TrialResult.FAILED]
+    return limiter_of(
+        ending,
+        [signs_of(each.run.verdicts, each.run.judged) for each in failed],
+        [each.trial.reason for each in _doubtful(report)],
+        _vitals_of(near_the_answer(report)),
+        f"{rate(report.search.limit_per_s)} requests/s",
+    )
+
+
+def near_the_answer(report: SearchReport) -> list[MadeTrial]:
+    """The trials that say how busy the injectors were: those that passed within 3 % of the answer,
+    or at the highest rate; those that do not count where the injectors were the limit."""
+    if report.search.ending == Ending.INJECTOR:
+        return _doubtful(report)
+    passed = [each for each in report.made if each.trial.result == TrialResult.PASSED]
+    passed.sort(key=lambda each: each.trial.rate_per_s)
+    found = report.answer.capacity
+    rates = (found.rate_per_s / _NEAR, found.rate_per_s * _NEAR) if found else (0.0, 0.0)
+    near = [each for each in passed if rates[0] <= each.trial.rate_per_s <= rates[1]]
+    return near or passed[-1:]
+
+
+def _doubtful(report: SearchReport) -> list[MadeTrial]:
+    """The last trials that do not count."""
+    return [each for each in report.made if each.trial.result == TrialResult.UNTRUSTED][-2:]
+
+
+def _vitals_of(made: Sequence[MadeTrial]) -> list[dict[str, float]]:
+    summaries = RunSummary.objects.filter(run__in=[each.run for each in made])
+    newest = summaries.order_by("run_id", "-revision").distinct("run_id")
+    return [
+        {code: seen.value for code, seen in observed_vitals(vitals).items()}
+        for vitals in newest.values_list("vitals", flat=True)
+    ]
