@@ -8,12 +8,12 @@ import { applyChartDefaults } from "../charts/theme.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
 import { block, livePage, showProgress } from "../live/page.js";
-import { mergePoints, pointsOf } from "../live/points.js";
+import { toldRuns } from "../live/told.js";
 
 applyChartDefaults();
 const plots = new Map();
-// What the stream told of each run: the next run's seconds may come before the page names it.
-const told = new Map();
+// A run's seconds may come before the page names it.
+const runs = toldRuns();
 let current = { run: 0, chart: null };
 
 function drawPlots() {
@@ -50,11 +50,10 @@ function takeRun() {
   // Between two runs the last one stays; the campaign's end takes the section away.
   section.prop("hidden", !plan && !(isGoingOn && current.run));
   if (!plan || !section.length) return;
-  const all = pointsOf(block("points"));
-  if (all.length) told.set(plan.run, { points: all, now: {} });
+  runs.took(plan.run, block("points"));
   current.chart ??= overTime(section.find("[data-over-time]").get(0), plan);
   current.run = plan.run;
-  current.chart.show(toldOf(plan.run).points, isUnderWay(), plan);
+  current.chart.show(runs.of(plan.run).points, isUnderWay(), plan);
   tellNow();
 }
 
@@ -62,23 +61,18 @@ function isUnderWay() {
   return $("[data-run-progress]").length > 0;
 }
 
-function toldOf(run) {
-  return told.get(run) ?? { points: [], now: {} };
-}
-
 function tellNow() {
-  const { now } = toldOf(current.run);
+  const { now } = runs.of(current.run);
   $(`[data-now="${current.run}"] [data-now-key]`).each((_, cell) => {
     $(cell).text(now[cell.dataset.nowKey] ?? cell.textContent);
   });
 }
 
-function second({ run, points, all, now, progress }) {
-  told.set(run, { points: mergePoints(all ? [] : toldOf(run).points, pointsOf(points)), now });
-  for (const each of told.keys()) if (each !== run && each !== current.run) told.delete(each);
-  if (run !== current.run) return;
-  current.chart?.show(toldOf(run).points, isUnderWay());
-  if (progress) showProgress(progress);
+function second(news) {
+  runs.told(news);
+  if (news.run !== current.run) return;
+  current.chart?.show(runs.of(news.run).points, isUnderWay());
+  if (news.progress) showProgress(news.progress);
   tellNow();
 }
 
