@@ -29,6 +29,19 @@ def draft(project, n_tests: int = 1, target=None, **fields) -> Campaign:
     return create_campaign(by=owner_of(project), project=project, cells=cells, **given)
 
 
+def create(by, project, **fields) -> Campaign:
+    """A draft of one test by this actor, where the test does not say otherwise."""
+    given = {
+        "name": "study",
+        "cells": [CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")],
+        "repeats": 2,
+        "order": "blocks",
+        "pause_s": 1,
+        **fields,
+    }
+    return create_campaign(by=by, project=project, **given)
+
+
 def machine(number: int) -> str:
     """Another address for each number: targets on one address are not measured side by side."""
     return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"

@@ -3,35 +3,18 @@ from collections import Counter
 import pytest
 
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.domain.plan.sweep import Sweep
 from campaigns.models import Campaign, PlanVersion
-from campaigns.permissions import NOBODY, Actor
-from campaigns.queries.engine import waiting_reason
+from campaigns.permissions import Actor
 from campaigns.services import dispatch
 from campaigns.services.campaigns import (
     CampaignCell,
-    create_campaign,
-    edit_draft,
     repeat_campaign,
     start_campaign,
     stop_campaign,
 )
-from campaigns.services.items import describe_item
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
-from tests.services.engine import draft, host, owner_of, running, started
+from tests.services.engine import create, draft, host, owner_of, running, started
 from tests.values import plan_spec
-
-
-def create(by, project, **fields):
-    given = {
-        "name": "study",
-        "cells": [CampaignCell(make_plan(project), make_endpoint(make_target(project)), "new")],
-        "repeats": 2,
-        "order": "blocks",
-        "pause_s": 1,
-        **fields,
-    }
-    return create_campaign(by=by, project=project, **given)
 
 
 def test_a_draft_has_its_tests_in_the_order_of_the_cells(project, as_bob):
@@ -195,79 +178,6 @@ def test_a_run_keeps_what_it_was_started_with_whatever_is_edited_later(project, 
     }
 
 
-def of_injectors(*counts):
-    return Sweep("injectors", counts)
-
-
-def sequential_of_each(project):
-    spec = plan_spec(model="sequential", requests=5000, per_injector=True)
-    return CampaignCell(make_plan(project, spec=spec), make_endpoint(make_target(project)), "new")
-
-
-def test_a_sweep_has_a_test_for_each_number_of_injectors(project, as_bob):
-    campaign = create(
-        as_bob, project, cells=[sequential_of_each(project)], sweep=of_injectors(1, 2, 12)
-    )
-    assert list(campaign.tests.values_list("position", "injectors")) == [(0, 1), (1, 2), (2, 12)]
-    assert campaign.injectors == 12
-
-
-def test_each_run_of_a_sweep_has_its_shards_and_the_load_of_all_of_them(project, as_bob):
-    cells = [sequential_of_each(project)]
-    campaign = create(
-        as_bob, project, cells=cells, sweep=of_injectors(1, 3), repeats=1, order="listed"
-    )
-    start_campaign(by=as_bob, campaign=campaign)
-    alone, three = campaign.runs.order_by("position")
-    loads = [run.snapshot["plan"]["load"] for run in (alone, three)]
-    assert [load["requests"] for load in loads] == [5000, 15_000]
-    assert (loads[1]["model"], loads[1]["connections"]) == ("closed", 3)
-    assert [run.shards.count() for run in (alone, three)] == [1, 3]
-
-
-def test_a_sweep_is_repeated_as_it_was(project, as_bob):
-    campaign = create(
-        as_bob, project, cells=[sequential_of_each(project)], sweep=of_injectors(2, 4)
-    )
-    again = repeat_campaign(by=as_bob, campaign=campaign)
-    assert list(again.tests.values_list("injectors", flat=True)) == [2, 4]
-
-
-def test_each_run_of_a_sweep_sends_the_plan_with_one_number_replaced(project, as_bob):
-    version = make_plan(project, spec=plan_spec(model="open", rate_per_s=10, duration_s=5))
-    cell = CampaignCell(version, make_endpoint(make_target(project)), "new")
-    rates = Sweep("rate_per_s", (100, 250.5))
-    made = create(as_bob, project, cells=[cell], sweep=rates, repeats=1, order="listed")
-    again = repeat_campaign(by=as_bob, campaign=made)
-    start_campaign(by=as_bob, campaign=again)
-    runs = again.runs.order_by("position")
-    assert [run.snapshot["plan"]["load"]["rate_per_s"] for run in runs] == [100, 250.5]
-    assert [run.frozen.plan.load.rate_per_s for run in runs] == [100, 250.5]
-    assert [run.frozen.swept for run in runs] == ["rate 100 requests/s", "rate 250.5 requests/s"]
-    assert version.plan.versions.count() == 1, "the plan itself has not changed"
-
-
-def test_a_sweep_of_values_that_the_plan_cannot_have_is_refused(project, as_bob):
-    cells = [sequential_of_each(project)]
-    with pytest.raises(Refused, match="cannot be measured with rate 100 requests/s"):
-        create(as_bob, project, cells=cells, sweep=Sweep("rate_per_s", (100, 200)))
-    with pytest.raises(Refused, match="at most 20 values"):
-        create(as_bob, project, cells=cells, sweep=Sweep("requests", tuple(range(1, 22))))
-    with pytest.raises(Refused, match="listed twice"):
-        create(as_bob, project, cells=cells, sweep=Sweep("requests", (7, 7)))
-
-
-def test_starting_refuses_more_injectors_than_there_are_and_says_what_to_do(project, as_bob):
-    host(slots=2)
-    campaign = create(
-        as_bob, project, cells=[sequential_of_each(project)], sweep=of_injectors(1, 12)
-    )
-    with pytest.raises(Refused, match="needs 12 injector slots at once, but there are 2"):
-        start_campaign(by=as_bob, campaign=campaign)
-    campaign.refresh_from_db()
-    assert campaign.state == "draft"
-
-
 def test_starting_refuses_an_endpoint_that_was_archived_meanwhile(project, as_bob):
     campaign = draft(project)
     endpoint = campaign.tests.get().endpoint
@@ -324,97 +234,6 @@ def test_a_repeat_is_a_draft_with_the_same_cells_and_plan_versions(project, as_b
     assert list(again.tests.values_list(*cells)) == list(first.tests.values_list(*cells))
 
 
-class TestWaiting:
-    """The page says why nothing begins."""
-
-    def test_it_says_that_no_injector_answers_and_how_to_start_one(self, project):
-        assert "celery -A benchsite worker -Q inject" in waiting_reason(started(project))
-
-    def test_it_says_how_many_injectors_are_missing(self, project):
-        campaign = started(project, injectors=2)
-        host(slots=1)
-        assert "needs 2 injector slots at once, but there are only 1" in waiting_reason(campaign)
-
-    def test_it_says_which_run_has_the_target(self, project):
-        host(slots=4)
-        target = make_target(project)
-        endpoint = make_endpoint(target)
-        first = started(project, endpoint=endpoint)
-        second = started(project, endpoint=endpoint)
-        dispatch.admit_runs()
-        assert waiting_reason(second, owner_of(project)) == (
-            "Waits for run 1 of \u201cstudy\u201d on 127.0.0.1."
-        )
-        assert waiting_reason(first) == ""
-
-    def test_it_names_no_campaign_that_the_reader_may_not_see(self, project, charlie):
-        host(slots=4)
-        endpoint = make_endpoint(make_target(project))
-        started(project, endpoint=endpoint)
-        second = started(project, endpoint=endpoint)
-        dispatch.admit_runs()
-        for stranger in (Actor(user=charlie), NOBODY):
-            assert waiting_reason(second, stranger) == (
-                "Waits for another campaign's run on 127.0.0.1."
-            )
-
-    def test_it_says_that_all_are_busy(self, project):
-        host(slots=1)
-        started(project)
-        dispatch.admit_runs()
-        assert waiting_reason(started(project)) == "All injector slots are in use (1 of 1)."
-
-    def test_a_draft_waits_for_nobody(self, project):
-        assert waiting_reason(draft(project)) == ""
-
-
 def test_a_stranger_may_not_even_with_the_row_in_hand(project):
     with pytest.raises(Forbidden):
         start_campaign(by=Actor(user=make_user()), campaign=draft(project))
-
-
-class TestEditingADraft:
-    def test_it_measures_something_else_and_stays_the_same_campaign(
-        self, project, as_alice, as_bob
-    ):
-        campaign = create(as_alice, project)
-        describe_item(by=as_alice, item=campaign, tags=["nightly"])
-        cell = CampaignCell(make_plan(project), make_endpoint(make_target(project)), "keep-alive")
-        edit_draft(
-            by=as_bob,
-            campaign=campaign,
-            name="larger",
-            cells=[cell],
-            repeats=7,
-            order="listed",
-            pause_s=3,
-            sweep=of_injectors(1, 2),
-            seed=5,
-        )
-        found = Campaign.objects.get()
-        assert (found.pk, found.created_by, found.tags) == (campaign.pk, as_alice.user, ["nightly"])
-        assert (found.name, found.repeats, found.order, found.seed) == ("larger", 7, "listed", 5)
-        tests = found.tests.values_list("plan_version", "connection_mode", "injectors")
-        assert list(tests) == [(cell.plan_version.pk, "keep-alive", count) for count in (1, 2)]
-
-    def test_once_started_it_is_not_edited(self, project, as_bob):
-        campaign = started(project)
-        with pytest.raises(Refused, match="started meanwhile"):
-            edit_draft(by=as_bob, campaign=campaign, name="late")
-        assert Campaign.objects.get().name == "study"
-
-    def test_what_cannot_be_measured_leaves_it_as_it_was(self, project, as_bob, as_vera):
-        campaign = create(as_bob, project)
-        with pytest.raises(Refused, match="1 to 50"):
-            edit_draft(
-                by=as_bob,
-                campaign=campaign,
-                name="x",
-                cells=[],
-                repeats=0,
-                order="listed",
-                pause_s=0,
-            )
-        with pytest.raises(Forbidden):
-            edit_draft(by=as_vera, campaign=campaign)
-        assert campaign.tests.count() == 1

@@ -1,6 +1,7 @@
 """What the end of a campaign costs does not grow statement by statement with its tests."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import connection
@@ -21,9 +22,7 @@ NIGHTS_MS = [100, 101, 99, 100, 102, 98, 110, 111, 109, 110, 112, 108]
 
 
 def statements(do) -> int:
-    with CaptureQueriesContext(
-        connection,
-    ) as seen:
+    with CaptureQueriesContext(connection) as seen:
         do()
     return len(seen)
 
@@ -37,7 +36,7 @@ def test_changes_that_are_known_take_as_many_statements_for_12_tests_as_for_1(pr
     counts = {}
     for n in (1, 12):
         tests = make_history(project, NIGHTS_MS, tests=cells(project, n))
-        note = lambda pk=tests[0].campaign_id: note_changes(campaign_id=pk)  # noqa: E731
+        note = partial(note_changes, campaign_id=tests[0].campaign_id)
         note()
         assert TriageChange.objects.filter(endpoint__in=[t.endpoint for t in tests]).count() == n
         counts[n] = statements(note)
@@ -61,7 +60,7 @@ def test_words_against_baselines_take_as_many_statements_for_5_tests_as_for_1(pr
         make_baseline(by=Actor(user=bob), project=project, name=f"night {n}", tests=old)
         TestFigures.objects.update(against=None)
         campaign = new[0].campaign
-        counts[n] = statements(lambda campaign=campaign: judge_by_baselines(campaign))
+        counts[n] = statements(partial(judge_by_baselines, campaign))
         assert TestFigures.objects.filter(against__word="slower").count() == n
     assert Baseline.objects.count() == 6
     assert counts[5] == counts[1]

@@ -1,0 +1,57 @@
+"""Editing a draft, a campaign that has not started."""
+
+import pytest
+
+from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.plan.sweep import Sweep
+from campaigns.models import Campaign
+from campaigns.services.campaigns import CampaignCell, edit_draft
+from campaigns.services.items import describe_item
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.services.engine import create, started
+
+
+def test_it_measures_something_else_and_stays_the_same_campaign(project, as_alice, as_bob):
+    campaign = create(as_alice, project)
+    describe_item(by=as_alice, item=campaign, tags=["nightly"])
+    cell = CampaignCell(make_plan(project), make_endpoint(make_target(project)), "keep-alive")
+    edit_draft(
+        by=as_bob,
+        campaign=campaign,
+        name="larger",
+        cells=[cell],
+        repeats=7,
+        order="listed",
+        pause_s=3,
+        sweep=Sweep("injectors", (1, 2)),
+        seed=5,
+    )
+    found = Campaign.objects.get()
+    assert (found.pk, found.created_by, found.tags) == (campaign.pk, as_alice.user, ["nightly"])
+    assert (found.name, found.repeats, found.order, found.seed) == ("larger", 7, "listed", 5)
+    tests = found.tests.values_list("plan_version", "connection_mode", "injectors")
+    assert list(tests) == [(cell.plan_version.pk, "keep-alive", count) for count in (1, 2)]
+
+
+def test_once_started_it_is_not_edited(project, as_bob):
+    campaign = started(project)
+    with pytest.raises(Refused, match="started meanwhile"):
+        edit_draft(by=as_bob, campaign=campaign, name="late")
+    assert Campaign.objects.get().name == "study"
+
+
+def test_what_cannot_be_measured_leaves_it_as_it_was(project, as_bob, as_vera):
+    campaign = create(as_bob, project)
+    with pytest.raises(Refused, match="1 to 50"):
+        edit_draft(
+            by=as_bob,
+            campaign=campaign,
+            name="x",
+            cells=[],
+            repeats=0,
+            order="listed",
+            pause_s=0,
+        )
+    with pytest.raises(Forbidden):
+        edit_draft(by=as_vera, campaign=campaign)
+    assert campaign.tests.count() == 1
