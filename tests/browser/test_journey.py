@@ -59,7 +59,7 @@ def test_a_new_user_measures_what_https_costs_and_shows_it_to_others(
     assert page.evaluate("window.notReloaded"), "the page moved to its end without a reload"
 
     overhead = read_overhead(page)
-    check_overhead(overhead)
+    check_overhead(page, overhead)
     check_repeats(page)
     check_export(page, overhead)
     check_arrivals(site, before)
@@ -195,14 +195,20 @@ def read_overhead(page) -> dict[str, str]:
     return dict(zip(OVERHEAD_COLUMNS, cells, strict=True))
 
 
-def check_overhead(overhead):
-    """A new TLS connection costs more than none; share and increase tell the same story."""
+def check_overhead(page, overhead):
+    """Figures, word and sentence tell the same story. On a crowded machine it may be another one
+    than that TLS costs something; in which column a run counts, its export shows."""
     http, https = number(overhead["http"]), number(overhead["https"])
     increase, share_percent = number(overhead["increase"]), number(overhead["share"])
     ratio = number(overhead["ratio"].split()[0])
-    assert https > http > 0
+    assert http > 0
+    assert https > 0
     assert increase == pytest.approx((ratio - 1) * 100, rel=0.01, abs=1)
     assert share_percent == pytest.approx((1 - 1 / ratio) * 100, abs=1)
+    word, said = overhead["word"], page.locator("[data-live=verdict] .verdict").inner_text()
+    assert word in said
+    assert number(re.search(r"[+−]?[\d.]+ %", said).group()) == pytest.approx(increase, abs=1)
+    assert word in ("no practical difference", "inconclusive", "slower" if ratio > 1 else "faster")
 
 
 def check_repeats(page):
@@ -232,6 +238,14 @@ def check_export(page, overhead):
     tidy = page.get_by_role("link", name="Export CSV").get_attribute("href")
     rows = list(csv.DictReader(io.StringIO(page.request.get(tidy).text())))
     assert [row["ok"] for row in rows] == [str(REQUESTS)] * 2 * REPEATS
+    for scheme in ("http", "https"):
+        means = [
+            float(row["response_mean_us"]) / 1000
+            for row in rows
+            if row["endpoint"].startswith(f"{scheme}:")
+        ]
+        assert len(means) == REPEATS
+        assert min(means) - 0.06 <= number(overhead[scheme]) <= max(means) + 0.06
 
 
 def count_arrivals(site) -> int:
