@@ -42,13 +42,14 @@ HERE = Path(__file__).parent
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    firsts = [HERE / first for first in FIRST]
+    files = {item.path for item in items}  # hundreds, of thousands of tests, in each worker
+    ranks = {path: rank(path) for path in files}
+    items.sort(key=lambda item: ranks[item.path])
 
-    def rank(item):
-        ranks = (i for i, first in enumerate(firsts) if item.path.is_relative_to(first))
-        return next(ranks, len(firsts))
 
-    items.sort(key=rank)
+def rank(path: Path) -> int:
+    ranks = (i for i, first in enumerate(FIRST) if path.is_relative_to(HERE / first))
+    return next(ranks, len(FIRST))
 
 
 def pytest_report_header():
