@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-from django.db.models import Prefetch, Q
+from django.db.models import Prefetch, Q, QuerySet
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.lifecycle import ACTIVE_STATES
@@ -281,10 +281,10 @@ def current_run_of(campaign: Campaign) -> Run | None:
     return active.select_related("test__endpoint").order_by("-position").first()
 
 
-def runs_of(campaign: Campaign) -> list[Run]:
+def runs_of(campaign: Campaign) -> QuerySet[Run]:
     """All runs of a campaign in order."""
     related = ("test__endpoint", "test__plan_version__plan")
-    return list(with_verdicts(campaign.runs.select_related(*related)).order_by("position"))
+    return with_verdicts(campaign.runs.select_related(*related)).order_by("position")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """The context of the campaign page, for members and share link visitors."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from campaigns.domain.lifecycle import Outcome, RunState
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.shown.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.shown.next_steps import NextStep, next_steps
@@ -11,17 +12,18 @@ from campaigns.domain.shown.results import Answer, Gist, OverheadAnswer, TestAns
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
-from campaigns.models import Campaign, Run, without_references
+from campaigns.models import Campaign, without_references
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import campaign_against
-from campaigns.queries.campaigns import current_run_of, runs_of
+from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.references import reference_sentence
 from campaigns.services.blocks import MAX_REPEATS
-from campaigns.views.campaign_plots import arm_labels, drawn_plots, plot_data
+from campaigns.views.campaign_plots import drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
+from campaigns.views.campaign_runs import repeats_of, run_rows, run_that_speaks, runs_page
 from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
@@ -30,32 +32,33 @@ from campaigns.views.run_page import run_context
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.target_matrix import drawn_matrix
 
-_RUN_FIGURES = ("n", "p50", "p95", "p99", "rate", "errors")
-
 
 def campaign_context(
     campaign: Campaign,
     actor: Actor,
     chosen: tuple[int, int] | None = None,
     relative: int = 1,
+    asked: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The page's context without the project's navigation and the user's rights.
 
     `chosen`: the tests that are compared, candidate and baseline; by default HTTPS against HTTP.
-    `relative`: the column that the matrix of several targets is relative to, from 1.
+    `relative`: the column that the matrix of several targets is relative to, from 1. `asked`: its
+    address, of which `campaign_runs` reads what it shows.
     """
     answer = answer_of(campaign, chosen, relative)
-    runs = runs_of(campaign)
+    asked = asked or {}
+    runs = runs_page(campaign, asked)
     current = current_run_of(campaign)
     is_live = campaign.state in {"running", "stopping"}
     progress = progress_of(campaign, current)
-    watched = current or _run_that_speaks(runs, answer)
+    watched = current or run_that_speaks(campaign, runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
     drawn = {watched.test_id: watched_page["report"].curve} if watched else {}
     every = campaign.tests.select_related("endpoint__target", "plan_version__plan")
     tests, references = without_references(every)
     return {
-        **_watching(watched_page, progress, answer, is_only=len(runs) == 1),
+        **_watching(watched_page, progress, answer, is_only=runs.count == 1),
         "campaign": campaign,
         "answer": answer,
         "badge": badge_of(campaign, answer),
@@ -76,9 +79,11 @@ def campaign_context(
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
         "sweeps": drawn_sweeps(answer.sweeps),
         "drawn_from": "Drawn from the first usable run on.",
-        "plots": drawn_plots(answer, drawn, is_live=is_live, is_only=len(runs) == 1),
+        "plots": drawn_plots(answer, drawn, is_live=is_live, is_only=runs.count == 1),
         "plot_data": plot_data(answer, campaign.repeats, drawn),
+        "runs": runs,
         "run_rows": run_rows(runs, answer),
+        "repeats": repeats_of(answer, asked),
         "compared": compared_names(answer.overheads),
         "twins": twin_names(answer.tests),
         "choice": choice_of(answer),
@@ -93,14 +98,6 @@ def campaign_context(
         "reference": reference_sentence(campaign),
         **remedies_context(answer.remedies, worst_test(tests, answer)),
     }
-
-
-def _run_that_speaks(runs: list[Run], answer: Answer) -> Run | None:
-    """The run of a campaign that has no other, once it has begun; or the one whose partial figures
-    are all there is."""
-    if len(runs) == 1:
-        return runs[0] if runs[0].state != RunState.QUEUED else None
-    return next((run for run in runs if run.pk == answer.partial_run), None)
 
 
 def _watching(
@@ -206,22 +203,3 @@ def like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]
 
 def _of_pair(overhead: OverheadAnswer, overheads: list[OverheadAnswer]) -> str:
     return f", {overhead.connection_mode}" if len(overheads) > 1 else ""
-
-
-def run_rows(runs: list[Run], answer: Answer) -> list[dict[str, Any]]:
-    """All runs in order; the figures are the same cells as in the tests' tables."""
-    arms = arm_labels(answer) | {test.test_id: "Reference" for test in answer.references}
-    cells: dict[int, dict[str, Any]] = {}
-    for test in (*answer.tests, *answer.references):
-        keys = [column.key for column in test.table.columns]
-        for row in test.table.rows:
-            if "run" in row.link:
-                cells[row.link["run"]] = dict(zip(keys, row.cells, strict=True))
-    return [
-        {
-            "run": run,
-            "arm": arms.get(run.test_id, run.test.connection_mode),
-            "figures": [cells.get(run.pk, {}).get(key) for key in _RUN_FIGURES],
-        }
-        for run in runs
-    ]

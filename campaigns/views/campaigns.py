@@ -270,7 +270,9 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
         return _search_page(request, search)
     context = {
-        **campaign_context(found, actor, _chosen(request, found), relative_column(request.GET)),
+        **campaign_context(
+            found, actor, _chosen(request, found), relative_column(request.GET), request.GET
+        ),
         "stream_url": reverse("campaign-stream", args=[found.pk]),
         "own_baselines": own_baselines(found),
         "seen_baseline": newest_baseline(actor, found.project_id),

@@ -107,9 +107,10 @@ def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
 
 def _campaign_of(request: HttpRequest, campaign: Campaign, visitor: Actor) -> dict[str, Any]:
     try:
-        return campaign_context(campaign, visitor, chosen_tests(campaign, request.GET))
+        chosen = chosen_tests(campaign, request.GET)
     except InvalidFields:
         raise Http404 from None
+    return campaign_context(campaign, visitor, chosen, asked=request.GET)
 
 
 def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
