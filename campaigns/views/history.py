@@ -32,15 +32,15 @@ from campaigns.queries.triage import open_tests, quiet_changes
 from campaigns.views.access import actor_of, find, rights_in
 from campaigns.views.history_chart import chart_of, folded
 from campaigns.views.history_dots import dots_of
-from campaigns.views.history_rows import (
-    Pair,
-    counts_of,
-    directions_of,
+from campaigns.views.history_groups import (
+    Fold,
+    Grouping,
+    groupings,
     groups_of,
-    in_order,
     key_of_line,
     lines_of,
 )
+from campaigns.views.history_rows import Pair, counts_of, directions_of, in_order
 from campaigns.views.history_tables import (
     moved_words,
     others_than,
@@ -161,8 +161,8 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
     asked = _project_asked(request, project)
     metric, counts = asked.chosen.metric, counts_of(asked.pairs)
     tests = [pair for pair in asked.pairs if not pair[1].is_of_reference]
-    opened = {int(pk) for pk in request.GET.getlist("open") if pk.isdecimal()}
-    lines = lines_of(asked.pairs, opened, open_tests(asked.actor, asked.project))
+    by, opened = Grouping.asked(request.GET), set(request.GET.getlist("open"))
+    lines = lines_of(asked.pairs, by, opened, open_tests(asked.actor, asked.project))
     page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
     context = {
         **_filter_context(request, asked.form, metric),
@@ -175,8 +175,10 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
             has_references=len(tests) < len(asked.pairs),
         ),
         "page": page,
-        "groups": list(groups_of(page.rows, counts, request.GET)),
-        "opened": sorted(opened),
+        "groups": list(groups_of(page.rows, by, asked.pairs, request.GET)),
+        "groupings": groupings(request.GET),
+        "grouping": "" if by is Grouping.STATE else by,
+        "opened": [line.name for line in lines if isinstance(line, Fold) and line.is_open],
         "dots": dots_of(tests, lines, metric, request.GET),
         "triage": overview_block(asked.actor, asked.project),
     }

@@ -14,7 +14,8 @@ from campaigns.domain.shown.history_words import Standing
 from campaigns.domain.units import counted, percent
 from campaigns.queries.history import NamedHistory
 from campaigns.views.drawings import RatioAxis, Tick
-from campaigns.views.history_rows import MOVED, Fold, Pair, toggled
+from campaigns.views.history_groups import Fold, Line, toggled
+from campaigns.views.history_rows import MOVED, Pair
 
 _BAND = 0.05
 _WIDTH = 1200  # px of a wide page: what the room of dots and names is reckoned with
@@ -66,7 +67,7 @@ class _Place:
 
 
 def dots_of(
-    pairs: Sequence[Pair], lines: Sequence[Pair | Fold], metric: str, asked: QueryDict
+    pairs: Sequence[Pair], lines: Sequence[Line], metric: str, asked: QueryDict
 ) -> DotsPlot | None:
     """None if no test has anything to be held against. `asked` is the page's address."""
     known = [(*pair, found) for pair in pairs if (found := _ratio_of(pair[1], metric))]
@@ -138,7 +139,7 @@ def _stacked(places: Sequence[float]) -> list[int]:
     return found
 
 
-def _queries(lines: Sequence[Pair | Fold], asked: QueryDict) -> dict[int, str]:
+def _queries(lines: Sequence[Line], asked: QueryDict) -> dict[int, str]:
     """The address of each test's row: where its page is, and its fold open."""
     base = asked.copy()
     base.pop("page", None)
@@ -147,8 +148,8 @@ def _queries(lines: Sequence[Pair | Fold], asked: QueryDict) -> dict[int, str]:
         if not isinstance(line, Fold):
             found[line[1].newest_test] = asked_for
             continue
-        query = asked_for if line.is_open else toggled(asked, line.target.pk)
-        found |= {named.newest_test: query for named in line.tests}
+        query = asked_for if line.is_open else toggled(asked, line.name)
+        found |= {named.newest_test: query for _, named in line.tests}
     return {test: f"{query}&page=with.test-{test}".lstrip("&") for test, query in found.items()}
 
 

@@ -14,11 +14,10 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.triage import ENVIRONMENT_FIRST, NEEDS_WHY, TriageState
-from campaigns.domain.shown.history_words import day, evidence
+from campaigns.domain.shown.history_words import change_size, day, evidence
 from campaigns.domain.shown.triage_words import (
     MEANINGS,
     change_interval,
-    change_size,
     entry_sentence,
     levels,
     moved_beside,

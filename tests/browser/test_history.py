@@ -80,3 +80,23 @@ def test_a_fold_opens_by_key_and_a_dot_leads_to_its_row(served_tab, alice, proje
     expect(served_tab.locator("[data-dots] .readout")).to_contain_text("Plan 0 HTTP new, ")
     dots.press("Enter")
     expect(served_tab.locator("a:target")).to_have_text("Plan 0")
+
+
+def test_on_a_phone_tests_are_two_lines_in_groups_that_the_keyboard_chooses(
+    served_tab, alice, project
+):
+    make_history(project, SLOWER, begin=timezone.now() - timedelta(days=20))
+    enter(served_tab, "alice")
+    served_tab.set_viewport_size({"width": 390, "height": 844})
+    served_tab.goto(f"/projects/{project.pk}/history/")
+    served_tab.get_by_role("link", name="target", exact=True).press("Enter")
+    served_tab.wait_for_url("**/history/?group=target")
+    expect(served_tab.locator(".history-table .group")).to_contain_text("1 slower")
+    row = served_tab.locator(".history-table tr.has-moved")
+    name, newest, standing = (
+        row.locator(part).bounding_box() for part in ("th", ".newest", ".standing")
+    )
+    assert newest["y"] < name["y"] + name["height"] <= standing["y"]
+    assert newest["x"] + newest["width"] <= 390
+    frame = served_tab.locator(".table-frame")
+    assert frame.evaluate("frame => frame.scrollWidth <= frame.clientWidth")

@@ -33,8 +33,7 @@ def calm_tests(project, targets, n=24):
 
 def names(response) -> list[str]:
     return [
-        row["fold"].target.name if "fold" in row else row["named"].plan.name
-        for row in rows_of(response)
+        row["fold"].target if "fold" in row else row["named"].plan.name for row in rows_of(response)
     ]
 
 
@@ -169,3 +168,41 @@ def test_pages_are_named_by_rows_and_say_what_follows(overview, project, targets
     assert not {row["named"].newest_test for row in rows_of(first)[1:]} & {
         row["named"].newest_test for row in rows_of(second) if "named" in row
     }
+
+
+def headings(response) -> list[tuple[str, int, str]]:
+    return [(each["title"], each["n"], each["note"]) for each in response.context["groups"]]
+
+
+def test_tests_are_grouped_by_what_the_address_says(overview, project, targets):
+    calm_tests(project, targets)
+    make_history(project, SLOWER, begin=nights_ago(20), tests=[slow_on(project, targets[1])])
+    by_target = overview(group="target")
+    assert headings(by_target) == [
+        ("search", 13, "1 slower, 12 unchanged"),
+        ("media", 12, "12 unchanged"),
+    ]
+    assert names(by_target) == ["Slow", "search", "media"]
+    assert headings(overview(group="arm"))[0] == ("HTTPS keep-alive", 1, "1 slower")
+    assert names(overview(group="arm"))[1] == "2 targets"
+    assert len(headings(overview(group="plan"))) == 25
+    assert headings(overview(group="moon")) == headings(overview())
+
+
+def test_a_fold_of_a_group_opens_and_the_grouping_stays(overview, project, targets):
+    calm_tests(project, targets)
+    fold = rows_of(overview(group="arm"))[0]
+    response = overview(**dict(pair.split("=") for pair in fold["query"].split("&")))
+    assert len(rows_of(response)) == 25
+    page = response.content.decode()
+    assert '<input type="hidden" name="group" value="arm">' in page
+    assert '<a href="?group=plan">plan</a>' in page
+
+
+def test_the_newest_value_has_its_interval_between_runs(overview, project):
+    make_history(project, CALM, begin=nights_ago(20))
+    (row,) = rows_of(overview())
+    # Three runs 1 % apart: t(2, 97.5 %) · 0.257 / √3 = 4.303 · 0.148
+    assert row["half_interval"].replace("\u202f", " ") == "± 0.64"
+    make_history(project, CALM, begin=nights_ago(20), spread=(1.0,))
+    assert "–" in [row["half_interval"] for row in rows_of(overview())]

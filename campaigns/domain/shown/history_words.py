@@ -107,8 +107,7 @@ def change_sentence(history: TestHistory, change: Change) -> Sentence:
 
 def or_environment(ratio: float) -> str:
     """What follows a word where the reference changed by this ratio in the same range."""
-    moved = percent(ratio - 1, decimals=1, signed=True)
-    return f", or the environment: the reference moved by {moved} as well"
+    return f", or the environment: the reference moved by {change_size(ratio)} as well"
 
 
 def change_words(history: TestHistory, change: Change) -> Sentence:
@@ -120,10 +119,9 @@ def direction_of(change: Change) -> Word:
     return Word.SLOWER if change.ratio > 1 else Word.FASTER
 
 
-def moved_since(history: TestHistory, change: Change) -> str:
-    """+12 % since version 4 of the plan: of a change at the same time as another one."""
-    size = percent(change.ratio - 1, decimals=1, signed=True)
-    return f"{size} since {cause_words(history.causes(change))}"
+def change_size(ratio: float) -> str:
+    """+12.3 %."""
+    return percent(ratio - 1, decimals=1, signed=True)
 
 
 def cause_words(causes: Sequence[Sequence[str]]) -> str:

@@ -69,10 +69,6 @@ def _range(ratios: Sequence[float]) -> str:
     return f"{number(100 * low, 1, signed=True)} to {percent(high, decimals=1, signed=True)}"
 
 
-def change_size(ratio: float) -> str:
-    return percent(ratio - 1, decimals=1, signed=True)
-
-
 def change_interval(low: float, high: float) -> str:
     """[+8.5, +9.9], in percent."""
     return f"[{', '.join(number(100 * (each - 1), 1, signed=True) for each in (low, high))}]"
