@@ -199,13 +199,24 @@ def overview_sentence(
         for standing in (Standing.SLOWER, Standing.FASTER, Standing.MOVED, Standing.ODD)
         if counts.get(standing)
     ]
-    of = f" of {counted(total, 'tests')}"
-    if not changed:
-        return [("No change", True), (f" in any{of}.", False)]
-    return [
-        (", ".join(changed), True),
-        (f"{of}; {counts.get(Standing.UNCHANGED, 0)} unchanged.", False),
-    ]
+    if changed:
+        others = [f"{counts.get(Standing.UNCHANGED, 0)} unchanged", *_unjudged(counts)]
+        of = f" of {counted(total, 'tests')}; {', '.join(others)}."
+        return [(", ".join(changed), True), (of, False)]
+    if n := counts.get(Standing.UNCHANGED, 0):
+        others = "; ".join([f" in any of {counted(n, 'tests')}", *_unjudged(counts)])
+        return [("No change", True), (f"{others}.", False)]
+    if counts.get(Standing.UNCOUNTED, 0) == total:
+        why = ": their measurements were not usable, or their targets overloaded or failing."
+        return [("No test's newest campaign counts", True), (why, False)]
+    few = f": a test has a level with {MIN_CAMPAIGNS} campaigns that count."
+    return [(f"Nothing to tell yet of {counted(total, 'tests')}", True), (few, False)]
+
+
+def _unjudged(counts: Mapping[Standing, int]) -> list[str]:
+    """The tests that neither changed nor stayed as they were."""
+    standings = (Standing.NEW, Standing.UNCOUNTED)
+    return [f"{counts[standing]} {standing}" for standing in standings if counts.get(standing)]
 
 
 def ms_of(value_us: float) -> str:

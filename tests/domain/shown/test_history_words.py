@@ -51,6 +51,16 @@ def test_a_change_says_between_which_campaigns_it_began():
     assert words.endswith("between campaigns #5 (6 Nov 2026) and #6 (7 Nov 2026).")
 
 
+def test_an_overview_without_a_level_claims_no_calm():
+    assert plain_text(overview_sentence({Standing.UNCOUNTED: 2})).startswith(
+        "No test's newest campaign counts: their measurements were not usable"
+    )
+    few = overview_sentence({Standing.NEW: 1, Standing.UNCOUNTED: 1})
+    assert plain_text(few) == (
+        "Nothing to tell yet of 2 tests: a test has a level with 5 campaigns that count."
+    )
+
+
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
@@ -76,6 +86,10 @@ def test_an_overview_counts_what_moved():
     counts = {Standing.SLOWER: 2, Standing.ODD: 1, Standing.UNCHANGED: 4}
     assert plain_text(overview_sentence(counts)) == "2 slower, 1 odd of 7 tests; 4 unchanged."
     assert plain_text(overview_sentence({Standing.UNCHANGED: 3})) == "No change in any of 3 tests."
+    mixed = {Standing.UNCHANGED: 3, Standing.NEW: 2, Standing.UNCOUNTED: 1}
+    assert plain_text(overview_sentence(mixed)) == (
+        "No change in any of 3 tests; 2 new; 1 not counted."
+    )
     moved = overview_sentence({Standing.MOVED: 3}, moved={Word.SLOWER: 2, Word.FASTER: 1})
     assert "3 moved with plan or environment (1 faster, 2 slower) of 3" in plain_text(moved)
     assert plain_text(overview_sentence({})) == "No campaign has ended in this time."
