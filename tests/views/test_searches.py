@@ -24,7 +24,7 @@ def test_a_finished_search_says_its_capacity_and_shows_every_trial(client, alice
     campaign = searching(project)
     search_through(campaign, limit_of(1850))
     page = page_of(client, campaign)
-    assert "five searches) keep p95 below 300 ms." in page.replace("</b>", "")
+    assert "six searches) keep p95 below 300 ms." in page.replace("</b>", "")
     for number in range(1, campaign.runs.count() + 1):
         assert f"<title>Trial {number}: " in page
     assert "Stop search" not in page

@@ -1,9 +1,10 @@
 """How much can it take? A search for the highest rate that keeps an objective, trial by trial.
 
 The rate is doubled until a trial fails, then the bracket is halved to 10 %. Around this first
-answer five searches follow, up to nine, each a bisection to 2 % in a window of ± 25 % of its own,
-shifted at random: one wrong trial then spoils one search and not the answer. `next_action` is a
-function of the trials so far, so that the search needs no other memory than these.
+answer six searches follow, up to twelve, each a bisection to 3 % in a narrow window of its own,
+shifted at random: about three trials, all close to the limit, and one wrong trial spoils one search
+and not the answer. `next_action` is a function of the trials so far, so that the search needs no
+other memory than these.
 """
 
 from collections.abc import Iterable
@@ -20,12 +21,13 @@ from campaigns.domain.judged.capacity_interval import (
     trend_of,
 )
 
-FIRST_RESOLUTION, RESOLUTION = 0.10, 0.02
-WINDOW = 1.25  # of a search: this far up and down, as a factor
-FEWEST_SEARCHES, MOST_SEARCHES = 5, 9
+FIRST_RESOLUTION, RESOLUTION = 0.10, 0.03
+WINDOW = 1.125  # of a search: this far up and down, as a factor; three halvings to the resolution
+FEWEST_SEARCHES, MOST_SEARCHES = 6, 12
 NARROW = 0.10  # the width of the interval at which the search ends
-# After as many trials no further search begins, except to find out whether the target drifts.
-ENOUGH_TRIALS = 37
+# After as many trials no further search begins, except to find out whether the target drifts, or
+# to make an interval narrow that is at most so wide.
+ENOUGH_TRIALS, NEARLY_NARROW = 37, 0.12
 # A search that has left the first answer by more than this has lost what it was looking for.
 _LOST = 2.0
 _UNTRUSTED_IN_A_ROW = 2
@@ -218,8 +220,8 @@ class CapacitySearch:
             return Ending.FOUND
         if n == MOST_SEARCHES:
             return Ending.DRIFTED if trend.is_suspected else Ending.FOUND
-        is_enough = self._n_trials >= ENOUGH_TRIALS and not trend.is_suspected
-        return Ending.FOUND if is_enough else None
+        is_worth_more = trend.is_suspected or width <= NEARLY_NARROW
+        return Ending.FOUND if self._n_trials >= ENOUGH_TRIALS and not is_worth_more else None
 
     def _window(self, search: int) -> "_Bracket":
         """Shifted at random by up to half of what it reaches to either side."""

@@ -15,7 +15,7 @@ from campaigns.domain.special import t_quantile
 FEWEST_FOR_INTERVAL = 3
 FEWEST_FOR_TREND = 5
 _CONFIDENCE = 0.95
-_MOST_ALIKE, _BIAS = 0.8, 1.5
+_MOST_ALIKE, _BIAS = 0.8, 2.2
 # A trend is said from this two-sided level on, and suspected from that; and from this size.
 _SAID, _SUSPECTED = 0.02, 0.10
 _LEAST_DRIFT = 0.05
@@ -71,8 +71,8 @@ def capacity_of(searches: Sequence[SearchResult]) -> CapacityInterval | None:
 
 
 def _widened_by(off: Sequence[float], squares: float) -> float:
-    """√((1 + r) / (1 − r)) of the correlation r of neighbours, with 1.5/n against its bias; never
-    below 1."""
+    """√((1 + r) / (1 − r)) of the correlation r of neighbours, with 2.2/n against its bias, which
+    was chosen by simulation (docs/measuring.md); never below 1."""
     if not squares:
         return 1.0
     neighbours = fsum(a * b for a, b in pairwise(off))

@@ -13,7 +13,10 @@ RESULT_WORDS = {
     TrialResult.FAILED: "failed",
     TrialResult.UNTRUSTED: "not counted",
 }
-_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_NUMBERS = (
+    "no", "one", "two", "three", "four", "five",
+    "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
 _WHY = {
     Ending.LIMIT: "No higher rate was allowed.",
     Ending.INJECTOR: "The injector is the limit: two trials at the next rate cannot be trusted.",

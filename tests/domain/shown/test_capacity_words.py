@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.domain.judged.capacity import CapacityAnswer, Ending
+from campaigns.domain.judged.capacity import MOST_SEARCHES, CapacityAnswer, Ending
 from campaigns.domain.judged.capacity_interval import CapacityInterval, SearchResult
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.shown.capacity_words import objective_words, search_sentence
@@ -27,6 +27,11 @@ def test_a_capacity_is_said_with_its_interval_and_its_searches():
     assert said(capacity=FOUND) == (
         "1,850 requests/s (1,790 to 1,910, five searches) keep p95 below 300 ms."
     )
+
+
+def test_the_most_searches_have_a_word():
+    found = CapacityInterval(1850, 1790, 1910, MOST_SEARCHES)
+    assert "1,910, twelve searches)" in said(capacity=found)
 
 
 def test_what_stopped_it_is_said_after_what_is_known():
