@@ -94,7 +94,7 @@ class VerdictSerializer(serializers.Serializer):
 
 class RunWithSnapshotSerializer(RunSerializer):
     snapshot = serializers.JSONField(
-        help_text="Plan, endpoint and environment at the start of the run."
+        source="whole_snapshot", help_text="Plan, endpoint and environment at the start of the run."
     )
     thresholds = serializers.SerializerMethodField(help_text="Empty until the run has ended.")
 

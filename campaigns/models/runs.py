@@ -3,7 +3,8 @@
 States change only by compare-and-set in services; a trigger (migration 0028) refuses illegal moves.
 """
 
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -26,10 +27,18 @@ from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun
+from campaigns.domain.plan.plan_parts import version_of_parts, with_parts
 from campaigns.domain.plan.questions import seeks_limit
 from campaigns.models.campaigns import Campaign, Test
+from campaigns.models.plans import PlanVersion
 from campaigns.models.targets import Target
 from campaigns.models.visibility import ProjectQuerySet, SharedQuerySet
+
+
+@lru_cache(maxsize=4)
+def _spec_of(version: int) -> dict[str, Any]:
+    """A version never changes, and a list may show many runs of one."""
+    return PlanVersion.objects.values_list("spec", flat=True).get(pk=version)
 
 
 def _choices(kind) -> list[tuple[str, str]]:
@@ -64,7 +73,7 @@ class Run(models.Model):
     p99_us = models.FloatField(null=True, blank=True)
     # domain.judged.judgement.Judgement with its reasons; read `judged`.
     judgement = models.JSONField(null=True, blank=True)
-    snapshot = models.JSONField()  # domain.plan.frozen_run.FrozenRun; read `frozen`
+    snapshot = models.JSONField()  # domain.plan.frozen_run.FrozenRun; read `frozen`, which is whole
     # domain.plan.machines: no two active runs share one. None: its host name is not looked up yet.
     machines = ArrayField(models.CharField(max_length=64), null=True, blank=True)
     n_shards = models.PositiveIntegerField(default=1)
@@ -113,10 +122,19 @@ class Run(models.Model):
     def is_done(self) -> bool:
         return self.state == State.DONE
 
+    @property
+    def whole_snapshot(self) -> dict[str, Any]:
+        """The snapshot with the large parts of its plan, which only the plan's version stores."""
+        plan = self.snapshot["plan"]
+        version = version_of_parts(plan)
+        if version is None:
+            return self.snapshot
+        return {**self.snapshot, "plan": with_parts(plan, _spec_of(version))}
+
     @cached_property
     def frozen(self) -> FrozenRun:
         """Plan, endpoint and all else that determines what is sent, as of when it was queued."""
-        return FrozenRun.from_json(self.snapshot)
+        return FrozenRun.from_json(self.whole_snapshot)
 
     @property
     def judged(self) -> Judgement | None:

@@ -1,5 +1,7 @@
 """Queue the blocks of a campaign: at its start, and later more at its end."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
@@ -10,6 +12,8 @@ from campaigns.domain.plan.blocks import Turn, order_of_runs
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.machines import written_addresses
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.plan_parts import without_parts
 from campaigns.domain.units import counted
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard, Test
@@ -41,8 +45,11 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     require_room_for_runs(campaign.project, tests, estimates, campaign.repeats - after)
     is_random = campaign.order == Campaign.Order.BLOCKS
     turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
+    snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
     runs = Run.objects.bulk_create(
-        queued_run(campaign, tests[turn.test], turn) for turn in turns if turn.repeat > after
+        queued_run(tests[turn.test], turn, snapshots[turn.test])
+        for turn in turns
+        if turn.repeat > after
     )
     Shard.objects.bulk_create(
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
@@ -95,24 +102,25 @@ def _why_not_added(campaign: Campaign) -> str:
     )
 
 
-def queued_run(campaign: Campaign, test: Test, turn: Turn) -> Run:
-    """Not saved yet."""
+def queued_run(test: Test, turn: Turn, snapshot: dict[str, Any]) -> Run:
+    """Not saved yet; `snapshot` is of `snapshot_of`."""
     return Run(
-        campaign=campaign,
+        campaign=test.campaign,
         test=test,
         target=test.endpoint.target,
         machines=written_addresses(test.endpoint.host),
         position=turn.position,
         repeat=turn.repeat,
         n_shards=test.injectors,
-        snapshot=_frozen(test, campaign.seed).to_json(),
+        snapshot=snapshot,
     )
 
 
-def _frozen(test: Test, seed: int) -> FrozenRun:
+def snapshot_of(test: Test, plan: Plan) -> dict[str, Any]:
+    """What determines the runs of a test that send this plan, as each of them stores it."""
     version, endpoint = test.plan_version, test.endpoint
-    return FrozenRun(
-        plan_json=plan_for(test.plan(), test.injectors).to_json(),
+    frozen = FrozenRun(
+        plan_json=without_parts(plan.to_json(), version.spec, version.pk),
         plan_name=version.plan.name,
         plan_number=version.number,
         swept=test.swept_words,
@@ -120,6 +128,7 @@ def _frozen(test: Test, seed: int) -> FrozenRun:
         connection_mode=test.connection_mode,
         target=endpoint.target.name,
         environment=endpoint.target.environment,
-        seed=seed,
+        seed=test.campaign.seed,
         allowed_networks=tuple(settings.ALLOWED_NETWORKS),
     )
+    return frozen.to_json()

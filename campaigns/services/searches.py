@@ -31,7 +31,7 @@ from campaigns.permissions import Action, Actor, require
 from campaigns.queries.caps import most_requests_per_s
 from campaigns.queries.searches import action_of, was_ended_from_outside
 from campaigns.services import audit
-from campaigns.services.blocks import queued_run
+from campaigns.services.blocks import queued_run, snapshot_of
 from campaigns.services.campaign_cells import CampaignCell, check_slots
 from campaigns.services.campaigns import create_campaign
 from campaigns.services.caps import require_room_for_load
@@ -157,14 +157,13 @@ def _plan_of_trial(
 
 def _queue(search: Search, trial: NextTrial, plan: Plan) -> None:
     """`plan`: as the first trial sends it, with the objective."""
-    related = ("plan_version__plan", "endpoint__target")
+    related = ("campaign", "plan_version__plan", "endpoint__target")
     test = search.campaign.tests.select_related(*related).get()
-    run = queued_run(search.campaign, test, Turn(trial.number, trial.number, 0))
     sent = trial_plan(plan, trial.rate_per_s, search.trial_s)
     mode = ConnectionMode(test.connection_mode)
     estimate = estimate_test(sent, mode, search.campaign.pause_s, test.injectors)
     require_room_for_load(search.campaign.project, [estimate])
-    run.snapshot |= {"plan": sent.to_json()}
+    run = queued_run(test, Turn(trial.number, trial.number, 0), snapshot_of(test, sent))
     run.save()
     Shard.objects.bulk_create(Shard(run=run, number=number) for number in range(run.n_shards))
     plan_use(search.campaign.project, [run], {test.pk: estimate})
