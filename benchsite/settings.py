@@ -176,8 +176,9 @@ CELERY_BEAT_SCHEDULE = {
 }
 
 # --- the engine ----------------------------------------------------------------------------------
-# Networks that injectors may connect to. A server allows nothing until its settings list networks.
-LOCAL_NETWORKS = "127.0.0.0/8 ::1/128 10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7"
+# Networks that injectors may connect to. A server allows nothing until its settings list networks,
+# and a workstation only itself.
+LOCAL_NETWORKS = "127.0.0.0/8 ::1/128"
 # Beside PostgreSQL and Redis; by default where the web process listens.
 NEVER = env_services("BENCHSITE_NEVER", env_str("BENCHSITE_BIND", "127.0.0.1:8000"))
 ALLOWED_NETWORKS = env_networks("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)

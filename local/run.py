@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from local.console import LocalError, fail, say
+from local.networks import confirm_networks
 from local.paths import ROOT, closed, var_dir
 from local.ports import ports_from_environment, refuse_taken
 from local.servers import announce_foreign_servers
@@ -23,6 +24,7 @@ def run(is_once: bool) -> int:
         with only_one(var):
             ports = ports_from_environment()
             refuse_taken(ports)
+            confirm_networks(var)
             return _serve(Site(var, ports), is_once)
     except LocalError as error:
         return fail(str(error))

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from local import programs
 from local.console import LocalError, step
+from local.networks import NAME as NETWORKS
+from local.networks import allowed_networks
 from local.paths import ROOT, closed, tail, var_dir
 from local.ports import LOOPBACK, Ports, listens
 from local.secrets import secret_key_file
@@ -92,6 +94,8 @@ class Site:
         }
         env["BENCHSITE_URL"] = env.get("BENCHSITE_URL") or self.url
         env.setdefault("BENCHSITE_REFERENCE_TARGET", f"http://{LOOPBACK}:{self.ports.demo_http}")
+        if not env.get(NETWORKS) and (confirmed := allowed_networks(self.var)):
+            env[NETWORKS] = confirmed
         env.pop("BENCHSITE_ADMIN_PASSWORD", None)  # only one command needs it
         if not (env.get("BENCHSITE_SECRET_KEY") or env.get("BENCHSITE_SECRET_KEY_FILE")):
             env["BENCHSITE_SECRET_KEY_FILE"] = str(secret_key_file(self.var))

@@ -12,6 +12,9 @@ from benchsite.settings import *
 # `make test` has migrated a database that can be copied; without it each is migrated.
 DATABASES["default"]["TEST"] = {"TEMPLATE": os.environ.get("TESTS_TEMPLATE")}
 
+# The machines that tests only talk about.
+ALLOWED_NETWORKS += ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
+
 # Hashed names need a collected manifest; tests/test_static.py tests those by themselves.
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 # By this name the live server of tests knows that it has static files to serve.

@@ -123,10 +123,8 @@ def test_a_secret_can_come_from_a_file(tmp_path):
     assert value == "'from the file'"
 
 
-def test_one_s_own_machine_may_be_measured_without_any_setting():
-    networks = setting("ALLOWED_NETWORKS")
-    assert "127.0.0.0/8" in networks
-    assert "0.0.0.0/0" not in networks
+def test_one_s_own_machine_and_no_other_may_be_measured_without_any_setting():
+    assert setting("ALLOWED_NETWORKS") == "['127.0.0.0/8', '::1/128']"
 
 
 def test_a_server_allows_no_network_until_its_settings_list_some():
