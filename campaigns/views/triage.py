@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.judged.triage import ENVIRONMENT_FIRST, NEEDS_WHY, TriageState
+from campaigns.domain.judged.triage import ENVIRONMENT_FIRST, NEEDS_WHY, TAKES_MORE, TriageState
 from campaigns.domain.shown.history_words import change_size, day, evidence
 from campaigns.domain.shown.triage_words import (
     MEANINGS,
@@ -89,7 +89,8 @@ def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
     else:
         messages.success(request, f"Saved: {state_words(given['state'])}.")
     shown = entries_of(actor, found.project).get(pk=found.pk)
-    return redirect(_url(shown, request.POST.get("test", "")))
+    url = _url(shown, request.POST.get("test", ""))
+    return redirect(url or reverse("triage-list", args=[found.project_id]))
 
 
 def overview_block(actor: Actor, project: Project) -> dict[str, Any]:
@@ -156,6 +157,7 @@ def _row(entry: TriageEntry, may_judge: bool) -> dict[str, Any]:
         "state": state_words(entry.state),
         "note": notes[0] if notes else None,
         "url": _url(entry),
+        "can_close": may_judge and entry.state in TAKES_MORE,
         "confirm_url": _confirm_url(entry) if may_judge else "",
     }
 
@@ -180,10 +182,9 @@ def _page_of(change: TriageChange) -> str:
 
 
 def _url(entry: TriageEntry, test: str = "") -> str:
-    """Of this test's page, or else of that with the largest change."""
+    """Of this test's page, or else of that with the largest change; "" if all are gone."""
     pages = {str(each.newest_test): _page_of(each) for each in entry.changes.all()}
-    known = pages.get(test) or next(filter(None, pages.values()), "")
-    return known or reverse("triage-list", args=[entry.project_id])
+    return pages.get(test) or next(filter(None, pages.values()), "")
 
 
 def _confirm_url(entry: TriageEntry) -> str:
