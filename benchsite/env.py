@@ -6,6 +6,7 @@ An empty variable counts as unset, because compose passes unset variables as emp
 import ipaddress
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ _TRUE = {"1", "true", "yes", "on"}
 SHORTEST_SECRET = 32
 FEWEST_CHARACTERS = 8
 _FALSE = {"0", "false", "no", "off"}
+_WITH_PORTS = re.compile(r"(?:\[(?P<six>[^]]+)]|(?P<four>[^][:]+)):(?P<ports>\d+(?:-\d+)?)")
 
 
 def env_str(name: str, default: str = "") -> str:
@@ -72,6 +74,29 @@ def env_networks(name: str, default: str = "") -> list[str]:
         except ValueError as error:
             raise ImproperlyConfigured(f"{name}: {error}. Write such as 10.1.0.0/16.") from None
     return networks
+
+
+def env_allowed(name: str, default: str = "") -> list[str]:
+    """Networks, each alone or with a port or a range of them: 10.1.0.0/16:8000-8999."""
+    entries = env_list(name, default)
+    for entry in entries:
+        network, ports = _without_ports(entry)
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{name}: {error}. Write such as 10.1.0.0/16, 10.1.0.0/16:443 or [fc00::/7]:443."
+            ) from None
+        numbers = [int(port) for port in ports.split("-")] if ports else [1]
+        if not 1 <= numbers[0] <= numbers[-1] <= 65535:
+            raise ImproperlyConfigured(f"{name}: {entry!r} has ports that are not from 1 to 65535.")
+    return entries
+
+
+def _without_ports(entry: str) -> tuple[str, str]:
+    """(the network, its ports or "")"""
+    found = _WITH_PORTS.fullmatch(entry)
+    return (found["six"] or found["four"], found["ports"]) if found else (entry, "")
 
 
 def env_services(name: str, default: str = "") -> list[tuple[str, int]]:
@@ -140,7 +165,7 @@ def refuse_weak(name: str, secret: str) -> None:
 def refuse_everywhere(name: str, networks: list[str]) -> None:
     """A list that holds all addresses protects nobody from this installation's load."""
     for network in networks:
-        if ipaddress.ip_network(network).prefixlen == 0:
+        if ipaddress.ip_network(_without_ports(network)[0]).prefixlen == 0:
             raise ImproperlyConfigured(
                 f"{name}: {network} allows load to every address. List the networks that you may "
                 "put under load."

@@ -8,6 +8,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from benchsite.env import (
+    env_allowed,
     env_bool,
     env_choice,
     env_int,
@@ -177,11 +178,11 @@ CELERY_BEAT_SCHEDULE = {
 
 # --- the engine ----------------------------------------------------------------------------------
 # Networks that injectors may connect to. A server allows nothing until its settings list networks,
-# and a workstation only itself.
+# and a workstation only itself. 10.1.0.0/16:8000-8999 allows only these ports there.
 LOCAL_NETWORKS = "127.0.0.0/8 ::1/128"
 # Beside PostgreSQL and Redis; by default where the web process listens.
 NEVER = env_services("BENCHSITE_NEVER", env_str("BENCHSITE_BIND", "127.0.0.1:8000"))
-ALLOWED_NETWORKS = env_networks("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
+ALLOWED_NETWORKS = env_allowed("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
 if IS_SERVER:
     refuse_everywhere("BENCHSITE_ALLOWED_NETWORKS", ALLOWED_NETWORKS)
 # The installation's own target, which campaigns measure as their reference; None for none.

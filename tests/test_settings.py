@@ -64,6 +64,9 @@ def test_every_variable_that_is_documented_is_read():
         ("BENCHSITE_DB_POOL", "many"),
         ("BENCHSITE_INJECTOR_SLOTS", "2.5"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8 300.0.0.0/8"),
+        ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8:0"),
+        ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8:90-80"),
+        ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8:http"),
         ("BENCHSITE_REFERENCE_TARGET", "127.0.0.1:8081"),
         ("BENCHSITE_REFERENCE_TARGET", "http://127.0.0.1:8081/path"),
         ("BENCHSITE_LOG_LEVEL", "loud"),
@@ -91,6 +94,7 @@ def test_a_wrong_value_is_answered_with_the_name_of_its_variable(name, value):
         ("BENCHSITE_VAULT_KEYS", "one two", "is too weak for a server"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8 0.0.0.0/0", "0.0.0.0/0 allows load to every"),
         ("BENCHSITE_ALLOWED_NETWORKS", "::/0", "::/0 allows load to every"),
+        ("BENCHSITE_ALLOWED_NETWORKS", "0.0.0.0/0:443", "0.0.0.0/0:443 allows load to every"),
     ],
 )
 def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border(name, value, words):
@@ -129,8 +133,9 @@ def test_one_s_own_machine_and_no_other_may_be_measured_without_any_setting():
 
 def test_a_server_allows_no_network_until_its_settings_list_some():
     assert setting("ALLOWED_NETWORKS", **SERVER) == "[]"
-    listed = setting("ALLOWED_NETWORKS", **SERVER, BENCHSITE_ALLOWED_NETWORKS="10.1.0.0/16")
-    assert listed == "['10.1.0.0/16']"
+    networks = "10.1.0.0/16 10.2.0.0/16:8000-8999 [fc00::/7]:443"
+    listed = setting("ALLOWED_NETWORKS", **SERVER, BENCHSITE_ALLOWED_NETWORKS=networks)
+    assert listed == str(networks.split())
 
 
 def test_the_settings_of_a_server_pass_the_deployment_check_without_a_warning():

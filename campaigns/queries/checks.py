@@ -50,16 +50,13 @@ def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
             "List networks in BENCHSITE_ALLOWED_NETWORKS.",
         )
         return
-    allowed = []
-    for host in dict.fromkeys(endpoint.host for endpoint in endpoints):
-        if not is_address(host):
-            yield Check("info", f"{host} is resolved and checked when the run starts")
-            continue
-        refusal = vet(host, networks)
-        if refusal:
-            yield Check("bad", refusal)
-        else:
-            allowed.append(host)
+    places = dict.fromkeys((endpoint.host, endpoint.port) for endpoint in endpoints)
+    for name in dict.fromkeys(host for host, _ in places if not is_address(host)):
+        yield Check("info", f"{name} is resolved and checked when the run starts")
+    verdicts = {place: vet(*place, networks) for place in places if is_address(place[0])}
+    for refusal in dict.fromkeys(filter(None, verdicts.values())):
+        yield Check("bad", refusal)
+    allowed = dict.fromkeys(host for (host, _), refusal in verdicts.items() if refusal is None)
     if allowed:
         yield Check("good", f"{', '.join(allowed)} can be tested from here")
 

@@ -42,7 +42,8 @@ def why_no_reference() -> str:
             "BENCHSITE_REFERENCE_TARGET to the address of the bundled target."
         )
     networks = parse_networks(settings.ALLOWED_NETWORKS)
-    return (vet(own["host"], networks) or "") if is_address(own["host"]) else ""
+    host, port = own["host"], own["port"]
+    return (vet(host, port, networks) or "") if is_address(host) else ""
 
 
 def reference_endpoint(project: Project) -> Endpoint | None:

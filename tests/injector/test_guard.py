@@ -40,3 +40,14 @@ def test_an_order_for_such_a_server_is_refused_and_nothing_is_sent():
             run_here(order, lambda second: None)
     assert refused.value.kind == "address_refused"
     assert met == []
+
+
+def test_a_port_that_its_network_does_not_allow_is_refused_before_anything_is_sent():
+    met = []
+    with scripted(lambda sock, server: met.append(sock)) as server:
+        order = make_order(server.port)
+        order["policy"]["allow"] = [f"127.0.0.0/8:{server.port + 1}"]
+        with pytest.raises(Refusal, match="may be put under load only at port") as refused:
+            run_here(order, lambda second: None)
+    assert refused.value.kind == "address_refused"
+    assert met == []

@@ -162,6 +162,15 @@ def test_the_checks_name_an_address_that_is_not_allowed(as_editor, project, vers
     assert "127.0.0.1 is in none of the networks" in page
 
 
+def test_the_checks_name_a_port_that_is_not_allowed(as_editor, project, version, settings):
+    settings.ALLOWED_NETWORKS = ["127.0.0.0/8:8000-8080"]
+    target = make_target(project)
+    make_endpoint(target, "http")
+    ticked = cells(version, target, ("http", "new"))
+    page = text_of(as_editor.post(reverse("campaign-estimate", args=[project.pk]), fields(ticked)))
+    assert "127.0.0.1 may be put under load only at port 8000-8080, not at port 8081." in page
+
+
 @pytest.mark.parametrize("text", ["0", "65", "1, x", "1.5", "2 2", "1,,0"])
 def test_injectors_that_are_no_numbers_are_refused_at_the_field(
     as_editor, project, target, version, text

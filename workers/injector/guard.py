@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from campaigns.domain.plan.addresses import Network, parse_address, vet, written
+from campaigns.domain.plan.addresses import Allowed, parse_address, vet, written
 from campaigns.domain.plan.target import Origin
 from workers.injector.order import Refusal
 
@@ -51,7 +51,7 @@ class Guard:
     def __init__(
         self,
         endpoint: Origin,
-        allowed: tuple[Network, ...],
+        allowed: tuple[Allowed, ...],
         never: frozenset[str] = frozenset(),
     ):
         self._allowed = allowed
@@ -77,7 +77,7 @@ class Guard:
         return self._verdicts[address]
 
     def _vet(self, address: str) -> str | None:
-        if refusal := vet(address, self._allowed):
+        if refusal := vet(address, self.port, self._allowed):
             return refusal
         service = written(parse_address(address), self.port)
         if service in self._never:

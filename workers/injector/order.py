@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.addresses import Network, parse_networks
+from campaigns.domain.plan.addresses import Allowed, parse_networks
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_WEIGHT, LoadSlice
@@ -37,7 +37,7 @@ class Order:
     endpoint: Origin
     mode: ConnectionMode
     shard: LoadSlice
-    allowed: tuple[Network, ...]
+    allowed: tuple[Allowed, ...]
     never: frozenset[str] = frozenset()
     seed: int = 0
     is_probe: bool = False

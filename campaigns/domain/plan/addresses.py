@@ -4,11 +4,20 @@ The never zones (link-local, cloud metadata, multicast, translation prefixes …
 a list names them, because a mistake there would hit something unintended.
 """
 
+import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Self
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
+
+ALL_PORTS = (1, 65535)
+# 10.0.0.0/8, 10.0.0.0/8:443, [fc00::/7]:8000-8999; without brackets the colons are of IPv6.
+_WRITTEN = re.compile(
+    r"(?:\[(?P<six>[^]]*)]|(?P<four>[^][:]*))(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?"
+)
 
 _METADATA = "the metadata service of a cloud"
 _NEVER: tuple[tuple[Network, str], ...] = tuple(
@@ -79,24 +88,66 @@ def never_because(address: Address) -> str | None:
     return next((words for network, words in _NEVER if _holds(network, address)), None)
 
 
-def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Networks in CIDR form. Raises ValueError naming the one that is not."""
-    return tuple(ip_network(text.strip(), strict=False) for text in texts)
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A network with the ports that may be dialled in it, from the first to the last."""
+
+    network: Network
+    ports: tuple[int, int] = ALL_PORTS
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """A network in CIDR form, alone or with a port or a range of them. Raises ValueError."""
+        found = _WRITTEN.fullmatch(text.strip())
+        if found is None or found["first"] is None:
+            return cls(ip_network(text.strip().removeprefix("[").removesuffix("]"), strict=False))
+        first = int(found["first"])
+        last = int(found["last"] or first)
+        if not ALL_PORTS[0] <= first <= last <= ALL_PORTS[1]:
+            raise ValueError(f"{text!r} has ports that are not from 1 to 65535, in this order")
+        network = ip_network(found["six"] or found["four"] or "", strict=False)
+        return cls(network, (first, last))
+
+    def __str__(self) -> str:
+        if self.ports == ALL_PORTS:
+            return str(self.network)
+        network = f"[{self.network}]" if self.network.version == 6 else str(self.network)
+        return f"{network}:{self.port_words}"
+
+    @property
+    def port_words(self) -> str:
+        first, last = self.ports
+        return str(first) if first == last else f"{first}-{last}"
+
+    def has(self, port: int) -> bool:
+        return self.ports[0] <= port <= self.ports[1]
+
+    def common_with(self, other: Self) -> Self | None:
+        """What both allow; None if that is nothing."""
+        if self.network.version != other.network.version:
+            return None
+        first, last = max(self.ports[0], other.ports[0]), min(self.ports[1], other.ports[1])
+        if not self.network.overlaps(other.network) or first > last:
+            return None
+        smaller = max(self.network, other.network, key=lambda each: each.prefixlen)
+        return type(self)(smaller, (first, last))
+
+
+def parse_networks(texts: Iterable[str]) -> tuple[Allowed, ...]:
+    """Networks, with or without ports. Raises ValueError naming the one that is not."""
+    return tuple(map(Allowed.parse, texts))
 
 
 def common_networks(these: Iterable[str], those: Iterable[str]) -> list[str]:
-    """What both lists allow, in CIDR form: of each pair that overlaps, the smaller network."""
-    smaller = [
-        max(one, other, key=lambda each: each.prefixlen)
-        for one in parse_networks(these)
-        for other in parse_networks(those)
-        if one.version == other.version and one.overlaps(other)
-    ]
-    return list(dict.fromkeys(map(str, smaller)))
+    """What both lists allow: of each pair that overlaps, the smaller network and common ports."""
+    pairs = ((one, other) for one in parse_networks(these) for other in parse_networks(those))
+    found = (one.common_with(other) for one, other in pairs)
+    return list(dict.fromkeys(str(each) for each in found if each))
 
 
-def vet(text: str, allowed_networks: Iterable[Network]) -> str | None:
-    """Why this literal address may not be connected to, or None. What is not listed is refused."""
+def vet(text: str, port: int, allowed: Iterable[Allowed]) -> str | None:
+    """Why this literal address may not be connected to at this port, or None. What is not listed is
+    refused."""
     try:
         address = parse_address(text)
     except ValueError:
@@ -104,9 +155,13 @@ def vet(text: str, allowed_networks: Iterable[Network]) -> str | None:
     never = never_because(address)
     if never:
         return f"{address} is {never}; no load is ever sent there."
-    if any(_holds(network, address) for network in allowed_networks):
+    listed = [each for each in allowed if _holds(each.network, address)]
+    if not listed:
+        return f"{address} is in none of the networks that this installation allows."
+    if any(each.has(port) for each in listed):
         return None
-    return f"{address} is in none of the networks that this installation allows."
+    ports = " or ".join(each.port_words for each in listed)
+    return f"{address} may be put under load only at port {ports}, not at port {port}."
 
 
 def _holds(network: Network, address: Address) -> bool:

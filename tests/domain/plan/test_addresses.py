@@ -25,19 +25,19 @@ NEVER = [
 
 @pytest.mark.parametrize("address", NEVER)
 def test_some_addresses_are_refused_even_where_everything_is_listed(address):
-    assert "no load is ever sent there" in vet(address, EVERYTHING)
+    assert "no load is ever sent there" in vet(address, 80, EVERYTHING)
 
 
 @pytest.mark.parametrize("address", NEVER)
 def test_they_are_refused_where_they_are_listed_by_name(address):
     text = address.partition("%")[0]
-    assert vet(address, parse_networks([text])) is not None
+    assert vet(address, 80, parse_networks([text])) is not None
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "2606:4700::1"])
 def test_nothing_is_allowed_unless_it_is_listed(address):
-    assert "none of the networks" in vet(address, ())
-    assert vet(address, EVERYTHING) is None
+    assert "none of the networks" in vet(address, 80, ())
+    assert vet(address, 80, EVERYTHING) is None
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_nothing_is_allowed_unless_it_is_listed(address):
     ],
 )
 def test_a_list_of_networks_decides(address, listed, is_allowed):
-    assert (vet(address, parse_networks(listed)) is None) == is_allowed
+    assert (vet(address, 80, parse_networks(listed)) is None) == is_allowed
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_list_of_networks_decides(address, listed, is_allowed):
     ["", "localhost", "127.1", "0177.0.0.1", "2130706433", "0x7f.1", "1.2.3.4.", " 127.0.0.1"],
 )
 def test_only_a_literal_address_in_its_usual_form_is_one(text):
-    assert "not an IP address" in vet(text, EVERYTHING)
+    assert "not an IP address" in vet(text, 80, EVERYTHING)
 
 
 def test_a_network_that_is_none_is_named():
@@ -74,14 +74,14 @@ def test_a_network_that_is_none_is_named():
 def test_an_address_mapped_into_ipv6_is_judged_as_itself(address):
     mapped = parse_address(f"::ffff:{address}")
     assert mapped == address
-    assert vet(f"::ffff:{address}", EVERYTHING) == vet(str(address), EVERYTHING)
+    assert vet(f"::ffff:{address}", 80, EVERYTHING) == vet(str(address), 80, EVERYTHING)
 
 
 @given(st.ip_addresses())
 def test_what_is_allowed_is_listed_and_in_no_forbidden_zone(address):
-    if vet(str(address), EVERYTHING) is None:
+    if vet(str(address), 80, EVERYTHING) is None:
         assert never_because(parse_address(str(address))) is None
-    assert vet(str(address), ()) is not None
+    assert vet(str(address), 80, ()) is not None
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,62 @@ def test_what_is_allowed_is_listed_and_in_no_forbidden_zone(address):
     ],
 )
 def test_what_two_lists_allow_is_what_both_hold(these, those, common):
+    assert common_networks(these, those) == common
+
+
+@pytest.mark.parametrize(
+    ("address", "port", "listed", "is_allowed"),
+    [
+        ("10.0.0.5", 443, ["10.0.0.0/8:443"], True),
+        ("10.0.0.5", 22, ["10.0.0.0/8:443"], False),
+        ("10.0.0.5", 8000, ["10.0.0.0/8:8000-8999"], True),
+        ("10.0.0.5", 8999, ["10.0.0.0/8:8000-8999"], True),
+        ("10.0.0.5", 9000, ["10.0.0.0/8:8000-8999"], False),
+        ("10.0.0.5", 22, ["10.0.0.0/8:443", "10.0.0.5"], True),
+        ("::ffff:10.0.0.5", 22, ["10.0.0.0/8:443"], False),
+        ("fd12::1", 443, ["[fc00::/7]:443"], True),
+        ("fd12::1", 22, ["[fc00::/7]:443"], False),
+        ("fd12::1", 22, ["[fc00::/7]"], True),
+        ("169.254.169.254", 80, ["169.254.0.0/16:80"], False),
+    ],
+)
+def test_a_network_may_be_limited_to_ports(address, port, listed, is_allowed):
+    assert (vet(address, port, parse_networks(listed)) is None) == is_allowed
+
+
+def test_a_port_that_is_not_allowed_is_told_from_a_network_that_is_not():
+    listed = parse_networks(["10.0.0.0/8:443", "10.0.0.0/16:8000-8999"])
+    assert vet("10.0.0.5", 22, listed) == (
+        "10.0.0.5 may be put under load only at port 443 or 8000-8999, not at port 22."
+    )
+    assert "none of the networks" in vet("192.168.0.1", 443, listed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["10.0.0.0/8:", "10.0.0.0/8:0", "10.0.0.0/8:70000", "10.0.0.0/8:9-8", "10.0.0.0/8:a", ":443",
+     "[]:443", "fc00::/7:443", "10.0.0.0/8:80:81", "10.0.0.0/8:-80"],
+)  # fmt: skip
+def test_ports_that_are_none_are_refused(text):
+    with pytest.raises(ValueError, match=r"."):
+        parse_networks([text])
+
+
+@pytest.mark.parametrize(
+    "text", ["10.0.0.0/8", "10.0.0.0/8:443", "10.0.0.0/8:8000-8999", "fc00::/7", "[fc00::/7]:443"]
+)
+def test_a_network_is_written_as_it_is_read(text):
+    assert [str(each) for each in parse_networks([text])] == [text]
+
+
+@pytest.mark.parametrize(
+    ("these", "those", "common"),
+    [
+        (["10.0.0.0/8:443"], ["10.1.0.0/16"], ["10.1.0.0/16:443"]),
+        (["10.0.0.0/8:80-90"], ["10.0.0.0/8:85-99"], ["10.0.0.0/8:85-90"]),
+        (["10.0.0.0/8:80"], ["10.0.0.0/8:81"], []),
+        (["[fc00::/7]:443"], ["fd00::/8"], ["[fd00::/8]:443"]),
+    ],
+)
+def test_two_lists_share_the_ports_that_both_allow(these, those, common):
     assert common_networks(these, those) == common
