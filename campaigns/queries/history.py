@@ -224,7 +224,8 @@ def _likeness(one: HistoryKey, other: HistoryKey) -> tuple[bool, bool]:
 def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:
     """Of each of its tests, without facts, for the days that an overview shows. For the engine,
     which sees everything."""
-    own = {key_of(test) for test in campaign.tests.select_related("plan_version")}
+    tests = campaign.tests.select_related("plan_version").order_by("position")
+    own = dict.fromkeys(map(key_of, tests))
     by = recent(HistoryFilter())
     same = TestFigures.objects.filter(
         plan__in={key.plan for key in own}, endpoint__in={key.endpoint for key in own}
@@ -233,10 +234,10 @@ def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:
     return {key: TestHistory(points[key][-MOST_CAMPAIGNS:]) for key in own if key in points}
 
 
-def with_facts_around(history: TestHistory, change: Change) -> TestHistory:
-    """The history with the facts of the campaigns between which the change began."""
-    around = range(history.before(change), change.latest + 1)
-    return _with(history, around, _further([history.points[index].test for index in around]))
+def with_facts_around(seen: Sequence[tuple[TestHistory, Change]]) -> list[TestHistory]:
+    """Each history with the facts of the campaigns between which its change began."""
+    around = [range(history.before(change), change.latest + 1) for history, change in seen]
+    return _with_whole([history for history, _ in seen], around)
 
 
 def arms_of(actor: Actor, test: Test) -> list[TestFigures]:
@@ -311,7 +312,13 @@ def _whole(points: Sequence[CampaignPoint]) -> list[CampaignPoint]:
 
 def _explained(histories: Sequence[TestHistory]) -> list[TestHistory]:
     """With whole points where a change may have its cause, and at the end."""
-    wanted = [_to_explain(each) for each in histories]
+    return _with_whole(histories, list(map(_to_explain, histories)))
+
+
+def _with_whole(
+    histories: Sequence[TestHistory], wanted: Sequence[Iterable[int]]
+) -> list[TestHistory]:
+    """Each with whole points at these places; one query for all."""
     rows = _further(
         [
             each.points[index].test

@@ -9,11 +9,13 @@ yet; otherwise it is an entry of its own. What is no longer found stays, for peo
 
 import logging
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import F
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.changes import Change
@@ -59,14 +61,43 @@ def note_changes(*, campaign_id: int) -> int:
     for key, history in found.items():
         same = _same(history, known[key])
         for index, change in enumerate(history.course.changes):
+            seen = _Seen(key, history, change)
             if index not in same:
-                new.append((key, history, change))
-            elif _follow(known[key][same[index]], history, change):
-                moved.append(known[key][same[index]])
-    TriageChange.objects.bulk_update(moved, _FOLLOWED)
-    for key, history, change in new:
-        _write(campaign.project_id, key, history, change)
+                new.append(seen)
+            elif seen.has_moved(known[key][same[index]]):
+                moved.append((known[key][same[index]], seen))
+    _follow(moved)
+    _write(campaign.project_id, new)
     return len(new)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A change of a test, in the history in which it was found."""
+
+    key: HistoryKey
+    history: TestHistory
+    change: Change
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The columns that follow it, without its causes."""
+        points, change = self.history.points, self.change
+        return {
+            "since_id": points[change.index].campaign,
+            "since_at": points[change.index].at,
+            "after_at": points[self.history.before(change)].at,
+            "until_at": points[change.latest].at,
+            "before_us": change.before,
+            "after_us": change.after,
+            "ratio": change.ratio,
+            "low": change.low,
+            "high": change.high,
+            "p_value": change.p_value,
+        }
+
+    def has_moved(self, known: TriageChange) -> bool:
+        return any(getattr(known, name) != value for name, value in self.values.items())
 
 
 def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[TriageChange]]:
@@ -76,7 +107,7 @@ def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[Tri
         plan__in={key.plan for key in found}, endpoint__in={key.endpoint for key in found}
     )
     for row in rows.order_by(F("since").asc(nulls_last=True)):
-        key = HistoryKey(row.plan_id, row.endpoint_id, row.connection_mode, row.injectors)
+        key = _key(row)
         if key in found and row.since_at >= found[key].points[0].at:
             known[key].append(row)
     return known
@@ -97,6 +128,11 @@ def _test(key: HistoryKey) -> dict[str, int | str]:
     }
 
 
+def _key(change: TriageChange) -> HistoryKey:
+    arm = (change.endpoint_id, change.connection_mode, change.injectors)
+    return HistoryKey(change.plan_id, *arm)
+
+
 def _place(change: Change) -> Sighting:
     return Sighting(change.index, change.earliest, change.latest, change.ratio > 1)
 
@@ -106,52 +142,70 @@ def _known_place(change: TriageChange, places: Sequence) -> Sighting:
     return Sighting(index, index, index, change.ratio > 1)
 
 
-def _follow(known: TriageChange, history: TestHistory, change: Change) -> bool:
-    """Whether more campaigns have moved it; then it has its new values, not yet stored."""
-    values = _values(history, change)
-    if all(getattr(known, name) == value for name, value in values.items()):
-        return False
-    if known.since_id != values["since_id"]:
-        values |= _causes(history, change)
-    for name, value in values.items():
-        setattr(known, name, value)
-    return True
+def _follow(moved: Sequence[tuple[TriageChange, _Seen]]) -> None:
+    """More campaigns have moved them. Other causes are looked for where one begins elsewhere."""
+    elsewhere = [pair for pair in moved if pair[0].since_id != pair[1].values["since_id"]]
+    causes = _causes([seen for _, seen in elsewhere])
+    for (known, _), found in zip(elsewhere, causes, strict=True):
+        known.causes = found
+    for known, seen in moved:
+        for name, value in seen.values.items():
+            setattr(known, name, value)
+    TriageChange.objects.bulk_update([known for known, _ in moved], _FOLLOWED)
 
 
-def _write(project_id: int, key: HistoryKey, history: TestHistory, change: Change) -> None:
-    values = {**_values(history, change), **_causes(history, change)}
-    target_id = Endpoint.objects.values_list("target_id", flat=True).get(pk=key.endpoint)
-    of_this_test = TriageChange.objects.filter(entry=OuterRef("pk"), **_test(key))
-    entry = (
-        TriageEntry.objects.filter(project=project_id, target=target_id, state__in=TAKES_MORE)
-        .filter(changes__after_at__lt=values["until_at"], changes__until_at__gt=values["after_at"])
-        .exclude(Exists(of_this_test))
-        .order_by("-pk")
-        .first()
-    )
-    if entry is None:
-        entry = TriageEntry.objects.create(project_id=project_id, target_id=target_id)
-    TriageChange.objects.create(entry=entry, **_test(key), **values)
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """An entry that takes more changes, with those that it has."""
+
+    entry: TriageEntry
+    changes: list[TriageChange]
+
+    def takes(self, new: TriageChange) -> bool:
+        """If one of its changes may have begun at the same time, and none is of the same test."""
+        return not any(_key(each) == _key(new) for each in self.changes) and any(
+            each.after_at < new.until_at and each.until_at > new.after_at for each in self.changes
+        )
 
 
-def _values(history: TestHistory, change: Change) -> dict:
-    points = history.points
-    return {
-        "since_id": points[change.index].campaign,
-        "since_at": points[change.index].at,
-        "after_at": points[history.before(change)].at,
-        "until_at": points[change.latest].at,
-        "before_us": change.before,
-        "after_us": change.after,
-        "ratio": change.ratio,
-        "low": change.low,
-        "high": change.high,
-        "p_value": change.p_value,
-    }
+def _write(project_id: int, new: Sequence[_Seen]) -> None:
+    """Each joins the newest entry that takes it, or begins one, which later ones may join."""
+    endpoints = Endpoint.objects.filter(pk__in={seen.key.endpoint for seen in new})
+    targets = dict(endpoints.values_list("pk", "target_id"))
+    entries = _open_entries(project_id, set(targets.values()))
+    begun, rows = [], []
+    for seen, causes in zip(new, _causes(new), strict=True):
+        row = TriageChange(**_test(seen.key), **seen.values, causes=causes)
+        of_target = entries[targets[seen.key.endpoint]]
+        joined = next((each for each in reversed(of_target) if each.takes(row)), None)
+        if joined is None:
+            target_id = targets[seen.key.endpoint]
+            joined = _Open(TriageEntry(project_id=project_id, target_id=target_id), [])
+            of_target.append(joined)
+            begun.append(joined.entry)
+        joined.changes.append(row)
+        row.entry = joined.entry
+        rows.append(row)
+    TriageEntry.objects.bulk_create(begun)
+    TriageChange.objects.bulk_create(rows)
 
 
-def _causes(history: TestHistory, change: Change) -> dict:
-    return {"causes": [list(cause) for cause in with_facts_around(history, change).causes(change)]}
+def _open_entries(project_id: int, targets: Collection[int]) -> dict[int, list[_Open]]:
+    """By target, the newest last."""
+    found = TriageEntry.objects.filter(project=project_id, target__in=targets, state__in=TAKES_MORE)
+    by_target: dict[int, list[_Open]] = {target: [] for target in targets}
+    for entry in found.order_by("pk").prefetch_related("changes"):
+        by_target[entry.target_id].append(_Open(entry, list(entry.changes.all())))
+    return by_target
+
+
+def _causes(seen: Sequence[_Seen]) -> list[list[list[str]]]:
+    """What was changed where each of them may have begun; one query for all."""
+    whole = with_facts_around([(each.history, each.change) for each in seen])
+    return [
+        [list(cause) for cause in history.causes(each.change)]
+        for history, each in zip(whole, seen, strict=True)
+    ]
 
 
 @transaction.atomic

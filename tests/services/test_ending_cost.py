@@ -32,14 +32,19 @@ def cells(project, n: int):
     return [(version, make_endpoint(make_target(project)), "new") for _ in range(n)]
 
 
-def test_changes_that_are_known_take_as_many_statements_for_12_tests_as_for_1(project):
+@pytest.mark.parametrize("state", ["new", "known", "moved"])
+def test_changes_take_as_many_statements_for_12_tests_as_for_1(project, state):
     counts = {}
     for n in (1, 12):
         tests = make_history(project, NIGHTS_MS, tests=cells(project, n))
-        note = partial(note_changes, campaign_id=tests[0].campaign_id)
-        note()
-        assert TriageChange.objects.filter(endpoint__in=[t.endpoint for t in tests]).count() == n
-        counts[n] = statements(note)
+        campaign = tests[0].campaign
+        noted = TriageChange.objects.filter(endpoint__in=[test.endpoint for test in tests])
+        if state != "new":
+            note_changes(campaign_id=campaign.pk)
+        if state == "moved":
+            noted.update(since=campaign, since_at=campaign.started_at, causes=[["Server", "", ""]])
+        counts[n] = statements(partial(note_changes, campaign_id=campaign.pk))
+        assert noted.exclude(since=campaign).filter(causes=[]).count() == n
     assert counts[12] == counts[1]
 
 
