@@ -4,6 +4,7 @@ import gc
 import os
 import socket
 import subprocess
+import time
 from pathlib import Path
 from unittest import mock
 
@@ -50,6 +51,22 @@ def pytest_collection_modifyitems(items):
 def rank(path: Path) -> int:
     ranks = (i for i, first in enumerate(FIRST) if path.is_relative_to(HERE / first))
     return next(ranks, len(FIRST))
+
+
+LAST_HEARD: dict[str, float] = {}  # by worker; filled where the reports of all come together
+
+
+def pytest_runtest_logreport(report):
+    if worker := getattr(report, "worker_id", None):
+        LAST_HEARD[worker] = time.monotonic()
+
+
+def pytest_terminal_summary(terminalreporter):
+    """How well a parallel run was balanced."""
+    if len(LAST_HEARD) > 1 and "PYTEST_XDIST_WORKER" not in os.environ:
+        end = max(LAST_HEARD.values())
+        idle = ", ".join(f"{name} {end - at:.0f} s" for name, at in sorted(LAST_HEARD.items()))
+        terminalreporter.write_line(f"idle at the end: {idle}")
 
 
 def pytest_report_header():
