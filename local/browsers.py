@@ -1,7 +1,7 @@
 """A Chromium for the browser tests: the machine's own, or Debian's package if we are root.
 
-The one without windows (`chromium-headless-shell`) draws the same pages for a little more than half
-of the processor time, see docs/performance.md.
+The one without windows (`chromium-headless-shell`) draws the same pages for a quarter to two fifths
+less processor time, see docs/performance.md.
 """
 
 import os
