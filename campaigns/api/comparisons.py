@@ -12,6 +12,7 @@ from campaigns.api.access import actor_of
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.api.tables import TableSerializer
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.judged.capacity_ratio import CapacityWord
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.compared import ComparedDetail, Comparison
 from campaigns.domain.shown.sentences import plain_text
@@ -105,6 +106,31 @@ class AloneSerializer(serializers.Serializer):
     tests = serializers.ListField(child=serializers.CharField())
 
 
+class ComparedRateSerializer(serializers.Serializer):
+    rate_per_s = serializers.FloatField()
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+
+
+class CapacityRatioSerializer(serializers.Serializer):
+    """candidate / baseline with its 95 % interval."""
+
+    ratio = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+
+
+class ComparedCapacitySerializer(serializers.Serializer):
+    column = serializers.CharField(help_text="The candidate's column.")
+    baseline = ComparedRateSerializer(allow_null=True)
+    candidate = ComparedRateSerializer(allow_null=True)
+    ratio = CapacityRatioSerializer(allow_null=True)
+    word = serializers.ChoiceField(
+        choices=list(CapacityWord), allow_blank=True, help_text="Empty: `why` says why."
+    )
+    why = serializers.CharField(allow_blank=True)
+
+
 class ComparisonSerializer(serializers.Serializer):
     columns = ComparedColumnSerializer(many=True)
     sentences = serializers.ListField(
@@ -119,6 +145,9 @@ class ComparisonSerializer(serializers.Serializer):
     )
     alone = AloneSerializer(many=True, help_text="Tests that only one column has.")
     detail = DetailSerializer(allow_null=True)
+    capacities = ComparedCapacitySerializer(
+        many=True, help_text="Of searches, whose trials are no tests to compare."
+    )
 
 
 class ComparisonView(APIView):
@@ -170,6 +199,7 @@ def _json(columns: list[ComparedColumn], compared: Comparison) -> dict[str, Any]
         "references": tests[len(compared.tests) :],
         "alone": [{"column": name, "tests": labels} for name, labels in compared.alone],
         "detail": compared.detail and _detail_json(compared.detail),
+        "capacities": ComparedCapacitySerializer(compared.capacities, many=True).data,
     }
 
 

@@ -151,6 +151,7 @@ def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> 
             injectors=test.injectors,
             swept=test.swept,
             swept_value=test.swept_value,
+            campaign__search=None,
             campaign__finished_at__isnull=False,
             campaign__started_at__date__range=days,
         )
@@ -282,7 +283,8 @@ _MOST_CHOICES = 50
 
 
 def in_common_with(actor: Actor, campaign: Campaign) -> list[Choice]:
-    """The project's other campaigns with some of the same tests that have begun, newest first.
+    """The project's other campaigns with some of the same tests that have begun, newest first; of a
+    search, other searches.
 
     Looks at the newest that share a plan, by itself or by its name.
     """
@@ -293,6 +295,7 @@ def in_common_with(actor: Actor, campaign: Campaign) -> list[Choice]:
     others = (
         Campaign.objects.visible_to(actor)
         .filter(project=campaign.project_id, started_at__isnull=False)
+        .filter(search__isnull=not hasattr(campaign, "search"))
         .filter(pk__in=Test.objects.filter(alike).values("campaign"))
         .exclude(pk=campaign.pk)
         .prefetch_related(Prefetch("tests", queryset=_related(Test.objects.all())))

@@ -2,7 +2,7 @@
 the verdict for each.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.judged.pairing import partners
@@ -17,6 +17,7 @@ from campaigns.domain.shown.compared import (
     which_listed,
     worst_first,
 )
+from campaigns.domain.shown.compared_capacity import ComparedCapacity, capacity_sentence
 from campaigns.domain.shown.compared_words import (
     comparison_sentence,
     comparison_table,
@@ -33,6 +34,12 @@ from campaigns.queries.compared_facts import (
     changes_of,
     differences_of,
     same_of,
+)
+from campaigns.queries.compared_searches import (
+    SearchColumn,
+    capacity_differences,
+    compared_capacity,
+    searches_among,
 )
 from campaigns.queries.overheads import Overhead, compare
 
@@ -53,7 +60,13 @@ def comparison_of(columns: Sequence[ComparedColumn], asked: str = "", show: str 
     `asked` is the key of the test whose detail is wanted: by default the first one of the list
     that `show` asks for.
     """
-    baseline, *candidates = sides_of(columns)
+    searches = searches_among(columns)
+    baseline, *candidates = _sides(columns, searches)
+    capacities = {
+        side.column.letter: compared_capacity(baseline.column, side.column, searches)
+        for side in candidates
+        if {baseline.column.letter, side.column.letter} & searches.keys()
+    }
     every = [pair for candidate in candidates for pair in _pairs(baseline, candidate)]
     pairs, of_references = _without_references(every)
     references, by_key = [], {}
@@ -73,7 +86,9 @@ def comparison_of(columns: Sequence[ComparedColumn], asked: str = "", show: str 
     names = {column.letter: column.name for column in columns}
     return Comparison(
         sentences=[
-            _sentence(
+            capacity_sentence(capacity, baseline.column.name, side.column.name)
+            if (capacity := capacities.get(side.column.letter))
+            else _sentence(
                 baseline,
                 side,
                 _of_column(tests, side.column.letter),
@@ -83,8 +98,9 @@ def comparison_of(columns: Sequence[ComparedColumn], asked: str = "", show: str 
             for side in candidates
         ],
         grounds=_grounds(tests, pairs),
-        warnings=_warnings(tests),
-        differs=differences_of(pairs, changes, overheads),
+        warnings=_warnings(tests, list(capacities.values())),
+        differs=differences_of(pairs, changes, overheads)
+        + capacity_differences(baseline.column, columns[1:], searches),
         same=same_of(pairs, overheads),
         tests=ordered,
         references=references,
@@ -96,7 +112,15 @@ def comparison_of(columns: Sequence[ComparedColumn], asked: str = "", show: str 
             baseline.column.name,
         ),
         detail=detail_of(chosen, by_key[chosen.key]) if chosen else None,
+        capacities=list(capacities.values()),
     )
+
+
+def _sides(columns: Sequence[ComparedColumn], searches: Mapping[str, SearchColumn]) -> list[Side]:
+    """The columns with their tests; a search has none to compare."""
+    measured = sides_of([each for each in columns if each.letter not in searches])
+    by_letter = {side.column.letter: side for side in measured}
+    return [by_letter.get(each.letter) or Side(each, []) for each in columns]
 
 
 def _chosen(
@@ -137,6 +161,8 @@ def _compare(pair: ComparedPair, changed: dict[str, tuple[str, str]]) -> Overhea
 def _pairs(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
     columns = (baseline.column, candidate.column)
     is_chosen = all(column.is_single for column in columns)
+    if not (baseline.tests and candidate.tests):
+        return
     found = [(0, 0)] if is_chosen else partners(baseline.keys, candidate.keys)
     called = tuple(column.name for column in columns)
     for first, second in found:
@@ -260,7 +286,12 @@ def _ends(values) -> list:
     return sorted({min(values), max(values)})
 
 
-def _warnings(tests: Sequence[ComparedTest]) -> list[str]:
+def _warnings(tests: Sequence[ComparedTest], capacities: Sequence[ComparedCapacity]) -> list[str]:
+    if any(each.ratio for each in capacities):
+        return [
+            "Searches run one after the other. Whatever else changed in between is part of the "
+            "difference."
+        ]
     if not any(each.can_be_confirmed for each in tests):
         return []
     if not any(each.or_environment for each in tests):

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.shown.compared import ReferenceState
-from campaigns.models import Baseline, Campaign, Project, Run, Test, TestFigures
+from campaigns.models import Baseline, Campaign, Project, Run, Search, Test, TestFigures
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.baselines import against_baselines, counted_of, of_key
 from campaigns.queries.history import HistoryKey, key_of
@@ -19,6 +19,10 @@ logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 100
 _AT_ONCE = 20
+_NO_BASELINE = (
+    "The trials of a search are no baseline: each has a rate of its own. Compare two searches "
+    "instead, capacity against capacity."
+)
 
 
 @transaction.atomic
@@ -33,6 +37,8 @@ def make_baseline(
     """
     require(by, Action.EDIT, project)
     name = _checked(name)
+    if Search.objects.filter(campaign__tests__in=tests).exists():
+        raise Refused(_NO_BASELINE)
     campaigns = {test.campaign_id for test in tests}
     # Against their deletion meanwhile, see services.items.
     locked = Campaign.objects.select_for_update().filter(pk__in=campaigns, project=project)
@@ -141,7 +147,9 @@ def judge_by_baselines(campaign: Campaign) -> None:
 
 
 def _with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
-    """Its tests that have a baseline of another campaign, with that."""
+    """Its tests that have a baseline of another campaign, with that. A search has none."""
+    if hasattr(campaign, "search"):
+        return []
     tests = [
         (key_of(each), each) for each in campaign.tests.select_related("plan_version", "campaign")
     ]

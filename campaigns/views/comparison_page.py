@@ -53,6 +53,7 @@ def comparison_context(
         "differs": [
             {"difference": each, "column": names[each.column]} for each in compared.differs
         ],
+        "capacities": [(names[each.column], each) for each in compared.capacities],
         "axis": axis,
         "threshold": threshold,
         "rows": [

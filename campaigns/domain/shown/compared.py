@@ -9,6 +9,7 @@ from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.shift import ShiftPoint
 from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.compared_capacity import ComparedCapacity
 from campaigns.domain.shown.results import Sentence, SplitAnswer
 from campaigns.domain.shown.shift_words import shift_table
 from campaigns.domain.shown.tables import Table
@@ -160,7 +161,8 @@ class Comparison:
     tests without a partner: (letter, labels).
 
     `table` has a row per test, in the same order, as CSV and REST have them. `detail` is of the
-    test that was asked for, by default the first; None without any.
+    test that was asked for, by default the first; None without any. `capacities`: of each candidate
+    that is a search, or whose baseline is one.
     """
 
     sentences: list[Sentence]
@@ -173,6 +175,7 @@ class Comparison:
     alone: list[tuple[str, list[str]]]
     table: Table
     detail: ComparedDetail | None
+    capacities: list[ComparedCapacity]
 
     def shown(self, which: Listed) -> list[ComparedTest]:
         return listed(self.tests, which)

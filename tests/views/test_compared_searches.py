@@ -1,0 +1,113 @@
+"""Searches in comparisons, baselines and histories: by their capacity, never by their trials."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.errors import Refused
+from campaigns.models import Baseline, TestFigures
+from campaigns.services.baselines import judge_by_baselines, make_baseline
+from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.searches import start_search
+from tests.factories import make_campaign, make_test
+from tests.searches import answered, limit_of, search_through, searching
+from tests.services.engine import owner_of
+from tests.views.campaign_form import text_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def as_alice(client, alice):
+    client.force_login(alice)
+    return client
+
+
+def again(campaign, **changed):
+    """The same search once more."""
+    test = campaign.tests.get()
+    values = {
+        "by": owner_of(campaign.project),
+        "project": campaign.project,
+        "name": "again",
+        "cell": CampaignCell(test.plan_version, test.endpoint, test.connection_mode),
+        "start_per_s": 100,
+        "limit_per_s": 5000,
+        "seed": 2,
+    }
+    return answered(start_search(**values | changed))
+
+
+def compared(client, one, other) -> str:
+    address = f"{reverse('comparison')}?a=campaign-{one.pk}&b=campaign-{other.pk}"
+    return text_of(client.get(address)).replace("<b>", "").replace("</b>", "")
+
+
+def test_two_searches_are_compared_by_their_capacities(as_alice, project):
+    old = searching(project)
+    search_through(old, limit_of(1000))
+    new = again(old)
+    search_through(new, limit_of(1500))
+    page = compared(as_alice, old, new)
+    assert f"Campaign #{new.pk} takes " in page
+    assert f"% more than campaign #{old.pk}" in page
+    assert "takes more" in page
+    assert "response times" not in page
+    found = as_alice.get(f"/api/v1/compare/?a=campaign-{old.pk}&b=campaign-{new.pk}").json()
+    (capacity,) = found["capacities"]
+    assert capacity["word"] == "takes more"
+    assert capacity["ratio"]["low"] < 1.5 < capacity["ratio"]["high"]
+    assert found["tests"] == []
+
+
+def test_searches_with_other_objectives_get_no_verdict(as_alice, project):
+    old = searching(project)
+    search_through(old, limit_of(1000))
+    new = again(old, objective=["p99 < 1 s"])
+    search_through(new, limit_of(1500))
+    page = compared(as_alice, old, new)
+    assert "No verdict on the capacities: the two did not search for the same." in page
+    assert "p99 &lt; 1 s" in page
+
+
+def test_a_search_that_knows_a_bound_only_gets_no_verdict(as_alice, project):
+    old = searching(project)
+    search_through(old, limit_of(1000))
+    new = again(old, limit_per_s=900)
+    search_through(new, limit_of(1000))
+    page = compared(as_alice, old, new)
+    assert f"campaign #{new.pk} has no capacity with an interval" in page
+
+
+def test_a_search_and_another_campaign_have_nothing_to_compare(as_alice, project):
+    campaign = make_test(make_campaign(project)).campaign
+    search = searching(project)
+    search_through(search, limit_of(1000))
+    page = compared(as_alice, search, campaign)
+    assert f"campaign #{campaign.pk} is no search for a capacity" in page
+
+
+def test_a_search_offers_other_searches_only(as_alice, project):
+    old = searching(project)
+    search_through(old, limit_of(1000))
+    new = again(old)
+    page = text_of(as_alice.get(reverse("comparison"), {"b": f"campaign-{new.pk}"}))
+    assert f"a=campaign-{old.pk}" in page
+
+
+def test_trials_are_no_baseline_and_are_judged_by_none(project):
+    search = searching(project)
+    search_through(search, limit_of(1000))
+    with pytest.raises(Refused, match="trials of a search are no baseline"):
+        make_baseline(
+            by=owner_of(project), project=project, name="1.0", tests=list(search.tests.all())
+        )
+    assert not Baseline.objects.exists()
+    judge_by_baselines(search)
+    assert not TestFigures.objects.exists()
+
+
+def test_the_history_of_a_search_s_test_says_that_trials_are_in_none(as_alice, project):
+    search = searching(project)
+    search_through(search, limit_of(1000))
+    page = text_of(as_alice.get(reverse("history-test", args=[search.tests.get().pk])))
+    assert "trials of a search are in no history" in page
