@@ -1,5 +1,5 @@
 """The whole table, with one command: cost, punctuality, memory, accuracy, pages, words, changes,
-judgement, capacity, words of real campaigns; or parts.
+judgement, capacity, real searches for it, words of real campaigns; or parts.
 """
 
 import argparse
@@ -9,6 +9,7 @@ import sys
 from benchmarks import (
     accuracy,
     capacity,
+    capacity_real,
     changes,
     injector_cost,
     judgement,
@@ -25,6 +26,7 @@ from benchmarks.figures import show
 from benchmarks.selection import (
     ACCURACY,
     CAPACITY,
+    CAPACITY_REAL,
     CHANGES,
     JUDGEMENT,
     LIVE,
@@ -63,6 +65,9 @@ def main() -> int:
         show(changes.TITLE, changes.measure())
     if selection.wants(CAPACITY):
         show(capacity.TITLE, capacity.measure())
+    if selection.wants(CAPACITY_REAL):
+        searches = selection.searches or capacity_real.SEARCHES
+        show(capacity_real.title(searches), capacity_real.measure_all(searches))
     if selection.wants(JUDGEMENT):
         for title, lines in judgement.measure_all(selection.trials or judgement.TRIALS):
             show(f"{judgement.TITLE}. {title}", lines)
@@ -82,11 +87,14 @@ def _read_selection() -> Selection:
         f"({words_real.TRIALS})"
     )
     parser.add_argument("--trials", type=int, metavar="N", help=trials)
+    searches = f"real searches of each server ({capacity_real.SEARCHES})"
+    parser.add_argument("--searches", type=int, metavar="N", help=searches)
     options = parser.parse_args()
     names = options.names
     if unknown := [name for name in names if name not in NAMES]:
         parser.error(f"there is no {unknown[0]}; choose from {', '.join(NAMES)}")
-    return Selection(frozenset(names), options.trials and max(1, options.trials))
+    counts = (n and max(1, n) for n in (options.trials, options.searches))
+    return Selection(frozenset(names), *counts)
 
 
 def _measure_pinned(selection: Selection, server: Server) -> None:

@@ -43,7 +43,7 @@ class BadTarget(StreamServer):
     def serve(self, sock: Any, _: Any) -> None:
         connection = next(self._connections)
         try:
-            while (method := _read(sock)) and self._answer(sock, method, connection):
+            while (method := read_method(sock)) and self._answer(sock, method, connection):
                 pass
         except OSError:
             pass
@@ -80,7 +80,7 @@ def _work() -> None:
         pass
 
 
-def _read(sock: Any) -> str:
+def read_method(sock: Any) -> str:
     """The method of the next request; "" if there is none. Bodies come with their head."""
     data = b""
     while _HEAD_END not in data:

@@ -7,19 +7,20 @@ from benchmarks.injector_cost import CASES, slug
 COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy", "websocket"
 # Of the site and of its judgement; they start what they need themselves.
 LIVE, PAGES, WORDS, CHANGES, JUDGEMENT = "live", "pages", "words", "changes", "judgement"
-CAPACITY, WORDS_REAL = "capacity", "words-real"
+CAPACITY, CAPACITY_REAL, WORDS_REAL = "capacity", "capacity-real", "words-real"
 CASE_NAMES = tuple(slug(case) for case in CASES)
-_OF_THE_SITE = (LIVE, PAGES, WORDS, CHANGES, JUDGEMENT, CAPACITY, WORDS_REAL)
+_OF_THE_SITE = (LIVE, PAGES, WORDS, CHANGES, JUDGEMENT, CAPACITY, CAPACITY_REAL, WORDS_REAL)
 NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Of `NAMES`; without any, everything. `trials`: runs in each cell of the judgement, and real
-    campaigns of each kind; None for as many as usual."""
+    campaigns of each kind; `searches`: real searches of each server; None for as many as usual."""
 
     names: frozenset[str]
     trials: int | None = None
+    searches: int | None = None
 
     def wants(self, name: str) -> bool:
         if not self.names or name in self.names:
