@@ -5,7 +5,7 @@ import os
 import subprocess
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from threading import Timer
+from threading import Event, Timer
 from typing import Any
 
 from celery import shared_task
@@ -19,6 +19,11 @@ from campaigns.services.probes import claim_together, finish_probe, order_of
 
 # The injector's own limits are shorter; this one is for an injector that hangs.
 LIMIT_S = 40
+_SILENT = "The injector program exited without an answer. See the worker's log."
+_TOO_BUSY = (
+    "The injector program had no answer after {:g} s and was ended: its machine is too busy. Try "
+    "again when other programs there have finished."
+)
 
 
 @shared_task(name="workers.probe")
@@ -69,10 +74,17 @@ def ask_injector(order: dict[str, Any], command=None, limit_s: float = LIMIT_S) 
         stdout=subprocess.PIPE,
         text=True,
     )
-    watchdog = Timer(limit_s, process.kill)
+    is_overdue = Event()
+
+    def end() -> None:
+        is_overdue.set()
+        process.kill()
+
+    watchdog = Timer(limit_s, end)
     watchdog.start()
     try:
-        return _converse(process, order)
+        answer = _converse(process, order)
+        return answer or _failure(_TOO_BUSY.format(limit_s) if is_overdue.is_set() else _SILENT)
     finally:
         watchdog.cancel()
         process.kill()
@@ -81,8 +93,9 @@ def ask_injector(order: dict[str, Any], command=None, limit_s: float = LIMIT_S) 
         process.stdout.close()
 
 
-def _converse(process: subprocess.Popen, order: dict[str, Any]) -> dict[str, Any]:
-    """Keeps standard input open: the injector would take its end for a dead parent."""
+def _converse(process: subprocess.Popen, order: dict[str, Any]) -> dict[str, Any] | None:
+    """None without an answer. Keeps standard input open: the injector would take its end for a dead
+    parent."""
     try:
         process.stdin.write(json.dumps(order) + "\n")
         process.stdin.flush()
@@ -94,7 +107,7 @@ def _converse(process: subprocess.Popen, order: dict[str, Any]) -> dict[str, Any
             return answer
         if answer.get("type") == "refused":
             return _failure(answer.get("reason", ""), answer.get("kind", "client_other"))
-    return _failure("The injector program exited without an answer. See the worker's log.")
+    return None
 
 
 def _parsed(line: str) -> dict[str, Any]:
