@@ -10,7 +10,9 @@ from django.conf import settings
 from django.db import connection
 
 from campaigns.services.shards import Lease, heartbeat, look
+from campaigns.stop_calls import StopCall
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.stop_ear import StopEar
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +21,8 @@ LOOK_EVERY_S = 0.3
 
 
 class Watch:
-    """`is_refused`: the lease is gone. `stop_requested`: the StopReason in the run's row, if any.
+    """`is_refused`: the lease is gone. `stop_requested`: the StopReason in the run's row, or of a
+    call through Redis, if any.
 
     `on_renewed` is called in the watch's thread each time the lease was renewed.
     """
@@ -36,12 +39,18 @@ class Watch:
         self.has_ended = False
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
         self._thread.start()
+        self._ear = StopEar(self._hear)
 
     def silent_for_s(self) -> float:
         """Seconds since the lease was last renewed."""
         return time.monotonic() - self._renewed_at
 
+    def _hear(self, call: StopCall) -> None:
+        if call.is_for(self._lease.run_id, self._lease.campaign_id):
+            self.stop_requested = self.stop_requested or call.reason
+
     def close(self) -> None:
+        self._ear.close()
         self._ended.set()
         self._thread.join(2)
 
@@ -69,7 +78,7 @@ class Watch:
         if pulse is None:
             self.is_refused = not self._ended.is_set()
             return
-        self.stop_requested = pulse.stop_requested
+        self.stop_requested = pulse.stop_requested or self.stop_requested
         if is_due:
             self._renewed_at = asked_at
             self._on_renewed()

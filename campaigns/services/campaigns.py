@@ -27,6 +27,7 @@ from campaigns.services.first_requests import (
 )
 from campaigns.services.references import reference_cell
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
+from campaigns.stop_calls import StopCall, call
 
 MAX_PAUSE_S = 3600
 # What the form of a draft says, beside its tests.
@@ -181,10 +182,15 @@ def start_campaign(*, by: Actor, campaign: Campaign, anyway: bool = False) -> No
     poke(campaign_id=campaign.pk)
 
 
-@transaction.atomic
 def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
     """Cancel queued runs and stop the active one; measured results are kept."""
     require(by, Action.STOP, campaign.project)
+    call(StopCall(StopReason.USER, campaign=campaign.pk))
+    _store_stop(by, campaign)
+
+
+@transaction.atomic
+def _store_stop(by: Actor, campaign: Campaign) -> None:
     under_way = Campaign.objects.filter(pk=campaign.pk, started_at__isnull=False, finished_at=None)
     if not under_way.exists():
         raise Refused("This campaign is not running; there is nothing to stop.")

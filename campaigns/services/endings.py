@@ -153,10 +153,17 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
         return Outcome.STOPPED, reason
     if not run.seconds.exists():
         return Outcome.FAILED, reason or "The injector recorded no measurements."
+    if run.stop_requested is None and any(map(_was_called_to_stop, shards)):
+        return Outcome.STOPPED, reason or StopReason.USER.sentence
     is_whole = all(_is_complete(shard) for shard in shards)
     if is_whole and run.stop_requested is None:
         return Outcome.COMPLETE, ""
     return Outcome.PARTIAL, reason or "An injector ended before it had finished its share."
+
+
+def _was_called_to_stop(shard: Shard) -> bool:
+    """By a call that was heard before the request for a stop was stored."""
+    return shard.state == Part.DONE and shard.injector_end.reason == StopReason.USER
 
 
 def _is_complete(shard: Shard) -> bool:

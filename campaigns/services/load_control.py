@@ -18,6 +18,7 @@ from campaigns.queries.load_control import active_runs, identity
 from campaigns.services import audit
 from campaigns.services.dispatch import lock_admission
 from campaigns.services.runs import STOPPED_BEFORE, end_queued, lock_runs, request_stop
+from campaigns.stop_calls import StopCall, call
 
 BY_A_PERSON = "{name} stopped all load of this installation."
 FROM_THE_CONSOLE = "All load of this installation was stopped by `manage.py stop_load`."
@@ -31,19 +32,21 @@ RESTORED = (
 )
 
 
-@transaction.atomic
 def stop_all_load(*, by: Actor) -> int:
     """Switch load off and stop every campaign; the number of runs that were sending or about to."""
     require_administrator(by)
-    audit.note(by, Deed.LOAD_SWITCHED_OFF)
-    return _stop_all(BY_A_PERSON.format(name=by.user.get_username()), by.user)
+    call(StopCall(StopReason.ADMINISTRATOR))
+    with transaction.atomic():
+        audit.note(by, Deed.LOAD_SWITCHED_OFF)
+        return _stop_all(BY_A_PERSON.format(name=by.user.get_username()), by.user)
 
 
-@transaction.atomic
 def stop_all_load_from_console() -> int:
     """As `stop_all_load`, for whoever has a shell on the installation's machine."""
-    audit.note_from_shell(Deed.LOAD_SWITCHED_OFF)
-    return _stop_all(FROM_THE_CONSOLE, None)
+    call(StopCall(StopReason.ADMINISTRATOR))
+    with transaction.atomic():
+        audit.note_from_shell(Deed.LOAD_SWITCHED_OFF)
+        return _stop_all(FROM_THE_CONSOLE, None)
 
 
 @transaction.atomic

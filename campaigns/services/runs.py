@@ -11,13 +11,13 @@ from campaigns.live.pokes import poke
 from campaigns.models import Run, Shard
 from campaigns.permissions import Action, Actor, require, require_administrator
 from campaigns.services import audit
+from campaigns.stop_calls import StopCall, call
 
 # Nothing is sent any more: a stop request would only change the outcome.
 OVER = frozenset({RunState.FINALIZING, RunState.DONE})
 STOPPED_BEFORE = "Stopped before it started."
 
 
-@transaction.atomic
 def stop_run(*, by: Actor, run: Run) -> None:
     """Stop one run: a queued one ends at once, an active one stops sending within a second.
 
@@ -25,18 +25,22 @@ def stop_run(*, by: Actor, run: Run) -> None:
     """
     require(by, Action.STOP, run.campaign.project)
     _stop(run, StopReason.USER, by)
-    audit.note(by, Deed.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
 
 
-@transaction.atomic
 def stop_any_run(*, by: Actor, run: Run) -> None:
     """As `stop_run`, for an administrator of the installation, whatever project the run is of."""
     require_administrator(by)
     _stop(run, StopReason.ADMINISTRATOR, by)
-    audit.note(by, Deed.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
 
 
 def _stop(run: Run, why: StopReason, by: Actor) -> None:
+    call(StopCall(why, run=run.pk))
+    with transaction.atomic():
+        _store_stop(run, why, by)
+        audit.note(by, Deed.RUN_STOPPED, f"run {run.label}", project=run.campaign.project)
+
+
+def _store_stop(run: Run, why: StopReason, by: Actor) -> None:
     lock_runs(Run.objects.filter(pk=run.pk))
     if end_queued(Run.objects.filter(pk=run.pk), Outcome.STOPPED, STOPPED_BEFORE):
         return

@@ -58,6 +58,7 @@ class Lease:
     worker: str
     host: str
     order: dict[str, Any]
+    campaign_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,7 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
         worker=worker,
         host=host,
         order=_order(shard.run, shard.number),
+        campaign_id=shard.run.campaign_id,
     )
 
 

@@ -330,7 +330,8 @@ def campaign_try_again(request: HttpRequest, campaign: int) -> HttpResponse:
 @answers_refusals("campaign-detail")
 def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
-    services.stop_campaign(by=actor, campaign=find(Campaign, actor, pk=campaign))
+    found = find(Campaign.objects.select_related("project"), actor, pk=campaign)
+    services.stop_campaign(by=actor, campaign=found)
     messages.success(request, "Stopping. Results so far are kept.")
     return redirect("campaign-detail", campaign=campaign)
 
