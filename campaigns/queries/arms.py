@@ -11,7 +11,10 @@ from campaigns.queries.measured import MeasuredRun
 
 def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
     """Each test with its own of the runs, and the labels that tell it apart from the others."""
-    by_test = {test.pk: [each for each in runs if each.run.test_id == test.pk] for test in tests}
+    by_test: dict[int, list[MeasuredRun]] = {test.pk: [] for test in tests}
+    for each in runs:
+        if each.run.test_id in by_test:
+            by_test[each.run.test_id].append(each)
     numbers = {test.plan_version.plan_id: set() for test in tests}
     for test in tests:
         numbers[test.plan_version.plan_id].add(test.plan_version.number)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from campaigns.domain.judged.comparison import FLOOR_US, ComparisonVerdict, Reason, Word, verdict
 from campaigns.domain.judged.likeness import like_for_like
@@ -11,6 +13,7 @@ from campaigns.domain.judged.overhead import (
     mean_row,
     overhead_rows,
     part_means_us,
+    percentile_row,
 )
 from campaigns.domain.judged.ratio import OddRun
 from campaigns.domain.judged.repeats import MIN_REPEATS
@@ -37,55 +40,60 @@ _DIFFERS_BY_CHOICE = {"target", "host", "plan", "reply", "requests a run"}
 Blocker = tuple[Reason, str]  # why there can be no verdict, and its sentence
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Overhead:
     """What the candidate takes more than the baseline, with its verdict, before rendering."""
 
     pair: ArmPair
-    rows: list[OverheadRow]
+    mean: OverheadRow
+    judged: OverheadRow  # on which the verdict is
     verdict: ComparisonVerdict
     is_paired: bool
     has_word: bool
     likeness: dict[str, list[list[str]]]
-    judged: OverheadRow  # on which the verdict is
 
-    @property
-    def mean(self) -> OverheadRow:
-        return self.rows[0]
+    @cached_property
+    def rows(self) -> list[OverheadRow]:
+        """Of all metrics: most comparisons show only one."""
+        jumps = jumps_us([each.total for each in self.pair.counted])
+        return overhead_rows(
+            *_figures(self.pair), **_repeated(self.pair, self.is_paired), jumps=jumps
+        )
 
 
 def compare(
     campaign: Campaign, pair: ArmPair, blockers: Sequence[Blocker] = (), metric: str = "mean"
 ) -> Overhead:
-    """The pair's rows, and the verdict on the one of this metric, by the threshold of the
-    campaign, which is the candidate's.
+    """The pair's rows, and the verdict on the one of this metric, "mean" or a percentile, by the
+    threshold of the campaign, which is the candidate's.
 
     `blockers`: what else speaks against a verdict. Tests of two campaigns share no blocks.
     """
+    mean = judged = mean_against(campaign, pair)
     is_paired = _is_paired(campaign, pair)
-    rows = overhead_rows(
-        *_figures(pair),
-        paired=is_paired,
-        repeats=tuple(_repeats(arm) for arm in pair),
-        jumps=jumps_us([each.total for each in pair.counted]),
-    )
+    if metric != "mean":
+        totals = [each.total for each in pair.counted]
+        repeated = _repeated(pair, is_paired)
+        judged = percentile_row(metric, *_figures(pair), **repeated, totals=totals)
     likeness = like_for_like(*([each.of_arm for each in arm.counted] for arm in pair))
-    judged = next(row for row in rows if row.metric == metric)
     return Overhead(
         pair,
-        rows,
+        mean,
+        judged,
         _verdict(campaign, pair, judged, [*blockers, *_blockers(pair, likeness)]),
         is_paired,
         pair.n_usable >= MIN_REPEATS,
         likeness,
-        judged,
     )
 
 
 def mean_against(campaign: Campaign, pair: ArmPair) -> OverheadRow:
     """The difference of the means alone, without a verdict."""
-    repeats = tuple(_repeats(arm) for arm in pair)
-    return mean_row(*_figures(pair), paired=_is_paired(campaign, pair), repeats=repeats)
+    return mean_row(*_figures(pair), **_repeated(pair, _is_paired(campaign, pair)))
+
+
+def _repeated(pair: ArmPair, is_paired: bool) -> dict[str, Any]:
+    return {"paired": is_paired, "repeats": tuple(_repeats(arm) for arm in pair)}
 
 
 def _figures(pair: ArmPair) -> list[list[Figures]]:

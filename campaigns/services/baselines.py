@@ -18,7 +18,7 @@ from campaigns.queries.references import reference_between
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 100
-_AT_ONCE = 20
+_AT_ONCE = 50  # tests; with 5 repeats on both sides 500 runs
 _NO_BASELINE = (
     "The trials of a search are no baseline: each has a rate of its own. Compare two searches "
     "instead, capacity against capacity."

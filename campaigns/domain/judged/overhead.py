@@ -141,6 +141,22 @@ def mean_row(
     return _mean_row("mean", arms, lambda run: run.mean_us)
 
 
+def percentile_row(
+    metric: str,
+    baseline: Sequence[Figures],
+    candidate: Sequence[Figures],
+    *,
+    paired: bool,
+    repeats: tuple[Sequence[int], Sequence[int]],
+    totals: Sequence[Total],
+) -> OverheadRow:
+    """The row of "p95" or another percentile of `overhead_rows`, without the work for the others;
+    `totals` are those of all the runs."""
+    q = next(q for q in SHOWN_PERCENTILES if name(q) == metric)
+    arms = _Compared(baseline, candidate, repeats, paired)
+    return _percentile_row(q, arms, _jump_us(q, totals))
+
+
 def _mean_row(
     metric: str,
     arms: _Compared,
@@ -194,16 +210,18 @@ def _without_interval(row: OverheadRow, named: str, jump: tuple[float, float]) -
 
 def jumps_us(totals: Sequence[Total]) -> dict[int, tuple[float, float]]:
     """The percentiles at a jump in any of these runs, with the jump's two sides."""
-    found = {}
-    for q in SHOWN_PERCENTILES:
-        for timing in (total.timing("response") for total in totals):
-            ranks = rank_interval(timing.n, q) if timing.n else (None, None)
-            if None in ranks:
-                continue
-            if jump := jump_in(timing.histogram.levels_between(*ranks)):
-                found[q] = jump
-                break
-    return found
+    jumps = {q: _jump_us(q, totals) for q in SHOWN_PERCENTILES}
+    return {q: jump for q, jump in jumps.items() if jump}
+
+
+def _jump_us(q: int, totals: Sequence[Total]) -> tuple[float, float] | None:
+    for timing in (total.timing("response") for total in totals):
+        ranks = rank_interval(timing.n, q) if timing.n else (None, None)
+        if None in ranks:
+            continue
+        if jump := jump_in(timing.histogram.levels_between(*ranks)):
+            return jump
+    return None
 
 
 def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:

@@ -10,6 +10,7 @@ from campaigns.domain.judged.overhead import (
     jumps_us,
     overhead_rows,
     part_means_us,
+    percentile_row,
     share,
 )
 from campaigns.domain.measured.figures import Figures, figures_of
@@ -94,8 +95,11 @@ def test_a_percentile_at_a_jump_has_no_interval_but_the_reason():
     ]
     jumps = jumps_us([*runs[0], *runs[1]])
     assert [*jumps] == [99_000]
-    figures = ([figures_of(run, 10) for run in arm] for arm in runs)
+    figures = [[figures_of(run, 10) for run in arm] for arm in runs]
     rows = {row.metric: row for row in overhead_rows(*figures, paired=True, jumps=jumps)}
+    alone = {"paired": True, "repeats": ((1, 2, 3), (1, 2, 3)), "totals": [*runs[0], *runs[1]]}
+    for metric in ("p95", "p99"):
+        assert percentile_row(metric, *figures, **alone) == rows[metric]
     assert rows["p99"].interval is None
     assert rows["p99"].ratio > 1
     assert rows["p99"].why.replace("\u202f", " ") == (
