@@ -163,7 +163,8 @@ def _outcome(run: Run) -> tuple[Outcome, str]:
 
 def _was_called_to_stop(shard: Shard) -> bool:
     """By a call that was heard before the request for a stop was stored."""
-    return shard.state == Part.DONE and shard.injector_end.reason == StopReason.USER
+    end = shard.injector_end
+    return shard.state == Part.DONE and end.outcome == "stopped" and end.reason not in BY_ITSELF
 
 
 def _is_complete(shard: Shard) -> bool:

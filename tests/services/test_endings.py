@@ -72,6 +72,13 @@ class TestTheEnd:
         assert run.outcome == outcome
         assert run.reason
 
+    def test_a_stop_that_was_heard_before_it_was_stored_is_one(self, project):
+        run, (lease,) = running(project)
+        record_seconds(lease=lease, seconds=[second(0)])
+        mark_done(lease=lease, end=end("stopped"))
+        assert settled(run).outcome == "stopped"
+        assert run.reason.startswith("Stopped by a user")
+
     def test_a_run_that_takes_longer_than_its_plan_allows_is_stopped(self, project):
         run, (lease,) = running(project)
         record_seconds(lease=lease, seconds=[second(0)])
