@@ -212,7 +212,7 @@ def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
     tests = campaign.tests.select_related(*related).order_by("position")
     require(by, Action.EDIT, campaign.project)
     if hasattr(campaign, "search"):
-        raise Refused("A search is started anew, from the target's page.")
+        raise Refused("A search is started anew: choose Search again on its page.")
     require_room_for_campaign(campaign.project)
     return _create(
         by,

@@ -32,14 +32,16 @@ class ComparedCapacity:
 
     @property
     def change_words(self) -> str:
-        """Such as +6.5 %, +3.1 to +10.0"""
+        """Such as +6.5 % (+3.1 to +10.0 %)"""
         if self.ratio is None:
             return DASH
-        ends = (
-            number(100 * (end - 1), 1, signed=True) for end in (self.ratio.low, self.ratio.high)
-        )
-        change = percent(self.ratio.ratio - 1, decimals=1, signed=True)
-        return f"{change} ({' to '.join(ends)})"
+        return f"{percent(self.ratio.ratio - 1, decimals=1, signed=True)} ({self.interval_words})"
+
+    @property
+    def interval_words(self) -> str:
+        """Of the change, such as +3.1 to +10.0 %; it takes a ratio."""
+        low, high = self.ratio.low - 1, self.ratio.high - 1
+        return f"{number(100 * low, 1, signed=True)} to {percent(high, decimals=1, signed=True)}"
 
 
 def capacity_words(found: CapacityInterval | None) -> str:
@@ -63,10 +65,10 @@ def capacity_sentence(found: ComparedCapacity, baseline: str, candidate: str) ->
     if found.word in _CLEAR:
         return [
             (f"{first} takes {much} {_CLEAR[found.word]}", True),
-            (f" than {baseline}: {rates}, {found.change_words}.", False),
+            (f" than {baseline}: {rates} ({found.interval_words}).", False),
         ]
     word = f"{found.word[:1].upper()}{found.word[1:]}"
     return [
         (word, True),
-        (f": {candidate} and {baseline} take {rates}, {found.change_words}.", False),
+        (f": {candidate} and {baseline} take {rates} ({found.interval_words}).", False),
     ]
