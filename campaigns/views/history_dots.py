@@ -10,6 +10,7 @@ from itertools import groupby
 
 from django.http import QueryDict
 
+from campaigns.domain.judged.histories import TestHistory
 from campaigns.domain.shown.history_words import Standing
 from campaigns.domain.units import counted, percent
 from campaigns.queries.history import NamedHistory
@@ -70,7 +71,7 @@ def dots_of(
     pairs: Sequence[Pair], lines: Sequence[Line], metric: str, asked: QueryDict
 ) -> DotsPlot | None:
     """None if no test has anything to be held against. `asked` is the page's address."""
-    known = [(*pair, found) for pair in pairs if (found := _ratio_of(pair[1], metric))]
+    known = [(*pair, found) for pair in pairs if (found := _ratio_of(*pair, metric))]
     if not known:
         return None
     axis = RatioAxis([[{"low": ratio, "high": ratio} for *_, (ratio, _) in known]], _BAND)
@@ -106,18 +107,25 @@ def dots_of(
     )
 
 
-def _ratio_of(named: NamedHistory, metric: str) -> tuple[float, bool] | None:
-    """The newest value over the baseline, and True; without one over the level before the last
-    change, or over the present one, and False."""
+def _ratio_of(standing: Standing, named: NamedHistory, metric: str) -> tuple[float, bool] | None:
+    """The newest value over the baseline, and True; without one, and False, over the level before
+    the change of a test that moved, or over the present level."""
     history, newest = named.history, named.history.newest
     if not newest.is_counted:
         return None
     if (against := newest.against) and against.ratio and against.metric == metric:
         return against.ratio, True
-    if change := history.last_change:
-        return newest.value_us / change.before, False
-    expected = history.course.expected
-    return (newest.value_us / expected.level, False) if expected else None
+    level = _level_of(standing, history)
+    return (newest.value_us / level, False) if level else None
+
+
+def _level_of(standing: Standing, history: TestHistory) -> float | None:
+    change, expected = history.last_change, history.course.expected
+    if change and standing in MOVED:
+        return change.before
+    if expected:
+        return expected.level
+    return change.after if change else None
 
 
 def _kind(standing: Standing) -> str:

@@ -14,6 +14,7 @@ from campaigns.domain.shown.history_words import (
     day,
     direction_of,
     expected_words,
+    range_words,
     standing_of,
     why_not_counted,
 )
@@ -127,12 +128,10 @@ def _half_interval(point: CampaignPoint) -> str:
 def row_of_fold(tests: Sequence[NamedHistory]) -> dict[str, Any]:
     """The line of unchanged tests together."""
     newest = [each for named in tests if (each := against_level(named)) is not None]
-    ends = (min(newest), max(newest)) if newest else ()
-    spread = dict.fromkeys(percent(each, decimals=1, signed=True) for each in ends)
     baselines = {each.baseline for named in tests if (each := named.history.newest.against)}
     return {
         "glyph": _GLYPHS[Standing.UNCHANGED],
-        "spread": " to ".join(spread),
+        "spread": range_words(min(newest), max(newest)) if newest else "",
         "baseline": baselines.pop() if len(baselines) == 1 else "",
         "at": max(named.history.newest.at for named in tests),
         "spark": sparks_of([named.history for named in tests]),

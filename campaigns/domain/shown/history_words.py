@@ -124,6 +124,13 @@ def change_size(ratio: float) -> str:
     return percent(ratio - 1, decimals=1, signed=True)
 
 
+def range_words(low: float, high: float) -> str:
+    """+6.9 to +9.2 %, of shares."""
+    if percent(low, decimals=1, signed=True) == percent(high, decimals=1, signed=True):
+        return percent(low, decimals=1, signed=True)
+    return f"{number(100 * low, 1, signed=True)} to {percent(high, decimals=1, signed=True)}"
+
+
 def cause_words(causes: Sequence[Sequence[str]]) -> str:
     """Version 4 of the plan, or Server changed from nginx 1.24 to nginx 1.25, and 2 more."""
     (name, before, after), *more = causes

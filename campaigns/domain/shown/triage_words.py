@@ -6,9 +6,9 @@ from math import log
 from typing import Protocol
 
 from campaigns.domain.judged.triage import TriageState
-from campaigns.domain.shown.history_words import cause_words, day, or_environment
+from campaigns.domain.shown.history_words import cause_words, day, or_environment, range_words
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.units import counted, figure, number, percent
+from campaigns.domain.units import counted, figure, number
 
 MEANINGS = {
     TriageState.OPEN: "nobody has judged it yet",
@@ -49,7 +49,7 @@ def entry_sentence(changes: Sequence[NotedChange], target: str) -> Sentence:
     since = day(min(each.since_at for each in changes))
     reference = moved_beside(changes)
     return [
-        (f"{word} since {since}: {_range(ratios)}", True),
+        (f"{word} since {since}: {range_words(min(ratios) - 1, max(ratios) - 1)}", True),
         (f" on {target}, {counted(len(ratios), 'tests')}", False),
         *([(f"; at the same time: {cause_words(causes)}", False)] if causes else []),
         *([(or_environment(reference), False)] if reference else []),
@@ -60,13 +60,6 @@ def moved_beside(changes: Sequence[NotedChange]) -> float | None:
     """The ratio of the reference's largest change in the range of any of them."""
     ratios = [each.reference_ratio for each in changes if each.reference_ratio]
     return max(ratios, key=lambda ratio: abs(log(ratio)), default=None)
-
-
-def _range(ratios: Sequence[float]) -> str:
-    low, high = min(ratios) - 1, max(ratios) - 1
-    if percent(low, decimals=1) == percent(high, decimals=1):
-        return percent(low, decimals=1, signed=True)
-    return f"{number(100 * low, 1, signed=True)} to {percent(high, decimals=1, signed=True)}"
 
 
 def change_interval(low: float, high: float) -> str:
