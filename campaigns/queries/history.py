@@ -248,9 +248,10 @@ def arms_of(actor: Actor, test: Test) -> list[TestFigures]:
         .filter(plan=test.plan_version.plan_id, campaign__finished_at__isnull=False)
         .order_by(*arm, "-started_at", "-test_id")
         .distinct(*arm)
-        .values("pk")
+        .values_list("pk", flat=True)
     )
-    rows = TestFigures.objects.filter(pk__in=newest).select_related("endpoint__target")
+    # Read first: as a subquery PostgreSQL may sort the whole history again for each of its rows.
+    rows = TestFigures.objects.filter(pk__in=list(newest)).select_related("endpoint__target")
     own = key_of(test)
     return [
         row
