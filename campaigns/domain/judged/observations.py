@@ -2,7 +2,6 @@
 
 import ipaddress
 from math import sqrt
-from statistics import stdev
 
 from campaigns.domain.judged.criteria import Observed
 from campaigns.domain.judged.failures import is_of_overload, of_target
@@ -27,8 +26,6 @@ _MEANINGLESS_BESIDE_THE_TARGET = ("other_cpu", "ports")
 # Little's law needs enough requests in flight: below this, rounding to whole requests dominates.
 _LITTLE_MIN_IN_FLIGHT = 10
 _LITTLE_MIN_SECONDS = 10
-# Of an open load, in standard errors: one false doubt in some ten thousand runs.
-_LITTLE_NOISE = 4.0
 _EVEN_MODELS = {Model.CLOSED, Model.SEQUENTIAL, Model.OPEN, Model.OVER}
 # A sample of fewer says little about a median.
 _FEW_SAMPLED = 20
@@ -192,52 +189,15 @@ def _sent_share(seen: Measurement) -> Observed | None:
 
 
 def _little(seen: Measurement) -> Observed | None:
-    """|L − X·R| / L: mean requests in flight, as the seconds end, against rate × service time."""
-    load = seen.plan.load
+    """|L − X·R| / L of a closed load: mean requests in flight against rate × service time."""
+    if seen.plan.load.model != Model.CLOSED:
+        return None
     inside = [point["in_flight"] for point in seen.series if point["second"] >= 0][:-1]
-    if is_open := _is_even_and_open(seen):
-        inside = inside[: int(planned_duration_s(load))]
-    n = len(inside)
-    if n < _LITTLE_MIN_SECONDS or sum(inside) < _LITTLE_MIN_IN_FLIGHT * n:
+    if len(inside) < _LITTLE_MIN_SECONDS or sum(inside) < _LITTLE_MIN_IN_FLIGHT * len(inside):
         return None
-    if is_open:
-        return _little_of_arrivals(seen, inside)
-    if load.model != Model.CLOSED:
-        return None
-    in_flight = sum(inside) / n
-    return Observed(abs(in_flight - _busy_s(seen.total) / seen.duration_s) / in_flight)
-
-
-def _little_of_arrivals(seen: Measurement, inside: list[int]) -> Observed | None:
-    """Here requests in flight vary, and some of them belong to the warm-up or end after the load.
-    A difference within both is 0."""
-    if seen.total.timing("failed").n and seen.total.count("queued"):
-        return None  # the time of a failed request includes its wait for a connection
-    off_s = abs(sum(inside) - _busy_s(seen.total))
-    noise_s = _LITTLE_NOISE * sqrt(len(inside)) * max(stdev(inside), 1.0)
-    is_noise = off_s <= noise_s + _left_over_s(seen, inside)
-    return Observed(0.0 if is_noise else off_s / sum(inside))
-
-
-def _left_over_s(seen: Measurement, inside: list[int]) -> float:
-    """The most that requests took outside these seconds: those of the warm-up, and those that were
-    still in flight, or waited to be sent, when the last was due."""
-    before = [point["in_flight"] for point in seen.series if point["second"] < 0][-1:]
-    after = [point["in_flight"] for point in seen.series if point["second"] >= len(inside)]
-    n = seen.total.timing("service").n + seen.total.timing("failed").n
-    mean_s = _busy_s(seen.total) / n if n else 0.0
-    tail_s = max(seen.duration_s - len(inside), 0.0)
-    return sum(before) * mean_s + max([inside[-1], *after]) * tail_s
-
-
-def _busy_s(total: Total) -> float:
-    return (total.timing("service").sum_us + total.timing("failed").sum_us) / 1e6
-
-
-def _is_even_and_open(seen: Measurement) -> bool:
-    load = seen.plan.load
-    is_even = load.model in {Model.OPEN, Model.OVER} and not (load.stages or load.ramp_up_s)
-    return is_even and bool(planned_duration_s(load))
+    busy_s = (seen.total.timing("service").sum_us + seen.total.timing("failed").sum_us) / 1e6
+    in_flight = sum(inside) / len(inside)
+    return Observed(abs(in_flight - busy_s / seen.duration_s) / in_flight)
 
 
 def steadiness_of(seen: Measurement) -> tuple[Steadiness | None, int | None]:
@@ -273,8 +233,14 @@ def _in_flight_growing(seen: Measurement) -> Observed | None:
     Only if response times rose with it: a slow target that keeps up also needs some time until as
     many are in flight as it takes. Growth within the noise of a Poisson process is none.
     """
-    duration_s = planned_duration_s(seen.plan.load)
-    if not _is_even_and_open(seen):
+    load = seen.plan.load
+    duration_s = planned_duration_s(load)
+    if (
+        load.model not in {Model.OPEN, Model.OVER}
+        or load.stages
+        or load.ramp_up_s
+        or not duration_s
+    ):
         return None
     points = [point for point in seen.series if 0 <= point["second"] < int(duration_s)]
     levels = [point["p50_ms"] for point in points if point["p50_ms"]]

@@ -1,8 +1,6 @@
 """What is looked at before a run is judged, and whom it blames."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from campaigns.domain.judged.judgement import judge
 from campaigns.domain.judged.observations import observe
@@ -12,7 +10,6 @@ from campaigns.domain.plan.plan import Plan
 from tests.domain.judged.test_injector_vitals import VITALS
 from tests.values import make_second, plan_spec
 
-STAGES = [{"duration_s": 20, "from_per_s": 10, "to_per_s": 500}]
 OPEN = plan_spec(model="open", rate_per_s=1000, duration_s=1)
 
 
@@ -137,76 +134,6 @@ def test_only_even_open_loads_are_expected_to_keep_their_requests_in_flight():
     assert filling(*rising, spec=plan_spec(model="closed", connections=800, duration_s=4)) is None
     stages = [{"duration_s": 4, "from_per_s": 10, "to_per_s": 500}]
     assert filling(*rising, spec=plan_spec(model="open", stages=stages)) is None
-
-
-def little(in_flight, service_us=100_000, warm_up=(), after=(0,), **load):
-    """Seconds of 100 answers, with these numbers in flight at their ends; `after`: what the last
-    due one left."""
-    spec = plan_spec(**{"model": "open", "rate_per_s": 100, "duration_s": len(in_flight), **load})
-    seconds = [
-        make_second(number, [service_us] * (1 if n == 0 else 100), in_flight=n)
-        for number, n in enumerate((*warm_up, *in_flight, *after), start=-len(warm_up))
-    ]
-    return observed_in(measured(seconds, spec)).get("little")
-
-
-@settings(max_examples=25)
-@given(st.integers(20, 900), st.integers(10, 40))
-def test_an_open_load_that_times_all_its_waiting_keeps_little_s_law(in_flight, seconds):
-    assert little([in_flight] * seconds, service_us=in_flight * 10_000).value == 0
-
-
-@settings(max_examples=25)
-@given(st.integers(20, 40), st.floats(1.15, 3.0))
-def test_waiting_of_an_open_load_that_was_not_timed_breaks_it(in_flight, factor):
-    found = little([round(in_flight * factor)] * 20, service_us=in_flight * 10_000)
-    assert found.value == pytest.approx(1 - 1 / factor, abs=0.03)
-
-
-@settings(max_examples=25)
-@given(st.lists(st.integers(20, 200), min_size=40, max_size=40))
-def test_requests_in_flight_that_vary_are_no_doubt_within_what_they_vary(in_flight):
-    mean_us = 10_000 * sum(in_flight) / 40
-    assert little(in_flight, service_us=round(mean_us * 1.02)).value < 0.05
-
-
-def test_what_a_queue_leaves_at_the_end_is_no_doubt():
-    """What falls behind fails its trial; that must not look like waiting that was not timed."""
-    growing, capped = [50 * n for n in range(1, 21)], [100] * 20
-    assert little(growing, 5_000_000, after=[*growing[::-2], 0]).value == 0
-    assert little(capped, 1_000_000, after=[*capped, 0]).value == 0
-
-
-def test_failed_requests_that_waited_for_a_connection_say_nothing_of_it():
-    """Their time counts from when they were due."""
-    failed = {"timings": {"failed": Timing.of([30_000_000] * 50)}}
-    spec = plan_spec(model="open", rate_per_s=100, duration_s=20)
-
-    def asked(**counters):
-        seconds = [
-            make_second(n, [1_000_000] * 100, in_flight=100, counters=counters, **failed)
-            for n in range(20)
-        ]
-        return observed_in(measured(seconds, spec)).get("little")
-
-    assert asked(queued=50) is None
-    assert asked().value > 1
-
-
-def test_what_the_warm_up_left_is_no_doubt():
-    assert little([100] * 20, 900_000, warm_up=[100] * 3).value == 0
-
-
-@pytest.mark.parametrize(
-    ("in_flight", "load"),
-    [
-        ([100] * 9, {}),
-        ([9] * 20, {}),
-        ([100] * 20, {"rate_per_s": None, "duration_s": None, "stages": STAGES}),
-    ],
-)
-def test_short_small_and_uneven_open_loads_are_not_asked(in_flight, load):
-    assert little(in_flight, **load) is None
 
 
 def test_sessions_are_judged_by_what_arrived_not_by_their_requests():
