@@ -29,7 +29,7 @@ LIMITS: dict[str, Limits] = {
     "cpu": Limits(0.60, 0.85),
     "cpu_5s": Limits(0.80, 0.95),
     "run_delay": Limits(0.50),
-    "contended_share": Limits(0.25),
+    "contended_share": Limits(0.40),
     "throttled": Limits(0.01, 0.25),
     "hub_lag": Limits(100_000, 400_000),
     "hub_lag_p50_us": Limits(2_000, 10_000),

@@ -234,7 +234,7 @@ def test_a_smaller_part_of_the_p99_is_a_note_until_it_is_a_doubt(own_us, p99_us,
     assert bool(found.why_weak_tail) is is_noted
 
 
-@pytest.mark.parametrize(("run_delay", "expected"), [(0.25, TRUSTED), (0.26, DOUBTFUL)])
+@pytest.mark.parametrize(("run_delay", "expected"), [(0.40, TRUSTED), (0.41, DOUBTFUL)])
 def test_where_another_program_wanted_the_cpu_the_p99_is_doubted_as_soon_as_noted(
     run_delay, expected
 ):
