@@ -29,7 +29,7 @@ LIMITS: dict[str, Limits] = {
     "cpu": Limits(0.60, 0.85),
     "cpu_5s": Limits(0.80, 0.95),
     "run_delay": Limits(0.50),
-    "contended_share": Limits(0.40),
+    "contended_share": Limits(0.25),
     "throttled": Limits(0.01, 0.25),
     "hub_lag": Limits(100_000, 400_000),
     "hub_lag_p50_us": Limits(2_000, 10_000),
@@ -163,8 +163,13 @@ def _limits_in(
 
 
 def _is_contended(observed: Mapping[str, Observed], limits: Mapping[str, Limits]) -> bool:
-    waited = observed.get("run_delay")
-    return waited is not None and excess("run_delay", waited.value, limits[_CONTENDED]) is not None
+    """Each wait for the network may wake up a halted processor, which counts as waiting for it: so
+    the limit holds for the waiting of one wait, against the CPU time of the request."""
+    waited, share = observed.get("run_delay"), limits[_CONTENDED].mild
+    if waited is None or share is None:
+        return False
+    waits = observed[HIGH_EFFECT].waits
+    return waited.value > share * waits / (1 + share * (waits - 1))
 
 
 def _without_effect(observed: Mapping[str, Observed]) -> frozenset[str]:

@@ -234,11 +234,14 @@ def test_a_smaller_part_of_the_p99_is_a_note_until_it_is_a_doubt(own_us, p99_us,
     assert bool(found.why_weak_tail) is is_noted
 
 
-@pytest.mark.parametrize(("run_delay", "expected"), [(0.40, TRUSTED), (0.41, DOUBTFUL)])
+@pytest.mark.parametrize(
+    ("waits", "run_delay", "expected"),
+    [(1, 0.25, TRUSTED), (1, 0.26, DOUBTFUL), (2, 0.40, TRUSTED), (2, 0.41, DOUBTFUL)],
+)
 def test_where_another_program_wanted_the_cpu_the_p99_is_doubted_as_soon_as_noted(
-    run_delay, expected
+    waits, run_delay, expected
 ):
-    added = Observed(1_500, measure="p99", whole=2_000)
+    added = Observed(1_500 * waits, measure="p99", whole=2_000, waits=waits)
     found = judged(own_time_p99=added, own_tail=added, run_delay=run_delay)
     assert found.measurement.state is expected
     assert bool(found.why_weak_tail) is (expected is TRUSTED)
