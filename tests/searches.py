@@ -8,7 +8,7 @@ from campaigns.domain.judged.judgement import Finding, Judgement
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.models import Campaign, Run, RunSummary, Search
 from campaigns.models.dbtime import db_now
-from campaigns.queries.searches import answer_of, made_trials
+from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch, probes
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.first_requests import settle_campaign
@@ -110,7 +110,7 @@ def search_through(campaign: Campaign, p95_at: Callable[[float], float], most: i
 
 
 def found(search: Search) -> CapacityAnswer:
-    return answer_of(search, made_trials(search))
+    return report_of_search(search).answer
 
 
 def limit_of(capacity: float) -> Callable[[float], float]:

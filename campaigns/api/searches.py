@@ -17,6 +17,7 @@ from campaigns.domain.shown.sentences import plain_text
 from campaigns.exports.files import text_file
 from campaigns.exports.searches import csv_of_search, trial_row
 from campaigns.models import Project, Search
+from campaigns.queries.search_limiter import limiter_of_search
 from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.services.searches import (
     LONGEST_SEARCH_S,
@@ -51,7 +52,9 @@ class NewSearch(StrictSerializer):
 
 class TrialSerializer(serializers.Serializer):
     trial = serializers.IntegerField()
-    search = serializers.IntegerField(help_text="0 on the way to the first answer.")
+    search = serializers.IntegerField(
+        allow_null=True, help_text="0 on the way to the first answer; null of an earlier rule."
+    )
     run = serializers.IntegerField()
     rate_per_s = serializers.FloatField()
     result = serializers.ChoiceField(choices=TRIAL_RESULTS)
@@ -72,6 +75,11 @@ class CapacitySerializer(serializers.Serializer):
     n_searches = serializers.IntegerField()
 
 
+class LimiterSerializer(serializers.Serializer):
+    word = serializers.CharField(help_text="Such as target side, injectors or cap.")
+    why = serializers.CharField()
+
+
 class SearchSerializer(serializers.Serializer):
     campaign = serializers.IntegerField()
     sentence = serializers.CharField()
@@ -85,6 +93,12 @@ class SearchSerializer(serializers.Serializer):
     at_least_per_s = serializers.FloatField(allow_null=True, help_text="Passed, below all failed.")
     below_per_s = serializers.FloatField(allow_null=True, help_text="The lowest that failed.")
     drift = serializers.FloatField(help_text="From the first search to the last, as a share.")
+    rule = serializers.IntegerField(
+        allow_null=True,
+        help_text="The version of the rule that made this answer. Null: it was made under an "
+        "earlier rule, before answers were stored, and has no capacity.",
+    )
+    limited_by = LimiterSerializer()
     trials = TrialSerializer(many=True)
 
 
@@ -125,7 +139,7 @@ def _as_json(report: SearchReport) -> dict[str, Any]:
     return {
         "campaign": search.pk,
         "sentence": plain_text(report.sentence),
-        "ending": search.ending,
+        "ending": report.ending,
         "objective": [rule.rule for rule in report.rules],
         "start_per_s": search.start_per_s,
         "limit_per_s": search.limit_per_s,
@@ -141,5 +155,7 @@ def _as_json(report: SearchReport) -> dict[str, Any]:
         "at_least_per_s": answer.at_least,
         "below_per_s": answer.below,
         "drift": answer.drift,
+        "rule": answer.rule,
+        "limited_by": LimiterSerializer(limiter_of_search(report)).data,
         "trials": [trial_row(each) for each in report.made],
     }

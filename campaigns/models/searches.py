@@ -24,6 +24,10 @@ class Search(models.Model):
     ending = models.CharField(
         max_length=10, choices=[(str(each), str(each)) for each in Ending], null=True, blank=True
     )
+    # Written once, with the ending: domain.judged.capacity.CapacityAnswer with what came of each
+    # trial and what limited it (queries.searches.to_store). Null while it goes on, and of searches
+    # that ended before answers were stored.
+    answer = models.JSONField(null=True, blank=True)
 
     objects = ProjectQuerySet.as_manager()
 
@@ -32,7 +36,11 @@ class Search(models.Model):
             models.CheckConstraint(
                 condition=models.Q(start_per_s__gt=0, limit_per_s__gte=models.F("start_per_s")),
                 name="search_starts_within_its_limit",
-            )
+            ),
+            models.CheckConstraint(
+                condition=models.Q(answer__isnull=True) | models.Q(ending__isnull=False),
+                name="search_has_its_answer_at_its_end",
+            ),
         ]
 
     def __str__(self) -> str:

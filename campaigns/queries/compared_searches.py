@@ -27,7 +27,7 @@ class SearchColumn:
     @property
     def capacity(self) -> CapacityInterval | None:
         """None as well of a target that drifted, and where only a bound is known."""
-        answer, ending = self.report.answer, self.report.search.ending
+        answer, ending = self.report.answer, self.report.ending
         is_bound = ending in (Ending.LIMIT, Ending.INJECTOR)
         return None if is_bound or ending == Ending.DRIFTED else answer.capacity
 

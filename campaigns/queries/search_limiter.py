@@ -13,10 +13,12 @@ _NEAR = 1.03  # the answer, as a factor
 
 
 def limiter_of_search(report: SearchReport) -> Limiter:
-    ending = Ending(report.search.ending) if report.search.ending else None
+    """As it was stored with the answer; else from the trials."""
+    if report.search.answer is not None:
+        return Limiter.from_json(report.search.answer["limiter"])
     failed = [each for each in report.made if each.trial.result == TrialResult.FAILED]
     return limiter_of(
-        ending,
+        report.ending,
         [signs_of(each.run.verdicts, each.run.judged) for each in failed],
         [each.trial.reason for each in _doubtful(report)],
         _vitals_of(near_the_answer(report)),
@@ -27,7 +29,7 @@ def limiter_of_search(report: SearchReport) -> Limiter:
 def near_the_answer(report: SearchReport) -> list[MadeTrial]:
     """The trials that say how busy the injectors were: those that passed within 3 % of the answer,
     or at the highest rate; those that do not count where the injectors were the limit."""
-    if report.search.ending == Ending.INJECTOR:
+    if report.ending == Ending.INJECTOR:
         return _doubtful(report)
     passed = [each for each in report.made if each.trial.result == TrialResult.PASSED]
     passed.sort(key=lambda each: each.trial.rate_per_s)

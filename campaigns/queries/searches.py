@@ -1,7 +1,8 @@
-"""What is known of a search: its trials, and what follows from them. No permissions: the callers
-found its campaign with `visible_to`, or are the dispatcher."""
+"""What is known of a search: its trials, and what follows from them, which is stored when it ends.
+No permissions: the callers found its campaign with `visible_to`, or are the dispatcher."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from campaigns.domain.judged.capacity import (
     CapacityAnswer,
@@ -10,11 +11,13 @@ from campaigns.domain.judged.capacity import (
     NextTrial,
     SearchRules,
     Trial,
+    TrialResult,
     next_action,
 )
 from campaigns.domain.judged.capacity_trial import trial_of
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.threshold import Threshold
+from campaigns.domain.shown.capacity_limiter import Limiter
 from campaigns.domain.shown.capacity_words import objective_words, search_sentence
 from campaigns.domain.shown.results import Sentence
 from campaigns.models import Endpoint, PlanVersion, Probe, Run, Search
@@ -26,30 +29,84 @@ _FROM_OUTSIDE = (Outcome.STOPPED, Outcome.KILLED, Outcome.EXPIRED)
 
 @dataclass(frozen=True, slots=True)
 class MadeTrial:
-    """A trial with its run. `search`: 0 on the way to the first answer, then the number."""
+    """A trial with its run. `search`: 0 on the way to the first answer, then the number; None where
+    the rule that the trials follow from is gone."""
 
     run: Run
     trial: Trial
-    search: int
+    search: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class SearchReport:
-    """A search with all that its page, CSV and JSON say. `rules`: its objective."""
+    """A search with all that its page, CSV and JSON say. `rules`: its objective. `ending`: None
+    while it goes on; `answer` is then what would be known if it were stopped now."""
 
     search: Search
     made: list[MadeTrial]
     answer: CapacityAnswer
     rules: tuple[Threshold, ...]
-    sentence: Sentence
+    ending: Ending | None
+
+    @property
+    def sentence(self) -> Sentence:
+        words = objective_words(self.rules)
+        return search_sentence(self.answer, words, is_going_on=self.ending is None)
 
 
 def report_of_search(search: Search) -> SearchReport:
-    made = made_trials(search)
-    answer = answer_of(search, made)
-    rules = objective_of(search)
-    sentence = search_sentence(answer, objective_words(rules), is_going_on=search.ending is None)
-    return SearchReport(search, made, answer, rules, sentence)
+    """The stored answer; by the rule of today only what is under way. A search that ended before
+    answers were stored says what its trials say by themselves."""
+    if search.answer is not None:
+        return _stored_report(search)
+    if search.ending is None:
+        return replayed_report(search, None)
+    found = replayed_report(search, Ending(search.ending))
+    made = [replace(each, search=None) for each in found.made]
+    return replace(found, made=made, answer=found.answer.without_rule())
+
+
+def replayed_report(search: Search, ending: Ending | None) -> SearchReport:
+    """What follows from the trials by the rule of today, if the search ends like this."""
+    state, made = CapacitySearch(rules_of(search)), []
+    for run in trial_runs(search):
+        action = state.next_action()
+        trial = _trial(run)
+        made.append(MadeTrial(run, trial, action.search if isinstance(action, NextTrial) else 0))
+        state.take(trial)
+    if not state.follows_rule:
+        made = [replace(each, search=None) for each in made]
+    answer = state.answer(ending or Ending.STOPPED)
+    return SearchReport(search, made, answer, objective_of(search), ending)
+
+
+def to_store(report: SearchReport, limiter: Limiter) -> dict[str, Any]:
+    """The answer of a search that ends, with what came of each trial and what limited it."""
+    trials = [
+        {
+            "trial": each.run.repeat,
+            "search": each.search,
+            "result": str(each.trial.result),
+            "reason": each.trial.reason,
+        }
+        for each in report.made
+    ]
+    return {**report.answer.to_json(), "trials": trials, "limiter": asdict(limiter)}
+
+
+def _stored_report(search: Search) -> SearchReport:
+    stored = {each["trial"]: each for each in search.answer["trials"]}
+    made = [
+        MadeTrial(run, _stored_trial(run, stored[run.repeat]), stored[run.repeat]["search"])
+        for run in trial_runs(search)
+        if run.repeat in stored
+    ]
+    answer = CapacityAnswer.from_json(search.answer)
+    return SearchReport(search, made, answer, objective_of(search), answer.ending)
+
+
+def _stored_trial(run: Run, stored: dict[str, Any]) -> Trial:
+    return Trial(_rate_of(run), TrialResult(stored["result"]), stored["reason"])
 
 
 def objective_of(search: Search) -> tuple[Threshold, ...]:
@@ -80,16 +137,6 @@ def trial_runs(search: Search) -> list[Run]:
     return list(with_verdicts(done.order_by("repeat")))
 
 
-def made_trials(search: Search) -> list[MadeTrial]:
-    state, made = CapacitySearch(rules_of(search)), []
-    for run in trial_runs(search):
-        action = state.next_action()
-        trial = _trial(run)
-        made.append(MadeTrial(run, trial, action.search if isinstance(action, NextTrial) else 0))
-        state.take(trial)
-    return made
-
-
 def was_ended_from_outside(search: Search) -> bool:
     return search.campaign.runs.filter(outcome__in=_FROM_OUTSIDE).exists()
 
@@ -98,14 +145,9 @@ def action_of(search: Search, halt: Ending | None = None) -> NextTrial | Capacit
     return next_action(rules_of(search), map(_trial, trial_runs(search)), halt)
 
 
-def answer_of(search: Search, made: list[MadeTrial]) -> CapacityAnswer:
-    """What is known now, if it ended as it has, or by hand at this moment."""
-    state = CapacitySearch(rules_of(search))
-    for each in made:
-        state.take(each.trial)
-    return state.answer(Ending(search.ending) if search.ending else Ending.STOPPED)
-
-
 def _trial(run: Run) -> Trial:
-    rate = run.snapshot["plan"]["load"]["rate_per_s"]
-    return trial_of(rate, run.outcome, run.reason, run.judged, run.verdicts)
+    return trial_of(_rate_of(run), run.outcome, run.reason, run.judged, run.verdicts)
+
+
+def _rate_of(run: Run) -> float:
+    return run.snapshot["plan"]["load"]["rate_per_s"]

@@ -1,8 +1,8 @@
 """Search for a capacity: start one, and let each trial follow from those before it.
 
 The trials decide: `advance_searches` reads them, asks the rule, and queues the next run, or stores
-how it ended. All in one transaction under the campaign's lock, with the number of trials as the key
-(one run for each test and repeat), so that it may be interrupted or done twice.
+how it ended with its answer. All in one transaction under the campaign's lock, with the number of
+trials as the key (one run for each test and repeat), so that it may be interrupted or done twice.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,8 @@ from campaigns.models import Campaign, Project, Run, Search, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.caps import most_requests_per_s
-from campaigns.queries.searches import action_of, was_ended_from_outside
+from campaigns.queries.search_limiter import limiter_of_search
+from campaigns.queries.searches import action_of, replayed_report, to_store, was_ended_from_outside
 from campaigns.services import audit
 from campaigns.services.blocks import queued_run, snapshot_of
 from campaigns.services.campaign_cells import CampaignCell, check_slots
@@ -187,11 +188,18 @@ def advance_search(*, campaign_id: int) -> bool:
     if isinstance(action, NextTrial) and _would_be_late(search):
         action = action_of(search, Ending.DEADLINE)
     if isinstance(action, CapacityAnswer):
-        Search.objects.filter(pk=search.pk, ending=None).update(ending=action.ending)
+        _end(search, action.ending)
     else:
         _go_on(search, action)
     poke(campaign_id=campaign_id)
     return True
+
+
+def _end(search: Search, ending: Ending) -> None:
+    """Store how it ended with its answer, once: what is known of it never changes after."""
+    report = replayed_report(search, ending)
+    answer = to_store(report, limiter_of_search(report))
+    Search.objects.filter(pk=search.pk, ending=None).update(ending=ending, answer=answer)
 
 
 def _go_on(search: Search, trial: NextTrial) -> None:
@@ -205,7 +213,7 @@ def _go_on(search: Search, trial: NextTrial) -> None:
                 _wait_until_it_answers(campaign)
     except BenchsiteError as refusal:
         stop_by_itself(campaign, str(refusal))
-        Search.objects.filter(pk=search.pk, ending=None).update(ending=Ending.STOPPED)
+        _end(search, Ending.STOPPED)
 
 
 def _halt(search: Search) -> Ending | None:
@@ -248,7 +256,7 @@ def _ask_again(search: Search) -> bool:
 def _end_silent(search: Search, reason: str) -> bool:
     has_stopped = stop_by_itself(search.campaign, reason)
     if has_stopped:
-        Search.objects.filter(pk=search.pk, ending=None).update(ending=Ending.SILENT)
+        _end(search, Ending.SILENT)
     return has_stopped
 
 

@@ -82,6 +82,8 @@ def search_drawing(report: SearchReport, now_per_s: float | None = None) -> Sear
     timed = [_Timed(each, v) for each in report.made if (v := ms_of(each, metric))]
     if not timed:
         return None
+    if any(each.made.search is None for each in timed):
+        return SearchDrawing(metric, [_panel("By their rate", timed, limit_ms, _AROUND, now_per_s)])
     near = [each for each in timed if each.made.search]
     way_up = [each for each in timed if not each.made.search]
     if not near:
@@ -137,7 +139,7 @@ def _panel(
 
 def _steady(report: SearchReport) -> CapacityInterval | None:
     """The answer, if the target did not drift meanwhile."""
-    return None if report.search.ending == Ending.DRIFTED else report.answer.capacity
+    return None if report.ending == Ending.DRIFTED else report.answer.capacity
 
 
 def _dot(timed: _Timed, x: "_LogAxis", y: "_LogAxis", *, numbered: bool) -> TrialDot:

@@ -5,7 +5,7 @@ from typing import Any
 from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.badges import Answers, campaign_badge, on_hold_badge
 from campaigns.domain.shown.capacity_words import RESULT_WORDS
-from campaigns.domain.units import ms, percent, rate
+from campaigns.domain.units import DASH, ms, percent, rate
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.models import Search
@@ -58,7 +58,7 @@ def _row(made: MadeTrial) -> dict[str, Any]:
     attempts = (run.n or 0) + (run.errors or 0)
     return {
         "run": run,
-        "search": made.search or "first",
+        "search": DASH if made.search is None else made.search or "first",
         "rate": rate(trial.rate_per_s),
         "p50": ms(run.p50_us),
         "p95": ms(run.p95_us),

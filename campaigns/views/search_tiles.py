@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from campaigns.domain.judged.capacity import Ending, TrialResult
 from campaigns.domain.shown.capacity_limiter import Limiter
-from campaigns.domain.shown.capacity_words import objective_words
+from campaigns.domain.shown.capacity_words import lacks_its_rule, objective_words
 from campaigns.domain.units import DASH, duration, percent, rate
 from campaigns.queries.searches import MadeTrial, SearchReport
 
@@ -34,9 +34,11 @@ def search_tiles(
 def _capacity(report: SearchReport) -> SearchTile:
     found, least, below = report.answer.capacity, report.answer.at_least, report.answer.below
     words = objective_words(report.rules)
-    is_bound = report.search.ending in (Ending.LIMIT, Ending.INJECTOR) and least
-    if report.search.ending == Ending.DRIFTED:
+    is_bound = report.ending in (Ending.LIMIT, Ending.INJECTOR) and least
+    if report.ending == Ending.DRIFTED:
         return SearchTile("Capacity", DASH, "", ("no steady answer", words))
+    if lacks_its_rule(report.answer):
+        return SearchTile("Capacity", DASH, "", ("made under an earlier rule", words))
     if found and found.low is not None and not is_bound:
         interval = f"{rate(found.low)} to {rate(found.high)}, {percent(found.width)} wide"
         return SearchTile("Capacity", rate(found.rate_per_s), _REQUESTS, (interval, words))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaigns.domain.judged.capacity import RULE_VERSION
 from campaigns.domain.lifecycle import Trust
 from campaigns.models import Campaign
 from tests.factories import make_endpoint, make_plan, make_target
@@ -60,6 +61,7 @@ def test_the_answer_has_its_interval_and_every_trial(api, project):
     assert len(found["trials"]) == search.campaign.runs.count()
     first = found["trials"][0]
     assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
+    assert (found["rule"], found["limited_by"]["word"]) == (RULE_VERSION, "target side")
 
 
 def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):

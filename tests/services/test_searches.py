@@ -7,7 +7,7 @@ from campaigns.domain.judged.capacity import CapacityAnswer, Ending
 from campaigns.domain.lifecycle import Trust
 from campaigns.models import Campaign, Project, Run, Search, TestFigures
 from campaigns.models.dbtime import db_now
-from campaigns.queries.searches import action_of, made_trials
+from campaigns.queries.searches import action_of, report_of_search
 from campaigns.services import dispatch
 from campaigns.services.blocks import add_blocks
 from campaigns.services.campaigns import repeat_campaign, stop_campaign
@@ -127,7 +127,7 @@ class TestGoingOn:
         campaign = searching(project)
         end_trial(campaign, 500, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
         assert rate_of(campaign.runs.get(repeat=2)) == 100
-        (made,) = made_trials(campaign.search)
+        (made,) = report_of_search(campaign.search).made
         assert made.trial.reason == "inj-2 ran 14.8 ms late."
 
     def test_trials_are_in_no_history(self, project):
@@ -152,10 +152,9 @@ class TestEnding:
         answer = found(search)
         assert (search.ending, campaign.state) == (Ending.FOUND, "done")
         assert answer.capacity.low < 1850 < answer.capacity.high
-        assert campaign.repeats == len(made_trials(search)) == campaign.runs.count()
-        assert [each.search for each in made_trials(search)] == sorted(
-            each.search for each in made_trials(search)
-        )
+        made = report_of_search(search).made
+        assert campaign.repeats == len(made) == campaign.runs.count()
+        assert [each.search for each in made] == sorted(each.search for each in made)
 
     def test_a_limit_that_passes_is_at_least_that(self, project):
         search = search_through(searching(project, limit=900), limit_of(5000))

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.domain.units import ms, rate
+from campaigns.domain.units import DASH, ms, rate
 from campaigns.models import Run, Search
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.searches import report_of_search
@@ -104,6 +104,21 @@ def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project)
     assert page.context["tiles"][0].lines[0] == "no steady answer"
     assert page.context["drawing"].panels[1].band is None
     assert "95 % interval" not in text_of(page)
+
+
+def test_a_search_of_an_earlier_rule_shows_its_trials_and_claims_no_capacity(
+    client, alice, project
+):
+    client.force_login(alice)
+    campaign = searching(project, limit=900)
+    search_through(campaign, limit_of(5000))
+    Search.objects.update(answer=None, ending="found")
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    assert "this search was made under an earlier rule" in text_of(page)
+    assert page.context["tiles"][0].lines[0] == "made under an earlier rule"
+    (panel,) = page.context["drawing"].panels
+    assert len(panel.dots) == len(page.context["trials"]) == 5
+    assert {each["search"] for each in page.context["trials"]} == {DASH}
 
 
 def test_a_page_of_another_project_is_not_there(client, charlie, project):

@@ -4,13 +4,15 @@ The rate is doubled until a trial fails, then the bracket is halved to 10 %. Aro
 answer six searches follow, up to twelve, each a bisection to 3 % in a narrow window of its own,
 shifted at random: about three trials, all close to the limit, and one wrong trial spoils one search
 and not the answer. `next_action` is a function of the trials so far, so that the search needs no
-other memory than these.
+other memory than these while it goes on. Its answer is stored when it ends: a later rule would read
+the same trials otherwise.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from math import log, sqrt
+from math import isclose, log, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,8 @@ from campaigns.domain.judged.capacity_interval import (
     trend_of,
 )
 
+# Stored with each answer. Raise it with every change of the rule, here or in capacity_interval.
+RULE_VERSION = 2
 FIRST_RESOLUTION, RESOLUTION = 0.10, 0.03
 WINDOW = 1.125  # of a search: this far up and down, as a factor; three halvings to the resolution
 FEWEST_SEARCHES, MOST_SEARCHES = 6, 12
@@ -31,6 +35,7 @@ ENOUGH_TRIALS, NEARLY_NARROW = 37, 0.12
 # A search that has left the first answer by more than this has lost what it was looking for.
 _LOST = 2.0
 _UNTRUSTED_IN_A_ROW = 2
+_SAME_RATE = 1e-3  # rates have five digits; those of two trials of a search are further apart
 
 
 class TrialResult(StrEnum):
@@ -89,7 +94,8 @@ class NextTrial:
 class CapacityAnswer:
     """How a search ended, and what is known. `capacity`: the mean of its finished searches, or the
     first answer without an interval. `at_least`: a rate that passed, below all that failed.
-    `below`: the lowest rate that failed. `drift`: over the searches, as a share.
+    `below`: the lowest rate that failed. `drift`: over the searches, as a share. `rule`: its
+    version; None if the trials follow from a rule that is gone, and say no more than these rates.
     """
 
     ending: Ending
@@ -98,6 +104,27 @@ class CapacityAnswer:
     below: float | None
     searches: tuple[SearchResult, ...]
     drift: float = 0.0
+    rule: int | None = RULE_VERSION
+
+    def without_rule(self) -> "CapacityAnswer":
+        """What its trials say by themselves."""
+        return replace(self, capacity=None, searches=(), drift=0.0, rule=None)
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "CapacityAnswer":
+        capacity = stored["capacity"]
+        return cls(
+            ending=Ending(stored["ending"]),
+            capacity=CapacityInterval(**capacity) if capacity else None,
+            at_least=stored["at_least"],
+            below=stored["below"],
+            searches=tuple(SearchResult(**each) for each in stored["searches"]),
+            drift=stored["drift"],
+            rule=stored["rule"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 def next_action(
@@ -125,10 +152,16 @@ class CapacitySearch:
         self._begun_at = 1
         self._has_just_failed = False
         self.ending: Ending | None = None
+        self.follows_rule = True  # each trial was asked for
 
     def take(self, trial: Trial) -> None:
-        """Learn from the trial that `next_action` asked for."""
-        if self.ending:
+        """Learn from the trial that `next_action` asked for. Any other was asked for by an earlier
+        rule; that ends the search, because this rule cannot go on with it."""
+        if trial.result != TrialResult.UNTRUSTED:
+            tried = self._passed if trial.result == TrialResult.PASSED else self._failed
+            tried.append(trial.rate_per_s)
+        if self.ending or not isclose(trial.rate_per_s, self._rate, rel_tol=_SAME_RATE):
+            self.follows_rule, self.ending = False, self.ending or Ending.STOPPED
             return
         self._n_trials += 1
         self._has_just_failed = trial.result == TrialResult.FAILED
@@ -139,7 +172,6 @@ class CapacitySearch:
             return
         self._n_doubtful = 0
         has_passed = trial.result == TrialResult.PASSED
-        (self._passed if has_passed else self._failed).append(trial.rate_per_s)
         if self._bracket is None:
             self._double(has_passed)
         else:
@@ -168,7 +200,10 @@ class CapacitySearch:
             capacity = CapacityInterval(self._first, None, None, 0)
         drift = trend_of(self._results).drift
         at_least = max(passed, default=None)
-        return CapacityAnswer(ending, capacity, at_least, below, tuple(self._results), drift)
+        found = CapacityAnswer(
+            ending, capacity, at_least, below, tuple(self._results), drift, RULE_VERSION
+        )
+        return found if self.follows_rule else found.without_rule()
 
     def _double(self, has_passed: bool) -> None:
         if not has_passed and not self._passed:

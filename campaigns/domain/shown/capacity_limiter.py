@@ -7,6 +7,7 @@ network on the way to it. Whether injectors had room is read from their vitals n
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.judged.judgement import Judgement
@@ -68,6 +69,11 @@ class Limiter:
     word: str
     why: str
     rows: tuple[LimitRow, ...]
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Limiter":
+        rows = tuple(LimitRow(**row) for row in stored["rows"])
+        return cls(stored["word"], stored["why"], rows)
 
 
 def signs_of(verdicts: Iterable[Verdict], judgement: Judgement | None) -> list[str]:

@@ -37,6 +37,12 @@ def objective_words(rules: Sequence[Threshold]) -> str:
 
 def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool) -> Sentence:
     """The answer with its interval, or what stopped it and what is known."""
+    if lacks_its_rule(answer):
+        return [
+            ("No capacity is known", True),
+            (": this search was made under an earlier rule.", False),
+            (f"{_of_trials(answer)} Search again.", False),
+        ]
     if is_going_on:
         n = len(answer.searches)
         after = (
@@ -59,6 +65,22 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
         return _known(answer, objective, is_first=True)
     known = _at_least(answer, objective) if _is_bound(answer) else _known(answer, objective, True)
     return [*known, (f" {_WHY[answer.ending]}", False)]
+
+
+def lacks_its_rule(answer: CapacityAnswer) -> bool:
+    """Whether it was made under an earlier rule, and its trials alone do not say the answer."""
+    is_plain = _is_bound(answer) or answer.ending in (Ending.BELOW, Ending.DRIFTED)
+    return answer.rule is None and not is_plain
+
+
+def _of_trials(answer: CapacityAnswer) -> str:
+    """What they say, whatever rule they follow from."""
+    said = []
+    if answer.at_least:
+        said.append(f" Up to {_per_s(answer.at_least)} no trial failed.")
+    if answer.below:
+        said.append(f" The lowest rate that failed is {_per_s(answer.below)}.")
+    return "".join(said)
 
 
 def _is_bound(answer: CapacityAnswer) -> bool:

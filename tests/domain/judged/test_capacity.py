@@ -1,5 +1,6 @@
 """A search for a capacity, against targets that pass below a rate."""
 
+import json
 from collections.abc import Callable
 from math import inf
 
@@ -11,6 +12,7 @@ from campaigns.domain.judged.capacity import (
     ENOUGH_TRIALS,
     FEWEST_SEARCHES,
     MOST_SEARCHES,
+    RULE_VERSION,
     CapacityAnswer,
     Ending,
     NextTrial,
@@ -65,6 +67,7 @@ def test_six_searches_in_windows_of_their_own_follow():
 
 
 def test_the_golden_search_ends_with_its_interval():
+    """Who changes these figures has changed the rule, and raises its version."""
     trials, answer = searched(rules(), passes_below(1850))
     assert len(trials) == 27
     assert answer.ending == Ending.FOUND
@@ -72,6 +75,7 @@ def test_the_golden_search_ends_with_its_interval():
     assert answer.capacity.low == pytest.approx(1782.22, abs=0.01)
     assert answer.capacity.high == pytest.approx(1897.33, abs=0.01)
     assert answer.capacity.n_searches == 6
+    assert answer.rule == RULE_VERSION == 2
 
 
 @given(st.floats(150, 50_000), st.floats(1, 140), st.integers(0, 2**31))
@@ -184,6 +188,27 @@ def test_a_search_that_is_ended_keeps_what_is_known(why):
 def test_a_search_that_has_its_answer_keeps_it_whatever_happens_then():
     trials, answer = searched(rules(), passes_below(1850))
     assert next_action(rules(), trials, Ending.STOPPED) == answer
+
+
+@pytest.mark.parametrize("rates", [[100, 300], [100, 200, 100], [90]])
+def test_trials_that_this_rule_did_not_ask_for_say_no_more_than_their_rates(rates):
+    passed = [Trial(rate, TrialResult.PASSED) for rate in rates]
+    answer = next_action(rules(), [*passed, Trial(1000, TrialResult.FAILED)])
+    assert (answer.ending, answer.capacity, answer.rule) == (Ending.STOPPED, None, None)
+    assert (answer.at_least, answer.below) == (max(rates), 1000)
+
+
+def test_a_trial_after_the_end_was_asked_for_by_another_rule():
+    failed = Trial(100, TrialResult.FAILED)
+    answer = next_action(rules(), [failed, Trial(50, TrialResult.PASSED)])
+    assert (answer.rule, answer.at_least, answer.below) == (None, 50, 100)
+
+
+@given(st.floats(150, 50_000), st.integers(0, 99), st.integers(1, 60))
+def test_an_answer_is_the_same_after_it_was_stored(capacity, seed, n):
+    trials, _ = searched(rules(seed=seed), passes_below(capacity))
+    answer = next_action(rules(seed=seed), trials[:n], Ending.DEADLINE)
+    assert CapacityAnswer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
 
 
 def test_a_start_above_the_limit_is_refused():

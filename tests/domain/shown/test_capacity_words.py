@@ -13,8 +13,17 @@ FOUND = CapacityInterval(1850, 1790, 1910, 5)
 ONE = (SearchResult(1840, 1860, 12.0),)
 
 
-def said(ending=Ending.FOUND, capacity=None, at_least=None, below=None, drift=0.0, n=5, live=False):
-    answer = CapacityAnswer(ending, capacity, at_least, below, ONE * n, drift)
+def said(
+    ending=Ending.FOUND,
+    capacity=None,
+    at_least=None,
+    below=None,
+    drift=0.0,
+    n=5,
+    live=False,
+    rule=2,
+):
+    answer = CapacityAnswer(ending, capacity, at_least, below, ONE * n, drift, rule)
     return plain_text(search_sentence(answer, OBJECTIVE, is_going_on=live)).replace("\u202f", " ")
 
 
@@ -52,6 +61,14 @@ def test_without_a_finished_search_the_ends_are_said():
         "At least 800 requests/s keep p95 below 300 ms. The search was stopped."
     )
     assert said(Ending.STOPPED, n=0) == "Nothing is known yet. The search was stopped."
+
+
+def test_a_search_of_an_earlier_rule_says_what_its_trials_say():
+    assert said(Ending.FOUND, FOUND, 1800, 1900, rule=None) == (
+        "No capacity is known: this search was made under an earlier rule. Up to 1,800 requests/s "
+        "no trial failed. The lowest rate that failed is 1,900 requests/s. Search again."
+    )
+    assert said(Ending.LIMIT, at_least=900, rule=None).startswith("At least 900 requests/s keep")
 
 
 def test_two_searches_have_no_interval():
