@@ -101,3 +101,17 @@ def test_a_click_or_enter_on_an_error_row_opens_its_examples(page, project):
     expect(example).to_be_hidden()
     row.get_by_role("link").press("Enter")
     expect(example).to_be_visible()
+
+
+def test_on_a_phone_an_error_needs_no_scrolling_and_its_strip_is_under_it(page, project):
+    seen = {"counters": {"failed": 20}, "errors": {"connect_refused": 20}}
+    run = finished(project, "Checkout", 20_000, **seen)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"/runs/{run.pk}/")
+    boxes = page.locator(".error-row > :visible").evaluate_all(
+        "cells => cells.map(cell => cell.getBoundingClientRect().toJSON())"
+    )
+    assert max(box["right"] for box in boxes) <= 390
+    *others, strip = boxes
+    assert max(box["bottom"] for box in others) <= strip["top"]
+    assert strip["width"] == page.locator(".errors").bounding_box()["width"]
