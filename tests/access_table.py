@@ -274,6 +274,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-campaign-blocks": {"POST": MORE_BLOCKS},
     "api-campaign-tables": {"GET": VIEW},
     "api-campaign-csv": {"GET": VIEW},
+    "api-search-estimate": {"POST": Rule("edit", _new(_search))},
     "api-search-list": {"POST": Rule("edit", _new(_search))},
     "api-campaign-search": {"GET": SEARCHED},
     "api-campaign-search-csv": {"GET": SEARCHED},

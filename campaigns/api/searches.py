@@ -1,5 +1,6 @@
 """Searches for a capacity: start one, read it with its trials, as JSON and CSV."""
 
+from dataclasses import asdict
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -10,13 +11,17 @@ from rest_framework.views import APIView
 from campaigns.api.access import actor_of, find
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.choices import ENDINGS, TRIAL_RESULTS
+from campaigns.api.estimates import CheckSerializer
 from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.plan.load import MAX_RATE_PER_S
+from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.exports.files import text_file
 from campaigns.exports.searches import csv_of_search, trial_row
 from campaigns.models import Project, Search
+from campaigns.permissions import Action, require
+from campaigns.queries.search_cost import checks_of_search, cost_of_search
 from campaigns.queries.search_limiter import limiter_of_search
 from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.services.searches import (
@@ -75,6 +80,25 @@ class CapacitySerializer(serializers.Serializer):
     n_searches = serializers.IntegerField()
 
 
+class AskedSearch(NewSearch):
+    """A search as it would be started; a name may be missing."""
+
+    name = serializers.CharField(max_length=150, required=False)
+
+
+class SearchEstimateSerializer(serializers.Serializer):
+    trials = serializers.IntegerField(help_text="About how many.")
+    usual_trials = serializers.IntegerField(help_text="A search with enough time takes about this.")
+    lasts_s = serializers.FloatField(help_text="With warm-ups and pauses.")
+    load_s = serializers.FloatField(help_text="How much of it is load.")
+    missing_s = serializers.FloatField(
+        help_text="How much more time than it has a search usually takes. Above 0 the answer may "
+        "have no interval."
+    )
+    most_per_s = serializers.FloatField(help_text="No trial is above this rate.")
+    checks = CheckSerializer(many=True)
+
+
 class LimiterSerializer(serializers.Serializer):
     word = serializers.CharField(help_text="Such as target side, injectors or cap.")
     why = serializers.CharField()
@@ -115,6 +139,27 @@ class SearchList(APIView):
         campaign = start_search(by=actor, project=project, cell=cell, **data)
         report = report_of_search(find(Search, request, pk=campaign.pk))
         return Response(_as_json(report), status.HTTP_201_CREATED)
+
+
+class SearchEstimate(APIView):
+    @extend_schema(
+        request=AskedSearch, responses=SearchEstimateSerializer, operation_id="searches_estimate"
+    )
+    def post(self, request):
+        """Trials, time and checks before the start. Starts nothing."""
+        asked, actor = validated(AskedSearch, request.data), actor_of(request)
+        project = find(Project, request, pk=asked["project"])
+        require(actor, Action.EDIT, project)
+        (cell,) = cells_of(actor, project, [asked["cell"]])
+        plan = cell.plan()
+        cost = cost_of_search(plan, trial_s=asked["trial_s"], longest_s=asked["longest_s"])
+        found = {
+            **asdict(cost),
+            "usual_trials": USUAL_TRIALS,
+            "most_per_s": asked["limit_per_s"],
+            "checks": checks_of_search(project, plan, cell.endpoint, cell.injectors, cost),
+        }
+        return Response(SearchEstimateSerializer(found).data)
 
 
 class SearchOfCampaign(APIView):

@@ -24,7 +24,12 @@ from campaigns.api.reports import RunReportText
 from campaigns.api.runs import RunsCsv, RunViewSet, SecondViewSet
 from campaigns.api.saved_views import SavedViewViewSet
 from campaigns.api.schema import DocsView, NothingHere, SchemaView
-from campaigns.api.searches import SearchList, SearchOfCampaign, SearchOfCampaignCsv
+from campaigns.api.searches import (
+    SearchEstimate,
+    SearchList,
+    SearchOfCampaign,
+    SearchOfCampaignCsv,
+)
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import TargetViewSet
 from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
@@ -116,6 +121,7 @@ urlpatterns = [
     path("campaigns/<int:pk>/tables/", CampaignTables.as_view(), name="api-campaign-tables"),
     path("campaigns/<int:pk>/tables.csv", CampaignTablesCsv.as_view(), name="api-campaign-csv"),
     path("searches/", SearchList.as_view(), name="api-search-list"),
+    path("searches/estimate/", SearchEstimate.as_view(), name="api-search-estimate"),
     path("campaigns/<int:pk>/search/", SearchOfCampaign.as_view(), name="api-campaign-search"),
     path(
         "campaigns/<int:pk>/search.csv",

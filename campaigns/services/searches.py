@@ -22,6 +22,7 @@ from campaigns.domain.plan.blocks import Turn
 from campaigns.domain.plan.estimates import estimate_test
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.search_start import PAUSE_S
 from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.trial_plan import trial_plan
 from campaigns.live.pokes import poke
@@ -41,7 +42,6 @@ from campaigns.services.plan_secrets import require_secret
 from campaigns.services.stopping import stop_by_itself
 from campaigns.services.use import plan_use
 
-PAUSE_S = 2.0
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
 LONGEST_SEARCH_S = 12 * 3600
 # A target that does not answer for so long after a trial has ended the search.

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_POST
 
-from campaigns.domain.caps import LOAD_HOURS
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.search_start import (
@@ -17,7 +16,6 @@ from campaigns.domain.plan.search_start import (
     SearchCost,
     limit_for,
     objective_for,
-    search_cost,
     start_for,
 )
 from campaigns.domain.shown.first_steps import nothing_to_tick
@@ -26,11 +24,11 @@ from campaigns.forms.searches import SearchForm
 from campaigns.models import Project, Search
 from campaigns.permissions import Action, require
 from campaigns.queries.campaigns import Again, Grid, again_of, grid_of, of_target, ticks_for_plan
-from campaigns.queries.caps import most_requests_per_s, use_of
-from campaigns.queries.checks import Check, checks_before_start, first_requests_check
+from campaigns.queries.caps import most_requests_per_s
+from campaigns.queries.search_cost import checks_of_search, cost_of_search
 from campaigns.queries.searches import first_response_us, objective_of
 from campaigns.services.campaign_cells import CampaignCell
-from campaigns.services.searches import PAUSE_S, start_search
+from campaigns.services.searches import start_search
 from campaigns.views.access import actor_of, find
 from campaigns.views.campaign_initial import whole
 
@@ -86,21 +84,12 @@ def address_of_search(cell: CampaignCell) -> str:
 
 
 def usual_cost(plan: Plan) -> SearchCost:
-    return _cost(plan, {"trial_s": _TRIAL_S, "longest_min": _LONGEST_S / 60})
+    return cost_of_search(plan, trial_s=_TRIAL_S, longest_s=_LONGEST_S)
 
 
 def search_words(cost: SearchCost) -> tuple[str, str]:
     """(how long, how much)"""
     return f"about {duration(cost.lasts_s)}", f"about {counted(cost.trials, 'trials')}"
-
-
-def _cost(plan: Plan, known: dict[str, Any]) -> SearchCost:
-    return search_cost(
-        trial_s=known["trial_s"],
-        warm_up_s=plan.warm_up_s,
-        pause_s=PAUSE_S,
-        longest_s=known["longest_min"] * 60,
-    )
 
 
 def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
@@ -109,20 +98,14 @@ def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
     if chosen is None:
         return context
     (row, arm), known = chosen, form.known()
-    cost = _cost(row.plan, known)
-    checks = [
-        first_requests_check([(row.plan, arm.endpoint)]),
-        *checks_before_start([arm.endpoint], known["injectors"]),
-    ]
-    for use in use_of(project, {LOAD_HOURS}):
-        if refusal := use.refusal(project.name, cost.load_s):
-            checks.append(Check("warn", refusal))
+    longest_s = known["longest_min"] * 60
+    cost = cost_of_search(row.plan, trial_s=known["trial_s"], longest_s=longest_s)
     return {
         **context,
         "cost": cost,
         "most": number(known["limit_per_s"]),
         "usual_trials": USUAL_TRIALS,
-        "checks": checks,
+        "checks": checks_of_search(project, row.plan, arm.endpoint, known["injectors"], cost),
     }
 
 

@@ -1,10 +1,13 @@
 """Searches over REST: started, read with their trials, as CSV."""
 
+from dataclasses import asdict
+
 import pytest
+from django.urls import reverse
 
 from campaigns.domain.judged.capacity import RULE_VERSION
 from campaigns.domain.lifecycle import Trust
-from campaigns.models import Campaign
+from campaigns.models import Campaign, PlanVersion
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.searches import end_trial, judged, limit_of, search_through, searching
 from tests.services.engine import host
@@ -50,6 +53,21 @@ def test_a_search_that_cannot_be_made_says_what_to_change(api, body, wrong, fiel
     answer = post(api, body | wrong)
     assert answer.status_code == 400
     assert words in answer.json()["error"]["fields"][field]
+
+
+def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client, bob, body):
+    asked = body | {"trial_s": 10, "longest_s": 300}
+    found = api.post("/api/v1/searches/estimate/", asked, format="json").json()
+    version, arm = body["cell"]["plan"], f"{body['cell']['endpoint']}.new"
+    typed = {"plan": PlanVersion.objects.get(plan=version).pk, "arm": arm, "limit_per_s": 2000}
+    client.force_login(bob)
+    address = reverse("search-estimate", args=[body["project"]])
+    shown = client.post(address, typed | {"trial_s": 10, "longest_min": 5}).context
+    cost = asdict(shown["cost"])
+    assert {name: found[name] for name in cost} == cost
+    assert [each["text"] for each in found["checks"]] == [each.text for each in shown["checks"]]
+    assert found["missing_s"] > 0
+    assert not Campaign.objects.exists()
 
 
 def test_the_answer_has_its_interval_and_every_trial(api, project):

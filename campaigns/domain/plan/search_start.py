@@ -9,6 +9,7 @@ from campaigns.domain.plan.estimates import SET_UP_S
 # A search usually takes so many trials; see "The search for a capacity" in docs/measuring.md.
 USUAL_TRIALS = 35
 USUAL_LIMIT_PER_S = 5000
+PAUSE_S = 2.0  # after each trial
 _ERRORS = "errors < 1 %"
 _STEPS = (1, 2, 5, 10)
 

@@ -1,0 +1,26 @@
+"""What a search for a capacity will cost, and whether it can start: for its form and REST."""
+
+from campaigns.domain.caps import LOAD_HOURS
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.search_start import PAUSE_S, SearchCost, search_cost
+from campaigns.models import Endpoint, Project
+from campaigns.queries.caps import use_of
+from campaigns.queries.checks import Check, checks_before_start, first_requests_check
+
+
+def cost_of_search(plan: Plan, *, trial_s: float, longest_s: float) -> SearchCost:
+    return search_cost(
+        trial_s=trial_s, warm_up_s=plan.warm_up_s, pause_s=PAUSE_S, longest_s=longest_s
+    )
+
+
+def checks_of_search(
+    project: Project, plan: Plan, endpoint: Endpoint, injectors: int, cost: SearchCost
+) -> list[Check]:
+    """In the order in which a start would fail, then what the project's cap has left."""
+    refusals = [use.refusal(project.name, cost.load_s) for use in use_of(project, {LOAD_HOURS})]
+    return [
+        first_requests_check([(plan, endpoint)]),
+        *checks_before_start([endpoint], injectors),
+        *(Check("warn", refusal) for refusal in refusals if refusal),
+    ]
