@@ -56,12 +56,11 @@ def _is_open(interval: RatioInterval, truth: float) -> bool:
 
 @lru_cache(maxsize=512)
 def _advice(logs: tuple[tuple[float, ...], ...], truth: float, threshold: float) -> Advice:
-    rows = _there_and_to_come(logs, truth)
+    arms = _arms_to_come(logs, truth)
 
     @cache
     def chance_of(rung: int) -> float:
-        both = zip(rows, logs, strict=True)
-        return _share_settled([each[:, : len(arm) + _MORE[rung]] for each, arm in both], threshold)
+        return _share_settled([arm.with_more(_MORE[rung]) for arm in arms], threshold)
 
     told, last = float(np.expm1(truth)), len(_MORE) - 1
     # Large numbers are the slowest to simulate: tried only if small ones are not enough.
@@ -99,13 +98,33 @@ def _t_of(df: np.ndarray) -> np.ndarray:
     return np.where(df < 10, few[np.minimum(df, 9).astype(int)], expanded)
 
 
-def _there_and_to_come(logs: tuple[tuple[float, ...], ...], truth: float) -> list[np.ndarray]:
-    """A matrix per arm; each row has the existing logs, then simulated ones at this log ratio."""
-    source = np.random.default_rng(_SEED)
-    there = [np.array(arm) for arm in logs]
+class _ArmToCome:
+    """The existing logs of an arm, and simulated ones around `mean`, drawn as far as somebody asks:
+    most advice needs only a few."""
+
+    def __init__(self, there: np.ndarray, mean: float, df: int, source: np.random.Generator):
+        clean = _without_the_wild(there)
+        around = mean if df == len(clean) else clean.mean()
+        squares = ((clean - around) ** 2).sum()
+        self._spread = np.sqrt(squares / source.chisquare(df + _TRUSTED_MORE, (_TRIALS, 1)))
+        self._mean, self._n, self._source = mean, len(there), source
+        self._rows = np.broadcast_to(there, (_TRIALS, len(there)))
+
+    def with_more(self, more: int) -> np.ndarray:
+        """A row for each trial, of the existing logs and so many more."""
+        missing = self._n + more - self._rows.shape[1]
+        if missing > 0:
+            drawn = self._source.standard_normal((_TRIALS, missing))
+            self._rows = np.hstack([self._rows, self._mean + self._spread * drawn])
+        return self._rows[:, : self._n + more]
+
+
+def _arms_to_come(logs: tuple[tuple[float, ...], ...], truth: float) -> list[_ArmToCome]:
+    """Each arm has random numbers of its own, so that it does not matter who draws first."""
+    arms = [np.array(arm) for arm in logs]
     return [
-        np.hstack([np.broadcast_to(arm, (_TRIALS, len(arm))), _to_come(arm, mean, df, source)])
-        for arm, (mean, df) in zip(there, _means(there, truth), strict=True)
+        _ArmToCome(arm, mean, df, np.random.default_rng([_SEED, number]))
+        for number, (arm, (mean, df)) in enumerate(zip(arms, _means(arms, truth), strict=True))
     ]
 
 
@@ -120,14 +139,6 @@ def _means(arms: Sequence[np.ndarray], truth: float) -> list[tuple[float, int]]:
     from_b = var_b / (var_a + var_b) if var_a + var_b else 0.5
     means = a - missing * (1 - from_b), b + missing * from_b
     return [(mean, len(arm) - 1) for mean, arm in zip(means, clean, strict=True)]
-
-
-def _to_come(arm: np.ndarray, mean: float, df: int, source: np.random.Generator) -> np.ndarray:
-    clean = _without_the_wild(arm)
-    around = mean if df == len(clean) else clean.mean()
-    squares = ((clean - around) ** 2).sum()
-    spread = np.sqrt(squares / source.chisquare(df + _TRUSTED_MORE, (_TRIALS, 1)))
-    return mean + spread * source.standard_normal((_TRIALS, MOST))
 
 
 def _without_the_wild(arm: np.ndarray) -> np.ndarray:
