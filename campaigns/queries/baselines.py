@@ -1,6 +1,6 @@
 """The baselines of tests, and what was said against them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from django.db.models import Q, QuerySet
@@ -67,38 +67,39 @@ def _told(row: TestFigures) -> tuple[str, Against]:
     return label, Against.from_json(row.against)
 
 
-def against_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> list[Against]:
+def against_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[Against]:
     """The comparison of each test's runs with those of its baseline, without what the reference
     did, in a fixed number of queries. By p95; by the average where too few requests support a p95.
     """
     tests = {pk for baseline, test in pairs for pk in (baseline.test_id, test.pk)}
     related = ("plan_version__plan", "endpoint__target", "campaign")
     by_pk = Test.objects.select_related(*related).in_bulk(tests)
-    of_baselines = _runs_of([baseline for baseline, _ in pairs])
-    runs = Run.objects.filter(
-        Q(test__in=[test.pk for _, test in pairs])
-        | Q(pk__in=[run for some in of_baselines.values() for run in some])
-    )
-    measured = measured_runs(runs.order_by("campaign", "position").prefetch_related("shards"))
-    return [
-        _against(
-            baseline,
-            _side(
-                by_pk[baseline.test_id],
-                [each for each in measured if each.run.pk in of_baselines[baseline.pk]],
-            ),
-            _side(by_pk[test.pk], [each for each in measured if each.run.test_id == test.pk]),
-        )
-        for baseline, test in pairs
-    ]
+    olds, news = _runs_of(pairs)
+    for baseline, test in pairs:
+        # Once judged, its histograms can be forgotten.
+        new = _side(by_pk[test.pk], news.pop(test.pk, []))
+        yield _against(baseline, _side(by_pk[baseline.test_id], olds[baseline.pk]), new)
 
 
-def _runs_of(baselines: Sequence[Baseline]) -> dict[int, set[int]]:
-    found: dict[int, set[int]] = {baseline.pk: set() for baseline in baselines}
-    rows = Baseline.runs.through.objects.filter(baseline__in=baselines)
+_Runs = dict[int, list[MeasuredRun]]
+
+
+def _runs_of(pairs: Sequence[tuple[Baseline, Test]]) -> tuple[_Runs, _Runs]:
+    """The runs of each of the baselines, and of each of the tests, by number."""
+    olds: _Runs = {baseline.pk: [] for baseline, _ in pairs}
+    news: _Runs = {test.pk: [] for _, test in pairs}
+    chosen: dict[int, list[int]] = {}
+    rows = Baseline.runs.through.objects.filter(baseline__in=olds)
     for baseline, run in rows.values_list("baseline", "run"):
-        found[baseline].add(run)
-    return found
+        chosen.setdefault(run, []).append(baseline)
+    runs = Run.objects.filter(Q(test__in=news) | Q(pk__in=chosen))
+    runs = runs.order_by("campaign", "position").prefetch_related("shards")
+    for each in measured_runs(runs):
+        for baseline in chosen.get(each.run.pk, ()):
+            olds[baseline].append(each)
+        if each.run.test_id in news:
+            news[each.run.test_id].append(each)
+    return olds, news
 
 
 def _against(baseline: Baseline, old: MeasuredTest, new: MeasuredTest) -> Against:

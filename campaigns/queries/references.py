@@ -3,7 +3,7 @@
 Checks no permissions: callers pass rows found with visible_to.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from django.conf import settings
 
@@ -83,20 +83,40 @@ def have_history(cells: Iterable[tuple[PlanVersion, Endpoint, str]]) -> bool:
 
 def references_of(campaign: Campaign) -> list[Test]:
     """The campaign's tests of targets with the tag `reference`, in their order."""
+    return _references_of({campaign.pk})[campaign.pk]
+
+
+def _references_of(campaigns: Collection[int]) -> dict[int, list[Test]]:
+    found: dict[int, list[Test]] = {pk: [] for pk in campaigns}
+    tests = Test.objects.filter(
+        campaign__in=campaigns, endpoint__target__tags__contains=[REFERENCE_TAG]
+    )
     related = ("plan_version__plan", "endpoint__target", "campaign")
-    tests = campaign.tests.select_related(*related).order_by("position")
-    return [test for test in tests if test.is_of_reference]
+    for test in tests.select_related(*related).order_by("campaign", "position"):
+        found[test.campaign_id].append(test)
+    return found
 
 
-def reference_between(earlier: Campaign, later: Campaign) -> ReferenceState | None:
-    """What became of the reference from one campaign to another; None if not both measured it."""
-    sides = [references_of(earlier), references_of(later)]
-    found = partners(*([key_of(test) for test in side] for side in sides))
-    pairs = [(sides[0][first], sides[1][second]) for first, second in found]
-    columns = [ComparedColumn("", "test", test) for pair in pairs for test in pair]
-    measured = sides_of(columns) if columns else []
-    both = zip(measured[::2], measured[1::2], strict=True)
-    return reference_of([compared_pair(*pair) for pair in both])
+def references_between(
+    campaigns: Iterable[tuple[int, int]],
+) -> dict[tuple[int, int], ReferenceState | None]:
+    """What became of the reference from one campaign to another, for each two of them; None if not
+    both measured it. In a fixed number of queries."""
+    asked = set(campaigns)
+    tests = _references_of({pk for both in asked for pk in both})
+    pairs = {both: list(_pairs(*(tests[pk] for pk in both))) for both in asked}
+    compared = {test.pk: test for some in pairs.values() for pair in some for test in pair}
+    columns = [ComparedColumn("", "test", test) for test in compared.values()]
+    sides = dict(zip(compared, sides_of(columns) if columns else [], strict=True))
+    return {
+        both: reference_of([compared_pair(sides[old.pk], sides[new.pk]) for old, new in some])
+        for both, some in pairs.items()
+    }
+
+
+def _pairs(earlier: Sequence[Test], later: Sequence[Test]) -> Iterator[tuple[Test, Test]]:
+    for first, second in partners(*(list(map(key_of, side)) for side in (earlier, later))):
+        yield earlier[first], later[second]
 
 
 def reference_sentence(campaign: Campaign) -> str:
@@ -115,11 +135,12 @@ def reference_sentence(campaign: Campaign) -> str:
         return "Reference: none of its runs counts" if campaign.finished_at else ""
     said = ", ".join(ms(mean) for mean in means)
     before = _before(campaign, tests[0]) if campaign.finished_at else None
-    state = reference_between(before, campaign) if before else None
+    both = (before, campaign.pk)
+    state = references_between([both])[both] if before else None
     return f"Reference: {said}{_SINCE.get(state, '')}"
 
 
-def _before(campaign: Campaign, test: Test) -> Campaign | None:
+def _before(campaign: Campaign, test: Test) -> int | None:
     same = TestFigures.objects.filter(
         plan=test.plan_version.plan_id,
         endpoint=test.endpoint_id,
@@ -128,5 +149,4 @@ def _before(campaign: Campaign, test: Test) -> Campaign | None:
         started_at__lt=campaign.started_at,
         campaign__finished_at__isnull=False,
     ).exclude(mean_us=[])
-    newest = same.order_by("-started_at", "-pk").select_related("campaign").first()
-    return newest and newest.campaign
+    return same.order_by("-started_at", "-pk").values_list("campaign", flat=True).first()

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from campaigns.models import Baseline, TestFigures, TriageChange
 from campaigns.permissions import Actor
+from campaigns.queries import measured
 from campaigns.services.baselines import judge_by_baselines, make_baseline
 from campaigns.services.kept_figures import keep_figures
 from campaigns.services.triage import note_changes
@@ -48,24 +49,34 @@ def test_changes_take_as_many_statements_for_12_tests_as_for_1(project, state):
     assert counts[12] == counts[1]
 
 
-def test_words_against_baselines_take_as_many_statements_for_5_tests_as_for_1(project, bob):
+def test_words_against_baselines_take_as_many_statements_for_5_tests_as_for_1(
+    project, bob, monkeypatch
+):
+    """Each test has its baseline from a campaign of its own, which measured the reference, too."""
+    monkeypatch.setattr(measured, "_BATCH", 10)
+    echo = make_endpoint(make_target(project, tags=["reference"]))
     counts = {}
     for n in (1, 5):
         chosen = cells(project, n)
-        old, new = (
-            make_history(project, [level], tests=chosen, begin=timezone.now() - timedelta(days=day))
-            for level, day in ((100, 3), (120, 1))
-        )
-        for tests, level_us in ((old, 10_000), (new, 12_000)):
-            tests[0].campaign.runs.all().delete()
-            for test in tests:
-                for repeat in (1, 2, 3):
-                    measure(make_run(test, repeat), level_us + repeat)
-            keep_figures([test.pk for test in tests])
-        make_baseline(by=Actor(user=bob), project=project, name=f"night {n}", tests=old)
+        reference = (chosen[0][0], echo, "new")
+        for cell in chosen:
+            old, _ = measured_campaign(project, [cell, reference], 10_000, days_ago=3)
+            make_baseline(by=Actor(user=bob), project=project, name=f"night {n}", tests=[old])
+        new = measured_campaign(project, [*chosen, reference], 12_000, days_ago=1)
         TestFigures.objects.update(against=None)
-        campaign = new[0].campaign
-        counts[n] = statements(partial(judge_by_baselines, campaign))
-        assert TestFigures.objects.filter(against__word="slower").count() == n
+        counts[n] = statements(partial(judge_by_baselines, new[0].campaign))
+        said = TestFigures.objects.filter(against__word="slower", against__reference="moved")
+        assert said.count() == n
     assert Baseline.objects.count() == 6
     assert counts[5] == counts[1]
+
+
+def measured_campaign(project, chosen, level_us: int, days_ago: int):
+    begin = timezone.now() - timedelta(days=days_ago)
+    tests = make_history(project, [1], tests=chosen, begin=begin)
+    tests[0].campaign.runs.all().delete()
+    for test in tests:
+        for repeat in (1, 2, 3):
+            measure(make_run(test, repeat), level_us + repeat)
+    keep_figures([test.pk for test in tests])
+    return tests
