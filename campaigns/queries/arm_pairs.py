@@ -38,6 +38,13 @@ class MeasuredTest:
         return pooled_of(self.runs)
 
     @property
+    def error_share(self) -> float:
+        """Of all requests of the counted runs; 0 without any."""
+        figures = [each.figures for each in self.counted]
+        attempts = sum(each.attempts for each in figures)
+        return sum(each.errors for each in figures) / attempts if attempts else 0.0
+
+    @property
     def n_usable(self) -> int:
         return sum(each.is_usable for each in self.runs)
 

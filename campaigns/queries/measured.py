@@ -1,4 +1,4 @@
-"""Finished runs with their summaries' figures, decoded only as far as a page needs."""
+"""Finished runs with their summaries' figures, read only as far as a page needs."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -20,8 +20,8 @@ from campaigns.domain.shown.report_words import ending_text
 from campaigns.models import Run, RunSummary
 from campaigns.queries.measurements import stored_measurement
 
-# Only the moments of the others are read: a mean needs no histogram, and decoding is slow.
-_DECODED = frozenset({"response", "lateness", "failed_reply", *EXCHANGE_TIMINGS})
+# Of the others only the moments are kept: nobody reads their percentiles, and histograms are large.
+_KEPT = frozenset({"response", "lateness", "failed_reply", *EXCHANGE_TIMINGS})
 _BATCH = 100  # summaries in memory at once
 
 
@@ -134,8 +134,8 @@ def in_short(sentence: str) -> str:
     return first[0].lower() + first[1:]
 
 
-def measured_runs(runs: Iterable[Run], decoded: Collection[str] = _DECODED) -> list[MeasuredRun]:
-    """The runs with their latest summaries, in one query. `decoded`: timings with histograms."""
+def measured_runs(runs: Iterable[Run], kept: Collection[str] = _KEPT) -> list[MeasuredRun]:
+    """The runs with their latest summaries, in one query. `kept`: timings with histograms."""
     runs = list(runs)
     summaries = (
         RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
@@ -143,8 +143,13 @@ def measured_runs(runs: Iterable[Run], decoded: Collection[str] = _DECODED) -> l
         .distinct("run_id")
         .defer("series", "steps")
     )
-    by_run = {summary.run_id: summary for summary in summaries}
-    return [_measured(run, by_run.get(run.pk), decoded) for run in runs]
+    by_run = {run.pk: run for run in runs}
+    # A batch of summaries at once: what is kept of one is a small part of it.
+    measured = {
+        summary.run_id: _measured(by_run[summary.run_id], summary, kept)
+        for summary in (summaries.iterator(_BATCH) if len(runs) > _BATCH else summaries)
+    }
+    return [measured.get(run.pk) or MeasuredRun(run) for run in runs]
 
 
 def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
@@ -154,13 +159,11 @@ def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
     for start in range(0, len(pks), _BATCH):
         batch = rows.in_bulk(pks[start : start + _BATCH])
         ordered = (batch[pk] for pk in pks[start : start + _BATCH] if pk in batch)
-        yield from measured_runs(ordered, decoded=TIMINGS)
+        yield from measured_runs(ordered, kept=TIMINGS)
 
 
-def _measured(run: Run, summary: RunSummary | None, decoded: Collection[str]) -> MeasuredRun:
-    if summary is None:
-        return MeasuredRun(run)
-    measurement = stored_measurement(run, summary, decoded=decoded)
+def _measured(run: Run, summary: RunSummary, kept: Collection[str]) -> MeasuredRun:
+    measurement = stored_measurement(run, summary, kept)
     return MeasuredRun(run, measurement, measurement.figures)
 
 

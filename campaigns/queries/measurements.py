@@ -45,16 +45,16 @@ def whole_seconds(run: Run) -> int | None:
 
 
 def stored_measurement(
-    run: Run, summary: RunSummary, decoded: Collection[str] | None = None
+    run: Run, summary: RunSummary, kept: Collection[str] | None = None
 ) -> Measurement:
-    """The summary's measurement; `decoded` as in `Measurement.from_json`."""
+    """The summary's measurement; `kept` as in `Measurement.from_json`."""
     return Measurement.from_json(
         run.frozen.plan,
         vars(summary),
         run.ends,
         is_whole=_is_whole(run),
         thresholds=[Verdict.from_json(each) for each in summary.thresholds],
-        decoded=decoded,
+        kept=kept,
     )
 
 

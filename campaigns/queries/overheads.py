@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from math import inf
 from typing import Any
 
 from campaigns.domain.judged.comparison import FLOOR_US, ComparisonVerdict, Reason, Word, verdict
@@ -15,10 +16,11 @@ from campaigns.domain.judged.overhead import (
     part_means_us,
     percentile_row,
 )
-from campaigns.domain.judged.ratio import OddRun
+from campaigns.domain.judged.ratio import OddRun, RatioInterval
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.measured.achieved import unlike
 from campaigns.domain.measured.figures import Figures
+from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.percentiles import P50
 from campaigns.domain.shown.overhead_table import (
     forest,
@@ -139,15 +141,37 @@ def _is_spoilt(each: MeasuredRun) -> bool:
     return each.run.is_done and not each.is_usable
 
 
-def _floor_us(pair: ArmPair, mean: OverheadRow) -> float:
-    """The smallest difference, µs, that this measurement can resolve."""
-    lateness = [arm.pooled[0].timing("lateness").percentile_us(P50) for arm in pair]
-    return max(FLOOR_US, _BUCKET * (mean.candidate_us or 0.0), *(each or 0.0 for each in lateness))
+def _floor_us(pair: ArmPair, row: OverheadRow) -> float:
+    """The smallest difference, µs, that this measurement can resolve: the largest of a fixed floor,
+    a histogram's bucket and the arms' median lateness.
+
+    A median is at most twice the mean. Where that decides nothing, no histogram is read.
+    """
+    known = max(FLOOR_US, _BUCKET * (row.candidate_us or 0.0))
+    late = [[each.total.timing("lateness") for each in arm.counted] for arm in pair]
+    at_most = 2 * max(_mean_us(timings) for timings in late)
+    if at_most <= known or _smallest_us(row.interval) > at_most:
+        return known
+    medians = (reduce(Timing.merged, timings, Timing()).percentile_us(P50) for timings in late)
+    return max(known, *(median or 0.0 for median in medians))
+
+
+def _mean_us(timings: Sequence[Timing]) -> float:
+    n = sum(timing.n for timing in timings)
+    return sum(timing.sum_us for timing in timings) / n if n else 0.0
+
+
+def _smallest_us(interval: RatioInterval | None) -> float:
+    """The smallest difference that a verdict may look at: of all runs, or without an odd one."""
+    if interval is None:
+        return inf
+    looked_at = [interval, *(odd.rest for odd in interval.odd if odd.rest)]
+    return min(abs(each.candidate - each.baseline) for each in looked_at)
 
 
 def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
     found = []
-    errors = [arm.pooled[1].error_share or 0.0 for arm in pair if arm.counted]
+    errors = [arm.error_share for arm in pair if arm.counted]
     if errors and _too_many_errors(errors):
         shares = " and ".join(percent(share) for share in errors)
         found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))

@@ -1,7 +1,8 @@
 """The figures of one run or several pooled ones: the basis of tables, verdicts and tiles."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, nearest_rank, shown
@@ -23,7 +24,7 @@ class Figures:
     mean_us: float | None = None
     min_us: int | None = None
     max_us: int | None = None
-    percentiles: dict[int, float] = field(default_factory=dict)
+    percentiles: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def attempts(self) -> int:
@@ -55,6 +56,27 @@ class Figures:
         return None if shown(self.n, q) is Shown.NO else self.percentiles.get(q)
 
 
+class _Percentiles(Mapping[int, float]):
+    """The shown percentiles of a timing, computed when the first is asked for: where only averages
+    are compared, no histogram is read."""
+
+    def __init__(self, timing: Timing) -> None:
+        self._timing = timing
+
+    @cached_property
+    def _known(self) -> dict[int, float]:
+        return percentiles_us(self._timing, SHOWN_PERCENTILES)
+
+    def __getitem__(self, q: int) -> float:
+        return self._known[q]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
 def figures_of(total: Total, duration_s: float) -> Figures:
     """The figures of a merged total that was measured for `duration_s` seconds."""
     response = total.timing("response")
@@ -66,7 +88,7 @@ def figures_of(total: Total, duration_s: float) -> Figures:
         mean_us=response.mean_us,
         min_us=response.min_us,
         max_us=response.max_us,
-        percentiles=percentiles_us(response, SHOWN_PERCENTILES),
+        percentiles=_Percentiles(response),
     )
 
 

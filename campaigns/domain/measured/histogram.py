@@ -80,14 +80,14 @@ class Histogram:
             return NotImplemented
         return np.array_equal(np.trim_zeros(self.counts, "b"), np.trim_zeros(other.counts, "b"))
 
-    def merged(self, other: Self) -> Self:
+    def merged(self, other: "Histogram") -> "Histogram":
         """The histogram of both sets of values; exact, in any order."""
         longer, shorter = self.counts, other.counts
         if len(longer) < len(shorter):
             longer, shorter = shorter, longer
         total = longer.astype(np.int64, copy=True)
         total[: len(shorter)] += shorter
-        return type(self)(total)
+        return Histogram(total)
 
     def value_at_rank(self, rank: int) -> float:
         """The middle, µs, of the bucket that holds the rank-th smallest value (1 <= rank <= n)."""
@@ -133,6 +133,23 @@ class Histogram:
         return cls(_read_zigzag_runs(raw[40 : 40 + size]))
 
 
+class StoredHistogram(Histogram):
+    """A payload of ours that is decoded when somebody first asks for its counts: of most stored
+    timings only the moments are shown, and decoding is slow. Raises CorruptHistogram then."""
+
+    __slots__ = ("_decoded", "_payload")
+
+    def __init__(self, payload: str) -> None:
+        self._payload = payload
+        self._decoded: np.ndarray | None = None
+
+    @property
+    def counts(self) -> np.ndarray:
+        if self._decoded is None:
+            self._decoded = Histogram.decode(self._payload).counts
+        return self._decoded
+
+
 def _buckets(values: np.ndarray) -> np.ndarray:
     """The bucket of each value; of any shape."""
     if values.max() < 2 << (SUB_BITS[DIGITS] - 1):
@@ -172,45 +189,56 @@ def _varints(numbers: np.ndarray) -> bytes:
 
 def _read_zigzag_runs(data: bytes) -> np.ndarray:
     numbers = _read_varints(np.frombuffer(data, dtype=np.uint8))
-    values = (numbers >> np.uint64(1)).view(np.int64) ^ -(numbers & np.uint64(1)).view(np.int64)
-    steps = np.where(values < 0, -values, 1)
+    values = (numbers >> np.uint64(1)).view(np.int64)
+    is_run = (numbers & np.uint64(1)).astype(bool)
+    steps = np.where(is_run, values + 1, 1)
     # Below 1: the one number whose negative does not fit into 64 bits.
     if ((steps > N_BUCKETS) | (steps < 1)).any() or steps.sum() > N_BUCKETS:
         raise CorruptHistogram("The payload has more buckets than 1 µs to 1 h need.")
-    is_count = values >= 0
     counts = np.zeros(int(steps.sum()), dtype=np.int64)
-    counts[(np.cumsum(steps) - steps)[is_count]] = values[is_count]
-    return np.trim_zeros(counts, "b")
+    counts[(np.cumsum(steps) - 1)[~is_run]] = values[~is_run]
+    return counts if counts.size and counts[-1] else np.trim_zeros(counts, "b")
 
 
 def _read_varints(data: np.ndarray) -> np.ndarray:
     """The uint64 numbers of LEB128 bytes; raises CorruptHistogram if the last one is cut off."""
     if data.size == 0:
         return np.zeros(0, dtype=np.uint64)
-    ends = _varint_ends(data)
-    starts = np.concatenate(([0], ends[:-1] + 1))
-    places = np.arange(len(data)) - np.repeat(starts, ends - starts + 1)
-    septets = np.where(places < _VARINT_BYTES - 1, data & 0x7F, data).astype(np.uint64)
-    return np.add.reduceat(septets << (7 * places).astype(np.uint64), starts)
+    lasts = _varint_lasts(data)
+    firsts = _firsts(lasts)
+    numbers = (data[firsts] & 0x7F).astype(np.uint64)
+    more = lasts - firsts
+    # Nearly all numbers are of one byte, so byte by byte is faster than number by number.
+    for place in range(1, int(more.max()) + 1):
+        longer = np.flatnonzero(more >= place)
+        septets = data[firsts[longer] + place] & (0x7F if place < _VARINT_BYTES - 1 else 0xFF)
+        numbers[longer] |= septets.astype(np.uint64) << np.uint64(7 * place)
+    return numbers
 
 
-def _varint_ends(data: np.ndarray) -> np.ndarray:
+def _varint_lasts(data: np.ndarray) -> np.ndarray:
     """The index of each number's last byte: one below 0x80, or the ninth."""
-    ends = np.flatnonzero(data < 0x80)
-    lengths = np.diff(ends, prepend=-1)
-    if len(ends) and ends[-1] == len(data) - 1 and lengths.max() <= _VARINT_BYTES:
-        return ends
-    return _varint_ends_of_long_ones(data)
+    lasts = np.flatnonzero(data < 0x80)
+    is_whole = len(lasts) and lasts[-1] == len(data) - 1
+    if is_whole and (lasts - _firsts(lasts)).max() < _VARINT_BYTES:
+        return lasts
+    return _varint_lasts_of_long_ones(data)
 
 
-def _varint_ends_of_long_ones(data: np.ndarray) -> np.ndarray:
-    """As `_varint_ends`, byte by byte: a ninth byte may look as if another one followed."""
-    ends, length = [], 0
+def _firsts(lasts: np.ndarray) -> np.ndarray:
+    firsts = np.zeros_like(lasts)
+    firsts[1:] = lasts[:-1] + 1
+    return firsts
+
+
+def _varint_lasts_of_long_ones(data: np.ndarray) -> np.ndarray:
+    """As `_varint_lasts`, byte by byte: a ninth byte may look as if another one followed."""
+    lasts, length = [], 0
     for at, byte in enumerate(data.tolist()):
         length += 1
         if byte < 0x80 or length == _VARINT_BYTES:
-            ends.append(at)
+            lasts.append(at)
             length = 0
     if length:
         raise CorruptHistogram("The payload ends in the middle of a count.")
-    return np.array(ends, dtype=np.int64)
+    return np.array(lasts, dtype=np.int64)

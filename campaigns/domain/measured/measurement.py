@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 from campaigns.domain.measured import achieved
 from campaigns.domain.measured.failures import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.measured.figures import Figures, figures_of
+from campaigns.domain.measured.histogram import Histogram, StoredHistogram
 from campaigns.domain.measured.injector_end import NO_END, InjectorEnd, sending_s_of
 from campaigns.domain.measured.reply_sizes import BodyWatch
 from campaigns.domain.measured.series import Point, most_in_flight, point_of
@@ -205,17 +206,17 @@ class Measurement:
         *,
         is_whole: bool = True,
         thresholds: list[Any] | None = None,
-        decoded: Collection[str] | None = None,
+        kept: Collection[str] | None = None,
     ) -> Self:
-        """A stored measurement; `steps`, `series` and `failures` may be missing. With `decoded`,
-        only these timings get histograms, the others only their moments: decoding is slow."""
+        """A stored measurement; `steps`, `series` and `failures` may be missing. With `kept`, only
+        these timings keep their histograms, the others have their moments alone."""
         ends = dict(enumerate(ends))
         seen = cls(
             plan,
             hosts=dict.fromkeys(ends, ""),
             is_whole=is_whole,
-            total=_total(data["total"], decoded),
-            steps=[_total(each, decoded) for each in data.get("steps", ())],
+            total=_total(data["total"], kept),
+            steps=[_total(each, kept) for each in data.get("steps", ())],
             series=data.get("series", []),
             _ends=ends,
             duration_s=data["duration_s"],
@@ -229,15 +230,15 @@ class Measurement:
         return seen
 
 
-def _total(data: Mapping[str, Any], decoded: Collection[str] | None) -> Total:
-    if decoded is None:
-        return Total.from_json(data)
+def _total(data: Mapping[str, Any], kept: Collection[str] | None) -> Total:
     timings = {
-        name: Timing.from_json(each) if name in decoded else Timing(**_moments(each))
+        name: _timing(each, is_kept=kept is None or name in kept)
         for name, each in data["timings"].items()
     }
     return Total(data["counters"], data["errors"], data["statuses"], timings)
 
 
-def _moments(timing: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in timing.items() if key != "histogram"}
+def _timing(stored: Mapping[str, Any], *, is_kept: bool) -> Timing:
+    moments = {key: value for key, value in stored.items() if key != "histogram"}
+    histogram = StoredHistogram(stored["histogram"]) if is_kept else Histogram()
+    return Timing(**moments, histogram=histogram)

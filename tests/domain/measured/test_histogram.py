@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 
 from campaigns.domain.errors import CorruptHistogram
 from campaigns.domain.measured import histogram
-from campaigns.domain.measured.histogram import HIGHEST_US, N_BUCKETS, Histogram, index, low, width
+from campaigns.domain.measured.histogram import (
+    HIGHEST_US,
+    N_BUCKETS,
+    Histogram,
+    StoredHistogram,
+    index,
+    low,
+    width,
+)
 
 values_us = st.lists(st.integers(0, HIGHEST_US), max_size=200)
 # value, bucket, its lowest value, its width: with eight sub-bits, that is two digits.
@@ -152,3 +160,13 @@ def test_a_ninth_byte_ends_a_number_whatever_it_holds():
     numbers = np.array([2**62 - 2, 3, 2**62], dtype=np.int64)
     data = np.frombuffer(histogram._varints(numbers), dtype=np.uint8)
     assert histogram._read_varints(data).tolist() == numbers.tolist()
+
+
+def test_a_stored_one_is_decoded_when_its_counts_are_asked_for():
+    known = Histogram.of([3, 5, 70_000])
+    stored = StoredHistogram(known.encode())
+    assert stored == known
+    assert stored.merged(known) == known.merged(known)
+    junk = StoredHistogram("junk")
+    with pytest.raises(CorruptHistogram):
+        _ = junk.n
