@@ -1,0 +1,109 @@
+"""Break a private installation on purpose, with several faults at once, and check that no stored
+second is lost, no run is stuck, and every reason on a page is true.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+import django
+
+from benchmarks.faults import network
+from benchmarks.faults.kinds import KINDS, FaultKind
+from benchmarks.faults.report import Struck, markdown
+from benchmarks.faults.rounds import rounds
+from benchmarks.faults.world import World
+from local.console import LocalError, fail
+
+FAULTS = 1000
+
+
+def main() -> int:
+    options = _read_options()
+    try:
+        if not network.is_inside():
+            network.enter(sys.argv[1:])
+        return _serve(options)
+    except LocalError as error:
+        return fail(str(error))
+
+
+def _serve(options: argparse.Namespace) -> int:
+    """The exit status: 1 where something did not hold."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # else this process would ignore it
+    network.build()
+    world = World(network.FOLDER)
+    world.start()
+    os.environ["BENCHSITE_LOG_LEVEL"] = "ERROR"  # of the lab, which sees each outage as well
+    django.setup()
+    struck, broken = _play_all(world, options)
+    print()
+    print("\n".join(markdown(struck)))
+    return 1 if broken else 0
+
+
+def _play_all(world: World, options: argparse.Namespace) -> tuple[list[Struck], int]:
+    from benchmarks.faults.lab import Lab  # it needs Django with the database's address
+
+    lab, struck, n_broken = Lab(world), [], 0
+    until = time.monotonic() + 60 * options.minutes
+    print(f"seed {options.seed}, {os.cpu_count()} cores, load average {_load()}", flush=True)
+    try:
+        for round_ in rounds(options.seed, options.kinds, options.round):
+            began = time.monotonic()
+            played = lab.play(round_)
+            struck += played.struck
+            n_broken += bool(played.broken)
+            took_s = time.monotonic() - began
+            print(f"round {round_.number}, {took_s:.0f} s: {_words(round_.faults)}", flush=True)
+            for sentence in played.broken:
+                print(f"  BROKEN {sentence}", flush=True)
+            if options.verbose or played.broken:
+                print("".join(f"  {each}\n" for each in played.outcomes), end="", flush=True)
+            if len(struck) >= options.faults or time.monotonic() > until:
+                break
+    except (KeyboardInterrupt, LocalError) as error:
+        print(f"Stopped. {error}")
+    print(f"load average {_load()} at the end")
+    return struck, n_broken
+
+
+def _words(faults: Sequence) -> str:
+    return "; ".join(map(str, faults))
+
+
+def _read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.faults", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="what is drawn from (1)")
+    parser.add_argument(
+        "--round", type=int, default=1, metavar="R", help="begin with this round: repeats a failure"
+    )
+    parser.add_argument(
+        "--faults", type=int, default=FAULTS, metavar="N", help=f"end after so many ({FAULTS:,})"
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=600, metavar="M", help="end after so long (600)"
+    )
+    kinds = "only these, by a part of their name, such as Redis,frozen; the same seed then differs"
+    parser.add_argument("--kinds", type=_kinds, default=_kinds(""), metavar="K", help=kinds)
+    parser.add_argument("--verbose", action="store_true", help="how each run has ended")
+    return parser.parse_args()
+
+
+def _kinds(text: str) -> list[FaultKind]:
+    words = text.split(",")
+    found = [kind for name, kind in KINDS.items() if any(word in name for word in words)]
+    if not found:
+        raise argparse.ArgumentTypeError(f"choose from: {', '.join(KINDS)}")
+    return found
+
+
+def _load() -> str:
+    return " ".join(f"{each:.1f}" for each in os.getloadavg())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
