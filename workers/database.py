@@ -18,7 +18,8 @@ from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connec
 
 logger = logging.getLogger(__name__)
 
-UNREACHABLE = (OperationalError, InterfaceError)
+# An OSError: at the limit of open files there is none left for a connection.
+UNREACHABLE = (OperationalError, InterfaceError, OSError)
 RETRY_S = 0.5
 T = TypeVar("T")
 

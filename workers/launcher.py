@@ -23,6 +23,7 @@ from campaigns.services.shards import Lease
 from workers.clock import start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery
+from workers.file_reserve import FileReserve
 from workers.injector_process import InjectorProcess, OutputEnded
 from workers.lines import SecondChecker, end_fault
 from workers.spool import Spool, SpoolFull
@@ -37,6 +38,8 @@ TAKE_START_FOR_S = 2.0
 STOP_GRACE_S = 5.0
 EXIT_GRACE_S = 3.0
 STORE_FOR_S = 600.0
+# Kept before a limit is reached; each child of the worker inherits its own.
+_files = FileReserve()
 
 
 class ShardFailed(Exception):
@@ -49,7 +52,8 @@ class Withdrawn(Exception):
 
 def launch_one(*, worker: str, host: str, command=None) -> bool:
     """Claim one shard and run it to its end; False if there is none."""
-    lease = shards.claim_shard(worker=worker, host=host)
+    with _files.free():
+        lease = shards.claim_shard(worker=worker, host=host)
     if lease is None:
         return False
     logger.info("Run %s shard %s: claimed by %s", lease.order["run"], lease.number, worker)
@@ -59,7 +63,7 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
         secrets = retry(find, for_s=settings.DEAD_MAN_S)
         launch = Launch(lease, Spool.create(lease), command, secrets)
     except (OSError, SpoolFull, Refused) as error:
-        reason = f"The injector could not be started: {error}"
+        reason = f"The injector could not be started: {first_line_of(error)}"
         retry(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
     else:
         launch.run()

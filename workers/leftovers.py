@@ -37,7 +37,7 @@ def _store(path: Path) -> bool:
         return False
     is_stored = False
     try:
-        records = list(spool.records())
+        records = _read(spool)
         if not records:
             return _discard_if_old(spool)
         _store_records(_lease(records[0]), records[1:])
@@ -50,6 +50,13 @@ def _store(path: Path) -> bool:
     finally:
         spool.close(is_stored=is_stored)
     return is_stored
+
+
+def _read(spool: Spool) -> list[dict[str, Any]]:
+    try:
+        return list(spool.records())
+    except OSError as error:  # of this file, not of PostgreSQL
+        raise ValueError(f"The disk does not give it back: {error}") from error
 
 
 def _discard_if_old(spool: Spool) -> bool:

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
 
 import django
 
@@ -54,11 +53,11 @@ def _play_all(world: World, options: argparse.Namespace) -> tuple[list[Struck], 
     try:
         for round_ in rounds(options.seed, options.kinds, options.round):
             began = time.monotonic()
+            print(f"round {round_.number}: {'; '.join(map(str, round_.faults))}", flush=True)
             played = lab.play(round_)
             struck += played.struck
             n_broken += bool(played.broken)
-            took_s = time.monotonic() - began
-            print(f"round {round_.number}, {took_s:.0f} s: {_words(round_.faults)}", flush=True)
+            print(f"  {time.monotonic() - began:.0f} s", flush=True)
             for sentence in played.broken:
                 print(f"  BROKEN {sentence}", flush=True)
             if options.verbose or played.broken:
@@ -69,10 +68,6 @@ def _play_all(world: World, options: argparse.Namespace) -> tuple[list[Struck], 
         print(f"Stopped. {error}")
     print(f"load average {_load()} at the end")
     return struck, n_broken
-
-
-def _words(faults: Sequence) -> str:
-    return "; ".join(map(str, faults))
 
 
 def _read_options() -> argparse.Namespace:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -62,6 +63,8 @@ class World:
         self._logs = closed(folder / "log", 0o711)
         self._programs: dict[str, Program] = {}
         self._running: dict[str, subprocess.Popen] = {}
+        # A child dies with the thread that started it: faults are healed in threads that end.
+        self._starter = ThreadPoolExecutor(1)
         # As a user does it; who has Django sets it.
         self.stop_run: Callable[[int], bool] = bool
 
@@ -97,7 +100,8 @@ class World:
         """A server, the target or the supervisor; returns at once for the latter two."""
         if self._running.get(name) and self._running[name].poll() is None:
             return
-        self._running[name] = spawn(self._programs[name], self._logs / f"{name}.log")
+        log = self._logs / f"{name}.log"
+        self._running[name] = self._starter.submit(spawn, self._programs[name], log).result()
         if server := self._servers.get(name):
             _wait_until(server.accepts_connections, name)
 

@@ -1,5 +1,6 @@
 """The launcher with a small program in the injector's place, on the real database."""
 
+import errno
 import sys
 import threading
 import time
@@ -13,7 +14,9 @@ from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch, shards
 from tests.services.engine import at_once, preparing
 from tests.waiting import eventually
+from tests.workers.open_files import all_files_open
 from workers import clock, delivery, launcher, leftovers, watch
+from workers.database import use_own_connection
 from workers.dispatching import TIDY_EVERY_S
 
 # Its seconds are short: nothing here depends on their length.
@@ -316,3 +319,31 @@ def test_a_spool_that_cannot_be_made_ends_the_run_in_words(run, dispatcher, monk
     done(run)
     assert "MiB free" in run.reason
     assert Shard.objects.get().state == "lost"
+
+
+def test_a_launcher_at_its_limit_of_open_files_claims_its_run_and_says_why_it_fails(
+    run, dispatcher
+):
+    def at_the_limit():
+        use_own_connection()
+        with all_files_open():
+            launch()
+
+    at_once(at_the_limit)
+    done(run)
+    assert "files open that it may" in run.reason
+
+
+def test_seconds_wait_while_no_file_can_be_opened_for_a_connection(run, dispatcher, monkeypatch):
+    record, refused = shards.record_seconds, []
+
+    def after_a_while(**given):
+        if len(refused) < 2:
+            refused.append(given)
+            raise OSError(errno.EMFILE, "Too many open files")
+        return record(**given)
+
+    monkeypatch.setattr(delivery, "record_seconds", after_a_while)
+    launch("--seconds", "2")
+    done(run)
+    assert (run.outcome, run.seconds.count()) == ("complete", 2)

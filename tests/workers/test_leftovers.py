@@ -1,3 +1,4 @@
+import errno
 import os
 import time
 
@@ -83,15 +84,16 @@ def test_files_are_kept_until_their_run_is_done(project, folder):
     assert list(folder.iterdir()) == []
 
 
-def test_without_postgresql_the_files_stay(project, folder, monkeypatch):
+@pytest.mark.parametrize("why", [OperationalError("gone"), OSError(errno.EMFILE, "no file left")])
+def test_without_postgresql_the_files_stay(project, folder, monkeypatch, why):
     _, (lease,) = running(project)
     path = left_behind(lease, told(0))
 
     def away(**_):
-        raise OperationalError("gone")
+        raise why
 
     monkeypatch.setattr(leftovers, "record_seconds", away)
-    with pytest.raises(OperationalError):
+    with pytest.raises(type(why)):
         store_leftovers()
     assert path.exists()
 
@@ -105,6 +107,18 @@ def test_a_file_that_cannot_be_stored_is_put_aside_and_keeps_nobody(project, fol
     assert store_leftovers() == 1
     assert run.seconds.count() == 1
     assert [path.name for path in folder.glob("*.broken")] == ["0-0-0.broken"]
+
+
+def test_a_file_that_the_disk_does_not_give_back_is_put_aside(project, folder, monkeypatch):
+    _, (lease,) = running(project)
+    path = left_behind(lease, told(0))
+
+    def unreadable(_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(leftovers.Spool, "records", unreadable)
+    assert store_leftovers() == 0
+    assert path.with_suffix(".broken").exists()
 
 
 def test_an_empty_file_is_dropped_when_its_launcher_is_surely_gone(db, folder):

@@ -1,6 +1,3 @@
-import os
-import resource
-from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 import pytest
@@ -13,8 +10,10 @@ from campaigns.models import InjectorHost, Probe, Run, Shard
 from campaigns.services.shards import claim_shard
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import at_once, host, preparing
+from tests.workers.open_files import all_files_open
 from workers import tasks
 from workers.database import drop_connection, first_line_of, use_own_connection
+from workers.file_reserve import FileReserve
 from workers.tasks import hosts, inject
 from workers.tasks.housekeeping import delete_old_rows
 
@@ -48,30 +47,11 @@ def test_a_host_tells_what_it_is():
     assert facts["local_ports"]
 
 
-@contextmanager
-def all_files_open():
-    """This process has every file open that it may; those that it has now stay open."""
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(
-        resource.RLIMIT_NOFILE, (max(map(int, os.listdir("/proc/self/fd"))) + 3, limits[1])
-    )
-    kept = []
-    try:
-        with suppress(OSError):
-            while True:
-                kept.append(os.open(os.devnull, os.O_RDONLY))
-        yield
-    finally:
-        for descriptor in kept:
-            os.close(descriptor)
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-
-
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_at_its_limit_of_open_files_still_announces_its_host():
     def announce():
         use_own_connection()
-        reserve = hosts.FileReserve()
+        reserve = FileReserve()
         with all_files_open():
             with pytest.raises(OperationalError) as refused:
                 host(slots=1)

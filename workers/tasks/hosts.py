@@ -7,8 +7,6 @@ import resource
 import socket
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 import django
 from celery.signals import worker_process_init, worker_ready, worker_shutting_down
@@ -16,6 +14,7 @@ from django.conf import settings
 
 from campaigns.services.hosts import announce_host
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.file_reserve import FileReserve
 from workers.leftovers import store_leftovers
 from workers.own_addresses import own_addresses
 from workers.spool import spool_bytes
@@ -23,8 +22,6 @@ from workers.spool import spool_bytes
 logger = logging.getLogger(__name__)
 
 ANNOUNCE_EVERY_S = 5.0
-# A connection to PostgreSQL, what its library reads to make one, and a spool.
-KEPT_FILES = 8
 _ended = threading.Event()
 
 
@@ -75,29 +72,6 @@ def _announce(slots: int) -> None:
         # Celery forks this process: keep no connection open between two announcements.
         drop_connection()
         _ended.wait(ANNOUNCE_EVERY_S)
-
-
-class FileReserve:
-    """Open files that are given up for the announcement: a worker that has all its files open still
-    says that it is there, so that its next runs fail and say why instead of waiting for it."""
-
-    def __init__(self):
-        self._kept: list[int] = []
-        self._fill()
-
-    @contextmanager
-    def free(self) -> Iterator[None]:
-        while self._kept:
-            os.close(self._kept.pop())
-        try:
-            yield
-        finally:
-            self._fill()
-
-    def _fill(self) -> None:
-        with suppress(OSError):
-            while len(self._kept) < KEPT_FILES:
-                self._kept.append(os.open(os.devnull, os.O_RDONLY))
 
 
 def host_facts() -> dict:

@@ -1,0 +1,30 @@
+"""The fault lab takes these for true: they are what the product says, letter by letter."""
+
+import re
+
+import pytest
+
+from benchmarks.faults import kinds
+from campaigns.domain.stop_reasons import StopReason
+from campaigns.services.runs import STOPPED_BEFORE
+from campaigns.services.shards import LOST_BEFORE, LOST_SENDING, LOST_STORING
+from workers.launcher import _why_cut_off
+from workers.leftovers import KILLED
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [
+        (kinds.HOST_SILENT, LOST_BEFORE),
+        (kinds.HOST_SILENT, LOST_SENDING),
+        (kinds.HOST_SILENT, LOST_STORING),
+        (kinds.LAUNCHER_KILLED, KILLED),
+        (kinds.LAUNCHER_FROZEN, _why_cut_off(60.0)),
+        (kinds.NO_CONTACT, _why_cut_off(0.0)),
+        (kinds.DEAD_MAN, StopReason.DEAD_MAN.sentence),
+        (kinds.STOPPED, StopReason.USER.sentence),
+        (kinds.STOPPED, STOPPED_BEFORE),
+    ],
+)
+def test_a_cause_is_a_sentence_of_the_product(pattern, sentence):
+    assert re.fullmatch(pattern, sentence)
