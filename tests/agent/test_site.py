@@ -1,0 +1,131 @@
+"""What the agent keeps and sends: the site is a function that answers."""
+
+import json
+import time
+
+import pytest
+
+from workers.agent.machine import Seen
+from workers.agent.site import KEPT_S, NotTaken, Outbox, SiteClock, TokenRefused, boot_ns
+
+pytestmark = pytest.mark.pure
+S = 1_000_000_000
+
+
+class FakeSite:
+    """Takes what it is sent, or raises what it is told to."""
+
+    def __init__(self):
+        self.bodies: list[dict] = []
+        self.fault: Exception | None = None
+
+    def post(self, body: str):
+        if self.fault:
+            raise self.fault
+        self.bodies.append(json.loads(body))
+        now = boot_ns()
+        return now, now, {"now": 5_000.0 + now / S}
+
+    @property
+    def seconds(self) -> list[dict]:
+        return [second for body in self.bodies for second in body["seconds"]]
+
+
+@pytest.fixture
+def site() -> FakeSite:
+    return FakeSite()
+
+
+@pytest.fixture
+def outbox(site) -> Outbox:
+    return Outbox(site.post, SiteClock(), {"host": "shop-1"})
+
+
+def seen(second: float) -> Seen:
+    return Seen(int(second * S), 1.0, {"user_s": second})
+
+
+def test_seconds_go_out_in_the_sites_time(site, outbox):
+    outbox.says_hello()
+    outbox.add(seen(17.5))
+    outbox.send_all()
+    (second,) = site.seconds
+    assert second == {
+        "at_s": pytest.approx(5017.5, abs=0.002),
+        "lasted_s": 1,
+        "did": {"user_s": 17.5},
+    }
+    assert site.bodies[1]["host"] == "shop-1"
+    assert site.bodies[1]["clock_ahead_s"] == pytest.approx(
+        time.time() - 5000 - boot_ns() / S, abs=0.1
+    )
+
+
+def test_nothing_is_sent_where_there_is_nothing(site, outbox):
+    outbox.send_all()
+    assert site.bodies == []
+
+
+def test_what_the_site_cannot_take_is_sent_later_and_once(site, outbox, capsys):
+    site.fault = ConnectionRefusedError("refused")
+    for second in range(5):
+        outbox.add(seen(second))
+        outbox.send_all()
+    assert capsys.readouterr().err.count("does not answer") == 1
+    site.fault = None
+    outbox.add(seen(5))
+    outbox.send_all()
+    outbox.send_all()
+    assert [second["did"]["user_s"] for second in site.seconds] == [0, 1, 2, 3, 4, 5]
+    assert "answers again" in capsys.readouterr().err
+
+
+def test_an_hour_is_kept_and_the_oldest_goes_first(site, outbox):
+    site.fault = OSError("away")
+    for second in range(KEPT_S + 10):
+        outbox.add(seen(second))
+    outbox.send_all()
+    site.fault = None
+    outbox.send_all()
+    sent = [second["did"]["user_s"] for second in site.seconds]
+    assert sent == list(range(10, KEPT_S + 10))
+    assert max(len(body["seconds"]) for body in site.bodies) <= 300
+
+
+def test_what_the_site_refuses_is_not_sent_again(site, outbox, capsys):
+    site.fault = NotTaken("too many")
+    outbox.add(seen(1))
+    outbox.send_all()
+    site.fault = None
+    outbox.send_all()
+    assert site.seconds == []
+    assert "were not taken: too many" in capsys.readouterr().err
+
+
+def test_a_refused_token_ends_it(site, outbox):
+    site.fault = TokenRefused("revoked")
+    outbox.add(seen(1))
+    with pytest.raises(TokenRefused):
+        outbox.send_all()
+
+
+def test_the_quickest_round_trip_tells_the_sites_clock():
+    clock = SiteClock()
+    clock.note(0, 2 * S, 101.5)  # slow: off by half a second
+    clock.note(10 * S, 10 * S + 2_000_000, 110.001)
+    clock.note(20 * S, 21 * S, 120.9)
+    assert clock.offset_ns == 100 * S
+    assert clock.error_s == 0.001
+
+
+def test_a_clock_that_was_set_makes_earlier_round_trips_void():
+    clock = SiteClock()
+    clock.note(0, 1_000_000, 100.0)
+    clock.note(10 * S, 10 * S + 9_000_000, 200.0045)
+    assert clock.offset_ns == 190 * S
+
+
+def test_before_the_first_answer_its_own_clock_counts():
+    clock = SiteClock()
+    assert abs(clock.ahead_s()) < 0.01
+    assert 0.2 < clock.to_next_second_s() <= 1.25

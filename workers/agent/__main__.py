@@ -1,0 +1,91 @@
+"""The program: python -m workers.agent --url https://bench.example.org --watch nginx
+
+Its token is in BENCHSITE_AGENT_TOKEN. It samples on the whole seconds of the site's clock, and a
+thread of its own sends; while the site is away, an hour is kept.
+"""
+
+import argparse
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+
+from workers.agent.machine import Sampler
+from workers.agent.processes import Processes
+from workers.agent.site import Outbox, SiteClient, SiteClock, TokenRefused, boot_ns, say
+
+SEND_EVERY_S = 2.0
+MOST_PAUSE_S = 15.0
+HELLOS = 4  # empty requests at the start, to know the site's clock
+
+
+def watch(sampler: Sampler, outbox: Outbox, clock: SiteClock, stop: threading.Event) -> None:
+    """Sample at each whole second of the site's clock until `stop`."""
+    sampler.take(boot_ns())
+    while not stop.wait(clock.to_next_second_s()):
+        if seen := sampler.take(boot_ns()):
+            outbox.add(seen)
+
+
+def keep_sending(outbox: Outbox, stop: threading.Event, refusals: list[str]) -> None:
+    """Send every few seconds, more rarely while the site is away; once more at the end."""
+    pause_s = SEND_EVERY_S
+    try:
+        while not stop.wait(pause_s):
+            outbox.send_all()
+            pause_s = min(MOST_PAUSE_S, pause_s * 2) if outbox.is_away else SEND_EVERY_S
+        outbox.send_all()
+    except TokenRefused as refusal:
+        refusals.append(str(refusal))
+        stop.set()
+
+
+def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("agent.py", description=__doc__.split("\n\n")[0])
+    parser.add_argument("--url", required=True, help="the benchsite: https://bench.example.org")
+    token = os.environ.get("BENCHSITE_AGENT_TOKEN")
+    parser.add_argument("--token", default=token, help="default: BENCHSITE_AGENT_TOKEN")
+    parser.add_argument(
+        "--watch", action="append", default=[], help="a process: nginx, :8080 (a port), pid:1234"
+    )
+    parser.add_argument("--ca-file", help="certificates to trust, if the site's is your own")
+    asked = parser.parse_args(words)
+    if not asked.token:
+        parser.error("There is no token. Set BENCHSITE_AGENT_TOKEN, or use --token.")
+    for name in asked.watch:
+        if not re.fullmatch(r":\d{1,5}|pid:\d+|[^:]+", name):
+            parser.error(f"Cannot watch {name}. Write a name, :PORT or pid:NUMBER.")
+    return asked
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    asked = arguments(words)
+    clock, stop, refusals = SiteClock(), threading.Event(), []
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    about = {"host": socket.gethostname()[:100], "watched": asked.watch}
+    outbox = Outbox(SiteClient(asked.url, asked.token, asked.ca_file).post, clock, about)
+    try:
+        for _ in range(HELLOS):
+            if not outbox.says_hello():
+                break
+    except TokenRefused as refusal:
+        refusals.append(str(refusal))
+        stop.set()
+    sender = threading.Thread(target=keep_sending, args=(outbox, stop, refusals), daemon=True)
+    sender.start()
+    if not stop.is_set():
+        say(f"Watching {about['host']} for {asked.url}. Ctrl-C ends it.")
+        watch(Sampler(Processes(asked.watch)), outbox, clock, stop)
+    sender.join(15)
+    if refusals:
+        say(f"The site refuses this token: {refusals[0]}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
