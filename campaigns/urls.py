@@ -4,6 +4,7 @@ from django.urls import path
 
 from campaigns.views import (
     accounts,
+    agents,
     audit,
     baselines,
     campaigns,
@@ -99,6 +100,9 @@ target_urls = [
     path("targets/<int:target>/edit/", targets.target_edit, name="target-edit"),
     *_item_urls("target", "projects/<int:project>/targets/"),
     path("targets/<int:target>/archive/", items.item_archive, TARGET, name="target-archive"),
+    path("targets/<int:target>/agents/", agents.agent_new, name="agent-new"),
+    path("agents/<int:agent>/revoke/", agents.agent_revoke, name="agent-revoke"),
+    path("agent.pyz", agents.agent_file, name="agent-file"),
     path("endpoints/<int:endpoint>/probe/", probes.probe_new, name="probe-new"),
     path("probes/<int:probe>/", probes.probe_detail, name="probe-detail"),
 ]

@@ -33,6 +33,7 @@ MAY: dict[str, set[str]] = {
     # What belongs to a user: viewers have it as well, but no token that only reads or runs.
     "keep": set(ROLES) | {"alice's write token", "vera's write token"},
     "own over REST": {"alice", "alice's write token"},
+    "agent": set(),  # only with an agent's token, which is nobody's
     "own": {"alice"},  # what belongs to alice herself; to others it does not exist
 }
 
@@ -174,6 +175,9 @@ PAGES: dict[str, dict[str, Rule]] = {
     "target-rename": {"GET": EDIT, "POST": EDIT},
     "target-bulk": {"POST": _ticked("target")},
     "target-archive": {"POST": EDIT},
+    "agent-new": {"POST": EDIT},
+    "agent-revoke": {"POST": EDIT},
+    "agent-file": {"GET": OPEN_TO_ALL},
     "probe-new": {"POST": RUN},
     "probe-detail": {"GET": VIEW},
     "plan-list": {"GET": VIEW},
@@ -262,6 +266,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-comparison-csv": {"GET": VIEW},
     "api-probe-list": {"GET": ACCOUNT, "POST": Rule("run", _probe)},
     "api-probe": {"GET": VIEW},
+    "api-agent-seconds": {"POST": Rule("agent", lambda world: {"host": "shop-1"})},
     "api-injector-list": {"GET": ACCOUNT},
     "api-preset-list": {"GET": ACCOUNT},
     "api-campaign-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_campaign))},

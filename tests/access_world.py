@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import (
+    Agent,
     ApiToken,
     Probe,
     SavedView,
@@ -116,6 +117,9 @@ def _describe(world: World, project) -> None:
         ),
     }
     world.rows["plan"] = world.rows["version"].plan
+    world.rows["agent"] = Agent.objects.create(
+        target=target, lookup="0" * 16, token_hash="f" * 64, host=f"{OPEN}-1"
+    )
     owner = project.memberships.get(role=Role.OWNER).user
     view = {"name": f"{SECRET} view", "query": "view=look"}
     world.rows["view"] = SavedView.objects.create(user=owner, project=project, **view)

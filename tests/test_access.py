@@ -87,7 +87,7 @@ def ask(world: World, who: str, method: str, name: str, rule: Rule):
         if name in PAGES and method in {"PUT", "PATCH"}:
             sent = {}
         response = getattr(client, method.lower())(path, **sent)
-        text = b"".join(response).decode()
+        text = b"".join(response).decode(errors="replace")
         transaction.set_rollback(True)
     matches = (WRITES.match(query["sql"]) for query in queries)
     written = {match[1] for match in matches if match}
@@ -112,7 +112,7 @@ def expected(who: str, name: str, rule: Rule) -> str:
         return "401"  # never a sign-in page with status 200
     if rule.right == "nothing":
         return "login" if name == "logout" else "in"
-    if is_nobody:
+    if is_nobody or rule.right == "agent":
         return "login" if is_page else "401"
     if who in MAY[rule.right]:
         return "in"

@@ -51,6 +51,13 @@ def test_the_injector_loads_nothing_but_gevent_and_the_domain(forbidden):
     assert forbidden not in modules_loaded_by("workers.injector")
 
 
+def test_the_agent_loads_only_pythons_own_library():
+    """The site hands it out as one file."""
+    tops = {name.partition(".")[0] for name in modules_loaded_by("workers.agent")}
+    foreign = tops - sys.stdlib_module_names - {"__main__", "workers"}
+    assert {name for name in foreign if not name.startswith("_")} == set()
+
+
 def test_loading_the_injector_patches_nothing():
     code = (
         "import importlib, pkgutil, socket, ssl, time\n"

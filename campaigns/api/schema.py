@@ -52,6 +52,18 @@ class TokenScheme(OpenApiAuthenticationExtension):
         }
 
 
+class AgentScheme(OpenApiAuthenticationExtension):
+    target_class = "campaigns.api.authentication.AgentAuthentication"
+    name = "agent"
+
+    def get_security_definition(self, auto_schema) -> dict[str, str]:
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An agent's token, bs_agent_…, created on the page of its target.",
+        }
+
+
 def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """A drf-spectacular hook: every operation may return the error shape."""
     result["components"]["schemas"]["Error"] = _ERROR

@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from campaigns.api.agents import AgentSeconds
 from campaigns.api.baselines import BaselineViewSet
 from campaigns.api.campaigns import CampaignViewSet
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
@@ -141,6 +142,7 @@ urlpatterns = [
     path("compare/tables.csv", ComparisonCsv.as_view(), name="api-comparison-csv"),
     path("probes/", ProbeViewSet.as_view(LIST_AND_CREATE), name="api-probe-list"),
     path("probes/<int:pk>/", ProbeViewSet.as_view(READ), name="api-probe"),
+    path("agents/seconds/", AgentSeconds.as_view(), name="api-agent-seconds"),
     path("injectors/", InjectorHostList.as_view(), name="api-injector-list"),
     path("presets/", PresetList.as_view(), name="api-preset-list"),
     path("metrics/", MetricList.as_view(), name="api-metric-list"),

@@ -5,6 +5,7 @@ from campaigns.models.campaigns import Campaign, Test, without_references
 from campaigns.models.histories import Baseline, TestFigures, TimeMark
 from campaigns.models.hosts import InjectorHost
 from campaigns.models.load_control import LoadControl
+from campaigns.models.machines import Agent, MachineSecond
 from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
@@ -19,6 +20,7 @@ from campaigns.models.triage import TriageChange, TriageEntry, TriageNote
 from campaigns.models.use import RunUse
 
 __all__ = [
+    "Agent",
     "ApiToken",
     "AuditEntry",
     "Baseline",
@@ -27,6 +29,7 @@ __all__ = [
     "FailureExample",
     "InjectorHost",
     "LoadControl",
+    "MachineSecond",
     "Membership",
     "PlanSecret",
     "PlanVersion",

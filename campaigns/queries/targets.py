@@ -1,10 +1,14 @@
 """Reads of targets and endpoints."""
 
-from django.db.models import OuterRef, Prefetch, QuerySet
+from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
 
 from campaigns.models import Endpoint, Probe, Project, Run, Target
+from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.items import ItemFilter, count_of, narrowed
+
+# An agent that the site answers reports every 2 s.
+HEARD_S = 20
 
 
 def list_targets(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[Target]:
@@ -35,3 +39,11 @@ def recent_probes(target: Target, limit: int = 8):
 
 def archived_endpoints(target: Target):
     return target.endpoints.exclude(archived_at=None)
+
+
+def live_agents(target: Target):
+    """Those that are not revoked, each with whether it `is_heard`: it reports every few seconds."""
+    heard = Q(heard_at__gt=db_now(-HEARD_S))
+    return target.agents.filter(revoked_at=None).annotate(
+        is_heard=Case(When(heard, then=True), default=False)
+    )

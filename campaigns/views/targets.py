@@ -60,8 +60,9 @@ def target_detail(request, target: int):
     return detail_page(request, find(Target, actor_of(request), pk=target), ProbeForm())
 
 
-def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
-    """The target's page; also shown for an invalid "try one request"."""
+def detail_page(request, target: Target, form: ProbeForm, status: int = 200, start_agent: str = ""):
+    """The target's page; also shown for an invalid "try one request", and with the line that
+    starts a new agent."""
     endpoints = list(target.endpoints.filter(archived_at=None))
     is_websocket = {endpoint.scheme in WEBSOCKET_SCHEMES for endpoint in endpoints}
     may = rights_in(target.project, actor_of(request))
@@ -76,6 +77,8 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
         "form": form,
         "may": may,
         "can_try": may["run"] and endpoints and not target.archived_at,
+        "agents": queries.live_agents(target),
+        "start_agent": start_agent,
     }
     return render(request, "targets/detail.html", context, status=status)
 

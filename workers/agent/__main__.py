@@ -20,6 +20,7 @@ from workers.agent.site import Outbox, SiteClient, SiteClock, TokenRefused, boot
 SEND_EVERY_S = 2.0
 MOST_PAUSE_S = 15.0
 HELLOS = 4  # empty requests at the start, to know the site's clock
+_WATCHED = re.compile(r":\d{1,5}|pid:\d+|[^:,]+")
 
 
 def watch(sampler: Sampler, outbox: Outbox, clock: SiteClock, stop: threading.Event) -> None:
@@ -49,14 +50,17 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     token = os.environ.get("BENCHSITE_AGENT_TOKEN")
     parser.add_argument("--token", default=token, help="default: BENCHSITE_AGENT_TOKEN")
     parser.add_argument(
-        "--watch", action="append", default=[], help="a process: nginx, :8080 (a port), pid:1234"
+        "--watch",
+        action="append",
+        default=[],
+        help="processes: nginx, :8080 (a port), pid:1234, or several with commas between",
     )
     parser.add_argument("--ca-file", help="certificates to trust, if the site's is your own")
     asked = parser.parse_args(words)
     if not asked.token:
         parser.error("There is no token. Set BENCHSITE_AGENT_TOKEN, or use --token.")
     for name in asked.watch:
-        if not re.fullmatch(r":\d{1,5}|pid:\d+|[^:]+", name):
+        if not all(_WATCHED.fullmatch(each) for each in name.split(",")):
             parser.error(f"Cannot watch {name}. Write a name, :PORT or pid:NUMBER.")
     return asked
 

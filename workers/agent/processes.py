@@ -1,7 +1,7 @@
 """The watched processes: which they are, and what they use."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from workers.agent.proc import Figures, known, listening_sockets, process_of, text_of
@@ -10,7 +10,8 @@ _LOOK_EVERY = 5  # takes, for processes that came or went
 
 
 class Processes:
-    """The watched processes, by what somebody named: nginx, :8080 (a port), or pid:1234."""
+    """The watched processes, by what somebody named: nginx, :8080 (a port), pid:1234, or several of
+    these with commas between. A process that fits two names counts with the first."""
 
     def __init__(self, watched: Sequence[str], proc: Path = Path("/proc")):
         self._watched, self._proc = watched, proc
@@ -41,24 +42,24 @@ class Processes:
         return total | known({"open_files": self._open_files[name]})
 
     def _look(self) -> None:
-        pids = [entry.name for entry in self._proc.iterdir() if entry.name.isdigit()]
-        own = str(os.getpid())
+        left = {entry.name for entry in self._proc.iterdir() if entry.name.isdigit()}
+        left.discard(str(os.getpid()))
         for name in self._watched:
-            found = {pid for pid in self._matching(name, pids) if pid != own}
+            found = {pid for each in name.split(",") for pid in self._matching(each, left)}
             counts = [_count_files(self._proc / pid / "fd") for pid in found]
             self._pids[name] = found
             self._open_files[name] = sum(counts) if None not in counts else None
+            left -= found
 
-    def _matching(self, name: str, pids: Iterable[str]) -> Iterator[str]:
+    def _matching(self, name: str, pids: Iterable[str]) -> set[str]:
         if name.startswith("pid:"):
-            yield name.removeprefix("pid:")
-        elif name.startswith(":"):
+            return {name.removeprefix("pid:")}.intersection(pids)
+        if name.startswith(":"):
             files = [text_of(self._proc / "net" / each) for each in ("tcp", "tcp6")]
             inodes = {inode for file in files for inode in listening_sockets(file, int(name[1:]))}
             links = {f"socket:[{inode}]" for inode in inodes}
-            yield from (pid for pid in pids if links and links & _links(self._proc / pid / "fd"))
-        else:
-            yield from (pid for pid in pids if text_of(self._proc / pid / "comm").strip() == name)
+            return {pid for pid in pids if links and links & _links(self._proc / pid / "fd")}
+        return {pid for pid in pids if text_of(self._proc / pid / "comm").strip() == name}
 
 
 def _count_files(folder: Path) -> int | None:

@@ -1,0 +1,47 @@
+"""What agents report of their targets' machines."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from campaigns.api.authentication import AgentAuthentication, IsAgent
+from campaigns.domain.measured.machine import MOST_SECONDS, AgentReport
+from campaigns.services.agents import database_time, take_report
+
+
+class AgentSecondSerializer(serializers.Serializer):
+    at_s = serializers.FloatField(help_text="Its middle by the site's clock, since 1970.")
+    lasted_s = serializers.FloatField(default=1.0)
+    did = serializers.DictField(help_text="Figures by name; those that are not known are ignored.")
+
+
+class AgentReportSerializer(serializers.Serializer):
+    host = serializers.CharField(max_length=100)
+    watched = serializers.ListField(child=serializers.CharField(), required=False)
+    clock_ahead_s = serializers.FloatField(default=0.0)
+    clock_error_s = serializers.FloatField(default=0.0)
+    seconds = AgentSecondSerializer(many=True, help_text=f"At most {MOST_SECONDS}.")
+
+
+class AgentAnswerSerializer(serializers.Serializer):
+    now = serializers.FloatField(help_text="The site's clock, in seconds since 1970.")
+    stored = serializers.IntegerField(help_text="Seconds that fall into runs of the target.")
+
+
+class AgentSeconds(APIView):
+    authentication_classes = (AgentAuthentication,)
+    permission_classes = (IsAgent,)
+
+    @extend_schema(
+        request=AgentReportSerializer,
+        responses=AgentAnswerSerializer,
+        operation_id="agents_seconds",
+    )
+    def post(self, request):
+        """Report seconds of a target's machine, with an agent's token. Those outside of runs are
+        not kept; the same ones may be sent twice. Without seconds: only the site's clock."""
+        now = database_time()
+        report = AgentReport.from_json(request.data)
+        stored = take_report(agent=request.auth, report=report)
+        return Response({"now": now, "stored": stored})

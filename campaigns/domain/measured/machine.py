@@ -1,0 +1,141 @@
+"""What an agent tells of a target's machine: the one door for its reports."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.json_reader import JsonReader
+
+MOST_SECONDS = 300
+MOST_WATCHED = 20
+MOST_CORES = 1024
+LONGEST_S = 5.0
+# CPU time by state, s of all cores; `stolen_s` went to other guests of the hypervisor.
+BUSY = ("user_s", "system_s", "interrupts_s")
+CPU = (*BUSY, "stolen_s", "waiting_s", "idle_s")
+# Counted in the second.
+COUNTED = (
+    *CPU, "received_bytes", "sent_bytes", "loopback_bytes", "received_packets", "sent_packets",
+    "dropped_packets", "segments_sent", "retransmitted", "listen_overflows", "listen_drops",
+    "disk_read_bytes", "disk_written_bytes", "disk_busy_s", "swapped_pages",
+)  # fmt: skip
+# As they were at the end of the second.
+GAUGES = (
+    "running", "blocked", "memory_bytes", "memory_used_bytes", "swap_used_bytes", "established",
+    "time_wait", "orphaned", "open_files",
+)  # fmt: skip
+OF_PROCESSES = ("cpu_s", "processes", "threads", "memory_bytes", "open_files")
+_HIGHEST = 1e18
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSecond:
+    """`at_s` is its middle, since the epoch by the site's clock. `did`: what is known of COUNTED
+    and GAUGES, `cores` (% busy of each), and `processes` by name, each with OF_PROCESSES."""
+
+    at_s: float
+    lasted_s: float
+    did: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReport:
+    """`clock_ahead_s`: of the machine's own clock, which no second depends on; known to within
+    `clock_error_s`."""
+
+    host: str
+    watched: tuple[str, ...]
+    clock_ahead_s: float
+    clock_error_s: float
+    seconds: tuple[AgentSecond, ...]
+
+    @classmethod
+    def from_json(cls, data: Any) -> "AgentReport":
+        """Raises InvalidFields. Figures that this release does not know are left out, so that a
+        newer agent can report to an older site."""
+        reader = JsonReader(data, "report")
+        ahead_s = reader.number("clock_ahead_s", 0.0, low=-1e12, high=1e12)
+        error_s = reader.number("clock_error_s", 0.0, low=0, high=1e9)
+        host = reader.text("host", limit=100).strip()
+        watched = _texts(reader, "watched")
+        seconds = reader.data.get("seconds", [])
+        if not isinstance(seconds, list) or len(seconds) > MOST_SECONDS:
+            reader.fail("seconds", f"Write a list of at most {MOST_SECONDS} seconds.")
+            seconds = []
+        read = tuple(_second(reader, index, each) for index, each in enumerate(seconds))
+        if not host:
+            reader.fail("host", "Write the name of the machine.")
+        if reader.errors:
+            raise InvalidFields(reader.errors)
+        return cls(host, watched, ahead_s, error_s, read)
+
+
+def busy_s(did: Mapping[str, Any]) -> float | None:
+    """The CPU time that the machine used; None if it was not told."""
+    return sum(did[state] for state in BUSY) if set(BUSY) <= did.keys() else None
+
+
+def watched_s(did: Mapping[str, Any]) -> float | None:
+    """The CPU time of the chosen processes together; None where none was chosen."""
+    processes = did.get("processes")
+    return sum(each.get("cpu_s", 0.0) for each in processes.values()) if processes else None
+
+
+def _texts(reader: JsonReader, name: str) -> tuple[str, ...]:
+    texts = reader.data.get(name, [])
+    if not isinstance(texts, list) or len(texts) > MOST_WATCHED or not all(map(_is_name, texts)):
+        reader.fail(name, f"Write a list of at most {MOST_WATCHED} names.")
+        return ()
+    return tuple(texts)
+
+
+def _is_name(text: Any) -> bool:
+    return isinstance(text, str) and 0 < len(text) <= 100
+
+
+def _second(report: JsonReader, index: int, data: Any) -> AgentSecond:
+    reader = JsonReader(data, f"report.seconds.{index}", report.errors)
+    at_s = reader.number("at_s", low=0, high=1e11)
+    if at_s is None:
+        reader.fail("at_s", "Write the time of its middle, in seconds since 1970.")
+    lasted_s = reader.number("lasted_s", 1.0, low=0, high=LONGEST_S, above_low=True)
+    did = reader.child("did")
+    values = dict(_figures(did, (*COUNTED, *GAUGES)))
+    if "cores" in did.data:
+        values["cores"] = _cores(did)
+    if "processes" in did.data:
+        values["processes"] = _processes(did)
+    return AgentSecond(at_s or 0.0, lasted_s, values)
+
+
+def _figures(reader: JsonReader, known: Sequence[str]) -> Iterator[tuple[str, float]]:
+    for name in known:
+        if (value := reader.data.get(name)) is not None:
+            if _is_figure(value):
+                yield name, value
+            else:
+                reader.fail(name, "Write a number that is not below 0.")
+
+
+def _is_figure(value: Any) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and isfinite(value) and 0 <= value <= _HIGHEST
+
+
+def _cores(reader: JsonReader) -> list[int]:
+    cores = reader.data["cores"]
+    is_list = isinstance(cores, list) and len(cores) <= MOST_CORES
+    if not is_list or not all(_is_figure(each) and each <= 100 for each in cores):
+        reader.fail("cores", f"Write a list of at most {MOST_CORES} numbers from 0 to 100.")
+        return []
+    return [round(each) for each in cores]
+
+
+def _processes(reader: JsonReader) -> dict[str, dict[str, float]]:
+    child = reader.child("processes")
+    if len(child.data) > MOST_WATCHED or not all(map(_is_name, child.data)):
+        reader.fail("processes", f"Write at most {MOST_WATCHED} processes, each by its name.")
+        return {}
+    return {name: dict(_figures(child.child(name), OF_PROCESSES)) for name in child.data}

@@ -1,0 +1,67 @@
+"""What a target's machine did during runs, and the agents that tell it."""
+
+from django.db import models
+
+from campaigns.domain.units import duration, ms
+from campaigns.models.runs import Run
+from campaigns.models.targets import Target
+from campaigns.models.visibility import ProjectQuerySet
+
+
+class Agent(models.Model):
+    """A token of a target, and what the program that has it said last."""
+
+    project_path = "target__project"
+
+    target = models.ForeignKey(Target, models.CASCADE, related_name="agents")
+    lookup = models.CharField(max_length=16, unique=True)  # the public part, used to find the row
+    token_hash = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    host = models.CharField(max_length=100, blank=True)
+    watched = models.JSONField(default=list)  # the processes that it watches, by name
+    heard_since = models.DateTimeField(null=True, blank=True)  # without a longer pause
+    heard_at = models.DateTimeField(null=True, blank=True)
+    # How far its machine's own clock is ahead; its seconds are in the database's time all the same.
+    clock_ahead_s = models.FloatField(null=True, blank=True)
+    clock_error_s = models.FloatField(null=True, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"agent of {self.target}"
+
+    @property
+    def clock_words(self) -> str:
+        """How its machine's clock is set; "" before it has been heard."""
+        if self.clock_ahead_s is None:
+            return ""
+        off_s, error_s = abs(self.clock_ahead_s), self.clock_error_s or 0.0
+        if off_s <= error_s:
+            return f"right within {ms(error_s * 1e6)}"
+        size = ms(off_s * 1e6) if off_s < 1 else duration(off_s)
+        return f"{size} {'ahead' if self.clock_ahead_s > 0 else 'behind'}, corrected"
+
+
+class MachineSecond(models.Model):
+    """What a machine of the target did in a second of a run. Immutable; may be written twice."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="machine_seconds")
+    source = models.CharField(max_length=100)  # the machine's name
+    second = models.IntegerField()  # of the run, in which its middle is
+    lasted_s = models.FloatField()
+    # Of all cores, and of the chosen processes; beside `did`, so that the database can add them up.
+    busy_s = models.FloatField(null=True)
+    watched_s = models.FloatField(null=True)
+    did = models.JSONField()  # domain.measured.machine.AgentSecond.did
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "source", "second"], name="one_machine_second")
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} machine {self.source} second {self.second}"

@@ -1,0 +1,73 @@
+"""What an agent's program sends, and what it is answered."""
+
+import time
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from campaigns.models import MachineSecond, Run
+from campaigns.services.agents import create_agent, revoke_agent
+from tests.api.conftest import token_client
+from tests.factories import make_target
+
+ADDRESS = "/api/v1/agents/seconds/"
+
+
+@pytest.fixture
+def made(as_bob, project):
+    return create_agent(by=as_bob, target=make_target(project, "shop"))
+
+
+def agent_client(text: str) -> APIClient:
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {text}")
+    return client
+
+
+def post(client: APIClient, **fields):
+    return client.post(ADDRESS, {"host": "shop-1", "seconds": [], **fields}, format="json")
+
+
+def test_an_empty_report_is_answered_with_the_sites_clock(made):
+    answer = post(agent_client(made[1]))
+    assert answer.status_code == 200
+    assert answer.json()["now"] == pytest.approx(time.time(), abs=2)
+    assert answer.json()["stored"] == 0
+
+
+def test_seconds_of_a_run_are_stored(made, run):
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(target=made[0].target, t0=now - timedelta(seconds=10))
+    did = {"user_s": 0.5, "system_s": 0.1, "interrupts_s": 0}
+    answer = post(agent_client(made[1]), seconds=[{"at_s": now.timestamp() - 5, "did": did}])
+    assert answer.json()["stored"] == 1
+    assert MachineSecond.objects.get(run=run).busy_s == pytest.approx(0.6)
+
+
+def test_a_revoked_token_is_refused_with_what_to_do(made, as_bob):
+    agent, text = made
+    revoke_agent(by=as_bob, agent=agent)
+    answer = post(agent_client(text))
+    assert answer.status_code == 401
+    assert answer.json()["error"]["message"] == (
+        "This token is unknown or revoked. Create a new one on the page of the target."
+    )
+
+
+def test_neither_a_personal_token_nor_a_session_reports(alice, client):
+    assert post(token_client(alice)).status_code == 401
+    client.force_login(alice)
+    assert client.post(ADDRESS, {}, content_type="application/json").status_code == 401
+
+
+def test_an_agents_token_reads_nothing(made):
+    for address in ("projects/", "targets/", "runs/", "injectors/"):
+        assert agent_client(made[1]).get(f"/api/v1/{address}").status_code == 401
+
+
+def test_a_faulty_report_is_refused_by_field(made):
+    answer = post(agent_client(made[1]), seconds=[{"at_s": 1e9, "did": {"user_s": -1}}])
+    assert answer.status_code == 400
+    assert "report.seconds.0.did.user_s" in answer.json()["error"]["fields"]
