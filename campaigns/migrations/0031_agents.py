@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("campaigns", "0029_origins_of_secrets")]
+    dependencies = [("campaigns", "0030_search_answers")]
 
     operations = [
         migrations.CreateModel(

@@ -146,7 +146,7 @@ def process_of(stat: str) -> Process | None:
 
 def listening_sockets(tcp: str, port: int) -> set[str]:
     """/proc/net/tcp or tcp6: the inodes of the sockets that listen at the port."""
-    rows = (line.split() for line in tcp.splitlines()[1:])
+    rows = (line.split() for line in tcp.splitlines()[1:] if f" {_LISTENING} " in line)
     listening = [row for row in rows if len(row) > 9 and row[3] == _LISTENING]
     return {row[9] for row in listening if int(row[1].rpartition(":")[2], 16) == port}
 

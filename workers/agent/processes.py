@@ -1,12 +1,14 @@
 """The watched processes: which they are, and what they use."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from workers.agent.proc import Figures, known, listening_sockets, process_of, text_of
 
-_LOOK_EVERY = 5  # takes, for processes that came or went
+# Takes from one look for processes that came or went to the next.
+_LOOK_EVERY, _LOOK_ANEW_EVERY = 5, 60
+_LONGEST_COMM = 15  # the kernel cuts names off
 
 
 class Processes:
@@ -14,7 +16,10 @@ class Processes:
     these with commas between. A process that fits two names counts with the first."""
 
     def __init__(self, watched: Sequence[str], proc: Path = Path("/proc")):
-        self._watched, self._proc = watched, proc
+        self._watched, self._proc = watched, str(proc)
+        self._ports = {int(each[1:]) for each in _parts_of(watched) if each.startswith(":")}
+        self._sockets: dict[int, set[str]] = {}
+        self._seen: set[str] = set()
         self._pids: dict[str, set[str]] = {}
         self._open_files: dict[str, int | None] = {}
         self._cpu_s: dict[tuple[str, int], float] = {}
@@ -31,7 +36,7 @@ class Processes:
     def _figures(self, name: str, before: Mapping[tuple[str, int], float]) -> Figures:
         total: Figures = {"cpu_s": 0.0, "processes": 0, "threads": 0, "memory_bytes": 0}
         for pid in self._pids[name]:
-            if process := process_of(text_of(self._proc / pid / "stat")):
+            if process := process_of(text_of(f"{self._proc}/{pid}/stat")):
                 key = pid, process.started
                 self._cpu_s[key] = process.cpu_s
                 total["cpu_s"] += process.cpu_s - before.get(key, process.cpu_s)
@@ -42,35 +47,50 @@ class Processes:
         return total | known({"open_files": self._open_files[name]})
 
     def _look(self) -> None:
-        left = {entry.name for entry in self._proc.iterdir() if entry.name.isdigit()}
-        left.discard(str(os.getpid()))
+        """To look at each process costs the most, so it is done once for each; now and then, and
+        when a port changes hands, anew."""
+        pids = {entry for entry in os.listdir(self._proc) if entry.isdigit()} - {str(os.getpid())}
+        sockets = {port: self._listening(port) for port in self._ports}
+        if self._takes % _LOOK_ANEW_EVERY == 0 or sockets != self._sockets:
+            self._seen, self._pids = set(), {}
+        fresh, self._seen, self._sockets = pids - self._seen, pids, sockets
         for name in self._watched:
-            found = {pid for each in name.split(",") for pid in self._matching(each, left)}
-            counts = [_count_files(self._proc / pid / "fd") for pid in found]
-            self._pids[name] = found
+            found = {pid for pid in fresh if self._fits(name, pid)}
+            fresh -= found
+            self._pids[name] = found | self._pids.get(name, set()) & pids
+            counts = [_count_files(f"{self._proc}/{pid}/fd") for pid in self._pids[name]]
             self._open_files[name] = sum(counts) if None not in counts else None
-            left -= found
 
-    def _matching(self, name: str, pids: Iterable[str]) -> set[str]:
+    def _listening(self, port: int) -> set[str]:
+        files = [text_of(f"{self._proc}/net/{each}") for each in ("tcp", "tcp6")]
+        return {f"socket:[{inode}]" for each in files for inode in listening_sockets(each, port)}
+
+    def _fits(self, name: str, pid: str) -> bool:
+        return any(self._fits_one(each, pid) for each in name.split(","))
+
+    def _fits_one(self, name: str, pid: str) -> bool:
         if name.startswith("pid:"):
-            return {name.removeprefix("pid:")}.intersection(pids)
+            return name == f"pid:{pid}"
         if name.startswith(":"):
-            files = [text_of(self._proc / "net" / each) for each in ("tcp", "tcp6")]
-            inodes = {inode for file in files for inode in listening_sockets(file, int(name[1:]))}
-            links = {f"socket:[{inode}]" for inode in inodes}
-            return {pid for pid in pids if links and links & _links(self._proc / pid / "fd")}
-        return {pid for pid in pids if text_of(self._proc / pid / "comm").strip() == name}
+            sockets = self._sockets[int(name[1:])]
+            return bool(sockets and sockets & _links(f"{self._proc}/{pid}/fd"))
+        return text_of(f"{self._proc}/{pid}/comm").strip() == name[:_LONGEST_COMM]
 
 
-def _count_files(folder: Path) -> int | None:
+def _parts_of(watched: Sequence[str]) -> Iterator[str]:
+    for name in watched:
+        yield from name.split(",")
+
+
+def _count_files(folder: str) -> int | None:
     try:
-        return folder.stat().st_size or len(os.listdir(folder))
+        return os.stat(folder).st_size or len(os.listdir(folder))
     except OSError:
         return None
 
 
-def _links(folder: Path) -> set[str]:
+def _links(folder: str) -> set[str]:
     try:
-        return {os.readlink(folder / name) for name in os.listdir(folder)}
+        return {os.readlink(f"{folder}/{name}") for name in os.listdir(folder)}
     except OSError:
         return set()

@@ -1,0 +1,76 @@
+"""How an agent is started, heard and revoked on the page of its target."""
+
+import io
+import re
+import subprocess
+import sys
+import zipfile
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.models import Agent
+from campaigns.services.agents import authenticate_agent
+from tests.factories import make_endpoint, make_target
+
+
+@pytest.fixture
+def target(project):
+    target = make_target(project, "shop")
+    make_endpoint(target, "http", 8081)
+    make_endpoint(target, "https", 8444)
+    return target
+
+
+def page(client, target) -> str:
+    return client.get(f"/targets/{target.pk}/").content.decode()
+
+
+def test_the_line_to_copy_is_shown_once(client, bob, target):
+    client.force_login(bob)
+    answer = client.post(f"/targets/{target.pk}/agents/")
+    line = re.search(r'<code id="agent-line">(.*?)</code>', answer.content.decode())[1]
+    assert re.fullmatch(
+        r"curl -fsSO http://testserver/agent\.pyz &amp;&amp; BENCHSITE_AGENT_TOKEN=(bs_agent_\S+) "
+        r"python3 agent\.pyz --url http://testserver --watch :8081,:8444",
+        line,
+    )
+    assert "no-store" in answer["Cache-Control"]
+    agent = authenticate_agent(text=re.search(r"bs_agent_\S+", line)[0])
+    assert agent.target == target
+    assert "BENCHSITE_AGENT_TOKEN" not in page(client, target)
+    assert "Waiting" in page(client, target)
+
+
+def test_the_page_says_since_when_it_is_heard_and_how_its_clock_is_set(client, vera, target):
+    now = timezone.now()
+    heard = {"heard_at": now, "heard_since": now - timedelta(hours=2), "clock_ahead_s": -90}
+    agent = Agent.objects.create(target=target, lookup="a" * 16, host="shop-1", **heard)
+    client.force_login(vera)
+    shown = page(client, target)
+    assert "shop-1" in shown
+    assert "1 min 30 s behind, corrected" in shown
+    assert f"since {heard['heard_since']:%-d %b, %H:%M:%S}" in shown
+    assert "Revoke" not in shown
+    Agent.objects.filter(pk=agent.pk).update(heard_at=now - timedelta(minutes=1))
+    assert "Silent" in page(client, target)
+
+
+def test_a_revoked_agent_leaves_the_page(client, bob, target):
+    agent = Agent.objects.create(target=target, lookup="a" * 16, host="shop-1")
+    client.force_login(bob)
+    answer = client.post(f"/agents/{agent.pk}/revoke/", follow=True)
+    assert "token is revoked" in answer.content.decode()
+    assert "shop-1" not in page(client, target)
+
+
+def test_the_program_is_one_file_that_runs_by_itself(client, db, tmp_path):
+    answer = client.get("/agent.pyz")
+    assert zipfile.is_zipfile(io.BytesIO(answer.content))
+    file = tmp_path / "agent.pyz"
+    file.write_bytes(answer.content)
+    command = [sys.executable, "-I", str(file), "--url", "http://127.0.0.1:1"]
+    done = subprocess.run(command, capture_output=True, text=True, env={}, check=False)
+    assert done.returncode == 2
+    assert "There is no token. Set BENCHSITE_AGENT_TOKEN, or use --token." in done.stderr
