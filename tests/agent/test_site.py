@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from workers.agent.machine import Seen
+from workers.agent.machine import Interval
 from workers.agent.site import KEPT_S, NotTaken, Outbox, SiteClock, TokenRefused, boot_ns
 
 pytestmark = pytest.mark.pure
@@ -41,8 +41,8 @@ def outbox(site) -> Outbox:
     return Outbox(site.post, SiteClock(), {"host": "shop-1"})
 
 
-def seen(second: float) -> Seen:
-    return Seen(int(second * S), 1.0, {"user_s": second})
+def seen(second: float) -> Interval:
+    return Interval(int(second * S), 1.0, {"user_s": second})
 
 
 def test_seconds_go_out_in_the_sites_time(site, outbox):

@@ -56,7 +56,7 @@ def read_machine(at_ns: int, proc: Path = Path("/proc")) -> Reading:
     )
 
 
-class Seen(NamedTuple):
+class Interval(NamedTuple):
     """What the machine did in an interval around `middle_ns`."""
 
     middle_ns: int
@@ -71,7 +71,7 @@ class Sampler:
         self._processes, self._read = processes, read
         self._before: Reading | None = None
 
-    def take(self, now_ns: int) -> Seen | None:
+    def take(self, now_ns: int) -> Interval | None:
         """None for the first call, and where too much time has passed to call it a second."""
         before, self._before = self._before, self._read(now_ns)
         watched = self._processes.take()
@@ -83,7 +83,7 @@ class Sampler:
         values = {**_between(before, self._before), **self._before.gauges}
         if watched:
             values["processes"] = watched
-        return Seen((before.at_ns + now_ns) // 2, lasted_s, values)
+        return Interval((before.at_ns + now_ns) // 2, lasted_s, values)
 
 
 def _between(before: Reading, now: Reading) -> dict[str, Any]:

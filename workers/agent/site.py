@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from workers.agent.machine import SHORTEST_S, Seen
+from workers.agent.machine import SHORTEST_S, Interval
 
 ADDRESS = "/api/v1/agents/seconds/"
 KEPT_S = 3600
@@ -128,7 +128,7 @@ class Outbox:
         self._waiting: deque[tuple[int, float, str]] = deque(maxlen=KEPT_S)
         self.is_away = False
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: Interval) -> None:
         """Kept as text, which takes a tenth of the memory."""
         text = json.dumps(seen.values, separators=(",", ":"))
         self._waiting.append((seen.middle_ns, seen.lasted_s, text))
