@@ -27,6 +27,7 @@ from workers.file_reserve import FileReserve
 from workers.injector_process import InjectorProcess, OutputEnded
 from workers.lines import SecondChecker, end_fault
 from workers.spool import Spool, SpoolFull
+from workers.standstill import Standstill
 from workers.watch import Watch
 
 logger = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class Launch:
         # Child first, threads later: a fork among busy threads may never reach its exec.
         order = {**lease.order, **(secrets or {}), "dead_man_s": settings.DEAD_MAN_S}
         self._injector = InjectorProcess(order, command)
+        self._standstill = Standstill()
         # If this process freezes, these messages stop, and the injector stops by itself.
         self._watch = Watch(lease, lambda: self._injector.tell({"alive": True}))
         self._delivery = Delivery(lease, spool)
@@ -86,7 +88,6 @@ class Launch:
         self._is_sending = False
         self._stopped_at: float | None = None
         self._cut_off_reason = ""
-        self._checked_at = time.monotonic()
         self._start_error_us = 0
 
     def run(self) -> None:
@@ -113,6 +114,7 @@ class Launch:
             self._settle(end, (self._cut_off_reason or reason or exit_text) if is_wanted else "")
         finally:
             self._watch.close()
+            self._standstill.close()
 
     # --- before the start ------------------------------------------------------------------------
     def _await_ready(self) -> None:
@@ -192,10 +194,9 @@ class Launch:
         if self._watch.is_refused:
             self._injector.kill()
             raise Withdrawn
-        stood_still_s = time.monotonic() - self._checked_at
-        self._checked_at += stood_still_s
-        if self._watch.silent_for_s() > settings.DEAD_MAN_S and not self._cut_off_reason:
-            self._cut_off_reason = _why_cut_off(stood_still_s)
+        silent_s = self._watch.silent_for_s()
+        if silent_s > settings.DEAD_MAN_S and not self._cut_off_reason:
+            self._cut_off_reason = _why_cut_off(self._standstill.longest_s(silent_s))
             self._injector.close_input()
             self._stopped_at = time.monotonic()
         if self._watch.stop_requested and not self._is_sending:

@@ -200,24 +200,37 @@ def test_a_launcher_that_was_frozen_does_not_blame_postgresql(
     thread = in_background("--seconds", "300")
     when(run, lambda: run.seconds.exists())
     settings.DEAD_MAN_S = 1.5
-    thaw, next_message = threading.Event(), launcher.InjectorProcess.next_message
 
-    def frozen(**_):
-        thaw.wait(5)
+    def timed_out(**_):
         raise OperationalError("the connection timed out")
 
-    def stands_still(self, timeout_s):
-        thaw.wait(5)
-        return next_message(self, timeout_s)
-
     for name in ("heartbeat", "look"):
-        monkeypatch.setattr(watch, name, frozen)
-    monkeypatch.setattr(launcher.InjectorProcess, "next_message", stands_still)
-    time.sleep(2)  # longer than the time after which it stops
-    thaw.set()
+        monkeypatch.setattr(watch, name, timed_out)
+    monkeypatch.setattr(launcher.Standstill, "longest_s", lambda *_: 2.0)
     thread.join(5)
     done(run)
-    assert run.reason.startswith("The launcher on the injector host was frozen for ")
+    assert run.reason == "The launcher on the injector host was frozen for 2 s."
+
+
+def test_a_launcher_that_waits_for_postgresql_before_the_start_was_not_frozen(
+    run, dispatcher, settings, monkeypatch
+):
+    settings.HEARTBEAT_S, settings.DEAD_MAN_S = 0.3, 1.0
+    look = shards.look
+
+    def slow(**given):
+        time.sleep(2)  # longer than the time after which it stops
+        return look(**given)
+
+    def away(**_):
+        raise OperationalError("no route to host")
+
+    for name in ("heartbeat", "look"):
+        monkeypatch.setattr(watch, name, away)
+    monkeypatch.setattr(launcher.shards, "look", slow)
+    launch("--seconds", "300")
+    done(run)
+    assert "had no contact with PostgreSQL for 1 s" in run.reason
 
 
 def test_it_tells_the_injector_that_it_lives_after_each_heartbeat(
