@@ -14,7 +14,7 @@ from math import ceil
 from pathlib import Path
 
 from benchmarks.figures import GoalRow
-from benchmarks.servers import free_ports, pin, wait_for
+from benchmarks.servers import free_ports, pin, program
 
 RATE_PER_S, DURATION_S = 200, 10
 SHARE, ABSOLUTE_MS, MEAN_SHARE = 0.01, 0.2, 0.005
@@ -47,19 +47,14 @@ def _of_one(name: str, dial: str) -> list[GoalRow]:
 
 def _seen(dial: str, log: Path) -> dict[str, float]:
     (port,) = free_ports(1)
-    command = [sys.executable, "-m", "workers.echo", "--http-port", str(port), "--log", str(log)]
-    echo = subprocess.Popen(command, preexec_fn=lambda: pin(1), stdout=subprocess.DEVNULL)
-    try:
-        wait_for(port)
+    echo = ["workers.echo", "--http-port", str(port), "--log", str(log)]
+    with program(*echo, port=port, core=1):
         load = ["--rate", str(RATE_PER_S), "--duration", str(DURATION_S), "--json"]
         injector = [sys.executable, "-m", "workers.injector", f"http://127.0.0.1:{port}/?{dial}"]
         # Not left to the kernel: one that saves power puts both on one core, to take turns.
         done = subprocess.run(
             [*injector, *load], preexec_fn=lambda: pin(0), capture_output=True, text=True
         )
-    finally:
-        echo.terminate()
-        echo.wait()
     return json.loads(done.stdout)["timings_ms"]["response"]
 
 

@@ -5,9 +5,6 @@ The limit of a token bucket is planted. That of a server which computes 4 ms for
 measured: the throughput of a closed load just before the search and just after it, their mean.
 """
 
-import contextlib
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +15,7 @@ from statistics import median
 from benchmarks.figures import GoalRow
 from benchmarks.injected_run import measure
 from benchmarks.judgement import judgement_of
-from benchmarks.servers import free_ports, pin, wait_for
+from benchmarks.servers import free_ports, program
 from campaigns.domain.judged.capacity import (
     CapacityAnswer,
     CapacitySearch,
@@ -69,25 +66,14 @@ class Searched:
 
 def measure_all(searches: int = SEARCHES) -> Iterator[GoalRow]:
     for rate in _RATES:
-        with _target("benchmarks.limited_target", str(rate)) as port:
+        (port,) = free_ports(1)
+        with program("benchmarks.limited_target", str(rate), str(port), port=port, core=1):
             found = [_search(port, rate, k) for k in range(searches)]
         yield row(f"token bucket, {rate:,}/s", found)
-    with _target("benchmarks.bad_target", "saturated") as port:
+    (port,) = free_ports(1)
+    with program("benchmarks.bad_target", "saturated", str(port), port=port, core=1):
         found = [_search_between(port, k) for k in range(searches)]
     yield row("computes 4 ms for each request", found)
-
-
-@contextlib.contextmanager
-def _target(module: str, setting: str) -> Iterator[int]:
-    (port,) = free_ports(1)
-    command = [sys.executable, "-m", module, setting, str(port)]
-    process = subprocess.Popen(command, preexec_fn=lambda: pin(1))
-    try:
-        wait_for(port)
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def _search_between(port: int, seed: int) -> Searched:

@@ -11,11 +11,9 @@ import contextlib
 import json
 import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -24,7 +22,7 @@ from typing import Any
 from benchmarks import starvation
 from benchmarks.figures import GoalRow
 from benchmarks.injected_run import Hold, free, measure
-from benchmarks.servers import free_ports, pin, wait_for
+from benchmarks.servers import free_ports, program
 from campaigns.domain.judged.judgement import Judgement, judge
 from campaigns.domain.judged.observations import judged_percentile, observe
 from campaigns.domain.lifecycle import TargetState, Trust
@@ -185,20 +183,8 @@ def _echo() -> Iterator[tuple[int, Path]]:
         (port,) = free_ports(1)
         log = Path(folder) / "log"
         command = ["workers.echo", "--http-port", str(port), "--log", str(log)]
-        with _program(command, port, lambda: pin(1)):
+        with program(*command, port=port, core=1):
             yield port, log
-
-
-@contextlib.contextmanager
-def _program(command: list[str], port: int, prepare: Callable[[], None] | None) -> Iterator[None]:
-    whole = [sys.executable, "-m", *command]
-    process = subprocess.Popen(whole, preexec_fn=prepare, stdout=subprocess.DEVNULL)
-    try:
-        wait_for(port)
-        yield
-    finally:
-        process.terminate()
-        process.wait()
 
 
 # --- a healthy injector, bad targets -------------------------------------------------------------
@@ -223,7 +209,7 @@ def _bad_targets(trials: int) -> Iterator[GoalRow]:
         with contextlib.ExitStack() as stack:
             if kind:
                 command = ["benchmarks.bad_target", kind, str(port)]
-                stack.enter_context(_program(command, port, lambda: pin(1)))
+                stack.enter_context(program(*command, port=port, core=1))
             found = [judgement_of(measure(plan, port)) for _ in range(trials)]
         n_trusted = sum(each.measurement.state == Trust.TRUSTED for each in found)
         n_right = sum(each.target.state == state for each in found)
@@ -248,7 +234,7 @@ def _ordinary(trials: int) -> Iterator[GoalRow]:
     with tempfile.TemporaryDirectory() as folder:
         http, https = free_ports(2)
         ports = ["--http-port", str(http), "--https-port", str(https), "--cert-dir", folder]
-        with _program(["workers.echo", *ports], https, None):
+        with program("workers.echo", *ports, port=https):
             for scheme, mode in _SAMPLE_ARMS:
                 port = https if scheme == "https" else http
                 found = [
@@ -310,7 +296,7 @@ def _counts(trials: int) -> Iterator[GoalRow]:
     for number, (plan, kind, scheme, mode) in enumerate(plans):
         with tempfile.TemporaryDirectory() as folder:
             port, log = _two_free_ports(), Path(folder) / "log"
-            with _program(["benchmarks.bad_target", kind, str(port), str(log)], port, None):
+            with program("benchmarks.bad_target", kind, str(port), str(log), port=port):
                 seen = measure(plan, port + (scheme == "https"), scheme=scheme, mode=mode)
             lines = [json.loads(line) for line in log.read_text().splitlines()]
         wrong += [f"{number}: {text}" for text in differences(seen, lines)]

@@ -61,15 +61,30 @@ def serving(core: int | None = None, ports: tuple[int, ...] = ()) -> Iterator[Se
     with tempfile.TemporaryDirectory() as folder:
         ports = ports or tuple(free_ports(2))
         name, command = _command(Path(folder), *ports)
-        pinned = None if core is None else partial(pin, core)
-        process = subprocess.Popen(command, preexec_fn=pinned, stdout=subprocess.DEVNULL)
-        try:
-            for port in ports:
-                wait_for(port)
+        with _running(command, core, *ports):
             yield Server(name, *ports)
-        finally:
-            process.terminate()
-            process.wait()
+
+
+@contextlib.contextmanager
+def program(module: str, *arguments: str, port: int, core: int | None = None) -> Iterator[None]:
+    """A server of ours, by its Python module, that listens on that port for the length of a `with`
+    block: on that core, or on any.
+    """
+    with _running([sys.executable, "-m", module, *arguments], core, port):
+        yield
+
+
+@contextlib.contextmanager
+def _running(command: list[str], core: int | None, *ports: int) -> Iterator[None]:
+    pinned = None if core is None else partial(pin, core)
+    process = subprocess.Popen(command, preexec_fn=pinned, stdout=subprocess.DEVNULL)
+    try:
+        for port in ports:
+            wait_for(port)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def _command(folder: Path, http: int, https: int) -> tuple[str, list[str]]:

@@ -6,8 +6,6 @@ target's core for some seconds at a time; the arms are equal then, so the true r
 """
 
 import contextlib
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,7 +18,7 @@ from benchmarks import starvation
 from benchmarks.figures import GoalRow
 from benchmarks.injected_run import measure
 from benchmarks.judgement import judgement_of
-from benchmarks.servers import free_ports, pin, wait_for
+from benchmarks.servers import free_ports, program
 from campaigns.domain.judged.comparison import ComparisonVerdict, Word, verdict
 from campaigns.domain.judged.overhead import OverheadRow, mean_row
 from campaigns.domain.measured.figures import Figures
@@ -44,23 +42,11 @@ def title(trials: int) -> str:
 
 
 def measure_all(trials: int = TRIALS) -> Iterator[GoalRow]:
-    with _target() as port:
+    (port,) = free_ports(1)
+    with program("workers.echo", "--http-port", str(port), port=port, core=1):
         yield _halves(port, min(2 * trials, 2 * _HALF))
         yield from _planted(port, trials)
         yield from _burnt(port, trials)
-
-
-@contextlib.contextmanager
-def _target() -> Iterator[int]:
-    (port,) = free_ports(1)
-    command = [sys.executable, "-m", "workers.echo", "--http-port", str(port)]
-    process = subprocess.Popen(command, preexec_fn=lambda: pin(1), stdout=subprocess.DEVNULL)
-    try:
-        wait_for(port)
-        yield port
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def _halves(port: int, n_runs: int) -> GoalRow:

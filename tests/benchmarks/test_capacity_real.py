@@ -4,9 +4,10 @@ from collections import Counter
 
 import pytest
 
-from benchmarks.capacity_real import Searched, _target, row
+from benchmarks.capacity_real import Searched, row
 from benchmarks.injected_run import measure
 from benchmarks.selection import Selection
+from benchmarks.servers import free_ports, program
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending, TrialResult
 from campaigns.domain.judged.capacity_interval import CapacityInterval
 
@@ -41,7 +42,8 @@ def test_a_search_without_an_answer_counts_against_the_goal_and_is_named():
 
 
 def test_the_planted_limit_is_never_exceeded():
-    with _target("benchmarks.limited_target", str(RATE)) as port:
+    (port,) = free_ports(1)
+    with program("benchmarks.limited_target", str(RATE), str(port), port=port):
         load = {"model": "closed", "connections": 4, "duration_s": 1}
         seen = measure({"steps": [{"path": "/"}], "load": load}, port, core=None)
     assert 0 < seen.total.count("ok") <= RATE * seen.duration_s + 1
