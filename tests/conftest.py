@@ -3,6 +3,7 @@
 import gc
 import os
 import socket
+import string
 import subprocess
 import time
 from pathlib import Path
@@ -16,7 +17,7 @@ hypothesis.settings.register_profile("algebra", deadline=None)
 hypothesis.settings.load_profile("algebra")
 
 HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ
-pytest_plugins = ["tests.cast"] if HAS_SETTINGS else []
+pytest_plugins = ["tests.cast", "tests.emptying"] if HAS_SETTINGS else []
 
 
 # These take longest: begun last, they would be waited for alone. The rest fills up the workers.
@@ -51,6 +52,22 @@ def pytest_collection_modifyitems(items):
 def rank(path: Path) -> int:
     ranks = (i for i, first in enumerate(FIRST) if path.is_relative_to(HERE / first))
     return next(ranks, len(FIRST))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Each worker begins to collect at another place, so that in a new clone each file's assertions
+    are rewritten by one of them, and found in its cache by the others. The tests are put in order
+    later, by name (pytest-randomly).
+    """
+    report = yield
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    is_shuffled = collector.config.pluginmanager.hasplugin("randomly")
+    if worker and is_shuffled and report.passed and collector.path == HERE:
+        number = int(worker.lstrip(string.ascii_letters))
+        first = len(report.result) * number // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        report.result = report.result[first:] + report.result[:first]
+    return report
 
 
 LAST_HEARD: dict[str, float] = {}  # by worker; filled where the reports of all come together
