@@ -9,7 +9,7 @@ import ctypes
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class Supervisor:
         self.log_dir = log_dir
         self.tell = tell
         self.children: dict[str, Child] = {}
-        self.guests: set[int] = set()  # programs of run_to_end
+        self.guests: set[int] = set()  # programs of run_together
         self.is_stopping = False
         closed(log_dir)
         # Adopt our children's orphans, so that they can be found and ended.
@@ -99,15 +99,22 @@ class Supervisor:
 
     def run_to_end(self, program: Program, log: Path | None) -> int:
         """Run a program to its end while watching the others; returns its exit status."""
-        process = spawn(program, log)
-        self.guests.add(process.pid)
+        (status,) = self.run_together([(program, log)])
+        return status
+
+    def run_together(self, jobs: Sequence[tuple[Program, Path | None]]) -> list[int]:
+        """Run programs at the same time, each with its log, to the end of all; their statuses."""
+        started = []
         try:
-            while process.poll() is None:
+            for program, log in jobs:
+                started.append((program, spawn(program, log)))
+                self.guests.add(started[-1][1].pid)
+            while any(process.poll() is None for _, process in started):
                 self.wait(TICK_S)
         finally:
-            end_together([(program, process)])
-            self.guests.discard(process.pid)
-        return process.returncode
+            end_together(started)
+            self.guests.difference_update(process.pid for _, process in started)
+        return [process.returncode for _, process in started]
 
     def request_stop(self, *_signal: object) -> None:
         self.is_stopping = True

@@ -5,6 +5,10 @@
 
 import os
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from local.browsers import ensure_chromium, version_of
 from local.children import Program
@@ -20,14 +24,19 @@ SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
 # Waiting for processes and sockets takes half of the time: two workers per core.
 N_WORKERS = 2 * N_CORES
-WORKERS = [f"gw{number}" for number in range(N_WORKERS)]
+# Each has a Chromium and an installation of its own. They run beside the Python tests.
+BROWSER_WORKERS = [f"browser{number}" for number in range(max(1, N_CORES // 2))]
+WORKERS = [*(f"gw{number}" for number in range(N_WORKERS)), *BROWSER_WORKERS]
 # A file stays with one worker, so that its slow fixtures are set up once.
 # The files go out in the order of tests/conftest.py, the longest first.
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 IN_PARALLEL = ("-n", str(N_WORKERS), *BY_FILE)
 ALONE = ("-n", "0")
-# Each worker has an installation and a Chromium of its own, which keep a core busy.
-IN_BROWSERS = ("-n", str(N_CORES), *BY_FILE, "-m", "browser", "tests/browser")
+IN_BROWSERS = tuple(f"--tx=popen//id={name}" for name in BROWSER_WORKERS)
+PYTHON_TESTS = (*IN_PARALLEL, "-m", "not alone", "--ignore=tests/browser")
+# Which tests failed is kept apart: both runs write it at their ends.
+OWN_CACHE = ("-o", "cache_dir=.pytest_cache/browser")
+BROWSER_TESTS = (*IN_BROWSERS, *BY_FILE, *OWN_CACHE, "-m", "browser", "tests/browser")
 # Where the tests marked pure are, without files that cannot be imported without settings.
 PURE = ("tests/domain", "tests/exports/test_tables.py", "tests/injector", "tests/benchmarks")
 PURE += ("--ignore=tests/benchmarks/test_judgement.py",)
@@ -68,18 +77,14 @@ def test_fast() -> int:
 
 def _all_tests(supervisor: Supervisor, env: dict[str, str]) -> dict[str, int]:
     env = _with_template(supervisor, env)
-    results = {
-        "Python tests": _pytest_twice(
-            supervisor, env, *IN_PARALLEL, "-m", "not alone", "--ignore=tests/browser"
-        ),
-        "tests of time": _pytest_twice(supervisor, env, "-m", "alone", *_files_with("mark.alone")),
-        "JavaScript tests": _node_tests(supervisor, env),
-    }
-    chromium = ensure_chromium()
-    if not chromium:
-        return results
-    say(f"\nBrowser tests in {version_of(chromium)}")
-    return results | {"browser tests": _pytest_twice(supervisor, env, *IN_BROWSERS)}
+    parts = {"Python tests": PYTHON_TESTS}
+    if chromium := ensure_chromium():
+        say(f"Browser tests in {version_of(chromium)}, beside the Python tests")
+        parts["browser tests"] = BROWSER_TESTS
+    results = _pytest_twice(supervisor, env, parts)
+    alone = {"tests of time": ("-m", "alone", *_files_with("mark.alone"))}
+    results |= _pytest_twice(supervisor, env, alone)
+    return results | {"JavaScript tests": _node_tests(supervisor, env)}
 
 
 def _with_template(supervisor: Supervisor, env: dict[str, str]) -> dict[str, str]:
@@ -96,21 +101,58 @@ def _files_with(words: str) -> list[str]:
     return [str(path.relative_to(ROOT)) for path in files if words in path.read_text()]
 
 
-def _pytest_twice(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
-    """Failed tests are named and rerun alone: timing tests may fail on a busy machine.
+def _pytest_twice(
+    supervisor: Supervisor, env: dict[str, str], parts: dict[str, tuple[str, ...]]
+) -> dict[str, int]:
+    """Run these parts at the same time; the exit status of each.
 
-    Tests that fail again have failed.
+    Failed tests are named and rerun alone: timing tests may fail on a busy machine. Tests that fail
+    again have failed.
     """
-    status = _pytest(supervisor, env, SETTINGS, *arguments)
-    if status != TESTS_FAILED:
-        return status
-    say("\nUNSTEADY OR BROKEN: the tests that failed above are tried once more, alone.")
-    return _pytest(supervisor, env, SETTINGS, *arguments, *ALONE, "--last-failed", "-rp")
+    results = _at_once(supervisor, env, parts)
+    for name in [name for name, status in results.items() if status == TESTS_FAILED]:
+        say(f"\nUNSTEADY OR BROKEN: the {name} that failed above are tried once more, alone.")
+        again = (*parts[name], *ALONE, "--last-failed", "-rp")
+        results |= _at_once(supervisor, env, {name: again})
+    return results
+
+
+def _at_once(
+    supervisor: Supervisor, env: dict[str, str], parts: dict[str, tuple[str, ...]]
+) -> dict[str, int]:
+    """The first part writes on the terminal; what the others wrote follows at their end."""
+    logs = [None, *(supervisor.log_dir / f"{name}.log" for name in list(parts)[1:])]
+    programs = [_pytest_program(env, SETTINGS, *arguments) for arguments in parts.values()]
+    with _measured(" and ".join(parts)):
+        statuses = supervisor.run_together(list(zip(programs, logs, strict=True)))
+    for log in filter(None, logs):
+        say(f"\n{log.stem}:\n{log.read_text()}")
+    return dict(zip(parts, statuses, strict=True))
+
+
+@contextmanager
+def _measured(what: str) -> Iterator[None]:
+    """Say how long it took, and how much of the machine it used."""
+    begin, idle_s = time.monotonic(), _idle_core_s()
+    yield
+    took_s = time.monotonic() - begin
+    idle_share = (_idle_core_s() - idle_s) / N_CORES / took_s
+    say(f"{what}: {took_s:.0f} s, the cores were idle for {max(0.0, idle_share):.0%} of it")
+
+
+def _idle_core_s() -> float:
+    """For how long the cores did nothing since the boot, all together."""
+    ticks = Path("/proc/stat").read_text().split(maxsplit=6)[1:6]
+    idle, waiting_for_disk = int(ticks[3]), int(ticks[4])
+    return (idle + waiting_for_disk) / os.sysconf("SC_CLK_TCK")
 
 
 def _pytest(supervisor: Supervisor, env: dict[str, str], *arguments: str) -> int:
-    command = (sys.executable, "-m", "pytest", "-q", *arguments)
-    return supervisor.run_to_end(Program("pytest", command, env), log=None)
+    return supervisor.run_to_end(_pytest_program(env, *arguments), log=None)
+
+
+def _pytest_program(env: dict[str, str], *arguments: str) -> Program:
+    return Program("pytest", (sys.executable, "-m", "pytest", "-q", *arguments), env)
 
 
 def _node_tests(supervisor: Supervisor, env: dict[str, str]) -> int:
