@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import pytest
 from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
 from django.urls import get_resolver
 from django.urls.resolvers import URLPattern
 
@@ -77,20 +76,20 @@ def ask(world: World, who: str, method: str, name: str, rule: Rule):
     body = rule.body(world)
     form = {"data": body} if name in PAGES else {"data": body, "content_type": "application/json"}
     client = world.client(who)
-    with (
-        transaction.atomic(),
-        CaptureQueriesContext(
-            connection,
-        ) as queries,
-    ):
+    written = set()
+
+    def note(execute, sql, params, many, context):
+        if match := WRITES.match(sql):
+            written.add(match[1])
+        return execute(sql, params, many, context)
+
+    with transaction.atomic(), connection.execute_wrapper(note):
         sent = form if method in {"POST", "PUT", "PATCH"} else {}
         if name in PAGES and method in {"PUT", "PATCH"}:
             sent = {}
         response = getattr(client, method.lower())(path, **sent)
         text = b"".join(response).decode(errors="replace")
         transaction.set_rollback(True)
-    matches = (WRITES.match(query["sql"]) for query in queries)
-    written = {match[1] for match in matches if match}
     return response, text, {table for table in written if not table.startswith(BOOKKEEPING)}
 
 
