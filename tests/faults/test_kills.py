@@ -8,6 +8,7 @@ import time
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from campaigns.models import InjectorHost
 from campaigns.queries.engine import stuck_runs
@@ -113,8 +114,10 @@ def test_a_killed_worker_with_all_its_launchers_loses_no_stored_second(site, beg
     assert run.outcome == "partial"
     assert "stopped answering while it was sending" in run.reason
     n_before = run.seconds.count()
+    gone_at = timezone.now()
     site.start_worker()
-    eventually(lambda: InjectorHost.objects.exists(), 15, "the host is back")
+    is_back = InjectorHost.objects.filter(seen_at__gt=gone_at).exists
+    eventually(is_back, 30, "the host is back")
     eventually(lambda: not list(site.folder.glob("spool/*.spool")), 10, "the spool is stored")
     assert run.seconds.count() >= n_before
 
