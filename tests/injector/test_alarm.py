@@ -5,6 +5,7 @@ import time
 import gevent
 import pytest
 
+from tests.waiting import eventually
 from workers.injector.alarm import Alarm
 
 pytestmark = pytest.mark.pure
@@ -39,13 +40,16 @@ def test_sleepers_are_woken_in_the_order_of_their_times_and_not_before(alarm):
 
 
 def test_a_sleep_is_not_rounded_up_to_a_millisecond(alarm):
-    late_ms = [woken_after_ms(alarm, [1.2])[0][1] - 1.2 for _ in range(40)]
-    assert min(late_ms) < 0.3
+    def is_in_time():
+        ((wait_ms, took_ms),) = woken_after_ms(alarm, [1.2])
+        return took_ms - wait_ms < 0.3
+
+    eventually(is_in_time, 10, "a sleep that ends in time: one rounded up never does")
 
 
 def test_whoever_is_killed_in_their_sleep_is_not_woken(alarm):
-    sleeper = gevent.spawn(alarm.sleep_until, time.monotonic_ns() + 20 * _MS)
+    sleeper = gevent.spawn(alarm.sleep_until, time.monotonic_ns() + 200 * _MS)
     gevent.sleep(0.001)
     sleeper.kill()
-    assert [wait_ms for wait_ms, _ in woken_after_ms(alarm, [40.0])] == [40.0]
+    assert [wait_ms for wait_ms, _ in woken_after_ms(alarm, [250.0])] == [250.0]
     assert isinstance(sleeper.value, gevent.GreenletExit)

@@ -111,7 +111,8 @@ def test_the_options_name_a_load_model(arguments, expected):
 
 def test_json_is_one_object_with_every_figure():
     with scripted(always(OK_REPLY)) as server:
-        done = run(f"http://127.0.0.1:{server.port}/a?b=c", "--requests", 50, "--json")
+        url = f"http://127.0.0.1:{server.port}/a?b=c"
+        done = run_unstarved(url, "--requests", 50, "--json")
     summary = json.loads(done.stdout)
     assert done.returncode == 0
     assert (summary["metrics"]["n"], summary["metrics"]["errors"]) == (50, 0)
@@ -158,7 +159,7 @@ def test_each_process_is_told_all_shares():
 def test_body_and_headers_are_sent(tmp_path):
     (tmp_path / "body.xml").write_text("<soap/>")
     with scripted(always(OK_REPLY)) as server:
-        done = run(
+        done = run_unstarved(
             f"http://127.0.0.1:{server.port}/",
             "--body", f"@{tmp_path / 'body.xml'}", "--header", "SOAPAction: x",
             "--new-connection",
