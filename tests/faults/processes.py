@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db import connection
 
+from campaigns.models import InjectorHost
 from tests.process_tree import children, command_of, is_alive
 from tests.waiting import eventually
 
@@ -72,10 +73,14 @@ class Site:
         self.start_worker()
 
     def begin(self) -> None:
-        """For a test; the one before may have left no worker."""
+        """For a test; the one before may have left no worker. A new one needs seconds to load its
+        code, on a busy machine many, which no test is about."""
         if self.worker.has_ended:
             self.start_worker()
         self.start_dispatcher()
+        if not self._is_known:
+            eventually(InjectorHost.objects.exists, 60, "the worker announces its host")
+            self._is_known = True
 
     def rest(self) -> None:
         """Nobody but a dispatcher works with several tables, which are about to be emptied."""
@@ -89,6 +94,7 @@ class Site:
         options = ["-Q", "inject", "-c", "2", "-l", "INFO", "--without-gossip", "--without-mingle"]
         command = ["celery", "-A", "benchsite", "worker", "-n", "faults@%h", *options]
         self.worker = self._start("worker", command)
+        self._is_known = False
         return self.worker
 
     def _start(self, name: str, command: list[str]) -> Process:
