@@ -342,6 +342,7 @@ SPECTACULAR_SETTINGS = {
         "CampaignOrder": "campaigns.models.Campaign.Order",
         "TriageState": "campaigns.api.choices.TRIAGE_STATES",
         "Word": "campaigns.api.choices.WORDS",
+        "CapacityWord": "campaigns.api.choices.CAPACITY_WORDS",
         "HttpVersion": "campaigns.api.choices.HTTP_VERSIONS",
         "TlsVersion": "campaigns.api.choices.TLS_VERSIONS",
     },

@@ -26,7 +26,7 @@ class BaselineSerializer(serializers.ModelSerializer):
         model = Baseline
         fields = (
             *("id", "project", "name", "test", "plan", "endpoint", "connection_mode", "injectors"),
-            *("runs", "created_by", "created_at", "replaced_by", "replaced_at"),
+            *("of_search", "runs", "created_by", "created_at", "replaced_by", "replaced_at"),
         )
         read_only_fields = fields
 

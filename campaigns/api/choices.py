@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from campaigns.domain.judged.capacity import Ending, TrialResult
+from campaigns.domain.judged.capacity_ratio import CapacityWord
 from campaigns.domain.judged.comparison import Word
 from campaigns.domain.judged.triage import TriageState
 from campaigns.domain.lifecycle import (
@@ -40,6 +41,7 @@ CONNECTION_MODES = _pairs(ConnectionMode)
 ROLES = _pairs(Role)
 ROW_ORDERS = _pairs(RowOrder)
 WORDS = _pairs(Word)
+CAPACITY_WORDS = _pairs(CapacityWord)
 ENDINGS = _pairs(Ending)
 TRIAL_RESULTS = _pairs(TrialResult)
 STANDINGS = _pairs(Standing)

@@ -9,10 +9,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of
+from campaigns.api.choices import CAPACITY_WORDS
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.api.tables import TableSerializer
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.judged.capacity_ratio import CapacityWord
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.compared import ComparedDetail, Comparison
 from campaigns.domain.shown.sentences import plain_text
@@ -126,7 +126,7 @@ class ComparedCapacitySerializer(serializers.Serializer):
     candidate = ComparedRateSerializer(allow_null=True)
     ratio = CapacityRatioSerializer(allow_null=True)
     word = serializers.ChoiceField(
-        choices=list(CapacityWord), allow_blank=True, help_text="Empty: `why` says why."
+        choices=CAPACITY_WORDS, allow_blank=True, help_text="Empty: `why` says why."
     )
     why = serializers.CharField(allow_blank=True)
 

@@ -8,13 +8,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
-from campaigns.api.choices import STANDINGS
+from campaigns.api.choices import CAPACITY_WORDS, ENDINGS, STANDINGS
+from campaigns.api.comparisons import CapacityRatioSerializer, ComparedRateSerializer
 from campaigns.api.fields import IdField, StrictSerializer
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.judged.changes import Change
 from campaigns.domain.judged.histories import CampaignPoint, TestHistory
 from campaigns.domain.judged.words import Word
+from campaigns.domain.shown.compared_capacity import ComparedCapacity
 from campaigns.domain.shown.history_words import (
     change_words,
     direction_of,
@@ -26,6 +28,7 @@ from campaigns.domain.shown.sentences import plain_text
 from campaigns.exports.files import text_file
 from campaigns.exports.history import csv_of_histories, csv_of_history
 from campaigns.models import Project, Test
+from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.queries.history import (
     METRICS,
     HistoryFilter,
@@ -160,10 +163,28 @@ class MarkInShortSerializer(serializers.Serializer):
     link = serializers.CharField(allow_blank=True)
 
 
+class SearchedCapacitySerializer(serializers.Serializer):
+    campaign = serializers.IntegerField()
+    started_at = serializers.DateTimeField()
+    objective = serializers.ListField(child=serializers.CharField())
+    ending = serializers.ChoiceField(choices=ENDINGS)
+    capacity = ComparedRateSerializer(allow_null=True)
+    before = serializers.IntegerField(
+        allow_null=True,
+        help_text="The search that it is compared with: the one before it that "
+        "found a capacity for the same objective.",
+    )
+    ratio = CapacityRatioSerializer(allow_null=True)
+    word = serializers.ChoiceField(choices=CAPACITY_WORDS, allow_blank=True)
+
+
 class TestHistorySerializer(HistoryInShortSerializer):
     changes = ChangeSerializer(many=True)
     points = PointSerializer(many=True)
     marks = MarkInShortSerializer(many=True, help_text="Deploys and the like, by time.")
+    capacities = SearchedCapacitySerializer(
+        many=True, help_text="What searches for its capacity found, newest first."
+    )
 
 
 class ProjectHistorySerializer(serializers.Serializer):
@@ -219,6 +240,22 @@ def _change(history: TestHistory, change: Change) -> dict[str, Any]:
     }
 
 
+def _searched(
+    search: SearchColumn, before: SearchColumn | None, against: ComparedCapacity | None
+) -> dict[str, Any]:
+    campaign = search.column.campaign
+    return {
+        "campaign": campaign.pk,
+        "started_at": campaign.started_at,
+        "objective": [rule.rule for rule in search.report.rules],
+        "ending": search.report.ending,
+        "capacity": search.capacity,
+        "before": before and before.column.campaign.pk,
+        "ratio": against and against.ratio,
+        "word": against.word if against else "",
+    }
+
+
 class HistoryOfTest(APIView):
     @extend_schema(
         parameters=[TestHistoryQuery],
@@ -234,6 +271,9 @@ class HistoryOfTest(APIView):
             "changes": [_change(history, change) for change in history.course.changes],
             "points": history.points,
             "marks": named.marks,
+            "capacities": [
+                _searched(*each) for each in over_time(searches_of(actor_of(request), named.key))
+            ],
         }
         data = TestHistorySerializer({**found, "test": found["test"] or test.pk}).data
         for index in history.course.odd:

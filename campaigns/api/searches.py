@@ -10,9 +10,10 @@ from rest_framework.views import APIView
 
 from campaigns.api.access import actor_of, find
 from campaigns.api.cells import CellInput, cells_of
-from campaigns.api.choices import ENDINGS, TRIAL_RESULTS
+from campaigns.api.choices import CAPACITY_WORDS, ENDINGS, TRIAL_RESULTS
 from campaigns.api.estimates import CheckSerializer
 from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
+from campaigns.api.history import AgainstSerializer
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS
@@ -104,6 +105,11 @@ class LimiterSerializer(serializers.Serializer):
     why = serializers.CharField()
 
 
+class SearchAgainstSerializer(AgainstSerializer):
+    metric = serializers.ChoiceField(choices=["capacity"])
+    word = serializers.ChoiceField(choices=CAPACITY_WORDS, allow_blank=True)
+
+
 class SearchSerializer(serializers.Serializer):
     campaign = serializers.IntegerField()
     sentence = serializers.CharField()
@@ -123,6 +129,9 @@ class SearchSerializer(serializers.Serializer):
         "earlier rule, before answers were stored, and has no capacity.",
     )
     limited_by = LimiterSerializer()
+    against = SearchAgainstSerializer(
+        allow_null=True, help_text="The baseline of searches, when it ended; null without one."
+    )
     trials = TrialSerializer(many=True)
 
 
@@ -202,5 +211,6 @@ def _as_json(report: SearchReport) -> dict[str, Any]:
         "drift": answer.drift,
         "rule": answer.rule,
         "limited_by": LimiterSerializer(limiter_of_search(report)).data,
+        "against": search.against and SearchAgainstSerializer(search.against).data,
         "trials": [trial_row(each) for each in report.made],
     }

@@ -18,7 +18,8 @@ def _values() -> ArrayField:
 
 
 class Baseline(models.Model):
-    """The trusted runs that later campaigns of a test are compared with. A replaced one is kept.
+    """The trusted runs that later campaigns of a test are compared with, or the trials of a search,
+    by whose capacity later searches are. A replaced one is kept.
 
     Tests of different campaigns are the same one by plan, endpoint, connection mode and injectors.
     """
@@ -31,6 +32,7 @@ class Baseline(models.Model):
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="+")
     connection_mode = models.CharField(max_length=10)
     injectors = models.PositiveIntegerField()
+    of_search = models.BooleanField(default=False)
     # The newest test that some of its runs belong to; None once a replaced one's is deleted.
     test = models.ForeignKey(Test, models.SET_NULL, null=True, related_name="+")
     runs = models.ManyToManyField(Run, related_name="baselines")
@@ -49,7 +51,7 @@ class Baseline(models.Model):
         ordering = ["-pk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["plan", "endpoint", "connection_mode", "injectors"],
+                fields=["plan", "endpoint", "connection_mode", "injectors", "of_search"],
                 condition=models.Q(replaced_at=None),
                 name="one_current_baseline_per_test",
             )

@@ -28,6 +28,8 @@ class Search(models.Model):
     # trial and what limited it (queries.searches.to_store). Null while it goes on, and of searches
     # that ended before answers were stored.
     answer = models.JSONField(null=True, blank=True)
+    # Against the baseline of searches when it ended (domain.judged.against.Against); null without.
+    against = models.JSONField(null=True, blank=True)
 
     objects = ProjectQuerySet.as_manager()
 

@@ -10,7 +10,15 @@ from campaigns.domain.judged.comparison import Reason
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.shown.baseline_words import baseline_sentence
 from campaigns.domain.shown.sentences import Sentence
-from campaigns.models import Baseline, Campaign, Run, Test, TestFigures, without_references
+from campaigns.models import (
+    Baseline,
+    Campaign,
+    Run,
+    Search,
+    Test,
+    TestFigures,
+    without_references,
+)
 from campaigns.permissions import Actor
 from campaigns.queries.answers import measured_tests
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
@@ -51,7 +59,8 @@ def counted_of(tests: Sequence[Test]) -> QuerySet[Run]:
 
 
 def campaign_against(campaign: Campaign) -> Sentence:
-    """What was stored of the campaign's tests against their baselines; [] without any.
+    """What was stored of the campaign's tests, or of the search that it is, against their
+    baselines; [] without any.
 
     Checks no permissions: callers pass rows found with visible_to.
     """
@@ -59,7 +68,15 @@ def campaign_against(campaign: Campaign) -> Sentence:
     rows = rows.select_related("plan", "endpoint", "test__endpoint__target")
     by_test = {row.test: row for row in rows.order_by("test__position")}
     tests, _ = without_references(by_test)
+    if not tests and (search := Search.objects.filter(pk=campaign.pk).first()):
+        return search_against(search)
     return baseline_sentence([_told(by_test[test]) for test in tests])
+
+
+def search_against(search: Search) -> Sentence:
+    """What was stored of the search against its baseline; [] without one."""
+    against = Against.from_json(search.against)
+    return baseline_sentence([("", against)]) if against else []
 
 
 def _told(row: TestFigures) -> tuple[str, Against]:

@@ -1,24 +1,29 @@
-"""Searches for a capacity as columns of a comparison: their capacities, never the response times of
-their trials, each of which has a rate of its own."""
+"""Searches for a capacity against each other, in comparisons, baselines and histories: by their
+capacities, never by the response times of their trials, each of which has a rate of its own."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
-from campaigns.domain.judged.capacity import Ending
+from campaigns.domain.judged.against import Against
+from campaigns.domain.judged.capacity import CapacityAnswer, Ending
 from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.judged.capacity_ratio import capacity_ratio
+from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.shown.compared import Difference
 from campaigns.domain.shown.compared_capacity import ComparedCapacity
-from campaigns.models import Search, Test
+from campaigns.models import Baseline, Run, Search, Test
+from campaigns.permissions import Actor
 from campaigns.queries.columns import ComparedColumn
+from campaigns.queries.history import HistoryKey
 from campaigns.queries.searches import SearchReport, report_of_search
 
 _DIFFERS = "Search with the same objective and plan, then compare."
+_MOST_SEARCHES = 50  # of one history, the newest
 
 
 @dataclass(frozen=True, slots=True)
 class SearchColumn:
-    """A search that is compared; `test` is its only one."""
+    """A search that is compared; `test` is its only one. Its report has no trials."""
 
     column: ComparedColumn
     report: SearchReport
@@ -26,27 +31,92 @@ class SearchColumn:
 
     @property
     def capacity(self) -> CapacityInterval | None:
-        """None as well of a target that drifted, and where only a bound is known."""
-        answer, ending = self.report.answer, self.report.ending
-        is_bound = ending in (Ending.LIMIT, Ending.INJECTOR)
-        return None if is_bound or ending == Ending.DRIFTED else answer.capacity
+        return steady_capacity(self.report)
+
+
+def steady_capacity(report: SearchReport) -> CapacityInterval | None:
+    """None as well of a target that drifted, and where only a bound is known."""
+    has_none = report.ending in (Ending.LIMIT, Ending.INJECTOR, Ending.DRIFTED)
+    return None if has_none else report.answer.capacity
 
 
 def searches_among(columns: Sequence[ComparedColumn]) -> dict[str, SearchColumn]:
     """By letter, the columns that are searches. A single trial is a run like any other."""
     wanted = {each.campaign.pk for each in columns if each.noun != "run"}
     found = Search.objects.filter(pk__in=wanted).select_related("campaign")
-    reports = {each.pk: report_of_search(each) for each in found}
-    if not reports:
-        return {}
-    related = ("plan_version__plan", "endpoint__target")
-    tests = Test.objects.filter(campaign__in=list(reports)).select_related(*related)
-    by_campaign = {test.campaign_id: test for test in tests}
+    by_campaign = {each.report.search.pk: each for each in search_columns(found)}
     return {
-        each.letter: SearchColumn(each, reports[each.campaign.pk], by_campaign[each.campaign.pk])
+        each.letter: replace(by_campaign[each.campaign.pk], column=each)
         for each in columns
-        if each.noun != "run" and each.campaign.pk in reports
+        if each.noun != "run" and each.campaign.pk in by_campaign
     }
+
+
+def search_columns(searches: Iterable[Search]) -> list[SearchColumn]:
+    """Each with its campaign as the column; in two queries, if all have their answers stored."""
+    found = {each.pk: each for each in searches}
+    if not found:
+        return []
+    related = ("plan_version__plan", "endpoint__target")
+    tests = Test.objects.filter(campaign__in=found).select_related(*related)
+    by_campaign = {test.campaign_id: test for test in tests}
+    firsts = Run.objects.filter(campaign__in=found, repeat=1)
+    rules = {run.campaign_id: run.frozen.plan.thresholds for run in firsts}
+    return [
+        SearchColumn(
+            ComparedColumn("", "campaign", each.campaign),
+            _without_trials(each, rules.get(pk, ())),
+            by_campaign[pk],
+        )
+        for pk, each in found.items()
+    ]
+
+
+def _without_trials(search: Search, rules: tuple[Threshold, ...]) -> SearchReport:
+    if search.answer is None:
+        return report_of_search(search)
+    answer = CapacityAnswer.from_json(search.answer)
+    return SearchReport(search, [], answer, rules, answer.ending)
+
+
+def searches_of(actor: Actor, key: HistoryKey) -> list[SearchColumn]:
+    """The searches of a test that have ended, newest first."""
+    rows = Search.objects.visible_to(actor).filter(
+        ending__isnull=False,
+        campaign__tests__plan_version__plan=key.plan,
+        campaign__tests__endpoint=key.endpoint,
+        campaign__tests__connection_mode=key.connection_mode,
+        campaign__tests__injectors=key.injectors,
+    )
+    newest = rows.select_related("campaign").order_by("-campaign__started_at", "-pk")
+    return search_columns(newest[:_MOST_SEARCHES])
+
+
+def over_time(
+    columns: Sequence[SearchColumn],
+) -> list[tuple[SearchColumn, SearchColumn | None, ComparedCapacity | None]]:
+    """Each, newest first, with the one before it that found a capacity for the same objective, and
+    what it is against that; None without such a one."""
+    found = []
+    for place, each in enumerate(columns):
+        earlier = (other for other in columns[place + 1 :] if _is_comparable(other, each))
+        before = next(earlier, None)
+        found.append((each, before, before and _between(before, each)))
+    return found
+
+
+def _is_comparable(before: SearchColumn, now: SearchColumn) -> bool:
+    has_interval = before.capacity is not None and before.capacity.low is not None
+    return has_interval and not any(each.forbids for each in _differences(before, now))
+
+
+def against_search(baseline: Baseline, search: Search) -> Against:
+    both = Search.objects.filter(pk__in=[baseline.test.campaign_id, search.pk])
+    columns = {each.report.search.pk: each for each in search_columns(both)}
+    found = _between(columns[baseline.test.campaign_id], columns[search.pk])
+    ratio = asdict(found.ratio) if found.ratio else {}
+    why = f"{found.why[:1].upper()}{found.why[1:]}"
+    return Against(baseline.name, "capacity", found.word, why, **ratio)
 
 
 def compared_capacity(
@@ -54,17 +124,26 @@ def compared_capacity(
 ) -> ComparedCapacity:
     """Of two columns, of which at least one is a search."""
     sides = [searches.get(each.letter) for each in (baseline, candidate)]
+    if all(sides):
+        return _between(*sides)
     first, second = (each.capacity if each else None for each in sides)
-    forbidden = any(each.forbids for each in _differences(*sides)) if all(sides) else True
+    other = next(each for each in (baseline, candidate) if each.letter not in searches)
+    why = f"{other.name} is no search for a capacity. Compare two searches, or single runs."
+    return ComparedCapacity(candidate.letter, first, second, None, "", why)
+
+
+def _between(baseline: SearchColumn, candidate: SearchColumn) -> ComparedCapacity:
+    first, second = baseline.capacity, candidate.capacity
+    forbidden = any(each.forbids for each in _differences(baseline, candidate))
     ratio = capacity_ratio(first, second) if first and second and not forbidden else None
-    threshold = candidate.campaign.practical_threshold
+    threshold = candidate.column.campaign.practical_threshold
     return ComparedCapacity(
-        candidate.letter,
+        candidate.column.letter,
         first,
         second,
         ratio,
         str(ratio.word(threshold)) if ratio else "",
-        "" if ratio else _why(baseline, candidate, searches),
+        "" if ratio else _why(baseline, candidate),
     )
 
 
@@ -84,14 +163,7 @@ def capacity_differences(
     ]
 
 
-def _why(
-    baseline: ComparedColumn, candidate: ComparedColumn, searches: Mapping[str, SearchColumn]
-) -> str:
-    columns = (baseline, candidate)
-    others = [each.name for each in columns if each.letter not in searches]
-    if others:
-        return f"{others[0]} is no search for a capacity. Compare two searches, or single runs."
-    sides = [searches[each.letter] for each in columns]
+def _why(*sides: SearchColumn) -> str:
     if any(each.forbids for each in _differences(*sides)):
         return f"the two did not search for the same. {_DIFFERS}"
     lacking = [

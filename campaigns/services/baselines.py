@@ -11,15 +11,17 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.models import Baseline, Campaign, Project, Run, Search, Test, TestFigures
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.baselines import against_baselines, counted_of, of_key
+from campaigns.queries.compared_searches import against_search, search_columns
 from campaigns.queries.history import HistoryKey, key_of
 from campaigns.queries.references import references_between
+from campaigns.queries.searches import trial_runs
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 100
-_NO_BASELINE = (
-    "The trials of a search are no baseline: each has a rate of its own. Compare two searches "
-    "instead, capacity against capacity."
+_ONE_SEARCH = "A search is a baseline by itself. Choose one search, and nothing beside it."
+_NO_CAPACITY = (
+    "This search found no capacity with an interval. Choose one that did, or search again."
 )
 
 
@@ -27,7 +29,8 @@ _NO_BASELINE = (
 def make_baseline(
     *, by: Actor, project: Project, name: str, tests: Sequence[Test], seen: int | None = None
 ) -> list[Baseline]:
-    """Compare what these tests measure from now on with their runs that count.
+    """Compare what these tests measure from now on with their runs that count; of a search, what
+    later searches find with its capacity.
 
     Tests that are the same one in several campaigns become one baseline. `seen` is the newest
     baseline of the project that the user has seen: what somebody else chose meanwhile is not
@@ -35,13 +38,13 @@ def make_baseline(
     """
     require(by, Action.EDIT, project)
     name = _checked(name)
-    if Search.objects.filter(campaign__tests__in=tests).exists():
-        raise Refused(_NO_BASELINE)
     campaigns = {test.campaign_id for test in tests}
     # Against their deletion meanwhile, see services.items.
     locked = Campaign.objects.select_for_update().filter(pk__in=campaigns, project=project)
     if {each.pk for each in locked.order_by("pk") if each.finished_at} != campaigns:
         raise Refused("A campaign can be a baseline once it has ended.")
+    if searches := list(Search.objects.filter(campaign__in=campaigns)):
+        return [_make_of_search(by, project, name, searches, tests, seen)]
     groups: dict[HistoryKey, list[Run]] = {}
     rows = (
         counted_of(_newest_versions(tests))
@@ -60,6 +63,23 @@ def make_baseline(
     return made
 
 
+def _make_of_search(
+    by: Actor,
+    project: Project,
+    name: str,
+    searches: Sequence[Search],
+    tests: Sequence[Test],
+    seen: int | None,
+) -> Baseline:
+    if len(tests) > 1:
+        raise Refused(_ONE_SEARCH)
+    (column,) = search_columns(searches)
+    if column.capacity is None or column.capacity.low is None:
+        raise Refused(_NO_CAPACITY)
+    runs = trial_runs(searches[0])
+    return _make(by, project, name, key_of(column.test), runs, seen, of_search=True)
+
+
 def _newest_versions(tests: Sequence[Test]) -> list[Test]:
     """A campaign that confirms a change has two versions of a plan. Points of a sweep are no tests
     that come again."""
@@ -72,9 +92,16 @@ def _newest_versions(tests: Sequence[Test]) -> list[Test]:
 
 
 def _make(
-    by: Actor, project: Project, name: str, key: HistoryKey, runs: Sequence[Run], seen: int | None
+    by: Actor,
+    project: Project,
+    name: str,
+    key: HistoryKey,
+    runs: Sequence[Run],
+    seen: int | None,
+    *,
+    of_search: bool = False,
 ) -> Baseline:
-    current = Baseline.objects.filter(replaced_at=None, **of_key(key))
+    current = Baseline.objects.filter(replaced_at=None, of_search=of_search, **of_key(key))
     if seen is not None and (newer := current.filter(pk__gt=seen).first()):
         raise Refused(_meanwhile(newer.name))
     current.update(replaced_at=Now(), replaced_by=by.user)
@@ -87,6 +114,7 @@ def _make(
                 endpoint_id=key.endpoint,
                 connection_mode=key.connection_mode,
                 injectors=key.injectors,
+                of_search=of_search,
                 test=runs[-1].test,
                 created_by=by.user,
             )
@@ -137,22 +165,34 @@ def judge_by_baselines(campaign: Campaign) -> None:
     """Store what the campaign's tests are against their baselines. May be done any number of
     times; whatever goes wrong, the campaign has ended."""
     try:
-        _judge(_with_baselines(campaign))
+        if hasattr(campaign, "search"):
+            _judge_search(campaign.search)
+        else:
+            _judge(_with_baselines(campaign))
     except (OperationalError, InterfaceError):
         raise
     except Exception:
         logger.exception("Campaign %s has no word against its baseline", campaign.pk)
 
 
+def _judge_search(search: Search) -> None:
+    """Once: a search's answer never changes, nor does what was said of it."""
+    test = search.campaign.tests.select_related("plan_version").get()
+    current = Baseline.objects.filter(replaced_at=None, of_search=True, **of_key(key_of(test)))
+    current = current.exclude(test__campaign=search.pk).filter(test__isnull=False)
+    if baseline := current.select_related("test").first():
+        against = against_search(baseline, search).to_json()
+        Search.objects.filter(pk=search.pk, against__isnull=True).update(against=against)
+
+
 def _with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
-    """Its tests that have a baseline of another campaign, with that. A search has none."""
-    if hasattr(campaign, "search"):
-        return []
+    """Its tests that have a baseline of another campaign, with that."""
     tests = [
         (key_of(each), each) for each in campaign.tests.select_related("plan_version", "campaign")
     ]
     current = Baseline.objects.filter(
         replaced_at=None,
+        of_search=False,
         test__isnull=False,
         plan__in={key.plan for key, _ in tests},
         endpoint__in={key.endpoint for key, _ in tests},

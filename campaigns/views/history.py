@@ -30,6 +30,7 @@ from campaigns.queries.history import (
 from campaigns.queries.pages import page_of, page_of_list
 from campaigns.queries.triage import open_tests, quiet_changes
 from campaigns.views.access import actor_of, find, rights_in
+from campaigns.views.history_capacities import capacity_history_sentence, capacity_rows
 from campaigns.views.history_chart import chart_of, folded
 from campaigns.views.history_dots import dots_of
 from campaigns.views.history_groups import (
@@ -116,13 +117,17 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
     )
     reference = named.reference
+    capacities = capacity_rows(actor, named.key)
     runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
     context = {
         **_filter_context(request, asked.form, metric),
         "project": project,
         "test": asked.test,
         "named": named,
-        "sentence": history_sentence(named.history, METRICS[metric]),
+        "capacities": capacities,
+        "sentence": capacity_history_sentence(capacities)
+        if capacities and not points
+        else history_sentence(named.history, METRICS[metric]),
         "changes": rows_of_changes(named),
         "page": page,
         "others": others_than(metric),

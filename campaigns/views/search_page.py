@@ -10,7 +10,9 @@ from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.models import Search
 from campaigns.permissions import Actor
+from campaigns.queries.baselines import newest_baseline, own_baselines, search_against
 from campaigns.queries.campaigns import current_run_of
+from campaigns.queries.compared_searches import steady_capacity
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.search_limiter import limiter_of_search
@@ -47,6 +49,10 @@ def search_context(search: Search, actor: Actor) -> dict[str, Any]:
         "limiter": limiter,
         "usual_trials": max(USUAL_TRIALS, len(report.made) + 1),
         "trials": [_row(each) for each in reversed(report.made)],
+        "against": search_against(search),
+        "own_baselines": own_baselines(campaign),
+        "seen_baseline": newest_baseline(actor, campaign.project_id),
+        "may_be_baseline": bool(found := steady_capacity(report)) and found.low is not None,
         "stop_words": {"n_done": len(report.made)},
         "limits": (rate(search.start_per_s), rate(search.limit_per_s)),
         "tests": list(campaign.tests.select_related("endpoint__target", "plan_version__plan")),

@@ -5,7 +5,8 @@ from django.urls import reverse
 
 from campaigns.domain.errors import Refused
 from campaigns.models import Baseline, TestFigures
-from campaigns.services.baselines import judge_by_baselines, make_baseline
+from campaigns.queries.items import refusal_to_delete
+from campaigns.services.baselines import judge_by_baselines, make_baseline, release_baseline
 from campaigns.services.campaign_cells import CampaignCell
 from campaigns.services.searches import start_search
 from tests.factories import make_campaign, make_test
@@ -94,20 +95,64 @@ def test_a_search_offers_other_searches_only(as_alice, project):
     assert f"a=campaign-{old.pk}" in page
 
 
-def test_trials_are_no_baseline_and_are_judged_by_none(project):
+def test_a_search_that_is_the_baseline_is_what_later_searches_are_compared_with(as_alice, project):
+    old = searching(project)
+    search_through(old, limit_of(1000))
+    values = {"by": owner_of(project), "project": project, "name": "1.4"}
+    (baseline,) = make_baseline(**values, tests=list(old.tests.all()))
+    page = text_of(as_alice.get(reverse("campaign-detail", args=[old.pk])))
+    assert "Its capacity is the baseline “1.4” of later searches." in page
+    assert "are the baseline “1.4”" in refusal_to_delete(old)
+
+    new = again(old)
+    search = search_through(new, limit_of(1500))
+    page = text_of(as_alice.get(reverse("campaign-detail", args=[new.pk])))
+    assert "capacity against baseline “1.4”: takes more, " in page.replace("<b>", "")
+    told = as_alice.get(f"/api/v1/campaigns/{new.pk}/search/").json()["against"]
+    assert (told["baseline"], told["word"]) == ("1.4", "takes more")
+    assert told["low"] < 1.5 < told["high"]
+
+    release_baseline(by=owner_of(project), baseline=baseline)
+    judge_by_baselines(new)
+    search.refresh_from_db()
+    assert search.against["baseline"] == "1.4", "what was said stays"
+    assert not TestFigures.objects.exists(), "trials are in no history"
+    assert_its_history_has_the_capacities(as_alice, old, new)
+
+
+def assert_its_history_has_the_capacities(client, old, new):
+    address = reverse("history-test", args=[new.tests.get().pk])
+    page = client.get(address)
+    newest, first = page.context["capacities"]
+    assert (newest.campaign, newest.against.word) == (new, "takes more")
+    assert (first.campaign, first.against) == (old, None)
+    assert f"a=campaign-{old.pk}&amp;b=campaign-{new.pk}" in text_of(page)
+    assert "in the newest search, for p95 below 300 ms: takes more, +" in text_of(page)
+    told = client.get(f"/api/v1/tests/{new.tests.get().pk}/history/").json()["capacities"]
+    assert [each["before"] for each in told] == [old.pk, None]
+    assert told[0]["ratio"]["low"] < 1.5 < told[0]["ratio"]["high"]
+
+
+def test_a_search_without_an_interval_is_no_baseline(project):
     search = searching(project)
-    search_through(search, limit_of(1000))
-    with pytest.raises(Refused, match="trials of a search are no baseline"):
+    search_through(search, limit_of(50))
+    with pytest.raises(Refused, match="found no capacity with an interval"):
         make_baseline(
             by=owner_of(project), project=project, name="1.0", tests=list(search.tests.all())
         )
     assert not Baseline.objects.exists()
+
+
+def test_a_baseline_of_runs_and_one_of_a_search_are_beside_each_other(project):
+    """The same plan on the same endpoint, measured and searched."""
+    search = searching(project, limit=900)
+    search_through(search, limit_of(5000))
+    test = search.tests.get()
+    key = {"endpoint": test.endpoint, "connection_mode": "new", "injectors": 1}
+    for of_search in (False, True):
+        Baseline.objects.create(
+            project=project, plan=test.plan_version.plan, test=test, of_search=of_search, **key
+        )
     judge_by_baselines(search)
-    assert not TestFigures.objects.exists()
-
-
-def test_the_history_of_a_search_s_test_says_that_trials_are_in_none(as_alice, project):
-    search = searching(project)
-    search_through(search, limit_of(1000))
-    page = text_of(as_alice.get(reverse("history-test", args=[search.tests.get().pk])))
-    assert "trials of a search are in no history" in page
+    search.search.refresh_from_db()
+    assert search.search.against is None, "it is the baseline itself"

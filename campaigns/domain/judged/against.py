@@ -9,8 +9,9 @@ from campaigns.domain.judged.words import Word
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """`metric`: "p95", or "mean" where too few requests support a p95. `ratio` is the candidate
-    over the baseline with its 95 % interval, all None without one. `word` is that of a comparison,
+    """`metric`: "p95", or "mean" where too few requests support a p95; "capacity" of a search.
+    `ratio` is the candidate over the baseline with its 95 % interval, all None without one. `word`
+    is that of a comparison,
     "" where there can be none, and `why` says why, or why it is inconclusive. `reference`: what
     became of the reference that both campaigns measured (domain.shown.compared.ReferenceState), ""
     without one."""

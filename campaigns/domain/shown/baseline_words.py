@@ -10,7 +10,7 @@ from campaigns.domain.shown.compared_words import REFERENCE_DID
 from campaigns.domain.shown.sentences import Sentence
 from campaigns.domain.units import THIN, counted, decimals_for, number
 
-_METRICS = {"p95": "p95", "mean": "average"}
+_METRICS = {"p95": "p95", "mean": "average", "capacity": "capacity"}
 
 
 def against_size(against: Against) -> str:
