@@ -24,6 +24,7 @@ from campaigns.live.memory import answer_of, report_of
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
+from campaigns.queries.machines import machine_tables
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_matrix import relative_column
@@ -305,5 +306,5 @@ def _run_json(run: Run, report: RunReport) -> dict[str, Any]:
         "judgement": report.judged and report.judged.to_json(),
         "threshold_state": run.threshold_state or "",
         "validity": report.judged.as_validity()["validity"] if report.judged else "",
-        "tables": [table.to_json() for table in report.tables],
+        "tables": [table.to_json() for table in (*report.tables, *machine_tables(run))],
     }

@@ -12,6 +12,7 @@ from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
+from campaigns.queries.machines import machine_report
 from campaigns.queries.measurements import points_of
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
 from campaigns.views.drawings import parts_bar
@@ -47,11 +48,17 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "points": point_columns_of(run) if run.is_done else None,
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": drawing,
+        "machine": machine_report(run) if _shows_machines(actor) else {},
         "happened": happenings(run, points),
         "under_way": "" if run.is_done else _under_way(run, actor),
         "cursor": Cursor(event),
         **remedies_context(report.remedies, run.test),
     }
+
+
+def _shows_machines(actor: Actor) -> bool:
+    """Members see the target's machine; visitors where the share link says so."""
+    return actor.share is None or actor.share.shows_machines
 
 
 def _under_way(run: Run, actor: Actor) -> str:

@@ -23,25 +23,29 @@ _EXTREMES = (
 )
 
 
-def thinned(columns: Columns, first: int = 0) -> Columns:
+def thinned(
+    columns: Columns, first: int = 0, extremes: Sequence[tuple[str, bool]] = _EXTREMES
+) -> Columns:
     """The columns from point number `first` on, with `gap`: whether a second is missing between a
     point and the one before it. Over MOST_POINTS, the last five minutes and the extremes of even
     stretches of the rest."""
     n_points = len(columns["second"])
     kept = list(range(first, n_points))
     if len(kept) > MOST_POINTS:
-        kept = sorted({*_extremes(columns, first, n_points - LAST_S), *kept[-LAST_S:]})
+        kept = sorted({*_kept(columns, extremes, first, n_points - LAST_S), *kept[-LAST_S:]})
     picked = {key: [values[index] for index in kept] for key, values in columns.items()}
     return {**picked, "gap": list(_gaps(columns["second"], kept))}
 
 
-def _extremes(columns: Columns, first: int, end: int) -> Iterator[int]:
+def _kept(
+    columns: Columns, extremes: Sequence[tuple[str, bool]], first: int, end: int
+) -> Iterator[int]:
     """The numbers of the points that are an extreme of their stretch."""
-    n_stretches = (MOST_POINTS - LAST_S) // len(_EXTREMES)
+    n_stretches = (MOST_POINTS - LAST_S) // len(extremes)
     size = -(-(end - first) // n_stretches)
     for start in range(first, end, size):
         stretch = range(start, min(start + size, end))
-        for key, is_maximum in _EXTREMES:
+        for key, is_maximum in extremes:
             known = [index for index in stretch if columns[key][index] is not None]
             if known:
                 yield (max if is_maximum else min)(known, key=columns[key].__getitem__)

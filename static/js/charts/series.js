@@ -1,10 +1,12 @@
 // A run over time: requests, response time and errors, one above another on the same seconds.
 // One crosshair runs through all panels; their title lines say what it reads.
 
-import { AXIS_WIDTH, crosshair, endLabels, fixWidth, framed, hatch, limitLabels, timeGround } from "./marks.js";
+import { AXIS_WIDTH, hatch } from "./marks.js";
 import { logRange, logTicks, roundUp, tickText } from "./axes.js";
+import { machinePanels } from "./machine.js";
+import { baseOptions, countConfig, fromZero, line, panel } from "./panels.js";
 import { asTable, onArrowKeys } from "./reading.js";
-import { timeAxis, timeTicks, timeUnit } from "./time_axis.js";
+import { timeAxis } from "./time_axis.js";
 import { timeSwitch } from "./time_switch.js";
 import { cssToken, onThemeChange } from "./theme.js";
 import { errorKinds, lineOf } from "../live/points.js";
@@ -41,19 +43,21 @@ export function overTime(frame, firstPlan) {
     messages: panel(frame, "messages", countConfig((point) => point.messages_text)),
     errors: panel(frame, "errors", errorsConfig(true)),
   };
-  const all = Object.values(panels);
+  const machine = machinePanels(frame);
+  const all = [...Object.values(panels), ...machine.panels];
   let told = [];
   let isUnderWay = false;
   let points = [];
   let at = null;
   const choice = timeSwitch(frame, draw);
-  const tellTable = asTable(frame, () => tableOf(points, plan));
+  const tellTable = asTable(frame, () => tableOf(points, plan, machine));
 
-  // `nextPlan` where another run is shown from now on.
-  function show(next, isLive = false, nextPlan = plan) {
+  // `nextPlan` where another run is shown from now on; `seconds` are those of the target's machine.
+  function show(next, isLive = false, nextPlan = plan, seconds = null) {
     told = next;
     isUnderWay = isLive;
     plan = nextPlan;
+    if (seconds) machine.take(seconds);
     draw();
   }
 
@@ -65,6 +69,7 @@ export function overTime(frame, firstPlan) {
     setResponse(panels.response, points, plan, axis);
     setExchange(panels, points, plan);
     setErrors(panels.errors, points, plan);
+    machine.draw(axis);
     for (const each of all) {
       Object.assign(each.chart.options.scales.x, { min: axis.min, max: axis.max });
       each.chart.options.plugins.timeGround.reached = axis.reached;
@@ -77,8 +82,9 @@ export function overTime(frame, firstPlan) {
     at = second;
     const point = points.find((each) => each.second === second);
     for (const each of all) {
+      const row = each.isOfMachine ? point && machine.at(second) : point;
       each.chart.options.plugins.crosshair.at = point ? second : null;
-      each.readout.textContent = point ? `at ${point.at}  ${each.words(point, plan)}` : "";
+      each.readout.textContent = row ? `at ${row.at}  ${each.words(row, plan)}` : "";
       each.chart.update("none");
     }
   }
@@ -88,56 +94,9 @@ export function overTime(frame, firstPlan) {
   return { show };
 }
 
-function panel(frame, name, { options, words }) {
-  const element = frame.querySelector(`[data-panel="${name}"]`);
-  const chart = new window.Chart(element.querySelector("canvas"), {
-    type: "line",
-    data: { datasets: [] },
-    options,
-    plugins: [timeGround, endLabels, limitLabels, crosshair],
-  });
-  return { element, chart, words, readout: element.querySelector(".readout") };
-}
-
-function baseOptions(isLowest, y) {
-  return {
-    ...framed(),
-    parsing: false,
-    normalized: true,
-    events: [],
-    plugins: { timeGround: { reached: 0 }, crosshair: { at: null } },
-    scales: {
-      x: {
-        type: "linear",
-        grid: { display: false },
-        border: { display: false },
-        afterBuildTicks(scale) {
-          scale.ticks = timeTicks(scale.min, scale.max).map((value) => ({ value }));
-        },
-        ticks: { display: isLowest, maxRotation: 0, callback: timeText },
-      },
-      y: { border: { display: false }, afterFit: fixWidth, grid: { color: () => cssToken("grid") }, ...y },
-    },
-  };
-}
-
-function timeText(value, i, ticks) {
-  const { name, seconds } = timeUnit(this.max);
-  return tickText(value / seconds) + (i === ticks.length - 1 ? ` ${name}` : "");
-}
-
-const fromZero = {
-  min: 0,
-  ticks: { maxTicksLimit: 4, precision: 0, callback: tickText },
-};
-
 function requestsConfig() {
   const words = (point, plan) =>
     point.requests_text + (plan.intendedText && `, intended ${plan.intendedText}`);
-  return { options: baseOptions(false, fromZero), words };
-}
-
-function countConfig(words) {
   return { options: baseOptions(false, fromZero), words };
 }
 
@@ -304,23 +263,6 @@ function writeKey(key, kinds, hasRest, plan) {
   );
 }
 
-function line(data, token, more) {
-  const colour = cssToken(token);
-  return {
-    data,
-    borderColor: colour,
-    backgroundColor: colour,
-    pointRadius: data.map((_, i) => (isAlone(data, i) ? 2.5 : 0)),
-    spanGaps: false,
-    ...more,
-  };
-}
-
-// A second without neighbours has no line: it is drawn as a dot.
-function isAlone(data, i) {
-  return (data[i - 1]?.y ?? null) === null && (data[i + 1]?.y ?? null) === null;
-}
-
 // Pointer, touch and arrow keys move the crosshair; leaving or Escape takes it away.
 function listen(frame, panels, points, at, read) {
   for (const { chart } of panels) {
@@ -354,10 +296,14 @@ function limitWords(key, plan) {
     .join("");
 }
 
-function tableOf(points, plan) {
+function tableOf(points, plan, machine) {
   const columns = ["requests", "response", ...(plan.isExchange ? ["open", "messages"] : []), "errors"];
   return {
-    head: ["second", ...columns.map((key) => TITLES[key] + limitWords(key, plan))],
-    rows: points.map((point) => [point.at, ...columns.map((key) => point[`${key}_text`] ?? "\u2013")]),
+    head: ["second", ...columns.map((key) => TITLES[key] + limitWords(key, plan)), ...machine.titles()],
+    rows: points.map((point) => [
+      point.at,
+      ...columns.map((key) => point[`${key}_text`] ?? "\u2013"),
+      ...machine.texts(point.second),
+    ]),
   };
 }

@@ -8,6 +8,7 @@ import { applyChartDefaults } from "../charts/theme.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
 import { block, livePage, showProgress } from "../live/page.js";
+import { pointsOf } from "../live/points.js";
 import { toldRuns } from "../live/told.js";
 
 applyChartDefaults();
@@ -53,7 +54,7 @@ function takeRun() {
   runs.took(plan.run, block("points"));
   current.chart ??= overTime(section.find("[data-over-time]").get(0), plan);
   current.run = plan.run;
-  current.chart.show(runs.of(plan.run).points, isUnderWay(), plan);
+  current.chart.show(runs.of(plan.run).points, isUnderWay(), plan, pointsOf(block("machine")));
   tellNow();
 }
 

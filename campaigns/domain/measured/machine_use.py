@@ -1,0 +1,122 @@
+"""What a target's machine did in a run: second by second, and as mean and maximum."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from campaigns.domain.measured.machine import CPU, GAUGES, OF_PROCESSES, busy_s, watched_s
+
+Pair = tuple[float, float]  # mean and highest second
+# Figures per second, beside those of GAUGES: each of these counts over the length of its second.
+_RATES = (
+    "received_bytes", "sent_bytes", "loopback_bytes", "dropped_packets", "retransmitted",
+    "listen_overflows", "disk_read_bytes", "disk_written_bytes", "swapped_pages",
+)  # fmt: skip
+_CORES = "busiest_core"
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePoint:
+    """A second of the run; `did` as in AgentSecond."""
+
+    second: int
+    lasted_s: float
+    did: dict[str, Any]
+
+    def share(self, *states: str) -> float | None:
+        """Of the CPU time of all cores, 0 to 1; None if it was not told."""
+        whole = sum(self.did.get(state, 0.0) for state in CPU)
+        return sum(self.did.get(state, 0.0) for state in states) / whole if whole else None
+
+    def per_s(self, name: str) -> float | None:
+        value = self.did.get(name)
+        return None if value is None else value / self.lasted_s
+
+
+@dataclass(frozen=True, slots=True)
+class MachineUse:
+    """A machine over the measured seconds of a run that it told.
+
+    `busy_s` and `watched_s`: CPU time of all cores, and of the chosen processes; None where one of
+    the seconds does not have it. `figures` and each of `processes`: mean and highest second.
+    """
+
+    source: str
+    seconds: int
+    lasted_s: float
+    cores: int
+    busy_s: float | None = None
+    watched_s: float | None = None
+    figures: dict[str, Pair] = field(default_factory=dict)
+    processes: dict[str, dict[str, Pair]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "MachineUse":
+        pairs = {name: tuple(pair) for name, pair in data["figures"].items()}
+        processes = {
+            name: {key: tuple(pair) for key, pair in figures.items()}
+            for name, figures in data["processes"].items()
+        }
+        return cls(**{**data, "figures": pairs, "processes": processes})
+
+
+def cpu_s_per_1000(cpu_s: float | None, lasted_s: float, rate_per_s: float | None) -> float | None:
+    """CPU seconds for 1,000 ok requests: the mean of the cores in use over the ok requests/s. So
+    seconds that nobody told count as the others."""
+    if cpu_s is None or not lasted_s or not rate_per_s:
+        return None
+    return 1000 * cpu_s / lasted_s / rate_per_s
+
+
+def machine_use(source: str, points: Sequence[MachinePoint]) -> MachineUse | None:
+    """None without a second."""
+    if not points:
+        return None
+    names = {name for point in points for name in point.did.get("processes", ())}
+    return MachineUse(
+        source,
+        len(points),
+        sum(point.lasted_s for point in points),
+        cores=max(len(point.did.get("cores", ())) for point in points),
+        busy_s=_sum(busy_s(point.did) for point in points),
+        watched_s=_sum(watched_s(point.did) for point in points),
+        figures=_figures(points),
+        processes={name: _of_process(name, points) for name in sorted(names)},
+    )
+
+
+def _figures(points: Sequence[MachinePoint]) -> dict[str, Pair]:
+    columns = {
+        "cpu": [point.share("user_s", "system_s", "interrupts_s") for point in points],
+        "stolen": [point.share("stolen_s") for point in points],
+        _CORES: [max(point.did["cores"], default=0) for point in points if "cores" in point.did],
+        **{name: [point.per_s(name) for point in points] for name in _RATES},
+        **{name: [point.did.get(name) for point in points] for name in GAUGES},
+    }
+    return {name: pair for name, values in columns.items() if (pair := _pair(values))}
+
+
+def _of_process(name: str, points: Sequence[MachinePoint]) -> dict[str, Pair]:
+    told = [(point, point.did["processes"][name]) for point in points if _tells(point, name)]
+    columns = {key: [did.get(key) for _, did in told] for key in OF_PROCESSES}
+    columns["cpu_s"] = [
+        did["cpu_s"] / point.lasted_s if "cpu_s" in did else None for point, did in told
+    ]
+    return {key: pair for key, values in columns.items() if (pair := _pair(values))}
+
+
+def _tells(point: MachinePoint, name: str) -> bool:
+    return name in point.did.get("processes", {})
+
+
+def _pair(values: Iterable[float | None]) -> Pair | None:
+    known = [value for value in values if value is not None]
+    return (sum(known) / len(known), max(known)) if known else None
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    every = list(values)
+    return None if None in every else sum(every)

@@ -1,0 +1,88 @@
+"""The table of a target's machine over a run: mean and highest second of each figure."""
+
+from collections.abc import Iterator
+
+from campaigns.domain.measured.machine_use import MachineUse, Pair, cpu_s_per_1000
+from campaigns.domain.shown.cells import Figure, column_cells, empty
+from campaigns.domain.shown.tables import Column, Row, Table
+from campaigns.domain.units import counted, duration, figure
+
+COST = "CPU seconds per 1,000 requests"
+_NO_MAXIMUM = "A figure of the whole run."
+# (key, label, what a second's value is multiplied by, whether it is left out where it was never
+# above 0)
+_ROWS = (
+    ("cpu", "CPU, % of {cores}", 100, False),
+    ("busiest_core", "busiest core, %", 1, False),
+    ("stolen", "CPU stolen by other guests, %", 100, True),
+    ("running", "run queue", 1, False),
+    ("memory_used_bytes", "memory, GB of {memory}", 1e-9, False),
+    ("swap_used_bytes", "swap, GB", 1e-9, True),
+    ("received_bytes", "received, MB/s", 1e-6, False),
+    ("sent_bytes", "sent, MB/s", 1e-6, False),
+    ("loopback_bytes", "loopback, MB/s", 1e-6, True),
+    ("dropped_packets", "packets dropped/s", 1, True),
+    ("retransmitted", "segments sent again/s", 1, False),
+    ("listen_overflows", "listen queue overflows/s", 1, False),
+    ("established", "connections", 1, False),
+    ("time_wait", "connections in time-wait", 1, True),
+    ("open_files", "open files", 1, False),
+    ("disk_read_bytes", "disk read, MB/s", 1e-6, True),
+    ("disk_written_bytes", "disk written, MB/s", 1e-6, True),
+)
+_OF_PROCESSES = (
+    ("cpu_s", "CPU, % of a core", 100),
+    ("memory_bytes", "memory, MB", 1e-6),
+    ("processes", "processes", 1),
+    ("threads", "threads", 1),
+    ("open_files", "open files", 1),
+)
+
+
+def machine_table(use: MachineUse, rate_per_s: float | None, seconds: int | None = None) -> Table:
+    """`rate_per_s`: ok requests/s of a run that has ended; `seconds`: how many it measured."""
+    return Table(
+        f"machine-{use.source}",
+        f"Target's machine {use.source}",
+        (Column("mean", "mean"), Column("max", "highest second")),
+        (*_cost_rows(use, rate_per_s), *_machine_rows(use), *_process_rows(use)),
+        label_title="figure",
+        note=_note(use, seconds),
+    )
+
+
+def _note(use: MachineUse, seconds: int | None) -> str:
+    if seconds and use.seconds < seconds:
+        return f"{use.seconds:,} of {counted(seconds, 'seconds')}; the others were not reported."
+    return f"Over {duration(use.seconds)} of the measurement."
+
+
+def _cost_rows(use: MachineUse, rate_per_s: float | None) -> Iterator[Row]:
+    costs = {"": use.busy_s, ", chosen processes": use.watched_s}
+    for of, cpu_s in costs.items():
+        per_1000 = cpu_s_per_1000(cpu_s, use.lasted_s, rate_per_s)
+        if per_1000 is not None:
+            (cell,) = column_cells([Figure(per_1000)])
+            yield Row(f"{COST}{of}", (cell, empty(_NO_MAXIMUM)), "cost")
+
+
+def _machine_rows(use: MachineUse) -> Iterator[Row]:
+    memory = use.figures.get("memory_bytes", (0.0, 0.0))[1]
+    words = {"cores": counted(use.cores, "cores"), "memory": figure(memory / 1e9)}
+    for key, label, scale, only_above_0 in _ROWS:
+        pair = use.figures.get(key)
+        if pair and (pair[1] or not only_above_0):
+            yield _row(label.format(**words), key, pair, scale)
+
+
+def _process_rows(use: MachineUse) -> Iterator[Row]:
+    for name, figures in use.processes.items():
+        for key, label, scale in _OF_PROCESSES:
+            if key in figures:
+                yield _row(f"{name}: {label}", f"process_{key}", figures[key], scale)
+
+
+def _row(label: str, kind: str, pair: Pair, scale: float) -> Row:
+    decimals = None if any(pair) else 0
+    figures = [Figure(value * scale) for value in pair]
+    return Row(label, tuple(column_cells(figures, decimals=decimals)), kind)

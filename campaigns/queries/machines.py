@@ -1,0 +1,68 @@
+"""What the target's machines did in a run, as their agents told it.
+
+Checks no permissions: callers pass runs found with visible_to.
+"""
+
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from campaigns.domain.measured.machine_use import MachinePoint, MachineUse, machine_use
+from campaigns.domain.shown.machine_points import machine_columns
+from campaigns.domain.shown.machine_table import machine_table
+from campaigns.domain.shown.tables import Table
+from campaigns.models import Run
+from campaigns.queries.measurements import whole_seconds
+from campaigns.queries.retention import kept_of
+
+
+def machines_of_run(run: Run) -> dict[str, list[MachinePoint]]:
+    """The stored seconds by machine, warm-up included."""
+    rows = run.machine_seconds.order_by("source", "second")
+    stored = rows.values_list("source", "second", "lasted_s", "did")
+    return {
+        source: [MachinePoint(*row[1:]) for row in of_source]
+        for source, of_source in groupby(stored, key=itemgetter(0))
+    }
+
+
+def uses_of(run: Run, points: dict[str, list[MachinePoint]]) -> list[MachineUse]:
+    """What each machine did in the measured seconds; from what is kept, if its seconds are gone."""
+    if not points:
+        kept = (run.is_done and kept_of(run)) or {}
+        return [MachineUse.from_json(each) for each in kept.get("machines", ())]
+    end = whole_seconds(run)
+    found = (machine_use(source, _measured(told, end)) for source, told in points.items())
+    return [use for use in found if use]
+
+
+def _measured(points: list[MachinePoint], end: int | None) -> list[MachinePoint]:
+    return [each for each in points if each.second >= 0 and (end is None or each.second < end)]
+
+
+def ok_rate(run: Run) -> float | None:
+    """Ok requests/s of a run that has ended."""
+    durations = run.summaries.order_by("-revision").values_list("duration_s", flat=True)
+    duration_s = durations.first() if run.is_done else None
+    return run.n / duration_s if duration_s and run.n else None
+
+
+def machine_report(run: Run) -> dict[str, Any]:
+    """{"tables": a table for each machine, "columns": what the charts draw of the first one,
+    "source": its name}; columns are None without seconds."""
+    points = machines_of_run(run)
+    source = next(iter(points), "")
+    return {
+        "source": source,
+        "columns": machine_columns(points[source]) if points else None,
+        "tables": machine_tables(run, points),
+    }
+
+
+def machine_tables(run: Run, points: dict[str, list[MachinePoint]] | None = None) -> list[Table]:
+    """A table for each machine that told something of the run's measurement."""
+    uses = uses_of(run, machines_of_run(run) if points is None else points)
+    if not uses:
+        return []
+    rate, seconds = ok_rate(run), whole_seconds(run)
+    return [machine_table(use, rate, seconds) for use in uses]

@@ -1,0 +1,81 @@
+from campaigns.domain.measured.machine_use import MachinePoint, machine_use
+from campaigns.domain.shown.machine_points import machine_columns
+from campaigns.domain.shown.machine_table import machine_table
+from campaigns.domain.shown.thinning import MOST_POINTS
+
+CPU = {"user_s": 0.5, "system_s": 0.25, "interrupts_s": 0.25, "stolen_s": 0.0, "idle_s": 1.0}
+
+
+def point(second: int = 0, **did) -> MachinePoint:
+    return MachinePoint(second, 1.0, {**CPU, "cores": [50, 50], **did})
+
+
+def cells(table) -> dict[str, list[str]]:
+    return {row.label: [cell.text for cell in row.cells] for row in table.rows}
+
+
+def test_the_table_names_what_cpu_and_memory_are_a_share_of():
+    use = machine_use("shop-1", [point(memory_bytes=8e9, memory_used_bytes=2e9)])
+    shown = cells(machine_table(use, None))
+    assert shown["CPU, % of 2 cores"] == ["50.0", "50.0"]
+    assert shown["memory, GB of 8.00"] == ["2.00", "2.00"]
+
+
+def test_the_cost_of_requests_comes_first_and_has_no_maximum():
+    use = machine_use("shop-1", [point(processes={"nginx": {"cpu_s": 0.5}})])
+    table = machine_table(use, 100)
+    assert [row.label for row in table.rows[:2]] == [
+        "CPU seconds per 1,000 requests",
+        "CPU seconds per 1,000 requests, chosen processes",
+    ]
+    assert [[cell.text for cell in row.cells] for row in table.rows[:2]] == [
+        ["10.0", "–"],
+        ["5.00", "–"],
+    ]
+
+
+def test_a_figure_that_is_mostly_0_is_left_out_where_it_always_was():
+    shown = cells(machine_table(machine_use("a", [point(retransmitted=0, swap_used_bytes=0)]), 9))
+    assert shown["segments sent again/s"] == ["0", "0"]
+    assert "swap, GB" not in shown
+
+
+def test_missing_seconds_are_said():
+    use = machine_use("a", [point(), point(1)])
+    assert machine_table(use, 9, seconds=10).note == (
+        "2 of 10 seconds; the others were not reported."
+    )
+    assert machine_table(use, 9, seconds=2).note == "Over 2 s of the measurement."
+
+
+def test_a_second_is_told_in_numbers_and_in_text():
+    did = {"memory_bytes": 8e9, "memory_used_bytes": 2e9, "sent_bytes": 2_500_000}
+    did |= {"retransmitted": 3, "processes": {"nginx": {"cpu_s": 0.5}}}
+    columns = {key: values[0] for key, values in machine_columns([point(42, **did)]).items()}
+    assert (columns["busy"], columns["user"], columns["system"]) == (50, 25, 12.5)
+    assert (columns["memory"], columns["sent"], columns["received"]) == (25, 2.5, None)
+    assert columns["processes"] == {"nginx": 25}
+    assert columns["at"] == "42 s"
+    texts = {key: columns[f"{key}_text"].replace("\u202f", " ") for key in ("cpu", "network")}
+    assert texts["cpu"] == "50.0 %: user 25.0 %, system 12.5 %, interrupts 12.5 %"
+    assert texts["network"] == "sent 2.50 MB"
+    assert columns["trouble_text"] == "sent again 3"
+    assert columns["processes_text"] == "nginx 25.0 %"
+
+
+def test_a_machine_that_tells_nothing_has_empty_columns():
+    columns = machine_columns([MachinePoint(0, 1.0, {})])
+    assert columns["busy"] == columns["memory"] == [None]
+    assert columns["cpu_text"] == [""]
+
+
+def test_a_missing_second_is_a_gap():
+    assert machine_columns([point(0), point(1), point(4)])["gap"] == [False, False, True]
+
+
+def test_a_long_run_keeps_its_highest_seconds():
+    points = [point(second) for second in range(5000)]
+    points[1234] = point(1234, user_s=900.0)
+    columns = machine_columns(points)
+    assert len(columns["second"]) <= MOST_POINTS
+    assert 1234 in columns["second"]
