@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.forms.shares import ShareForm
-from campaigns.models import Campaign, Project, Run, ShareLink
+from campaigns.models import Campaign, Project, Run, Search, ShareLink
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.columns import columns_of
@@ -26,6 +26,7 @@ from campaigns.views.campaign_page import campaign_context
 from campaigns.views.comparison_page import comparison_context
 from campaigns.views.run_page import run_context
 from campaigns.views.runs import find_run
+from campaigns.views.search_page import search_context
 
 
 @login_required
@@ -105,6 +106,16 @@ def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
     return redirect("share-list", project=found.project_id)
 
 
+def _shared_campaign(
+    request: HttpRequest, share: ShareLink, visitor: Actor
+) -> tuple[str, dict[str, Any]]:
+    """(template, context)"""
+    found = find(Campaign, visitor, pk=share.campaign_id)
+    if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
+        return "shares/search.html", search_context(search, visitor)
+    return "shares/campaign.html", _campaign_of(request, found, visitor)
+
+
 def _campaign_of(request: HttpRequest, campaign: Campaign, visitor: Actor) -> dict[str, Any]:
     try:
         chosen = chosen_tests(campaign, request.GET)
@@ -139,8 +150,7 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
     if share.comparison:
         template, context = "shares/comparison.html", _comparison_of(request, share)
     elif share.campaign_id:
-        template = "shares/campaign.html"
-        context = _campaign_of(request, find(Campaign, visitor, pk=share.campaign_id), visitor)
+        template, context = _shared_campaign(request, share, visitor)
     else:
         template = "shares/run.html"
         context = run_context(find_run(visitor, share.run_id), visitor)

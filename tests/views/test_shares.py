@@ -12,6 +12,7 @@ from campaigns.forms.shares import ShareForm
 from campaigns.models import ShareLink
 from tests.factories import make_campaign, make_run, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks
+from tests.searches import limit_of, search_through, searching
 
 pytestmark = pytest.mark.django_db
 
@@ -175,3 +176,14 @@ def test_the_dialogs_of_all_pages_ask_what_the_form_knows(as_editor, run):
         dialog = page.content.decode().split('<dialog id="share-dialog"')[1].split("</dialog>")[0]
         names = set(re.findall(r'<input[^>]* name="(\w+)"', dialog)) - {"csrfmiddlewaretoken"}
         assert names == set(ShareForm().fields)
+
+
+def test_a_shared_search_shows_its_answer_and_trials_and_leads_nowhere(as_editor, project):
+    """Not the pooled figures of a campaign: each trial has a rate of its own."""
+    campaign = searching(project, limit=300)
+    search_through(campaign, limit_of(5000))
+    page = visit(make_link(as_editor, "campaign-share", campaign.pk)).content.decode()
+    assert "At least 300 requests/s" in page
+    assert "<title>Trial 3: 300 requests/s" in page
+    assert "Arrivals" not in page
+    assert "/runs/" not in page
