@@ -179,6 +179,10 @@ class CampaignTablesSerializer(serializers.Serializer):
         allow_null=True,
         help_text="Of a campaign over several targets: a row per plan and target; else null.",
     )
+    network = TableSerializer(
+        allow_null=True,
+        help_text="Where plans were sent locally and remotely: remote minus local; else null.",
+    )
     sweeps = TableSerializer(many=True, help_text="One row per number of injector processes.")
 
 
@@ -271,8 +275,14 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "overheads": OverheadTableSerializer(answer.overheads, many=True).data,
         "exchanges": [table.to_json() for table in answer.exchanges],
         "matrix": answer.matrix.table.to_json() if answer.matrix else None,
+        "network": _network_json(answer),
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
     }
+
+
+def _network_json(answer: Answer) -> dict[str, Any] | None:
+    table = answer.matrix and answer.matrix.network_table
+    return table.to_json() if table else None
 
 
 def _test_json(test: TestAnswer) -> dict[str, Any]:

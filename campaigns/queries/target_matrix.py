@@ -1,7 +1,7 @@
 """A campaign over several targets as a matrix: plans by targets."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import mean
 
 from campaigns.domain.judged.comparison import Reason
@@ -9,17 +9,22 @@ from campaigns.domain.judged.over_plans import geometric_mean, ratio_over_plans
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.judged.words import Word
+from campaigns.domain.plan.file_sets import is_local
 from campaigns.domain.shown.target_matrix import MatrixCell, MatrixRow, TargetMatrix
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.arms import arm_words
+from campaigns.queries.network import LOCAL, REMOTE, means_us, network_rows
 from campaigns.queries.overheads import compare, mean_against
 
 _NO_RUN = "No usable runs yet."
 _NOT_ALL = "Without usable runs of every plan there is no mean over all."
 _FEW = f"A best needs {MIN_REPEATS} usable repeats of two targets."
 
+_PLACES = (LOCAL, REMOTE, "")
+
 _Arms = dict[tuple, MeasuredTest]
+_Rows = dict[tuple[str, str], _Arms]  # by place and plan
 
 
 def target_matrix(
@@ -29,22 +34,19 @@ def target_matrix(
 
     `relative`: the column that differences are of, from 1; an unknown one is the first.
     """
-    columns = _columns(arms)
-    rows: dict[str, _Arms] = {}
-    for arm in arms:
-        rows.setdefault(arm.plan_label, {})[_key(arm)] = arm
-    shared = {plan: found for plan, found in rows.items() if len(found) > 1}
+    rows, key = _laid_out(arms)
+    columns = _columns(arms, key)
+    shared = {row: found for row, found in rows.items() if len(found) > 1}
     if len({arm.test.endpoint.target_id for arm in arms}) < 2 or not shared:
         return None
     relative = relative if 1 <= relative <= len(columns) else 1
     reference = list(columns)[relative - 1]
     return TargetMatrix(
         columns=tuple(columns.values()),
-        rows=tuple(
-            _row(campaign, plan, found, columns, reference) for plan, found in shared.items()
-        ),
+        rows=tuple(_row(campaign, row, found, columns, reference) for row, found in shared.items()),
         relative=relative,
-        overall=_overall(campaign, list(shared.values()), columns, reference),
+        overall=tuple(_overall(campaign, shared, columns, reference)),
+        network=tuple(network_rows(campaign, shared, list(columns))),
     )
 
 
@@ -54,22 +56,64 @@ def relative_column(asked: Mapping[str, str]) -> int:
     return int(typed) if re.fullmatch("[1-9][0-9]{0,2}", typed) else 1
 
 
-def _key(arm: MeasuredTest) -> tuple:
+def _laid_out(arms: Sequence[MeasuredTest]) -> tuple[_Rows, Callable[[MeasuredTest], tuple]]:
+    """The rows, and what tells columns apart: the target, unless a plan has two endpoints of one.
+
+    Where several targets were measured both on the injectors' own host and elsewhere, a plan has a
+    row for each of the two places.
+    """
+    for key, place in ((_target, _place), (_target, _anywhere), (_endpoint, _anywhere)):
+        rows: _Rows = {}
+        for arm in sorted(arms, key=lambda arm: _PLACES.index(place(arm))):
+            rows.setdefault((place(arm), arm.plan_label), {})[key(arm)] = arm
+        is_whole = sum(map(len, rows.values())) == len(arms)
+        if is_whole and (place is _anywhere or _has_two_places(rows)):
+            break
+    return rows, key
+
+
+def _has_two_places(rows: _Rows) -> bool:
+    return len({place for place, _ in rows}) > 1 and all(len(found) > 1 for found in rows.values())
+
+
+def _place(arm: MeasuredTest) -> str:
+    return LOCAL if is_local(arm.test.endpoint.host) else REMOTE
+
+
+def _anywhere(arm: MeasuredTest) -> str:
+    return ""
+
+
+def _target(arm: MeasuredTest) -> tuple:
+    endpoint = arm.test.endpoint
+    return endpoint.target_id, endpoint.scheme, arm.test.connection_mode, arm.test.injectors
+
+
+def _endpoint(arm: MeasuredTest) -> tuple:
     return arm.test.endpoint_id, arm.test.connection_mode, arm.test.injectors
 
 
-def _columns(arms: Sequence[MeasuredTest]) -> dict[tuple, str]:
+def _columns(
+    arms: Sequence[MeasuredTest], key: Callable[[MeasuredTest], tuple]
+) -> dict[tuple, str]:
     """Names by key: only the target's where all have one scheme and connection mode."""
     is_alike = len({arm_words(arm.test) for arm in arms}) == 1
-    return {
-        _key(arm): arm.label.removeprefix(f"{arm_words(arm.test)}, ") if is_alike else arm.label
+    labels = {
+        key(arm): arm.label.removeprefix(f"{arm_words(arm.test)}, ") if is_alike else arm.label
         for arm in arms
     }
+    targets = {key(arm): arm.test.endpoint.target.name for arm in arms}
+    return targets if is_alike and len(set(targets.values())) == len(targets) else labels
 
 
 def _row(
-    campaign: Campaign, plan: str, found: _Arms, columns: dict[tuple, str], reference: tuple
+    campaign: Campaign,
+    row: tuple[str, str],
+    found: _Arms,
+    columns: dict[tuple, str],
+    reference: tuple,
 ) -> MatrixRow:
+    place, plan = row
     cells = [
         _cell(campaign, name, found[key], None if key == reference else found.get(reference))
         if key in found
@@ -77,7 +121,8 @@ def _row(
         for key, name in columns.items()
     ]
     names = {arm.test.pk: columns[key] for key, arm in found.items()}
-    return MatrixRow(plan, tuple(cells), *_best(campaign, list(found.values()), names))
+    best = _best(campaign, list(found.values()), names)
+    return MatrixRow(plan, tuple(cells), *best, place=place)
 
 
 def _cell(
@@ -99,35 +144,35 @@ def _cell(
 
 
 def _overall(
-    campaign: Campaign, rows: list[_Arms], columns: dict[tuple, str], reference: tuple
-) -> MatrixRow | None:
-    """Geometric means over the plans, of the targets that have usable runs of all."""
-    if len(rows) < 2:
-        return None
-    base = _sound_arms(rows, reference)
-    cells = []
+    campaign: Campaign, rows: _Rows, columns: dict[tuple, str], reference: tuple
+) -> Iterator[MatrixRow]:
+    """Geometric means over the plans of each place, of the targets with usable runs of all."""
+    for place in dict.fromkeys(place for place, _ in rows):
+        plans = [found for (where, _), found in rows.items() if where == place]
+        if len(plans) > 1:
+            cells = _over_cells(campaign, plans, columns, reference)
+            yield MatrixRow(f"All {len(plans)} plans", tuple(cells), "", None, place=place)
+
+
+def _over_cells(
+    campaign: Campaign, plans: list[_Arms], columns: dict[tuple, str], reference: tuple
+) -> Iterator[MatrixCell]:
+    base = _sound_arms(plans, reference)
     for key, name in columns.items():
-        arms = _sound_arms(rows, key)
+        arms = _sound_arms(plans, key)
         if not arms:
-            cells.append(MatrixCell(name, None, None, None, why=_NOT_ALL))
+            yield MatrixCell(name, None, None, None, why=_NOT_ALL)
             continue
         mean_us = geometric_mean([_mean_us(arm) for arm in arms])
         against = _over_plans(campaign, base, arms) if base and key != reference else None
-        cells.append(MatrixCell(name, None, MeanInterval(mean_us, 0, None, None, None), against))
-    return MatrixRow(f"All {len(rows)} plans", tuple(cells), "", None)
+        yield MatrixCell(name, None, MeanInterval(mean_us, 0, None, None, None), against)
 
 
 def _over_plans(
     campaign: Campaign, base: list[MeasuredTest], arms: list[MeasuredTest]
 ) -> OverheadRow:
-    plans = [
-        (_means_us(first), _means_us(second)) for first, second in zip(base, arms, strict=True)
-    ]
+    plans = [(means_us(first), means_us(second)) for first, second in zip(base, arms, strict=True)]
     return ratio_over_plans(plans, in_blocks=campaign.order == Campaign.Order.BLOCKS)
-
-
-def _means_us(arm: MeasuredTest) -> dict[int, float]:
-    return {each.run.repeat: each.figures.mean_us for each in arm.counted}
 
 
 def _sound_arms(rows: list[_Arms], key: tuple) -> list[MeasuredTest]:
@@ -151,4 +196,4 @@ def _best(campaign: Campaign, arms: list[MeasuredTest], names: dict[int, str]) -
 
 
 def _mean_us(arm: MeasuredTest) -> float:
-    return mean(_means_us(arm).values())
+    return mean(means_us(arm).values())

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from campaigns.domain.shown.network import difference_texts, network_decimals
 from campaigns.domain.shown.target_matrix import (
     MatrixCell,
     TargetMatrix,
@@ -32,8 +33,8 @@ class DrawnCell:
 
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
     """{"axis", "columns": [(number, name, style)], "relative", "reference", "rows": [(row, cells)],
-    "overall": the row of all plans or None}; a cell is None where a plan has no test of that
-    target."""
+    "overall": the rows of all plans, "has_places": bool, "network": [(label, [texts])]}; a cell is
+    None where a plan has no test of that target."""
     if matrix is None:
         return None
     axis = RatioAxis([[_ends(cell) for cell in matrix.cells if _has_interval(cell)]], threshold)
@@ -48,7 +49,17 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
             for row in matrix.all_rows
         ],
         "overall": matrix.overall,
+        "has_places": len({row.place for row in matrix.rows}) > 1,
+        "network": _network(matrix),
     }
+
+
+def _network(matrix: TargetMatrix) -> list[tuple[str, list[tuple[str, str] | None]]]:
+    decimals = network_decimals(matrix.network)
+    return [
+        (row.label, [each and difference_texts(each, decimals) for each in row.columns])
+        for row in matrix.network
+    ]
 
 
 def _has_interval(cell: MatrixCell) -> bool:

@@ -39,6 +39,74 @@ def around(mean_us: float) -> list[float]:
     return [mean_us * factor for factor in (0.99, 1.01, 1.0, 0.995, 1.005)]
 
 
+@pytest.fixture
+def study(project):
+    """Two servers, each measured on its own host and from elsewhere; by default at L1 to L3 and at
+    R1 to R3, in µs."""
+
+    def study(
+        near=(1000, 2000), far=(1900, 2880), order="blocks", plans=("L1", "R1"), far_spec=SPEC
+    ):
+        now = timezone.now()
+        campaign = make_campaign(project, repeats=5, order=order, started_at=now, finished_at=now)
+        specs = {plans[1]: far_spec, plans[0]: SPEC}
+        versions = {name: make_plan(project, name, spec=spec) for name, spec in specs.items()}
+        targets = [make_target(project, name) for name in ("apache", "nginx")]
+        for plan, host, means in zip(plans, ("127.0.0.1", "10.0.0.7"), (near, far), strict=True):
+            endpoints = [
+                make_endpoint(target, host=host, port=9000 + n) for n, target in enumerate(targets)
+            ]
+            tests = [make_test(campaign, versions[plan], endpoint=each) for each in endpoints]
+            run_in_blocks(tests, [around(mean) for mean in means])
+        return campaign_answer(campaign).matrix
+
+    return study
+
+
+def test_a_server_is_one_column_near_and_far(study):
+    matrix = study()
+    assert matrix.columns == ("apache", "nginx")
+    assert [(row.place, row.plan) for row in matrix.rows] == [("local", "L1"), ("remote", "R1")]
+
+
+@pytest.mark.parametrize(
+    ("plans", "label"),
+    [(("L1", "R1"), "R1 \u2212 L1"), (("one file", "one file"), "one file, remote \u2212 local")],
+)
+def test_what_the_network_adds_is_the_difference_within_blocks(study, plans, label):
+    (row,) = study(plans=plans).network
+    assert row.label == label
+    apache, nginx = row.columns
+    assert (apache.mean, nginx.mean) == (pytest.approx(900, abs=2), pytest.approx(880, abs=2))
+    assert apache.low < 900 < apache.high
+    assert apache.high - apache.low < 30
+
+
+def test_without_blocks_the_network_has_a_difference_and_no_interval(study):
+    matrix = study(order="listed")
+    table = matrix.network_table
+    assert [cell.text for cell in table.rows[0].cells][:3] == ["apache", "+0.900", "\u2013"]
+
+
+def test_other_requests_from_elsewhere_are_not_the_network(study):
+    assert study(far_spec=plan_spec(model="over", requests=4000, over_s=10)).network == ()
+
+
+def test_a_target_near_and_another_far_share_a_row(project):
+    now = timezone.now()
+    campaign = make_campaign(project, repeats=5, order="blocks", started_at=now, finished_at=now)
+    version = make_plan(project, "L1", spec=SPEC)
+    hosts = {"apache": "127.0.0.1", "nginx": "10.0.0.7"}
+    endpoints = [
+        make_endpoint(make_target(project, name), host=host) for name, host in hosts.items()
+    ]
+    tests = [make_test(campaign, version, endpoint=endpoint) for endpoint in endpoints]
+    run_in_blocks(tests, [around(1000), around(2000)])
+    matrix = campaign_answer(campaign).matrix
+    (row,) = matrix.rows
+    assert (row.place, row.best, matrix.network) == ("", "apache", ())
+
+
 def test_the_best_of_a_row_is_named_with_its_interval_against_the_second(ask):
     _, _, answer = ask({"L1": [around(20_000), around(10_000)]})
     (row,) = answer().matrix.rows
@@ -117,7 +185,7 @@ def test_the_last_row_has_geometric_means_over_the_plans_with_an_interval_over_t
             "L2": [around(90_000), around(45_000)],
         }
     )
-    overall = answer().matrix.overall
+    (overall,) = answer().matrix.overall
     first, second = overall.cells
     assert overall.plan == "All 2 plans"
     assert first.mean.mean == pytest.approx(30_000, rel=0.01)
@@ -132,7 +200,7 @@ def test_a_target_without_usable_runs_of_a_plan_has_no_geometric_mean(ask):
     for run in runs:
         if run.target.name == "nginx" and run.test.plan_version.plan.name == "L2":
             spoil(run, cpu=0.99)
-    first, second = answer().matrix.overall.cells
+    first, second = answer().matrix.overall[0].cells
     assert first.mean is not None
     assert second.mean is None
     assert "every plan" in second.why
@@ -140,7 +208,7 @@ def test_a_target_without_usable_runs_of_a_plan_has_no_geometric_mean(ask):
 
 def test_a_single_plan_has_no_row_of_all_plans(ask):
     _, _, answer = ask({"L1": [around(10_000)] * 2})
-    assert answer().matrix.overall is None
+    assert answer().matrix.overall == ()
 
 
 def test_every_chart_and_legend_has_the_targets_by_name_and_one_style_each(client, alice, ask):

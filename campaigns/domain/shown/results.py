@@ -226,7 +226,7 @@ class Answer:
         overheads = [each.table for each in self.overheads]
         sweeps = [each.table for each in self.sweeps]
         errors = [self.errors.table] if self.errors.rows else []
-        matrix = [self.matrix.table] if self.matrix else []
+        matrix = self.matrix.tables if self.matrix else []
         return [*matrix, *sweeps, *tests, *self.exchanges, *thresholds, *overheads, *errors]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.network import NetworkRow, network_table
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 from campaigns.domain.units import column_decimals, number, percent
 
@@ -22,6 +23,7 @@ _COLUMNS = (
     Column("difference_low", "95 % from", "%"),
     Column("difference_high", "to", "%"),
     Column("best", "best of the row", is_text=True),
+    Column("place", "place", is_text=True),
 )
 
 
@@ -42,7 +44,8 @@ class MatrixCell:
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
     """`best`: the name of the fastest target, "" if none is; `first_two`: its difference to the
-    second; `why`: why there is no best although the difference may be clear."""
+    second; `why`: why there is no best although the difference may be clear. `place`: where the
+    targets are, in a matrix of two places; else ""."""
 
     plan: str
     cells: tuple[MatrixCell | None, ...]
@@ -50,6 +53,7 @@ class MatrixRow:
     first_two: OverheadRow | None
     second: str = ""
     why: str = ""
+    place: str = ""
 
     @property
     def best_words(self) -> str:
@@ -65,16 +69,26 @@ class MatrixRow:
 @dataclass(frozen=True, slots=True)
 class TargetMatrix:
     """`relative` is the number of the column that the others are compared with, from 1. `overall`:
-    the geometric means over all plans; None with a single plan."""
+    the geometric means over all plans of a place; none of a single plan. `network`: what the
+    requests of local plans took longer at remote ones."""
 
     columns: tuple[str, ...]
     rows: tuple[MatrixRow, ...]
     relative: int
-    overall: MatrixRow | None = None
+    overall: tuple[MatrixRow, ...] = ()
+    network: tuple[NetworkRow, ...] = ()
 
     @property
     def table(self) -> Table:
         return _table(self)
+
+    @property
+    def network_table(self) -> Table | None:
+        return network_table(self.columns, self.network) if self.network else None
+
+    @property
+    def tables(self) -> list[Table]:
+        return [self.table, *([self.network_table] if self.network else [])]
 
     @property
     def decimals(self) -> int:
@@ -83,7 +97,10 @@ class TargetMatrix:
 
     @property
     def all_rows(self) -> list[MatrixRow]:
-        return [*self.rows, *([self.overall] if self.overall else [])]
+        """Place by place, with its means over all plans last."""
+        places = dict.fromkeys(row.place for row in self.rows)
+        every = [*self.rows, *self.overall]
+        return [row for place in places for row in every if row.place == place]
 
     @property
     def cells(self) -> list[MatrixCell]:
@@ -147,6 +164,7 @@ def _table(matrix: TargetMatrix) -> Table:
                 _runs_cell(row, cell, matrix),
                 *(column[index] for column in shares),
                 text_cell("best" if row.best == cell.target else ""),
+                text_cell(row.place),
             ),
             link={"test": cell.test_id} if cell.test_id else {},
         )
@@ -158,7 +176,7 @@ def _table(matrix: TargetMatrix) -> Table:
 
 
 def _runs_cell(row: MatrixRow, cell: MatrixCell, matrix: TargetMatrix) -> Cell:
-    if row is matrix.overall:
+    if row in matrix.overall:
         return count_cell(None, "Every plan counts alike, however many runs it has.")
     return count_cell(cell.mean.k if cell.mean else 0)
 
