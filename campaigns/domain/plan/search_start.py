@@ -57,6 +57,11 @@ class SearchCost:
     load_s: float
     missing_s: float
 
+    @property
+    def each_s(self) -> float:
+        """Of a trial, from its set-up to the end of its pause."""
+        return self.lasts_s / self.trials
+
 
 def search_cost(
     *, trial_s: float, warm_up_s: float, pause_s: float, longest_s: float
