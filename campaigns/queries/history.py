@@ -105,17 +105,28 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:
     reference."""
     key = key_of(test)
     rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
-    points = _points(rows, by).get(key, [])
-    kept = _whole(points[-MOST_CAMPAIGNS:])
+    newest, n_left_out = _newest(rows)
+    points = _whole(_points(newest, by).get(key, []))
     named = NamedHistory(
         key,
         test.plan_version.plan,
         test.endpoint,
-        TestHistory(kept),
-        len(points) - len(kept),
-        _marks(actor, test, kept, by),
+        TestHistory(points),
+        n_left_out,
+        _marks(actor, test, points, by),
     )
     return named.beside(_reference_of(actor, named, by))
+
+
+def _newest(rows: QuerySet[TestFigures]) -> tuple[QuerySet[TestFigures], int]:
+    """The rows of one test's newest campaigns, and how many older campaigns they leave out."""
+    begun = rows.order_by("-started_at").values_list("started_at", flat=True)
+    oldest = begun[MOST_CAMPAIGNS - 1 : MOST_CAMPAIGNS].first()
+    if oldest is None:
+        return rows, 0
+    older = rows.filter(started_at__lt=oldest)
+    n_left_out = older.aggregate(n=Count("campaign", distinct=True))["n"]
+    return rows.filter(started_at__gte=oldest), n_left_out
 
 
 def _reference_of(actor: Actor, named: NamedHistory, by: HistoryFilter) -> NamedHistory | None:
