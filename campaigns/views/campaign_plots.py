@@ -3,8 +3,11 @@
 from collections import Counter
 from typing import Any
 
+from campaigns.domain.measured.percentile_curve import usual_points
 from campaigns.domain.shown.results import Answer, TestAnswer
 from campaigns.views.line_styles import line_style
+
+_MOST_SMOOTH = 24  # curves of a page: of 200, all points would be 2 MB
 
 
 def _plots_of(answer: Answer) -> list[dict[str, Any]]:
@@ -71,7 +74,9 @@ def _line(answer: Answer, test: TestAnswer, label: str, drawn: dict[int, list]) 
         "texts": test.means_text,
     }
     if answer.matrix is None:
-        return {**line, "curve": test.curve or drawn.get(test.test_id, [])}
+        curve = test.curve or drawn.get(test.test_id, [])
+        is_smooth = len(answer.tests) <= _MOST_SMOOTH
+        return {**line, "curve": curve if is_smooth else usual_points(curve)}
     style = line_style(answer.matrix.column_of.get(test.test_id, len(answer.matrix.columns)))
     look = {"token": style.token, "dash": style.dash, "shape": style.shape}
     return {**line, **look, "hollow": style.is_hollow, "apart": test.apart_ms, "curve": []}

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.measured.figures import percentiles_us
-from campaigns.domain.measured.percentile_curve import curve
+from campaigns.domain.measured.percentile_curve import curve, usual_points
 from campaigns.domain.measured.snapshot import Timing
 from campaigns.domain.percentiles import (
     P90,
@@ -158,3 +158,11 @@ def test_a_heavy_tail_is_no_jump():
     low, high = rank_interval(2000, P99)
     tails = np.sort(source.pareto(1.5, (200, 2000)) + 1, axis=1)[:, low - 1 : high]
     assert np.mean([jump_in(tail) is not None for tail in tails]) < 0.02
+
+
+def test_a_curve_among_very_many_has_the_usual_percentiles_and_its_end():
+    points = curve(Timing.of(range(1, 5001)))
+    usual = [each["label"] for each in usual_points(points)]
+    assert usual[:-1] == ["p10", "p50", "p90", "p95", "p99", "p99.9"]
+    assert usual_points(points)[-1] == points[-1]
+    assert usual_points([]) == []

@@ -1,5 +1,6 @@
 """The percentile plot of a timing."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from campaigns.domain.measured.figures import percentiles_us
@@ -23,6 +24,12 @@ def curve(timing: Timing, per_decade: int = 24) -> list[dict[str, Any]]:
         q for q in quantiles if CURVE_FROM <= q < WHOLE and timing.n * (WHOLE - q) >= WHOLE
     )
     return [_point(timing, q, us / 1000) for q, us in percentiles_us(timing, fitting).items()]
+
+
+def usual_points(points: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of a curve the usual percentiles and the last point, for charts of very many lines."""
+    labels = set(map(name, _TICKS))
+    return [each for each in points if each["label"] in labels or each is points[-1]]
 
 
 def _point(timing: Timing, per_100k: int, ms: float) -> dict[str, Any]:
