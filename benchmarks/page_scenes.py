@@ -106,12 +106,22 @@ def _finished(project: Project, repeats: int, days_ago: float) -> Campaign:
 
 def _run_all(tests: Sequence[Test], samples: Sequence[Sequence[SampleRun]]) -> None:
     """A run of tests[i] for each of samples[i], block by block."""
+    blocks = enumerate(zip(*samples, strict=True), 1)
     copies = [
         (test, repeat, sample)
-        for repeat, block in enumerate(zip(*samples, strict=True), 1)
+        for repeat, block in blocks
         for test, sample in zip(tests, block, strict=True)
     ]
-    snapshots = {test.pk: frozen_of(test) | {"plan": test.plan().to_json()} for test in tests}
+    _store([(test, repeat, at, sample) for at, (test, repeat, sample) in enumerate(copies, 1)])
+    keep_figures([test.pk for test in tests])
+
+
+def _store(copies: Sequence[tuple[Test, int, int, SampleRun]], n_summaries: int = 2**31) -> None:
+    """The runs with this repeat and position, and the summaries of the last of them."""
+    tests = {test.pk: test for test, *_ in copies}
+    snapshots = {
+        pk: frozen_of(test) | {"plan": test.plan().to_json()} for pk, test in tests.items()
+    }
     runs = Run.objects.bulk_create(
         Run(
             campaign=test.campaign,
@@ -126,14 +136,14 @@ def _run_all(tests: Sequence[Test], samples: Sequence[Sequence[SampleRun]]) -> N
             snapshot=snapshots[test.pk],
             **sample.columns,
         )
-        for position, (test, repeat, sample) in enumerate(copies, 1)
+        for test, repeat, position, sample in copies
     )
-    made = [(run, sample) for run, (_, _, sample) in zip(runs, copies, strict=True)]
+    made = [(run, sample) for run, (*_, sample) in zip(runs, copies, strict=True)]
     Shard.objects.bulk_create(Shard(run=run, number=0, host="inj-1", end=m.end) for run, m in made)
     RunSummary.objects.bulk_create(
-        (RunSummary(run=run, **sample.summary) for run, sample in made), batch_size=200
+        (RunSummary(run=run, **sample.summary) for run, sample in made[-n_summaries:]),
+        batch_size=200,
     )
-    keep_figures([test.pk for test in tests])
 
 
 def _shifted(samples: Sequence[SampleRun], first: int, repeats: int) -> list[SampleRun]:
@@ -199,6 +209,27 @@ def long_history(project: Project, n_campaigns: int) -> Test:
         begin=timezone.now() - timedelta(days=n_campaigns),
         spread=SPREAD,
     )[0]
+
+
+def many_campaigns(project: Project, samples: Sequence[SampleRun], n: int) -> Test:
+    """The newest test of a plan that was measured in so many campaigns, a run in each. Only runs
+    that a list shows have their summaries."""
+    version, end = make_plan(project, spec=_spec(samples)), make_endpoint(make_target(project))
+    now, levels = timezone.now(), _levels_ms(n, 5, change=1.09)
+    begun = [now - timedelta(hours=n - number) for number in range(n)]
+    campaigns = Campaign.objects.bulk_create(
+        Campaign(project=project, name="hourly", seed=1, repeats=1, started_at=at, finished_at=at)
+        for at in begun
+    )
+    tests = Test.objects.bulk_create(
+        Test(campaign=each, position=0, plan_version=version, endpoint=end, connection_mode="new")
+        for each in campaigns
+    )
+    TestFigures.objects.bulk_create(
+        _figures(test, version, level) for test, level in zip(tests, levels, strict=True)
+    )
+    _store([(test, 1, 1, samples[0]) for test in tests], n_summaries=100)
+    return tests[-1]
 
 
 def wide_history(project: Project, n_tests: int, n_changed: int, seed: int = 1) -> Campaign:

@@ -19,6 +19,9 @@ TITLE = "CPU time of the largest pages, and of the end of a campaign with 200 te
 PAGES = {
     "overview": ("overview of 200 tests", 200),
     "test": ("a test with 500 campaigns", 150),
+    "long": ("a test with 10,000 campaigns", 150),
+    "list": ("list of 10,000 campaigns", 200),
+    "campaign": ("a campaign of 200 tests × 5", 200),
     "comparison": ("10 tests × 5 × 600 s, compared", 150),
     "sweep": ("sweep of 12 × 4 servers × 3", 200),
     "matrix": ("matrix of 8 servers × 12 plans × 10", 200),

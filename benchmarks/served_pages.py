@@ -61,6 +61,11 @@ def _addresses(
     yield "overview", reverse("history", args=[wide.project_id])
     test = scenes.long_history(project(), 2 if is_small else 500)
     yield "test", reverse("history-test", args=[test.pk])
+    newest = scenes.many_campaigns(project(), short, 30 if is_small else 10_000)
+    yield "long", reverse("history-test", args=[newest.pk])
+    yield "list", reverse("campaign-list", args=[newest.campaign.project_id])
+    large, _ = scenes.compared_campaigns(project(), short, 2 if is_small else MANY)
+    yield "campaign", reverse("campaign-detail", args=[large.pk])
     a, b = scenes.compared_campaigns(project(), long, 1 if is_small else 10)
     yield "comparison", f"{reverse('comparison')}?a=campaign-{a.pk}&b=campaign-{b.pk}"
     sweep = scenes.sweep(project(), short, *((2, 2) if is_small else (12, 4)))
