@@ -80,6 +80,10 @@ HOST_SILENT = (
     r"The injector host stopped answering (before the start|while it was sending|"
     r"before all that it measured was stored)\."
 )
+FINISHED_UNHEARD = (
+    r"The injector finished, and all that it measured is stored, but its lease was over before its "
+    r"host could say so\."
+)
 LAUNCHER_FROZEN = r"The launcher on the injector host was frozen for \d+ s\."
 DEAD_MAN = r"The injector heard nothing from its launcher for too long and stopped by itself\."
 NO_CONTACT = r"The injector host had no contact with PostgreSQL for [\d.]+ s and stopped sending\."
@@ -225,9 +229,9 @@ def _stop(world: World, victim: Victim) -> Heal | None:
 
 _BEGUN = tuple(phase for phase in RunPhase if phase is not RunPhase.FIRST)
 _SENT = (RunPhase.BEFORE, RunPhase.WARM_UP, RunPhase.MEASURED, RunPhase.STORING)
-_NO_HOST = (LAUNCHER_KILLED, HOST_SILENT)
-_STILL = (LAUNCHER_FROZEN, HOST_SILENT, DEAD_MAN)
-_NO_DATABASE = (NO_CONTACT, NO_ANSWER)
+_NO_HOST = (LAUNCHER_KILLED, HOST_SILENT, FINISHED_UNHEARD)
+_STILL = (LAUNCHER_FROZEN, HOST_SILENT, DEAD_MAN, FINISHED_UNHEARD)
+_NO_DATABASE = (NO_CONTACT, NO_ANSWER, FINISHED_UNHEARD)
 _DEAD_MAN_S = 4.0 + 1.5  # the switch, and until the launcher looks at it
 _run = partial(FaultKind, reach=Reach.RUN, part="load", phases=_SENT)
 _host = partial(FaultKind, reach=Reach.HOST, phases=_BEGUN)

@@ -44,6 +44,11 @@ _FIELDS = (
 LOST_BEFORE = "The injector host stopped answering before the start."
 LOST_SENDING = "The injector host stopped answering while it was sending."
 LOST_STORING = "The injector host stopped answering before all that it measured was stored."
+# What its launcher tells afterwards.
+FINISHED_UNHEARD = (
+    "The injector finished, and all that it measured is stored, but its lease was over before its "
+    "host could say so."
+)
 _STORING = Case(When(state=Part.RUNNING, then=Value(Part.STORING)), default=F("state"))
 
 
@@ -167,12 +172,14 @@ def mark_running(*, lease: Lease) -> bool:
 def mark_done(*, lease: Lease, end: InjectorEnd) -> bool:
     """The injector has ended by itself and all its seconds are stored.
 
-    A lease that expired meanwhile does not matter here: nothing is sent any more.
+    A lease that expired meanwhile does not matter here: nothing is sent any more. Only where the
+    shard was given up, because nothing was heard of it, does it stay lost, with this reason.
     """
-    return any(
+    is_done = any(
         _move(lease, state, Part.DONE, None, end=end.to_json())
         for state in sorted(UNFINISHED_SHARD_STATES)
     )
+    return is_done or (end.is_complete and _explain(lease, FINISHED_UNHEARD))
 
 
 def mark_lost(*, lease: Lease, reason: str) -> bool:

@@ -9,6 +9,7 @@ from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch, endings
 from campaigns.services.shards import (
+    FINISHED_UNHEARD,
     LOST_SENDING,
     claim_shard,
     heartbeat,
@@ -205,6 +206,15 @@ class TestMoving:
         mark_lost(lease=lease, reason="anything else")
         endings.summarise_late_runs()
         assert settled(run).reason == cut_off
+
+    def test_a_shard_that_was_given_up_after_its_end_says_that_it_had_finished(self, project):
+        run, (lease,) = running(project)
+        record_seconds(lease=lease, seconds=[second(0)])
+        expire(run)
+        assert settled(run).reason == LOST_SENDING
+        assert not mark_done(lease=lease, end=end())
+        endings.summarise_late_runs()
+        assert (settled(run).outcome, run.reason) == ("partial", FINISHED_UNHEARD)
 
 
 class TestSeconds:
