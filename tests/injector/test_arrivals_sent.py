@@ -6,6 +6,7 @@ import pytest
 
 from tests.injector.servers import OK_REPLY, always, make_order, measure, scripted
 from tests.injector.test_loads import Arrivals, is_conserved, kept
+from tests.waiting import eventually
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order
@@ -19,22 +20,28 @@ class Openings:
         self._service_s = service_s
 
     def __call__(self, sock, server):
-        self.times.append(time.monotonic())
+        self.times.append(time.time())
         while server.read_request(sock) is not None:
             time.sleep(self._service_s)
             sock.sendall(OK_REPLY)
 
 
 def test_connections_begin_one_by_one_over_the_ramp_up():
-    openings = Openings()
+    """None ever before it is due. A busy machine may hold up some of a run, a wrong schedule some
+    of every run."""
     load = {"model": "closed", "connections": 10, "duration_s": 1.2, "ramp_up_s": 1}
-    with scripted(openings) as server:
-        result = measure(server.port, load=load)
-    offsets = sorted(each - openings.times[0] for each in openings.times)
-    assert len(offsets) == 10
-    off = sorted(abs(offset - i / 10) for i, offset in enumerate(offsets))
-    assert off[7] < 0.03
-    assert is_conserved(result)
+
+    def begin_when_due():
+        openings = Openings()
+        with scripted(openings) as server:
+            result = measure(server.port, load=load)
+        late = [at - result.started_at - i / 10 for i, at in enumerate(sorted(openings.times))]
+        assert len(late) == 10
+        assert min(late) > -0.005
+        assert is_conserved(result)
+        return sorted(late)[7] < 0.03
+
+    eventually(begin_when_due, 20, "eight of ten begin within 30 ms")
 
 
 def test_a_ramp_up_begins_with_the_warm_up():
