@@ -8,20 +8,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.access_world import World
+from tests.access_world import DEAD_TOKENS, Rows
 
 ROLES = {"vera": "viewer", "oscar": "operator", "bob": "editor", "alice": "owner"}
 TOKENS = {"alice's read token", "alice's run token", "alice's write token"}
-STRANGERS = {"adam", "charlie", "charlie's write token"}
-NOBODY = {"anonymous", "visitor"}
-EVERYBODY = NOBODY | STRANGERS | set(ROLES) | TOKENS | {"vera's write token"}
+# Adam administers the installation, sam is staff: of the project neither is a member.
+STRANGERS = {"adam", "sam", "charlie", "charlie's write token"}
+# Dana edited the project until her account was disabled.
+NOBODY = {"anonymous", "visitor", "dana"}
+EVERYBODY = NOBODY | STRANGERS | set(ROLES) | TOKENS | DEAD_TOKENS | {"vera's write token"}
 
 _LOOK = set(ROLES) | TOKENS | {"vera's write token"}
 _RUN = {"oscar", "bob", "alice", "alice's run token", "alice's write token"}
 # right → who has it. Written out by hand: it must not follow campaigns.permissions.
 MAY: dict[str, set[str]] = {
     "nothing": EVERYBODY,  # needs nothing
-    "account": EVERYBODY - NOBODY,
+    "account": EVERYBODY - NOBODY - DEAD_TOKENS,
     "view": _LOOK,
     "run": _RUN,
     "stop": _RUN,
@@ -43,19 +45,19 @@ class Rule:
     """`body` makes what is sent; `rows` names another row than the address's own noun."""
 
     right: str
-    body: Callable[[World], dict[str, Any]] = lambda world: {}
+    body: Callable[[Rows], dict[str, Any]] = lambda rows: {}
     rows: tuple[tuple[str, str], ...] = ()
 
 
-def _member(world: World) -> dict[str, Any]:
+def _member(rows: Rows) -> dict[str, Any]:
     return {"username": "charlie", "role": "viewer"}
 
 
-def _saved_view(world: World) -> dict[str, Any]:
+def _saved_view(rows: Rows) -> dict[str, Any]:
     return {"name": "mine", "filters": {"view": "look"}}
 
 
-def _target(world: World) -> dict[str, Any]:
+def _target(rows: Rows) -> dict[str, Any]:
     return {
         "name": "another",
         "environment": [],
@@ -63,46 +65,50 @@ def _target(world: World) -> dict[str, Any]:
     }
 
 
-def _typed(world: World) -> dict[str, Any]:
+def _typed(rows: Rows) -> dict[str, Any]:
     return {"what": "http://127.0.0.1:8081/"}
 
 
-def _plan(world: World) -> dict[str, Any]:
-    return {"name": "another", "spec": world.rows["version"].spec}
+def _plan(rows: Rows) -> dict[str, Any]:
+    return {"name": "another", "spec": rows["version"].spec}
 
 
-def _new(describe: Callable[[World], dict[str, Any]]) -> Callable[[World], dict[str, Any]]:
-    return lambda world: {**describe(world), "project": world.rows["project"].pk}
+def _new(describe: Callable[[Rows], dict[str, Any]]) -> Callable[[Rows], dict[str, Any]]:
+    return lambda rows: {**describe(rows), "project": rows["project"].pk}
 
 
-def _campaign(world: World) -> dict[str, Any]:
-    cell = {"plan": world.rows["plan"].pk, "endpoint": world.rows["endpoint"].pk}
+def _campaign(rows: Rows) -> dict[str, Any]:
+    cell = {"plan": rows["plan"].pk, "endpoint": rows["endpoint"].pk}
     return {"name": "another", "cells": [cell]}
 
 
-def _search(world: World) -> dict[str, Any]:
-    cell = _campaign(world)["cells"][0]
+def _search(rows: Rows) -> dict[str, Any]:
+    cell = _campaign(rows)["cells"][0]
     rates = {"start_per_s": 10, "limit_per_s": 100}
     return {"name": "another", "cell": cell, "objective": ["p95 < 1 s"], **rates}
 
 
-def _probe(world: World) -> dict[str, Any]:
-    return {"endpoint": world.rows["endpoint"].pk, "request": {"path": "/"}}
+def _probe(rows: Rows) -> dict[str, Any]:
+    return {"endpoint": rows["endpoint"].pk, "request": {"path": "/"}}
 
 
-def _judged(world: World) -> dict[str, Any]:
+def _judged(rows: Rows) -> dict[str, Any]:
     return {"state": "acknowledged", "seen": "open"}
 
 
-def _baseline(world: World) -> dict[str, Any]:
-    return {"name": "release 1.5", "in": world.rows["test"].pk, "seen": 10**9}
+def _baseline_name(rows: Rows) -> dict[str, Any]:
+    return {"name": "release 1.5", "seen": 10**9}
 
 
-def _baseline_of_campaign(world: World) -> dict[str, Any]:
-    return {"name": "release 1.5", "campaign": world.rows["campaign"].pk}
+def _baseline(rows: Rows) -> dict[str, Any]:
+    return {**_baseline_name(rows), "in": rows["test"].pk}
 
 
-def _mark(world: World) -> dict[str, Any]:
+def _baseline_of_campaign(rows: Rows) -> dict[str, Any]:
+    return {"name": "release 1.5", "campaign": rows["campaign"].pk}
+
+
+def _mark(rows: Rows) -> dict[str, Any]:
     return {"text": "version 1.4.3 deployed"}
 
 
@@ -118,7 +124,7 @@ OWNED = Rule("own")
 SEARCHED = Rule("view", rows=(("campaign", "search"),))
 START = Rule("run", rows=(("campaign", "draft"),))
 TRY_AGAIN = Rule("run", rows=(("campaign", "held"),))
-MORE_BLOCKS = Rule("run", lambda world: {"after": 1, "blocks": 1})
+MORE_BLOCKS = Rule("run", lambda rows: {"after": 1, "blocks": 1})
 STOP_CAMPAIGN = Rule("stop", rows=(("campaign", "waiting"),))
 STOP_RUN = Rule("stop", rows=(("run", "queued"),))
 
@@ -126,11 +132,11 @@ STOP_RUN = Rule("stop", rows=(("run", "queued"),))
 def _ticked(noun: str) -> Rule:
     """Archive the one that is ticked in a list."""
     right = "administer" if noun == "project" else "edit"
-    return Rule(right, lambda world: {"pk": world.rows[noun].pk, "do": "archive"})
+    return Rule(right, lambda rows: {"pk": rows[noun].pk, "do": "archive"})
 
 
 DELETE_DRAFT = Rule("edit", rows=(("campaign", "draft"),))
-TAG = Rule("edit", lambda world: {"tags": ["nightly"]})
+TAG = Rule("edit", lambda rows: {"tags": ["nightly"]})
 TAG_PROJECT = Rule("administer", TAG.body)
 ADMINISTER = Rule("administer")
 
@@ -157,7 +163,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "storage": {"GET": INSTALLATION},
     "glossary": {"GET": OPEN_TO_ALL},
     "project-list": {"GET": ACCOUNT},
-    "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda world: {"name": "mine"})},
+    "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda rows: {"name": "mine"})},
     "measure": {"GET": ACCOUNT, "POST": Rule("account", _typed)},
     "project-measure": {"GET": EDIT, "POST": Rule("edit", _typed)},
     "target-measure": {"GET": VIEW, "POST": EDIT},
@@ -166,7 +172,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "project-bulk": {"POST": _ticked("project")},
     "project-members": {"GET": VIEW, "POST": Rule("manage", _member)},
     "project-use": {"GET": ADMINISTER},
-    "membership-role": {"POST": Rule("manage", lambda world: {"role": "editor"})},
+    "membership-role": {"POST": Rule("manage", lambda rows: {"role": "editor"})},
     "membership-remove": {"POST": MANAGE},
     "target-list": {"GET": VIEW},
     "target-new": {"GET": EDIT, "POST": EDIT},
@@ -188,7 +194,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "plan-bulk": {"POST": _ticked("plan")},
     "plan-archive": {"POST": EDIT},
     "plan-preview": {"POST": EDIT},
-    "view-new": {"POST": Rule("view", lambda world: {"name": "mine", "query": "view=look"})},
+    "view-new": {"POST": Rule("view", lambda rows: {"name": "mine", "query": "view=look"})},
     "view-delete": {"POST": Rule("own")},
     "campaign-list": {"GET": VIEW},
     "campaign-new": {"GET": EDIT, "POST": EDIT},
@@ -217,7 +223,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "triage-list": {"GET": VIEW},
     "triage-csv": {"GET": VIEW},
     "triage-judge": {"POST": Rule("edit", _judged)},
-    "campaign-baseline": {"POST": Rule("edit", _baseline)},
+    "campaign-baseline": {"POST": Rule("edit", _baseline_name)},
     "history-baseline": {"POST": Rule("edit", _baseline)},
     "baseline-release": {"POST": EDIT},
     "mark-list": {"GET": VIEW, "POST": Rule("edit", _mark)},
@@ -266,7 +272,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-comparison-csv": {"GET": VIEW},
     "api-probe-list": {"GET": ACCOUNT, "POST": Rule("run", _probe)},
     "api-probe": {"GET": VIEW},
-    "api-agent-seconds": {"POST": Rule("agent", lambda world: {"host": "shop-1"})},
+    "api-agent-seconds": {"POST": Rule("agent", lambda rows: {"host": "shop-1"})},
     "api-injector-list": {"GET": ACCOUNT},
     "api-preset-list": {"GET": ACCOUNT},
     "api-campaign-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_campaign))},

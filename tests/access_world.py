@@ -1,15 +1,18 @@
 """A project with one of everything, and everybody who might ask for it.
 
-OPEN stands in every name of the project, SECRET in what even a share link's visitor must not read:
+OPEN is in every name of the project, SECRET in what even a share link's visitor must not read:
 headers, bodies, notes, and whatever belongs to another campaign. Neither reaches a stranger.
 """
 
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from http.cookies import SimpleCookie
+from itertools import count
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
@@ -17,9 +20,13 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.models import (
     Agent,
     ApiToken,
+    Campaign,
     Probe,
+    Project,
     SavedView,
     Search,
+    ShareLink,
+    Test,
     TimeMark,
     TriageChange,
     TriageEntry,
@@ -46,30 +53,45 @@ from tests.factories import (
 from tests.values import make_second, plan_spec
 
 OPEN, SECRET = "okapi", "zebrafish"
+# In every name of charlie's project, of which alice and her team are no members.
+FOREIGN = "quokka"
 ROLES = {"alice": "owner", "bob": "editor", "oscar": "operator", "vera": "viewer"}
+DEAD_TOKENS = {"alice's revoked token", "alice's expired token", "dana's write token"}
+Rows = dict[str, Any]
 
 
 @dataclass
 class World:
     """Rows by the noun under which addresses name them; sessions and tokens by who asks."""
 
-    rows: dict[str, Any] = field(default_factory=dict)
+    rows: Rows = field(default_factory=dict)
+    archived: Rows = field(default_factory=dict)
+    foreign: Rows = field(default_factory=dict)
     sessions: dict[str, str] = field(default_factory=dict)
     tokens: dict[str, str] = field(default_factory=dict)
     share_tokens: dict[str, str] = field(default_factory=dict)
+    _addresses: Iterator[int] = field(default_factory=count)
     # One for all: to load the middleware for every request would take most of the time.
     handler: Any = field(default_factory=lambda: Client().handler)
 
     def client(self, who: str) -> Client:
         """A fresh browser or program, so that no request changes how the next one asks."""
         token = self.tokens.get(who)
-        client = Client(headers={"Authorization": f"Bearer {token}"} if token else None)
+        headers = {"Authorization": f"Bearer {token}"} if token else None
+        client = Client(headers=headers, REMOTE_ADDR=self._address_of(who))
         client.handler = self.handler
         if who in self.sessions:
             client.cookies["sessionid"] = self.sessions[who]
         if who == "visitor":
             client.cookies = deepcopy(self._visitors_cookies)
         return client
+
+    def _address_of(self, who: str) -> str:
+        """Wrong tokens come from everywhere: 30 a minute of one address are throttled."""
+        if who not in DEAD_TOKENS:
+            return "127.0.0.1"
+        number = next(self._addresses)
+        return f"127.9.{number // 250 % 250}.{number % 250}"
 
     @cached_property
     def _visitors_cookies(self) -> SimpleCookie:
@@ -81,84 +103,122 @@ class World:
 
 def make_world() -> World:
     world = World()
-    people = {name: make_user(name) for name in (*ROLES, "charlie")}
+    people = {name: make_user(name) for name in (*ROLES, "charlie", "dana")}
     people["adam"] = make_user("adam", is_superuser=True)
-    project = make_project(f"{OPEN} team", owner=people["alice"])
-    for name, role in ROLES.items():
-        if name != "alice":
-            make_membership(project, people[name], Role(role))
+    people["sam"] = make_user("sam", is_staff=True)
+    people["ruth"] = make_user("ruth", is_staff=True, is_superuser=True)
+    world.rows |= _project(people, OPEN, SECRET)
+    make_membership(world.rows["project"], people["dana"], Role.EDITOR)
     make_project("Charlie's own", owner=people["charlie"])
-    world.rows["project"] = project
-    world.rows["membership"] = project.memberships.get(user=people["vera"])
-    _describe(world, project)
-    _measure(world, project)
-    _change(world, project)
     _sign_in(world, people)
-    _share(world, project, people)
+    _share(world, people)
+    # Her sessions and tokens are there; her account is no more.
+    User.objects.filter(username="dana").update(is_active=False)
     return world
 
 
-def _describe(world: World, project) -> None:
-    target = make_target(project, f"{OPEN} shop", environment=[["CPU", f"{OPEN} 9000"]])
-    endpoint = make_endpoint(target, host=f"{OPEN}.internal")
+def add_other_rows(world: World) -> None:
+    """The same once more in an archived project of alice's, and in one that she cannot see."""
+    people = {user.username: user for user in User.objects.all()}
+    world.archived |= _project(people, f"{OPEN} archived", SECRET)
+    world.foreign |= _project({"alice": people["charlie"]}, FOREIGN, FOREIGN)
+    for rows, owner in ((world.archived, "alice"), (world.foreign, "charlie")):
+        rows |= _owned(people[owner], rows)
+    for noun in ("project", "target", "plan", "campaign"):
+        row = world.archived[noun]
+        type(row).objects.filter(pk=row.pk).update(archived_at=timezone.now())
+
+
+def _project(people: dict[str, User], open_word: str, secret: str) -> Rows:
+    """The rows of a project with one of everything, which alice owns."""
+    project = make_project(f"{open_word} team", owner=people["alice"])
+    for name, role in ROLES.items():
+        if name in people and name != "alice":
+            make_membership(project, people[name], Role(role))
+    rows = {"project": project, "membership": project.memberships.latest("pk")}
+    rows |= _described(project, open_word, secret)
+    rows |= _measured(project, rows, open_word, secret)
+    return rows | _changed(project, rows, secret)
+
+
+def _owned(owner: User, rows: Rows) -> Rows:
+    """What belongs to the owner alone: a token, and a share link of the campaign."""
+    by = Actor(user=owner)
+    token, _ = create_token(by=by, name="job", scope=Scope.WRITE, days=1)
+    share, _ = create_share(
+        by=by, project=rows["project"], campaign=rows["campaign"], days=1, note="note"
+    )
+    return {"token": token, "share": share}
+
+
+def _described(project: Project, open_word: str, secret: str) -> Rows:
+    target = make_target(project, f"{open_word} shop", environment=[["CPU", f"{open_word} 9000"]])
+    host = f"{open_word.replace(' ', '-')}.internal"
+    endpoint = make_endpoint(target, host=host)
     spec = plan_spec()
-    spec["steps"][0]["headers"] = [["X-Api-Key", f"{SECRET}-header"]]
-    spec["steps"][0]["body"] = f"<{SECRET}/>"
-    world.rows |= {
+    spec["steps"][0]["headers"] = [["X-Api-Key", f"{secret}-header"]]
+    spec["steps"][0]["body"] = f"<{secret}/>"
+    version = make_plan(project, f"{open_word} plan", Plan.from_json(spec).to_json())
+    owner = project.memberships.get(role=Role.OWNER).user
+    return {
         "target": target,
         "endpoint": endpoint,
-        "https": make_endpoint(target, "https", host=f"{OPEN}.internal"),
-        "version": make_plan(project, f"{OPEN} plan", Plan.from_json(spec).to_json()),
+        "https": make_endpoint(target, "https", host=host),
+        "version": version,
+        "plan": version.plan,
+        "agent": Agent.objects.create(
+            target=target,
+            lookup=f"{target.pk:016}",
+            token_hash=f"{target.pk:064}",
+            host=f"{open_word}-1",
+        ),
         "probe": Probe.objects.create(
             endpoint=endpoint,
             request=spec["steps"][0],
             finished_at=timezone.now(),
-            result={"error": "refused", "detail": f"{SECRET}-detail"},
+            result={"error": "refused", "detail": f"{secret}-detail"},
+        ),
+        "view": SavedView.objects.create(
+            user=owner, project=project, name=f"{secret} view", query="view=look"
         ),
     }
-    world.rows["plan"] = world.rows["version"].plan
-    world.rows["agent"] = Agent.objects.create(
-        target=target, lookup="0" * 16, token_hash="f" * 64, host=f"{OPEN}-1"
-    )
-    owner = project.memberships.get(role=Role.OWNER).user
-    view = {"name": f"{SECRET} view", "query": "view=look"}
-    world.rows["view"] = SavedView.objects.create(user=owner, project=project, **view)
 
 
-def _measure(world: World, project) -> None:
+def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows:
     """A campaign that is done, a draft, and one that waits for an injector."""
-    now = timezone.now()
-    done = make_campaign(project, f"{OPEN} overhead", repeats=1, started_at=now, finished_at=now)
-    rows, make = world.rows, make_test
-    tests = [make(done, rows["version"], endpoint=rows[name]) for name in ("endpoint", "https")]
-    world.rows |= {
+    now, version = timezone.now(), rows["version"]
+    ended = {"repeats": 1, "started_at": now, "finished_at": now}
+    done = make_campaign(project, f"{open_word} overhead", **ended)
+    tests = [make_test(done, version, endpoint=rows[name]) for name in ("endpoint", "https")]
+    found = {
         "campaign": done,
         "test": tests[0],
         "run": _done_run(tests[0]),
         "candidate": _done_run(tests[1]),
         "mark": TimeMark.objects.create(
-            project=project, text=f"{OPEN} 1.4.2 deployed", at=now, key="1.4.2"
+            project=project, text=f"{open_word} 1.4.2 deployed", at=now, key="1.4.2"
         ),
     }
-    (world.rows["baseline"], *_) = make_baseline(
-        by=Actor(user=project.memberships.get(role=Role.OWNER).user),
-        project=project,
-        name=f"{OPEN} 1.4",
-        tests=tests,
+    owner = project.memberships.get(role=Role.OWNER).user
+    (found["baseline"], *_) = make_baseline(
+        by=Actor(user=owner), project=project, name=f"{open_word} 1.4", tests=tests
     )
-    draft = make_campaign(project, f"{SECRET} draft", repeats=1)
-    make_test(draft, world.rows["version"], endpoint=world.rows["endpoint"])
-    waiting = make_campaign(project, f"{SECRET} waiting", repeats=1, started_at=now)
-    test = make_test(waiting, world.rows["version"], endpoint=world.rows["endpoint"])
-    held = make_campaign(project, f"{SECRET} held", started_at=now, opened_at=None, held_at=now)
-    make_run(make_test(held, world.rows["version"], endpoint=world.rows["endpoint"]))
-    searched = make_campaign(project, f"{OPEN} search", repeats=1, started_at=now, finished_at=now)
-    make_run(make_test(searched, world.rows["version"], endpoint=world.rows["endpoint"]))
+
+    def tested(name: str, **fields: Any) -> tuple[Campaign, Test]:
+        campaign = make_campaign(project, name, **fields)
+        return campaign, make_test(campaign, version, endpoint=rows["endpoint"])
+
+    draft, _ = tested(f"{secret} draft", repeats=1)
+    waiting, next_test = tested(f"{secret} waiting", repeats=1, started_at=now)
+    held, held_test = tested(f"{secret} held", started_at=now, opened_at=None, held_at=now)
+    make_run(held_test)
+    searched, trial = tested(f"{open_word} search", **ended)
+    make_run(trial)
     Search.objects.create(
         campaign=searched, start_per_s=1, limit_per_s=9, trial_s=5, deadline=now, ending="stopped"
     )
-    world.rows |= {"draft": draft, "waiting": waiting, "held": held, "queued": make_run(test)}
-    world.rows["search"] = searched
+    states = {"draft": draft, "waiting": waiting, "held": held, "search": searched}
+    return found | states | {"queued": make_run(next_test)}
 
 
 def _done_run(test):
@@ -171,9 +231,9 @@ def _done_run(test):
     return run
 
 
-def _change(world: World, project) -> None:
+def _changed(project: Project, rows: Rows, secret: str) -> Rows:
     """A change of level with a note."""
-    rows, now = world.rows, timezone.now()
+    now = timezone.now()
     entry = TriageEntry.objects.create(project=project, target=rows["target"])
     times = {"since_at": now, "after_at": now, "until_at": now}
     figures = {"before_us": 9.0, "after_us": 10.0, "ratio": 1.1, "low": 1.0, "high": 1.2}
@@ -187,30 +247,50 @@ def _change(world: World, project) -> None:
         **times,
         **figures,
     )
-    TriageNote.objects.create(entry=entry, state="open", why=f"{SECRET} note")
-    world.rows |= {"entry": entry, "triage": entry}
+    TriageNote.objects.create(entry=entry, state="open", why=f"{secret} note")
+    return {"entry": entry, "triage": entry}
 
 
-def _sign_in(world: World, people: dict) -> None:
+def _sign_in(world: World, people: dict[str, User]) -> None:
     for name, user in people.items():
         client = Client()
         client.force_login(user)
         world.sessions[name] = client.cookies["sessionid"].value
     for owner, scope in [("alice", scope) for scope in Scope] + [
         ("charlie", Scope.WRITE),
+        ("dana", Scope.WRITE),
         ("vera", Scope.WRITE),
     ]:
-        by, name = Actor(user=people[owner]), SECRET if owner == "alice" else "job"
-        _, text = create_token(by=by, name=name, scope=scope, days=1)
-        world.tokens[f"{owner}'s {scope} token"] = text
+        name = SECRET if owner == "alice" else "job"
+        world.tokens[f"{owner}'s {scope} token"] = _token(people[owner], scope, name)
     world.rows["token"] = ApiToken.objects.filter(user=people["alice"]).first()
+    for word, moment in (("revoked", "revoked_at"), ("expired", "expires_at")):
+        text = _token(people["alice"], Scope.WRITE, f"{SECRET} {word}")
+        world.tokens[f"alice's {word} token"] = text
+        ApiToken.objects.filter(name=f"{SECRET} {word}").update(**{moment: timezone.now()})
 
 
-def _share(world: World, project, people: dict) -> None:
-    by = Actor(user=people["bob"])
-    for noun in ("campaign", "run"):
-        share, token = create_share(
-            by=by, project=project, days=1, note=f"{SECRET} note", **{noun: world.rows[noun]}
+def _token(owner: User, scope: Scope, name: str) -> str:
+    _, text = create_token(by=Actor(user=owner), name=name, scope=scope, days=1)
+    return text
+
+
+def _share(world: World, people: dict[str, User]) -> None:
+    """Links that open the campaign and a run, and three of the campaign that open nothing."""
+    project = world.rows["project"]
+
+    def link(by: str, **shown: Any) -> tuple[ShareLink, str]:
+        return create_share(
+            by=Actor(user=people[by]), project=project, days=1, note=f"{SECRET} note", **shown
         )
-        world.share_tokens[noun] = token
-        world.rows["share"] = share
+
+    campaign, now = world.rows["campaign"], timezone.now()
+    for name, changed in (
+        ("revoked", {"revoked_at": now}),
+        ("expired", {"expires_at": now}),
+        ("dana's", {"created_by": people["dana"]}),
+    ):
+        dead, world.share_tokens[name] = link("bob", campaign=campaign)
+        ShareLink.objects.filter(pk=dead.pk).update(**changed)
+    for noun in ("campaign", "run"):
+        world.rows["share"], world.share_tokens[noun] = link("bob", **{noun: world.rows[noun]})

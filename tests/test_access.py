@@ -1,132 +1,79 @@
-"""Everybody asks at every address with every method, and gets what tests/access_table.py says.
+"""Everybody asks at every address with every method, and gets what tests/access_table.py says:
+of rows of their own project, of an archived one, of another team's, and of rows that never were.
 
 An address that the table does not know fails here; so does a marker of the project in anything
 that somebody reads who should not, and a write by a request that should write nothing.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection, transaction
-from django.urls import get_resolver
-from django.urls.resolvers import URLPattern
+from django.db import transaction
 
-from tests.access_table import EVERYBODY, MAY, NOBODY, PAGES, STRANGERS, TABLE, Rule
-from tests.access_world import OPEN, SECRET, World, make_world
+from tests.access_admin import asked_of_admin, expected_of_admin
+from tests.access_probes import (
+    NEVER,
+    ROUTES,
+    Answer,
+    Asked,
+    address,
+    all_addresses,
+    ask,
+    asked_at,
+    expected,
+    remembered,
+    rows_of,
+    rows_that_never_were,
+    send,
+    unlisted_at,
+)
+from tests.access_table import EVERYBODY, NOBODY, PAGES, STRANGERS, TABLE, Rule
+from tests.access_world import (
+    DEAD_TOKENS,
+    FOREIGN,
+    OPEN,
+    SECRET,
+    Rows,
+    World,
+    add_other_rows,
+    make_world,
+)
 
 pytestmark = pytest.mark.django_db
 
-# Django's own site for staff; its accounts and rights are not ours.
-NOT_OURS = ("admin/",)
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-# Pages whose answer, or the way on from it, is the sign-in page.
-SIGN_IN = {"login", "logout"}
 # Pages of administrators, which name projects and campaigns and show nothing of their results.
 ABOUT_ALL = {"load", "caps", "caps-edit", "storage", "audit-all", "audit-all-csv"}
-PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-# What a request may write although it changes nothing: who was here, and when.
-BOOKKEEPING = ("django_session", "campaigns_sharelink", "campaigns_apitoken", "auth_user", "axes_")
-WRITES = re.compile(r'^(?:INSERT INTO|UPDATE|DELETE FROM) "(\w+)"')
-
-
-def all_addresses(patterns=None, before: str = "") -> Iterator[tuple[str, str | None]]:
-    """(route, name) of every pattern, however deep."""
-    for pattern in get_resolver().url_patterns if patterns is None else patterns:
-        route = before + str(pattern.pattern)
-        if route.startswith(NOT_OURS):
-            continue
-        if isinstance(pattern, URLPattern):
-            yield route, pattern.name
-        else:
-            yield from all_addresses(pattern.url_patterns, route)
-
-
-ROUTES = {name: route for route, name in all_addresses()}
+NAMES = sorted(set(TABLE) & set(ROUTES))
 
 
 @pytest.fixture(scope="module")
 def world(django_db_setup, django_db_blocker) -> Iterator[World]:
     """Made once; every request is undone, so that each finds it as it was."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield make_world()
+    with django_db_blocker.unblock(), transaction.atomic(), remembered():
+        world = make_world()
+        add_other_rows(world)
+        yield world
         transaction.set_rollback(True)
 
 
-def address(name: str, world: World, rule: Rule) -> str:
-    rows = dict(world.rows)
-    noun = name.removeprefix("api-").split("-")[0]
-    rows |= {shown: world.rows[other] for shown, other in rule.rows}
-    rows["pk"] = rows.get(noun)
-
-    def value_of(match: re.Match) -> str:
-        if match[1] == "token" and noun == "share":
-            return world.share_tokens["campaign"]
-        return "1" if match[1] == "number" else str(rows[match[1]].pk)
-
-    path = "/" + PARAMETER.sub(value_of, ROUTES[name])
-    if "comparison" in name:
-        path += f"?a=run-{world.rows['run'].pk}&b=campaign-{world.rows['campaign'].pk}"
-    return path
+def check_markers(asked: Asked, text: str) -> None:
+    who, name = asked.who, asked.name
+    if asked.thing == "foreign":
+        assert FOREIGN not in text, f"{asked}: shows something of it"
+    if name in {"share-view", "share-stream"}:
+        assert SECRET not in text, f"{asked}: shows a secret of the project"
+    elif who in STRANGERS | NOBODY | DEAD_TOKENS and not (who == "adam" and name in ABOUT_ALL):
+        assert OPEN not in text, f"{asked}: shows something of the project"
+        assert SECRET not in text, f"{asked}: shows a secret of the project"
 
 
-def ask(world: World, who: str, method: str, name: str, rule: Rule):
-    """The response, its text, and the tables that it wrote; then all is as before."""
-    path = address(name, world, rule)
-    body = rule.body(world)
-    form = {"data": body} if name in PAGES else {"data": body, "content_type": "application/json"}
-    client = world.client(who)
-    written = set()
-
-    def note(execute, sql, params, many, context):
-        if match := WRITES.match(sql):
-            written.add(match[1])
-        return execute(sql, params, many, context)
-
-    with transaction.atomic(), connection.execute_wrapper(note):
-        sent = form if method in {"POST", "PUT", "PATCH"} else {}
-        if name in PAGES and method in {"PUT", "PATCH"}:
-            sent = {}
-        response = getattr(client, method.lower())(path, **sent)
-        text = b"".join(response).decode(errors="replace")
-        transaction.set_rollback(True)
-    return response, text, {table for table in written if not table.startswith(BOOKKEEPING)}
-
-
-def verdict(response) -> str:
-    """in, login, 401, 403, 404 or 405."""
-    if response.status_code == 302:
-        return "login" if response["Location"].startswith("/login/") else "in"
-    if response.status_code in {401, 403, 404, 405}:
-        return str(response.status_code)
-    assert response.status_code < 500, response.content
-    return "in"
-
-
-def expected(who: str, name: str, rule: Rule) -> str:
-    """What the table says: signing in comes before existing, existing before being allowed."""
-    is_page = name in PAGES
-    is_nobody = who in NOBODY or (is_page and who.endswith("token"))
-    if is_page and who.endswith("token") and (rule.right != "nothing" or name in SIGN_IN):
-        return "401"  # never a sign-in page with status 200
-    if rule.right == "nothing":
-        return "login" if name == "logout" else "in"
-    if is_nobody or rule.right == "agent":
-        return "login" if is_page else "401"
-    if who in MAY[rule.right]:
-        return "in"
-    if rule.right == "own over REST" and who.startswith("alice"):
-        return "403"  # it is hers, but the token is too narrow
-    is_hidden = who in STRANGERS or rule.right in ("own", "own over REST", "installation")
-    return "404" if is_hidden else "403"
-
-
-def check_markers(who: str, name: str, text: str) -> None:
-    if name.startswith("share-") and name in {"share-view", "share-stream"}:
-        assert SECRET not in text, f"{who} reads a secret of the project at {name}"
-    elif who in STRANGERS | NOBODY and not (who == "adam" and name in ABOUT_ALL):
-        assert OPEN not in text, f"{who} reads something of the project at {name}"
-        assert SECRET not in text, f"{who} reads a secret of the project at {name}"
+def test_ten_thousand_requests_are_tried():
+    listed = sum(1 for name in NAMES for _ in asked_at(name))
+    unlisted = sum(1 for name in NAMES for _ in unlisted_at(name))
+    of_staff = sum(1 for _ in asked_of_admin(EVERYBODY))
+    assert listed + unlisted + of_staff > 10_000
 
 
 def test_the_table_knows_every_address():
@@ -143,32 +90,126 @@ def test_no_two_addresses_share_a_name():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("name", sorted(set(TABLE) & set(ROUTES)))
+@pytest.mark.parametrize("name", NAMES)
 def test_everybody_gets_what_the_table_says(world, name):
-    for method, rule in TABLE[name].items():
-        for who in sorted(EVERYBODY):
-            response, text, written = ask(world, who, method, name, rule)
-            wanted = expected(who, name, rule)
-            got = verdict(response)
-            assert got == wanted, f"{who}: {method} {name} is {got}, should be {wanted}: {text}"
-            check_markers(who, name, text)
-            if wanted != "in" or method == "GET":
-                assert not written, f"{who}: {method} {name} writes {written}"
+    refusals: dict[tuple[str, str], dict[str, Answer]] = defaultdict(dict)
+    for asked in asked_at(name):
+        answer, wanted = ask(world, asked), expected(asked)
+        assert answer.verdict == wanted, f"{asked}: is {answer.verdict}, not {wanted}: {answer}"
+        check_markers(asked, answer.text)
+        if wanted != "in" or asked.method == "GET":
+            assert not answer.written, f"{asked}: writes {answer.written}"
+        if wanted == "404":
+            refusals[asked.method, asked.who][asked.thing] = answer
+    for who, answers in refusals.items():
+        assert len({answer.text for answer in answers.values()}) == 1, (
+            f"{who} can tell at {name} which of these rows there are: {answers}"
+        )
 
 
-@pytest.mark.parametrize("name", sorted(set(TABLE) & set(ROUTES)))
+@pytest.mark.parametrize("name", NAMES)
 def test_a_method_that_the_table_does_not_list_changes_nothing(world, name):
-    rules = TABLE[name]
-    first = next(iter(rules.values()), Rule("nothing"))
-    for method in [method for method in METHODS if method not in rules]:
-        for who in ("anonymous", "charlie", "alice", "alice's write token"):
-            response, text, written = ask(world, who, method, name, first)
-            assert not written, f"{who}: {method} {name} writes {written}"
-            check_markers(who, name, text)
-            if method not in {"HEAD", "OPTIONS"}:
-                refused = verdict(response) != "in"
-                may_read = expected(who, name, first) == "in"
-                assert refused or may_read, f"{who}: {method} {name} lets them in"
+    for asked in unlisted_at(name):
+        answer = ask(world, asked)
+        assert not answer.written, f"{asked}: writes {answer.written}"
+        check_markers(asked, answer.text)
+        if asked.method not in {"HEAD", "OPTIONS"}:
+            may_read = expected(asked) == "in"
+            assert answer.verdict != "in" or may_read, f"{asked}: lets them in"
+
+
+@pytest.mark.parametrize("name", sorted({name for *_, name in asked_of_admin({"sam"})}))
+def test_the_site_for_staff_lets_in_only_staff_and_shows_them_nothing(world, name):
+    for who, method, path, _ in (each for each in asked_of_admin(EVERYBODY) if each[3] == name):
+        may_write = who == "sam" or name in {"login", "logout"}
+        answer = send(world, who, method, path, {}, may_write=may_write)
+        wanted, what = expected_of_admin(who, name), f"{who}: {method} {path}"
+        assert answer.verdict in wanted, f"{what}: is {answer.verdict}, not {wanted}"
+        assert not answer.written, f"{what}: writes {answer.written}"
+        assert OPEN not in answer.text, f"{what}: shows something of the project"
+        assert SECRET not in answer.text, f"{what}: shows a secret of the project"
+
+
+def beside(rows: Rows, own: Rows) -> Rows:
+    """These rows, but for the project and what is compared, which are one's own."""
+    return rows | {noun: own[noun] for noun in ("project", "version", "run")}
+
+
+def names_others(rule: Rule) -> bool:
+    own = rows_that_never_were()
+    first, other = (rule.body(beside(rows_that_never_were(number), own)) for number in (1, 2))
+    return first != other
+
+
+MIXED = [
+    (name, method)
+    for name in NAMES
+    for method, rule in TABLE[name].items()
+    if "comparison" in name or names_others(rule)
+]
+
+
+@pytest.mark.parametrize(("name", "method"), MIXED)
+def test_a_row_of_another_team_cannot_be_named_beside_ones_own(world, name, method):
+    """The address and the project are alice's, the rest of the body is charlie's."""
+    rule, is_page = TABLE[name][method], name in PAGES
+    who = "alice" if is_page else "alice's write token"
+    answers = []
+    for thing in ("foreign", "never"):
+        rows = beside(rows_of(world, thing), world.rows)
+        path = address(name, world, rule, rows if "comparison" in name else None)
+        answer = send(world, who, method, path, rule.body(rows), is_page)
+        assert FOREIGN not in answer.text, f"{who}: {method} {name} shows something of it"
+        assert not answer.written, f"{who}: {method} {name} writes {answer.written}"
+        answers.append((answer.verdict, _without_numbers(answer.text)))
+    assert answers[0] == answers[1], f"{name} tells which rows there are: {answers}"
+
+
+def _without_numbers(text: str) -> str:
+    return re.sub(r"\d+", "N", text)
+
+
+# Where a page reads which row to begin with from its address.
+BESIDE = {
+    "campaign-list": ("target", "by"),
+    "campaign-new": ("again", "edit", "plan", "target", "confirm"),
+    "search-new": ("plan", "target"),
+    "plan-new": ("copy",),
+    "run-list": ("target", "plan", "campaign", "candidate"),
+    "injector-list": ("project",),
+    "target-measure": ("probe",),
+    "history": ("target", "plan"),
+    "api-run-list": ("project", "campaign", "target", "plan", "test"),
+    "api-campaign-list": ("project", "target"),
+    "api-target-list": ("project",),
+    "api-plan-list": ("project",),
+    "api-probe-list": ("project", "target"),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "noun"), [(name, noun) for name, nouns in BESIDE.items() for noun in nouns]
+)
+def test_a_row_of_another_team_in_the_query_is_one_that_never_was(world, name, noun):
+    path = address(name, world, TABLE[name]["GET"])
+    row = world.foreign.get(noun) or world.foreign["campaign"]
+    answers = []
+    for number in (row.pk, NEVER):
+        answer = send(world, "alice", "GET", f"{path}?{noun}={number}", {})
+        assert FOREIGN not in answer.text
+        answers.append((answer.verdict, _without_numbers(answer.text)))
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("link", ["revoked", "expired", "dana's"])
+@pytest.mark.parametrize("tail", ["", "stream/"])
+def test_a_dead_link_opens_nothing_for_anybody(world, link, tail):
+    for who in sorted(EVERYBODY):
+        for method in ("GET", "POST"):
+            answer = send(world, who, method, f"/s/{world.share_tokens[link]}/{tail}", {})
+            assert answer.verdict == ("404" if method == "GET" else "405"), f"{who}: {answer}"
+            if who in STRANGERS | NOBODY | DEAD_TOKENS:  # others read their projects' names
+                assert OPEN not in answer.text
 
 
 @pytest.mark.parametrize("token", ["", "x" * 43, "campaign", "%00"])
@@ -183,11 +224,3 @@ def test_a_share_link_of_a_run_shows_no_secret_and_no_other_run(world):
     text = world.client("anonymous").get(f"/s/{world.share_tokens['run']}/").content.decode()
     assert SECRET not in text
     assert f"/runs/{world.rows['candidate'].pk}/" not in text
-
-
-def test_what_is_foreign_answers_as_what_never_was(world):
-    for name in ("api-target", "api-plan", "api-campaign", "api-run", "api-run-seconds"):
-        foreign = address(name, world, Rule("view"))
-        never = re.sub(r"\d+(?=/)", "987654321", foreign.removeprefix("/api/v1"))
-        client = world.client("charlie")
-        assert client.get(foreign).content == client.get(f"/api/v1{never}").content

@@ -13,13 +13,13 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from campaigns.permissions import Role
+from tests.access_probes import address
 from tests.access_table import PAGES
 from tests.access_world import make_world
 from tests.browser.conftest import ROOT
 from tests.browser.installation import enter
 from tests.browser.test_long_run import LongRun
 from tests.factories import make_membership, make_project
-from tests.test_access import address
 
 pytestmark = pytest.mark.django_db(transaction=True)
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"

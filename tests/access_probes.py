@@ -1,0 +1,273 @@
+"""A probe is one request of somebody, at an address, with a method, about a row; and its answer.
+
+What is probed follows from the URL configuration; what must be answered follows from
+tests/access_table.py alone.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from django.contrib import auth
+from django.db import connection, transaction
+from django.urls import get_resolver
+from django.urls.resolvers import URLPattern
+
+from campaigns.views import context
+from tests.access_table import EVERYBODY, MAY, NOBODY, PAGES, ROLES, STRANGERS, TABLE, Rule
+from tests.access_world import DEAD_TOKENS, Rows, World
+from tests.values import plan_spec
+
+# Django's own site for staff: tests/access_admin.py.
+ADMIN = "admin/"
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+# Pages whose answer, or the way on from it, is the sign-in page.
+SIGN_IN = {"login", "logout"}
+PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+CSRF_TOKEN = re.compile(r'(name="csrfmiddlewaretoken" value=")\w+')
+# What a request may write although it changes nothing: who was here, and when.
+BOOKKEEPING = ("django_session", "campaigns_sharelink", "campaigns_apitoken", "auth_user", "axes_")
+WRITES = re.compile(r'(?:INSERT INTO|UPDATE|DELETE FROM) "(\w+)"')
+NEVER = 987_654_321
+_NOT_DRAWN = mock.patch("django.template.backends.django.Template.render", return_value="")
+
+
+def all_addresses(patterns=None, before: str = "") -> Iterator[tuple[str, str | None]]:
+    """(route, name) of every pattern, however deep."""
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        route = before + str(pattern.pattern)
+        if route.startswith(ADMIN):
+            continue
+        if isinstance(pattern, URLPattern):
+            yield route, pattern.name
+        else:
+            yield from all_addresses(pattern.url_patterns, route)
+
+
+ROUTES = {name: route for route, name in all_addresses()}
+
+
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Who a session belongs to, and what every page says of their projects, is read only once:
+    that would be half of what a refusal costs."""
+    users: dict[str | None, Any] = {}
+    whose, projects, nothing = auth.get_user, context._projects_of, context._nothing_begins
+    told: dict[Any, Any] = {}
+
+    def user_of(request):
+        key = request.COOKIES.get("sessionid")
+        if key not in users:
+            users[key] = whose(request)
+        return users[key]
+
+    def once(read):
+        def reading(request):
+            key = (read, request.user.pk)
+            if key not in told:
+                told[key] = read(request)
+            return told[key]
+
+        return reading
+
+    with (
+        mock.patch.object(auth, "get_user", user_of),
+        mock.patch.object(context, "_projects_of", once(projects)),
+        mock.patch.object(context, "_nothing_begins", once(nothing)),
+    ):
+        yield
+
+
+@dataclass(frozen=True)
+class Asked:
+    """`thing`: whose row it is about, "own" (of alice's project), "archived" (of one of hers that
+    is archived), "foreign" (of charlie's) or "never" (there is no such row)."""
+
+    who: str
+    method: str
+    name: str
+    rule: Rule
+    thing: str = "own"
+
+    def __str__(self) -> str:
+        return f"{self.who}: {self.method} {self.name} of a row that is {self.thing}"
+
+    @property
+    def is_page(self) -> bool:
+        return self.name in PAGES
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`verdict` as verdict_of says it; `written`: the tables that were."""
+
+    verdict: str
+    text: str
+    written: frozenset[str]
+
+
+# Of those who are alike, these ask for rows that are not theirs, or not there.
+FIRST_OF_THEIR_KIND = {
+    *("anonymous", "charlie", "charlie's write token", "adam", "sam"),
+    *("vera", "alice", "alice's write token"),
+}
+
+
+def asked_at(name: str) -> Iterator[Asked]:
+    """All that is asked at an address with the methods that it takes."""
+    opens_link = name.startswith("share-") and "token" in ROUTES[name]
+    for method, rule in TABLE[name].items():
+        for who in sorted(FIRST_OF_THEIR_KIND if opens_link else EVERYBODY):
+            own = Asked(who, method, name, rule)
+            yield own
+            if not names_rows(name, rule) or not _reaches_rows(own):
+                continue
+            is_first = who in FIRST_OF_THEIR_KIND
+            if is_first:
+                yield Asked(who, method, name, rule, "never")
+            if opens_link:
+                continue  # tests/test_access.py tries links that are dead
+            may_see_it = who.startswith("charlie") or (who, rule.right) == ("adam", "installation")
+            if is_first and who != "anonymous" and not may_see_it:
+                yield Asked(who, method, name, rule, "foreign")
+            if expected(own) in {"403", "404"}:
+                yield Asked(who, method, name, rule, "archived")
+
+
+def _reaches_rows(asked: Asked) -> bool:
+    """Whether who asks gets as far as the row; of all who do not, anonymous is enough."""
+    if asked.who.endswith("token"):
+        return asked.who not in DEAD_TOKENS and not asked.is_page
+    return asked.who == "anonymous" or asked.who not in NOBODY
+
+
+def names_rows(name: str, rule: Rule) -> bool:
+    """Whether the address or the body says which row it is about."""
+    first, other = (rule.body(rows_that_never_were(number)) for number in (1, 2))
+    return "<" in ROUTES[name] or "comparison" in name or first != other
+
+
+def unlisted_at(name: str) -> Iterator[Asked]:
+    """All that is asked with the methods that the table does not list."""
+    rules = TABLE[name]
+    first = next(iter(rules.values()), Rule("nothing"))
+    for method in METHODS:
+        if method not in rules:
+            for who in ("anonymous", "charlie", "alice", "alice's write token"):
+                yield Asked(who, method, name, first)
+
+
+def expected(asked: Asked) -> str:
+    """What the table says: signing in comes before existing, existing before being allowed."""
+    who, right, is_page = asked.who, asked.rule.right, asked.is_page
+    is_own = asked.thing in {"own", "archived"}
+    if is_page and who.endswith("token") and (right != "nothing" or asked.name in SIGN_IN):
+        return "401"  # never a sign-in page with status 200
+    if who in DEAD_TOKENS and not is_page:
+        return "401"  # also where no token is needed
+    if right == "nothing":
+        return "login" if asked.name == "logout" else "in" if is_own else "404"
+    if who in NOBODY or who in DEAD_TOKENS or right == "agent":
+        return "login" if is_page else "401"
+    if not is_own:
+        return "404"
+    if who in MAY[right]:
+        return "in"
+    if right == "own over REST" and who.startswith("alice"):
+        return "403"  # it is hers, but the token is too narrow
+    is_hidden = who in STRANGERS or right in ("own", "own over REST", "installation")
+    return "404" if is_hidden else "403"
+
+
+def rows_that_never_were(number: int = NEVER) -> Rows:
+    return defaultdict(lambda: SimpleNamespace(pk=number, spec=plan_spec()))
+
+
+def rows_of(world: World, thing: str) -> Rows:
+    if thing == "never":
+        return rows_that_never_were()
+    return {"own": world.rows, "archived": world.archived, "foreign": world.foreign}[thing]
+
+
+def address(name: str, world: World, rule: Rule, rows: Rows | None = None) -> str:
+    """The address of a row of alice's project, or of these `rows`."""
+    rows = world.rows if rows is None else rows
+    noun, renamed = name.removeprefix("api-").split("-")[0], dict(rule.rows)
+
+    def value_of(match: re.Match) -> str:
+        named = noun if match[1] == "pk" else match[1]
+        if named == "token" and noun == "share":
+            return world.share_tokens["campaign"] if rows is world.rows else "x" * 43
+        return "1" if named == "number" else str(rows[renamed.get(named, named)].pk)
+
+    path = "/" + PARAMETER.sub(value_of, ROUTES[name])
+    if "comparison" in name:
+        path += f"?a=run-{rows['run'].pk}&b=campaign-{rows['campaign'].pk}"
+    return path
+
+
+def ask(world: World, asked: Asked) -> Answer:
+    """The answer; then all is as before."""
+    rows = rows_of(world, asked.thing)
+    path, body = address(asked.name, world, asked.rule, rows), asked.rule.body(rows)
+    is_let_in = expected(asked) == "in"
+    writes = is_let_in or asked.name in SIGN_IN
+    drawn = nullcontext() if not is_let_in or _is_drawn(asked) else _NOT_DRAWN
+    with drawn:
+        return send(world, asked.who, asked.method, path, body, asked.is_page, writes)
+
+
+def _is_drawn(asked: Asked) -> bool:
+    """Of the members whom a page lets in, the one with the fewest rights gets all of its HTML."""
+    allowed = [who for who in ROLES if who in MAY[asked.rule.right]]
+    is_listed = asked.method in TABLE[asked.name]
+    return asked.who not in ROLES or (is_listed and asked.who == allowed[0])
+
+
+def send(
+    world: World,
+    who: str,
+    method: str,
+    path: str,
+    body: dict[str, Any],
+    is_page: bool = True,
+    may_write: bool = True,
+) -> Answer:
+    """Ask with this body: pages get forms, the API JSON. What may write is undone; to undo
+    what writes nothing would take a fifth of the time."""
+    sent: dict[str, Any] = {}
+    if method in {"POST", "PUT", "PATCH"} and not is_page:
+        sent = {"data": body, "content_type": "application/json"}
+    elif method == "POST":
+        sent = {"data": body}
+    written: set[str] = set()
+
+    def note(execute, sql, *context):
+        if isinstance(sql, str) and (match := WRITES.match(sql)):
+            written.add(match[1])
+        return execute(sql, *context)
+
+    client = world.client(who)
+    with transaction.atomic() if may_write else nullcontext(), connection.execute_wrapper(note):
+        response = getattr(client, method.lower())(path, **sent)
+        text = b"".join(response).decode(errors="replace")
+        if may_write:
+            transaction.set_rollback(True)
+    changed = frozenset(table for table in written if not table.startswith(BOOKKEEPING))
+    return Answer(verdict_of(response), CSRF_TOKEN.sub(r"\1", text), changed)
+
+
+def verdict_of(response) -> str:
+    """in, login, home (the index of the staff's site), 401, 403, 404 or 405."""
+    if response.status_code == 302:
+        path = response["Location"].partition("?")[0]
+        return {"/login/": "login", "/admin/login/": "login", "/admin/": "home"}.get(path, "in")
+    if response.status_code in {401, 403, 404, 405}:
+        return str(response.status_code)
+    assert response.status_code < 500, response.content
+    return "in"
