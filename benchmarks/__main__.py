@@ -5,6 +5,7 @@ judgement, capacity, real searches for it, words of real campaigns; or parts.
 import argparse
 import os
 import sys
+from pathlib import Path
 
 from benchmarks import (
     accuracy,
@@ -72,8 +73,7 @@ def main() -> int:
         for title, lines in judgement.measure_all(selection.trials or judgement.TRIALS):
             show(f"{judgement.TITLE}. {title}", lines)
     if selection.wants(WORDS_REAL):
-        trials = selection.trials or words_real.TRIALS
-        show(words_real.title(trials), words_real.measure_all(trials))
+        show(words_real.TITLE, words_real.measure_all(*selection.real_words))
     print(f"\nload average {_load()} after the last")
     return 0
 
@@ -82,19 +82,25 @@ def _read_selection() -> Selection:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parts = f"{', '.join(NAMES)} (everything)"
     parser.add_argument("names", nargs="*", metavar="PART", help=parts)
-    trials = (
-        f"runs in each cell of the judgement ({judgement.TRIALS}), real campaigns of each kind "
-        f"({words_real.TRIALS})"
-    )
+    trials = f"runs in each cell of the judgement ({judgement.TRIALS})"
     parser.add_argument("--trials", type=int, metavar="N", help=trials)
     searches = f"real searches of each server ({capacity_real.SEARCHES})"
     parser.add_argument("--searches", type=int, metavar="N", help=searches)
+    part = "a part of words-real (all of them); may be given again"
+    parser.add_argument("--part", action="append", default=[], choices=words_real.PARTS, help=part)
+    usual = ", ".join(str(n) for _, n in words_real.PARTS.values())
+    campaigns = f"real campaigns of each part of words-real ({usual})"
+    parser.add_argument("--campaigns", type=int, metavar="N", help=campaigns)
+    results = "to which words-real adds what each campaign said; what is there counts as well"
+    parser.add_argument("--results", type=Path, metavar="FILE", help=results)
     options = parser.parse_args()
     names = options.names
     if unknown := [name for name in names if name not in NAMES]:
         parser.error(f"there is no {unknown[0]}; choose from {', '.join(NAMES)}")
-    counts = (n and max(1, n) for n in (options.trials, options.searches))
-    return Selection(frozenset(names), *counts)
+    given = (options.trials, options.searches, options.campaigns)
+    trials, searches, campaigns = (n and max(1, n) for n in given)
+    real_words = (options.part, campaigns, options.results)
+    return Selection(frozenset(names), trials, searches, real_words)
 
 
 def _measure_pinned(selection: Selection, server: Server) -> None:

@@ -1,6 +1,8 @@
 """Which parts of the table are asked for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.injector_cost import CASES, slug
 
@@ -15,12 +17,14 @@ NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Of `NAMES`; without any, everything. `trials`: runs in each cell of the judgement, and real
-    campaigns of each kind; `searches`: real searches of each server; None for as many as usual."""
+    """Of `NAMES`; without any, everything. `trials`: runs in each cell of the judgement;
+    `searches`: real searches of each server; None for as many as usual. `real_words`: the arguments
+    of `words_real.measure_all`."""
 
     names: frozenset[str]
     trials: int | None = None
     searches: int | None = None
+    real_words: tuple[Sequence[str], int | None, Path | None] = ((), None, None)
 
     def wants(self, name: str) -> bool:
         if not self.names or name in self.names:

@@ -2,15 +2,20 @@
 product's own functions on top: which runs count, the ratio and its interval, the verdict.
 
 The slowness that is planted is the target's own delay. A burner that comes and goes takes the
-target's core for some seconds at a time; the arms are equal then, so the true ratio is 1.
+target's core for longer than an arm's runs take one after the other; the arms are equal then, so
+the true ratio is 1. What a campaign said is a line of JSON in the file of results, so that parts
+can be measured at different times: the table is of all lines that the file has.
 """
 
 import contextlib
+import json
+import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -24,34 +29,105 @@ from campaigns.domain.judged.overhead import OverheadRow, mean_row
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.plan.blocks import order_of_runs
 
-TRIALS = 20  # campaigns of a goal; the burner has twice as many
-_BASE_MS = 20.0
+_BASE_MS, _BURNT_MS = 20.0, 4.0  # the target's delay; a small one lets the burner be seen
 _HALF = 10  # runs
 _REPEATS = 5
-_BURNERS = 3
-_PHASE_S = (1.0, 6.0)
+_BURNERS = 6
+_PHASE_S = (12.0, 24.0)
 _QUIET_S, _BURNT_S = 1.3, 1.0  # of a run
 _Arm = list[tuple[int, Figures]]  # block and figures of each run that counts
+Line = dict[str, Any]  # what one campaign said: its part, its seed, runs that do not count
+
+TITLE = (
+    f"Words of real campaigns: 100 requests/s, runs of {_QUIET_S:g} s, {_REPEATS} repeats, the "
+    f"bundled target with a delay of {_BASE_MS:g} ms; under a burner {_BURNT_S:g} s and "
+    f"{_BURNT_MS:g} ms"
+)
 
 
-def title(trials: int) -> str:
-    return (
-        f"Words, by {trials} real campaigns of each kind: 100 requests/s, runs of {_QUIET_S:g} s, "
-        f"{_REPEATS} repeats, the bundled target with a delay of {_BASE_MS:g} ms"
+def measure_all(
+    parts: Sequence[str] = (), campaigns: int | None = None, results: Path | None = None
+) -> Iterator[GoalRow]:
+    """Measures so many more campaigns of each of PARTS, all by default, and tells of all that there
+    are."""
+    lines = _read(results)
+    (port,) = free_ports(1)
+    with program("workers.echo", "--http-port", str(port), port=port, core=1):
+        for part in parts or PARTS:
+            lines += _measured(part, port, campaigns, lines, results)
+    yield from rows_of(lines)
+
+
+def _measured(
+    part: str, port: int, campaigns: int | None, known: Sequence[Line], results: Path | None
+) -> list[Line]:
+    of_one, usual = PARTS[part]
+    n, first = campaigns or usual, sum(line["part"] == part for line in known)
+    made: list[Line] = []
+    with _comes_and_goes() if part in _UNDER_A_BURNER else contextlib.nullcontext():
+        for seed in range(first, first + n):
+            made.append({"part": part, "seed": seed, **of_one(port, seed)})
+            text = json.dumps(made[-1])
+            print(f"  {len(made)} of {n}: {text}", file=sys.stderr)
+            if results:
+                with results.open("a") as file:
+                    file.write(text + "\n")
+    return made
+
+
+def _read(results: Path | None) -> list[Line]:
+    if results is None or not results.exists():
+        return []
+    return [json.loads(line) for line in results.read_text().splitlines()]
+
+
+def rows_of(lines: Sequence[Line]) -> Iterator[GoalRow]:
+    """The table of what campaigns said, whenever they were measured."""
+    rows = {"halves": _halves_rows, "planted": _planted_rows}
+    for part in PARTS:
+        if some := [line for line in lines if line["part"] == part]:
+            yield from rows.get(part, _burnt_rows)(some)
+
+
+def _halves_rows(lines: Sequence[Line]) -> Iterator[GoalRow]:
+    n, n_false = (sum(line[name] for line in lines) for name in ("pairs", "false"))
+    share = n_false / n if n else 1.0
+    yield GoalRow(
+        f"A = A, {n:,} pairs of halves",
+        f"{share:.1%} called slower or faster{_left_out(lines)}",
+        "≤ 5 %",
+        share <= 0.05,
     )
 
 
-def measure_all(trials: int = TRIALS) -> Iterator[GoalRow]:
-    (port,) = free_ports(1)
-    with program("workers.echo", "--http-port", str(port), port=port, core=1):
-        yield _halves(port, min(2 * trials, 2 * _HALF))
-        yield from _planted(port, trials)
-        yield from _burnt(port, trials)
+def _planted_rows(lines: Sequence[Line]) -> Iterator[GoalRow]:
+    slower, same = (sum(line[name] for line in lines) / len(lines) for name in ("slower", "same"))
+    said = f"{slower:.0%} called slower{_left_out(lines)}"
+    yield GoalRow(f"+10 %, {len(lines)} campaigns", said, "≥ 90 %", slower >= 0.9)
+    said = f"{same:.0%} called no practical difference"
+    yield GoalRow(f"+3 %, threshold 2 %, {len(lines)} campaigns", said, "≤ 5 %", same <= 0.05)
 
 
-def _halves(port: int, n_runs: int) -> GoalRow:
+def _burnt_rows(lines: Sequence[Line]) -> Iterator[GoalRow]:
+    """That arms one after the other fail is what the burner is for, so it has a goal, too."""
+    part, held = lines[0]["part"], sum(line["holds"] for line in lines) / len(lines)
+    is_in_turn = part == IN_TURN
+    yield GoalRow(
+        f"burner, {part.replace('-', ' ')}, {len(lines)} campaigns",
+        f"the interval contains the truth in {held:.0%}{_left_out(lines)}",
+        "≥ 90 %" if is_in_turn else "< 90 %",
+        (held >= 0.9) == is_in_turn,
+    )
+
+
+def _left_out(lines: Sequence[Line]) -> str:
+    n = sum(line["lost"] for line in lines)
+    return f"; {n} runs do not count" if n else ""
+
+
+def _halves(port: int, seed: int) -> Line:
     """The repeats of one campaign, divided in every way into two halves: A = A."""
-    (arm,) = _campaign(port, [1.0], n_runs, seed=1)
+    (arm,) = _campaign(port, [1.0], 2 * _HALF, seed=seed)
     known = dict(arm)
     half = len(known) // 2
     words: Counter[Word] = Counter()
@@ -61,61 +137,46 @@ def _halves(port: int, n_runs: int) -> GoalRow:
         second = [block for block in sorted(known)[: 2 * half] if block not in first]
         sides = ([(block, known[block]) for block in side] for side in (first, second))
         words[_judged(*sides, is_paired=False).word] += 1
-    n, n_false = words.total(), words[Word.FASTER] + words[Word.SLOWER]
-    share = n_false / n if n else 1.0
-    return GoalRow(
-        f"A = A, {n:,} pairs of halves of {len(known)} runs",
-        f"{share:.1%} called slower or faster{_left_out(n_runs - len(known))}",
-        "≤ 5 %",
-        share <= 0.05,
-    )
+    n_false = words[Word.FASTER] + words[Word.SLOWER]
+    return {"pairs": words.total(), "false": n_false, "lost": 2 * _HALF - len(known)}
 
 
-def _planted(port: int, trials: int) -> Iterator[GoalRow]:
-    """Campaigns of three arms, of which two are slower."""
-    slower, same, lost = 0, 0, 0
-    for seed in range(trials):
-        arms = _campaign(port, [1.0, 1.1, 1.03], _REPEATS, seed=seed)
-        lost += 3 * _REPEATS - sum(map(len, arms))
-        slower += _judged(arms[0], arms[1]).word is Word.SLOWER
-        same += _judged(arms[0], arms[2], threshold=0.02).word is Word.SAME
-    yield GoalRow(
-        f"+10 %, {trials} campaigns",
-        f"{slower / trials:.0%} called slower{_left_out(lost)}",
-        "≥ 90 %",
-        slower >= 0.9 * trials,
-    )
-    yield GoalRow(
-        f"+3 %, threshold 2 %, {trials} campaigns",
-        f"{same / trials:.0%} called no practical difference",
-        "≤ 5 %",
-        same <= 0.05 * trials,
-    )
+def _planted(port: int, seed: int) -> Line:
+    """A campaign of three arms, of which two are slower."""
+    arms = _campaign(port, [1.0, 1.1, 1.03], _REPEATS, seed=seed)
+    return {
+        "slower": _judged(arms[0], arms[1]).word is Word.SLOWER,
+        "same": _judged(arms[0], arms[2], threshold=0.02).word is Word.SAME,
+        "lost": 3 * _REPEATS - sum(map(len, arms)),
+    }
 
 
-def _burnt(port: int, trials: int) -> Iterator[GoalRow]:
-    """Equal arms while a burner comes and goes: in turn, and one after the other."""
-    orders = (("in turn", True, 2 * trials), ("one after the other", False, max(1, trials // 2)))
-    for name, is_in_turn, n in orders:
-        held, lost = 0, 0
-        with _comes_and_goes():
-            for seed in range(n):
-                run = partial(_campaign, port, [1.0, 1.0], _REPEATS, seed=seed)
-                arms = run(duration_s=_BURNT_S, is_in_turn=is_in_turn)
-                lost += 2 * _REPEATS - sum(map(len, arms))
-                interval = _row(*arms, is_paired=is_in_turn).interval
-                held += bool(interval and interval.low <= 1 <= interval.high)
-        yield GoalRow(
-            f"burner, arms {name}, {n} campaigns",
-            f"the interval contains the truth in {held / n:.0%}{_left_out(lost)}",
-            "≥ 90 %" if is_in_turn else "",
-            held >= 0.9 * n if is_in_turn else None,
-        )
+def _burnt(port: int, seed: int, *, is_in_turn: bool = True) -> Line:
+    """Two equal arms while a burner comes and goes."""
+    burnt = {"base_ms": _BURNT_MS, "duration_s": _BURNT_S, "is_in_turn": is_in_turn}
+    arms = _campaign(port, [1.0, 1.0], _REPEATS, seed=seed, **burnt)
+    interval = _row(*arms, is_paired=is_in_turn).interval
+    return {
+        "holds": bool(interval and interval.low <= 1 <= interval.high),
+        "interval": interval and [round(interval.low, 3), round(interval.high, 3)],
+        "lost": 2 * _REPEATS - sum(map(len, arms)),
+    }
+
+
+IN_TURN, ONE_AFTER_THE_OTHER = "in-turn", "one-after-the-other"
+_UNDER_A_BURNER = {IN_TURN, ONE_AFTER_THE_OTHER}
+# With the usual number of campaigns.
+PARTS: dict[str, tuple[Callable[[int, int], Line], int]] = {
+    "halves": (_halves, 1),
+    "planted": (_planted, 20),
+    IN_TURN: (_burnt, 40),
+    ONE_AFTER_THE_OTHER: (partial(_burnt, is_in_turn=False), 10),
+}
 
 
 @contextlib.contextmanager
 def _comes_and_goes() -> Iterator[None]:
-    """A burner on the target's core for some seconds, then none, and again."""
+    """A burner on the target's core for longer than an arm takes, then none, and again."""
     is_over, chance = threading.Event(), Random(20_261_122)
 
     def burn() -> None:
@@ -139,6 +200,7 @@ def _campaign(
     repeats: int,
     *,
     seed: int,
+    base_ms: float = _BASE_MS,
     duration_s: float = _QUIET_S,
     is_in_turn: bool = True,
 ) -> list[_Arm]:
@@ -148,7 +210,7 @@ def _campaign(
         turns = sorted(turns, key=lambda turn: turn.test)
     arms: list[_Arm] = [[] for _ in slowness]
     for turn in turns:
-        seen = measure(_plan(slowness[turn.test] * _BASE_MS, duration_s), port)
+        seen = measure(_plan(slowness[turn.test] * base_ms, duration_s), port)
         if judgement_of(seen).is_usable:
             arms[turn.test].append((turn.repeat, seen.figures))
     return [sorted(arm, key=lambda each: each[0]) for arm in arms]
@@ -171,7 +233,3 @@ def _row(baseline: _Arm, candidate: _Arm, *, is_paired: bool) -> OverheadRow:
     blocks = tuple([block for block, _ in arm] for arm in (baseline, candidate))
     figures = ([each for _, each in arm] for arm in (baseline, candidate))
     return mean_row(*figures, paired=is_paired, repeats=blocks)
-
-
-def _left_out(n: int) -> str:
-    return f"; {n} runs do not count" if n else ""
