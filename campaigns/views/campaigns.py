@@ -285,7 +285,7 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
 def _search_page(request: HttpRequest, search: Search) -> HttpResponse:
     campaign, actor = search.campaign, actor_of(request)
     context = {
-        **search_context(search, actor),
+        **search_context(search, actor, request.GET.get("trials", "")),
         "stream_url": reverse("campaign-stream", args=[campaign.pk]),
         "project": campaign.project,
         "may": rights_in(campaign.project, actor),

@@ -8,11 +8,13 @@ from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.shown.capacity_words import objective_words
 from campaigns.domain.shown.compared_capacity import ComparedCapacity, capacity_words
 from campaigns.domain.shown.results import Sentence
-from campaigns.domain.units import rate
+from campaigns.domain.units import DASH, rate
 from campaigns.models import Campaign
 from campaigns.permissions import Actor
 from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.queries.history import HistoryKey
+
+_NOT_STEADY = "not steady"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +35,9 @@ def capacity_rows(actor: Actor, key: HistoryKey) -> list[CapacityRow]:
 def capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
     """Of a test that has been in searches only."""
     newest = rows[0]
+    unit = "" if newest.capacity in (_NOT_STEADY, DASH) else " requests/s"
     said = [
-        (f"Capacity {newest.capacity}", True),
+        (f"Capacity {newest.capacity}{unit}", True),
         (f" in the newest search, for {newest.objective}", False),
     ]
     if newest.against and newest.against.word:
@@ -59,7 +62,7 @@ def _said(search: SearchColumn) -> str:
     """1,850 (1,790 to 1,910), or what is known without it."""
     answer = search.report.answer
     if search.capacity is None and answer.ending == Ending.DRIFTED:
-        return "not steady"
+        return _NOT_STEADY
     if search.capacity is None and answer.ending in (Ending.LIMIT, Ending.INJECTOR):
         return f"at least {rate(answer.at_least)}" if answer.at_least else capacity_words(None)
     if answer.ending == Ending.BELOW:

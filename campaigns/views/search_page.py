@@ -4,8 +4,7 @@ from typing import Any
 
 from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.badges import Answers, campaign_badge, on_hold_badge
-from campaigns.domain.shown.capacity_words import RESULT_WORDS
-from campaigns.domain.units import DASH, ms, percent, rate
+from campaigns.domain.units import rate
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.models import Search
@@ -16,17 +15,17 @@ from campaigns.queries.compared_searches import steady_capacity
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.search_limiter import limiter_of_search
-from campaigns.queries.searches import MadeTrial, report_of_search
+from campaigns.queries.searches import report_of_search
 from campaigns.views.search_drawing import search_drawing
 from campaigns.views.search_tiles import around_the_limit, overlap_of, search_tiles
+from campaigns.views.search_trials import TrialsShown, shown_of, switches, trial_row, trial_rows
 
-_GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
 
-
-def search_context(search: Search, actor: Actor) -> dict[str, Any]:
-    """Without the project's navigation and the user's rights."""
+def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, Any]:
+    """Without the project's navigation and the user's rights. `trials`: which are in the table."""
     campaign, report = search.campaign, report_of_search(search)
     current, limiter = current_run_of(campaign), limiter_of_search(report)
+    shown = shown_of(trials, report)
     now_per_s = current.frozen.plan.load.rate_per_s if current else None
     is_live = campaign.state in {"running", "stopping"}
     is_stopped = campaign.stop_requested_at is not None
@@ -44,11 +43,13 @@ def search_context(search: Search, actor: Actor) -> dict[str, Any]:
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "drawing": search_drawing(report, now_per_s),
         "tiles": search_tiles(report, limiter, now_per_s),
-        "around": [(name, _row(made)) for name, made in around_the_limit(report)],
+        "around": [(name, trial_row(made)) for name, made in around_the_limit(report)],
         "overlap": overlap_of(report),
         "limiter": limiter,
         "usual_trials": max(USUAL_TRIALS, len(report.made) + 1),
-        "trials": [_row(each) for each in reversed(report.made)],
+        "trials": trial_rows(report, shown),
+        "trials_by_rate": shown is TrialsShown.NEAR,
+        "switches": switches(shown, report),
         "against": search_against(search),
         "own_baselines": own_baselines(campaign),
         "seen_baseline": newest_baseline(actor, campaign.project_id),
@@ -56,21 +57,4 @@ def search_context(search: Search, actor: Actor) -> dict[str, Any]:
         "stop_words": {"n_done": len(report.made)},
         "limits": (rate(search.start_per_s), rate(search.limit_per_s)),
         "tests": list(campaign.tests.select_related("endpoint__target", "plan_version__plan")),
-    }
-
-
-def _row(made: MadeTrial) -> dict[str, Any]:
-    run, trial = made.run, made.trial
-    attempts = (run.n or 0) + (run.errors or 0)
-    return {
-        "run": run,
-        "search": DASH if made.search is None else made.search or "first",
-        "rate": rate(trial.rate_per_s),
-        "p50": ms(run.p50_us),
-        "p95": ms(run.p95_us),
-        "p99": ms(run.p99_us),
-        "errors": percent((run.errors or 0) / attempts if attempts else None),
-        "glyph": _GLYPHS[trial.result],
-        "result": RESULT_WORDS[trial.result],
-        "reason": trial.reason,
     }

@@ -112,7 +112,7 @@ def _shared_campaign(
     """(template, context)"""
     found = find(Campaign, visitor, pk=share.campaign_id)
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
-        return "shares/search.html", search_context(search, visitor)
+        return "shares/search.html", search_context(search, visitor, request.GET.get("trials", ""))
     return "shares/campaign.html", _campaign_of(request, found, visitor)
 
 

@@ -74,6 +74,19 @@ def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(client, alice
     around = dict(context["around"])
     assert around["Highest that passed"]["p95"] == ms(100_000)
     assert around["Lowest that failed"]["result"] == "failed"
+    assert_the_table_switches(client, campaign, answer.capacity.rate_per_s)
+
+
+def assert_the_table_switches(client, campaign, answer):
+    def rows_of(trials: str) -> list[dict]:
+        address = reverse("campaign-detail", args=[campaign.pk])
+        return client.get(address, {"trials": trials}).context["trials"]
+
+    assert len(rows_of("all")) == len(rows_of("nonsense")) == campaign.runs.count()
+    assert {row["result"] for row in rows_of("failed")} == {"failed"}
+    near = [row["run"].frozen.plan.load.rate_per_s for row in rows_of("near")]
+    assert near == sorted(near, reverse=True)
+    assert all(answer / 1.05 <= rate_per_s <= answer * 1.05 for rate_per_s in near)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,65 @@
+"""The table of a search's trials: all of them, those near the answer, or those that failed."""
+
+from enum import StrEnum
+from typing import Any
+
+from campaigns.domain.judged.capacity import TrialResult
+from campaigns.domain.shown.capacity_words import RESULT_WORDS
+from campaigns.domain.units import DASH, ms, percent, rate
+from campaigns.queries.searches import MadeTrial, SearchReport
+
+_GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
+_NEAR = 1.05  # the answer, as a factor
+
+
+class TrialsShown(StrEnum):
+    ALL = "all"
+    NEAR = "near"
+    FAILED = "failed"
+
+
+_WORDS = {TrialsShown.ALL: "all", TrialsShown.NEAR: "near the answer", TrialsShown.FAILED: "failed"}
+
+
+def shown_of(asked: str, report: SearchReport) -> TrialsShown:
+    """What is asked for; all where that is unknown, or there is no answer to be near to."""
+    is_known = asked in list(TrialsShown) and (asked != TrialsShown.NEAR or report.answer.capacity)
+    return TrialsShown(asked) if is_known else TrialsShown.ALL
+
+
+def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, bool]]:
+    """(word, query, whether it is chosen)"""
+    return [
+        (_WORDS[each], f"trials={each}", each is chosen)
+        for each in TrialsShown
+        if each is not TrialsShown.NEAR or report.answer.capacity
+    ]
+
+
+def trial_rows(report: SearchReport, chosen: TrialsShown) -> list[dict[str, Any]]:
+    """Newest first; those near the answer by their rate."""
+    made = report.made[::-1]
+    if chosen is TrialsShown.FAILED:
+        made = [each for each in made if each.trial.result == TrialResult.FAILED]
+    if chosen is TrialsShown.NEAR:
+        answer = report.answer.capacity.rate_per_s
+        near = [e for e in made if answer / _NEAR <= e.trial.rate_per_s <= answer * _NEAR]
+        made = sorted(near, key=lambda each: -each.trial.rate_per_s)
+    return [trial_row(each) for each in made]
+
+
+def trial_row(made: MadeTrial) -> dict[str, Any]:
+    run, trial = made.run, made.trial
+    attempts = (run.n or 0) + (run.errors or 0)
+    return {
+        "run": run,
+        "search": DASH if made.search is None else made.search or "first",
+        "rate": rate(trial.rate_per_s),
+        "p50": ms(run.p50_us),
+        "p95": ms(run.p95_us),
+        "p99": ms(run.p99_us),
+        "errors": percent((run.errors or 0) / attempts if attempts else None),
+        "glyph": _GLYPHS[trial.result],
+        "result": RESULT_WORDS[trial.result],
+        "reason": trial.reason,
+    }
