@@ -106,6 +106,7 @@ class Asked:
 class Answer:
     """`verdict` as verdict_of says it; `written`: the tables that were."""
 
+    status: int
     verdict: str
     text: str
     written: frozenset[str]
@@ -259,7 +260,8 @@ def send(
         if may_write:
             transaction.set_rollback(True)
     changed = frozenset(table for table in written if not table.startswith(BOOKKEEPING))
-    return Answer(verdict_of(response), CSRF_TOKEN.sub(r"\1", text), changed)
+    text = CSRF_TOKEN.sub(r"\1", text)
+    return Answer(response.status_code, verdict_of(response), text, changed)
 
 
 def verdict_of(response) -> str:

@@ -5,6 +5,7 @@ An address that the table does not know fails here; so does a marker of the proj
 that somebody reads who should not, and a write by a request that should write nothing.
 """
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import transaction
 
+from campaigns.api import schema
 from tests.access_admin import asked_of_admin, expected_of_admin
 from tests.access_probes import (
     NEVER,
@@ -90,12 +92,31 @@ def test_no_two_addresses_share_a_name():
     assert len(names) == len(set(names))
 
 
+@pytest.fixture(scope="module")
+def described() -> dict[tuple[str, str], set[int]]:
+    """The statuses that the API's schema tells, by address and method."""
+    paths = json.loads(schema.described())["paths"]
+    return {
+        (re.sub(r"{\w+}", "{}", path), method.upper()): {int(each) for each in told["responses"]}
+        for path, operations in paths.items()
+        for method, told in operations.items()
+    }
+
+
+def statuses_of(asked: Asked, described: dict[tuple[str, str], set[int]]) -> set[int]:
+    """What is told of this address; anything of pages, and of what describes the API itself."""
+    path = "/" + re.sub(r"<[^>]+>", "{}", ROUTES[asked.name])
+    return described.get((path, asked.method), set(range(600)))
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_everybody_gets_what_the_table_says(world, name):
+def test_everybody_gets_what_the_table_says(world, described, name):
     refusals: dict[tuple[str, str], dict[str, Answer]] = defaultdict(dict)
     for asked in asked_at(name):
         answer, wanted = ask(world, asked), expected(asked)
         assert answer.verdict == wanted, f"{asked}: is {answer.verdict}, not {wanted}: {answer}"
+        told = statuses_of(asked, described)
+        assert answer.status in told, f"{asked}: {answer.status} is not in the API's schema"
         check_markers(asked, answer.text)
         if wanted != "in" or asked.method == "GET":
             assert not answer.written, f"{asked}: writes {answer.written}"

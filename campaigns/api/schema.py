@@ -34,10 +34,23 @@ _ERROR = {
         }
     },
 }
-_ERROR_RESPONSE = {
-    "description": "Error: code and message say why, fields has a message per invalid field.",
-    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+_ERROR_REFERENCE = {"$ref": "#/components/schemas/Error"}
+# status → when it is the answer, for the description of each operation that may give it.
+_REFUSALS = {
+    "400": "The body, a filter or a page is invalid: `fields` says which value, and why.",
+    "401": "No token or session, or one that is not live.",
+    "403": "Your role, or the token's scope, does not allow this.",
+    "404": "Not found, or you do not have access to it.",
+    "406": "Only JSON is offered here.",
+    "409": "Not possible now: the message says why and what to do.",
+    "410": "Removed, because it was old.",
+    "413": "The body is too large.",
+    "415": "The body must be JSON.",
+    "429": "Too many invalid tokens from your address: try again after `Retry-After` seconds.",
+    "503": "The database does not respond. Try again in a moment.",
 }
+# Refusals of single operations.
+_ALSO = {"projects_use": {"403"}, "runs_seconds_list": {"410"}}
 
 
 class TokenScheme(OpenApiAuthenticationExtension):
@@ -65,12 +78,32 @@ class AgentScheme(OpenApiAuthenticationExtension):
 
 
 def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A drf-spectacular hook: every operation may return the error shape."""
+    """A drf-spectacular hook: the refusals of each operation, all of them in the error shape."""
     result["components"]["schemas"]["Error"] = _ERROR
-    for operations in result["paths"].values():
-        for operation in operations.values():
-            operation["responses"]["default"] = _ERROR_RESPONSE
+    for path, operations in result["paths"].items():
+        for method, operation in operations.items():
+            for status in sorted(_refusals_of(method, path, operation)):
+                operation["responses"][status] = {
+                    "description": _REFUSALS[status],
+                    "content": {"application/json": {"schema": _ERROR_REFERENCE}},
+                }
     return result
+
+
+def _refusals_of(method: str, path: str, operation: dict[str, Any]) -> set[str]:
+    """The statuses in which an operation may refuse a request, from what it takes and gives."""
+    found = {"401", "429", "503", *_ALSO.get(operation["operationId"], ())}
+    asked = {parameter["in"] for parameter in operation.get("parameters", ())}
+    gives = {kind for each in operation["responses"].values() for kind in each.get("content", ())}
+    if gives <= {"application/json"}:
+        found.add("406")
+    if method != "get":
+        found |= {"403", "409"}
+    if "requestBody" in operation:
+        found |= {"400", "404", "413", "415"}
+    if "query" in asked:
+        found |= {"400", "404"}
+    return found | ({"404"} if "{" in path else set())
 
 
 @cache

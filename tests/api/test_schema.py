@@ -27,11 +27,14 @@ def test_every_address_is_described(schema):
     assert described == mine - undescribed
 
 
-def test_every_operation_may_be_refused_in_the_one_shape(schema):
+def test_every_operation_is_refused_in_the_one_shape(schema):
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
-            content = operation["responses"]["default"]["content"]["application/json"]
-            assert content["schema"] == {"$ref": "#/components/schemas/Error"}, (method, path)
+            refusals = {s: each for s, each in operation["responses"].items() if s >= "400"}
+            assert {"401", "429", "503"} <= set(refusals), (method, path)
+            for refusal in refusals.values():
+                content = refusal["content"]["application/json"]
+                assert content["schema"] == {"$ref": "#/components/schemas/Error"}, (method, path)
 
 
 def test_no_operation_that_reads_takes_a_body(schema):
