@@ -243,6 +243,7 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
         threshold_state=threshold_state_of(arm.runs),
         finds_limit=any(each.run.has_found_limit for each in arm.runs),
         curve=curve(total.timing("response")),
+        counted=tuple(each.run.pk for each in arm.counted),
     )
 
 

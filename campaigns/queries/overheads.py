@@ -53,6 +53,7 @@ class Overhead:
     is_paired: bool
     has_word: bool
     likeness: dict[str, list[list[str]]]
+    blocker: str
 
     @cached_property
     def rows(self) -> list[OverheadRow]:
@@ -78,14 +79,16 @@ def compare(
         repeated = _repeated(pair, is_paired)
         judged = percentile_row(metric, *_figures(pair), **repeated, totals=totals)
     likeness = like_for_like(*([each.of_arm for each in arm.counted] for arm in pair))
+    every_blocker = [*blockers, *_blockers(pair, likeness)]
     return Overhead(
         pair,
         mean,
         judged,
-        _verdict(campaign, pair, judged, [*blockers, *_blockers(pair, likeness)]),
+        _verdict(campaign, pair, judged, every_blocker),
         is_paired,
         pair.n_usable >= MIN_REPEATS,
         likeness,
+        blocker=next((text for _, text in every_blocker), ""),
     )
 
 
@@ -263,6 +266,9 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
         decided_by=_flagged(pair, found.decided_by),
         set_aside=set_aside_of(overhead),
         advice=found.advice,
+        counted=tuple({each.run.repeat: each.run.pk for each in arm.counted} for arm in pair),
+        is_paired=overhead.is_paired,
+        blocker=overhead.blocker,
     )
 
 

@@ -11,12 +11,13 @@ from django.db import connection
 from django.db.models import Count, F, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
-from campaigns.models import FailureExample, Project, RunSummary, RunUse, ShardSecond
+from campaigns.models import FailureExample, MachineSecond, Project, RunSummary, RunUse, ShardSecond
 from campaigns.models.dbtime import db_now
 
 GROWTH_DAYS = 30
 _KINDS = {
     ShardSecond._meta.db_table: "Seconds",
+    MachineSecond._meta.db_table: "Seconds",
     RunSummary._meta.db_table: "Summaries",
     FailureExample._meta.db_table: "Failure examples",
 }

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import transaction
 
-from campaigns.models import Run, RunSummary, RunUse, ShardSecond
+from campaigns.models import MachineSecond, Run, RunSummary, RunUse, ShardSecond
+from campaigns.queries.machines import machines_of_run, uses_of
 from campaigns.queries.measurements import latest_summary
 from campaigns.queries.phases import parts_to_keep
 from campaigns.queries.retention import uses_to_thin
@@ -56,11 +57,14 @@ def _keep_what_is_read(run: Run, now: datetime) -> None:
     kept = {
         "warm_up": warm_up_of(run).to_json(),
         "parts": [astuple(part) for part in parts_to_keep(run)],
+        "machines": [use.to_json() for use in uses_of(run, machines_of_run(run))],
     }
     RunUse.objects.filter(run=run).update(thinned_at=now, kept=kept)
 
 
 def _remove_batch(run: Run) -> int:
-    pks = ShardSecond.objects.filter(run=run).values_list("pk", flat=True)[:BATCH]
-    n_removed, _ = ShardSecond.objects.filter(pk__in=list(pks)).delete()
+    n_removed = 0
+    for model in (ShardSecond, MachineSecond):
+        pks = model.objects.filter(run=run).values_list("pk", flat=True)[: BATCH - n_removed]
+        n_removed += model.objects.filter(pk__in=list(pks)).delete()[0]
     return n_removed

@@ -16,6 +16,7 @@ from campaigns.models import Campaign, without_references
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import campaign_against
 from campaigns.queries.campaigns import current_run_of
+from campaigns.queries.cpu_costs import cpu_costs
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
@@ -28,7 +29,7 @@ from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
 from campaigns.views.remedies import remedies_context, worst_test
-from campaigns.views.run_page import run_context
+from campaigns.views.run_page import run_context, shows_machines
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.target_matrix import drawn_matrix
 
@@ -73,6 +74,7 @@ def campaign_context(
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
+        "cpu": cpu_costs(campaign, answer) if shows_machines(actor) else None,
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),

@@ -48,7 +48,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "points": point_columns_of(run) if run.is_done else None,
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": drawing,
-        "machine": machine_report(run) if _shows_machines(actor) else {},
+        "machine": machine_report(run) if shows_machines(actor) else {},
         "happened": happenings(run, points),
         "under_way": "" if run.is_done else _under_way(run, actor),
         "cursor": Cursor(event),
@@ -56,7 +56,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     }
 
 
-def _shows_machines(actor: Actor) -> bool:
+def shows_machines(actor: Actor) -> bool:
     """Members see the target's machine; visitors where the share link says so."""
     return actor.share is None or actor.share.shows_machines
 

@@ -7,7 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from campaigns.models import Baseline, Run, RunUse, ShardSecond, ShareLink
+from campaigns.models import Baseline, MachineSecond, Run, RunUse, ShardSecond, ShareLink
+from campaigns.queries.machines import machine_report
 from campaigns.queries.reports import run_report
 from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.tool_reports import tool_reports
@@ -182,3 +183,18 @@ def test_the_seconds_are_gone_from_the_api_with_the_day_and_the_reason(project, 
         "30 days. Its tables, series and histograms are kept."
     )
     assert client.get(f"/runs/{run.pk}/seconds.csv").status_code == 200
+
+
+def test_what_the_targets_machine_did_is_kept_as_mean_and_maximum(project):
+    run = ended(project)
+    did = {"user_s": 0.5, "system_s": 0.1, "interrupts_s": 0, "idle_s": 1.4, "cores": [60, 0]}
+    MachineSecond.objects.bulk_create(
+        MachineSecond(run=run, source="shop-1", second=second, lasted_s=1, busy_s=0.6, did=did)
+        for second in range(-1, 10)
+    )
+    before = machine_report(run)
+    assert remove() == 22
+    after = machine_report(run)
+    assert after["tables"] == before["tables"]
+    assert len(after["tables"]) == 1
+    assert after["columns"] is None

@@ -4,7 +4,7 @@ Queries make them; pages, the REST interface, exports and the terminal draw them
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -79,6 +79,7 @@ class TestAnswer:
     threshold_state: str
     finds_limit: bool
     curve: list[dict[str, Any]]
+    counted: tuple[int, ...] = ()  # the runs that enter its mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,11 @@ class OverheadAnswer:
     decided_by: FlaggedRun | None
     set_aside: tuple[FlaggedRun, ...]
     advice: tuple[Advice, ...]
+    # For what else is compared of the two: {repeat: run} of those that count, and why no word may
+    # be said of them whatever the figures are.
+    counted: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
+    is_paired: bool = False
+    blocker: str = ""
 
 
 @dataclass(frozen=True, slots=True)

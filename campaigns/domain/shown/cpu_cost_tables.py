@@ -1,0 +1,124 @@
+"""The CPU of the target in a campaign: a row for each test, and one for each comparison."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.judged.cpu_cost import CostDifference
+from campaigns.domain.judged.repeats import MeanInterval
+from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
+from campaigns.domain.shown.results import Sentence, trimmed
+from campaigns.domain.shown.tables import Column, Row, Table
+from campaigns.domain.units import percent
+
+_FEW = "An interval needs two usable repeats."
+_UNIT = "s per 1,000"
+# What is counted: the chosen processes where every run has these, else the machine.
+WATCHED = "CPU time of the chosen processes, user and system."
+MACHINE = "CPU time of the whole machine: user, system and interrupts, with what it uses when idle."
+
+
+@dataclass(frozen=True, slots=True)
+class TestCost:
+    """A test's CPU seconds per 1,000 requests, and how many cores they kept busy."""
+
+    __test__ = False  # pytest: not a test case
+
+    label: str
+    cost: MeanInterval
+    cores: MeanInterval
+
+
+def costs_table(costs: Sequence[TestCost]) -> Table:
+    """Mean over runs with its 95 % interval."""
+    columns = [
+        column_cells([Figure(each.cost.mean) for each in costs]),
+        column_cells([Figure(each.cost.low, _FEW) for each in costs]),
+        column_cells([Figure(each.cost.high, _FEW) for each in costs]),
+        column_cells([Figure(each.cores.mean) for each in costs]),
+        [count_cell(each.cost.k) for each in costs],
+    ]
+    return Table(
+        "target-cpu",
+        "CPU seconds per 1,000 requests",
+        (
+            Column("cost", "mean", _UNIT, "CPU seconds of the target per 1,000 ok requests."),
+            Column("cost_low", "from", "", "Lower end of the mean's 95 % interval over repeats."),
+            Column("cost_high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
+            Column("cores", "cores in use", "", "CPU seconds per second, mean over runs."),
+            Column("runs", "runs", "", "Runs of which an agent told the CPU time."),
+        ),
+        _rows([each.label for each in costs], columns),
+        label_title="test",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCost:
+    title: str
+    names: tuple[str, str]
+    difference: CostDifference
+
+
+def compared_costs_table(compared: Sequence[ComparedCost]) -> Table:
+    """What the candidate costs more than the baseline."""
+    found = [each.difference for each in compared]
+    intervals = [each.interval for each in found]
+    less = [_difference(each) for each in found]
+    columns = [
+        column_cells([Figure(each.baseline_s, each.why) for each in found]),
+        column_cells([Figure(each.candidate_s, each.why) for each in found]),
+        column_cells([Figure(each) for each in less], signed=True),
+        column_cells([Figure(each and each.ratio, _FEW) for each in intervals], decimals=3),
+        column_cells([Figure(each and each.low, _FEW) for each in intervals], decimals=3),
+        column_cells([Figure(each and each.high, _FEW) for each in intervals], decimals=3),
+        [text_cell(each.word, each.why) for each in found],
+    ]
+    baselines, candidates = ({each.names[side] for each in compared} for side in (0, 1))
+    return Table(
+        "target-cpu-compared",
+        "What it costs the server",
+        (
+            Column("baseline", _only(baselines, "baseline"), _UNIT),
+            Column("candidate", _only(candidates, "candidate"), _UNIT),
+            Column("difference", "difference", _UNIT),
+            Column("ratio", "ratio", "", "Candidate / baseline: the typical one of the runs."),
+            Column("low", "from", "", "Lower end of the ratio's 95 % interval over repeats."),
+            Column("high", "to", "", "Upper end of the ratio's 95 % interval over repeats."),
+            Column("word", "verdict", "", "By the rules of faster and slower.", is_text=True),
+        ),
+        _rows([each.title for each in compared], columns, [each.why for each in found]),
+        label_title="comparison",
+    )
+
+
+def cost_sentence(compared: Sequence[ComparedCost]) -> Sentence:
+    """Such as "New connection: HTTPS costs the server 20.6 % more CPU per request than HTTP."."""
+    said: Sentence = []
+    for each in compared:
+        baseline, candidate = each.names
+        interval, word = each.difference.interval, each.difference.word
+        if word.startswith("costs"):
+            share = percent(abs(interval.ratio - 1), decimals=1)
+            more = f"{share} {word.removeprefix('costs ')} CPU per request"
+            said += [(f"{each.title}: {candidate} costs the server ", False), (more, True)]
+            said += [(f" than {baseline}. ", False)]
+        elif word:
+            said += [(f"{each.title}: ", False), (word, True), (". ", False)]
+    return trimmed(said)
+
+
+def _difference(found: CostDifference) -> float | None:
+    if found.baseline_s is None or found.candidate_s is None:
+        return None
+    return found.candidate_s - found.baseline_s
+
+
+def _only(names: set[str], otherwise: str) -> str:
+    return next(iter(names)) if len(names) == 1 else otherwise
+
+
+def _rows(labels: Sequence[str], columns: Sequence[list], notes: Sequence[str] = ()) -> tuple:
+    return tuple(
+        Row(label, tuple(column[index] for column in columns), note=notes[index] if notes else "")
+        for index, label in enumerate(labels)
+    )

@@ -1,0 +1,93 @@
+import pytest
+
+from campaigns.domain.shown.sentences import MODES
+from campaigns.models import MachineSecond
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.cpu_costs import cpu_costs
+from tests.queries.measured import https_campaign, run_in_blocks
+
+pytestmark = pytest.mark.django_db
+
+
+def tell(runs, costs: dict[str, list[float]], watched: bool = False) -> None:
+    """An agent told the CPU s per 1,000 requests of each run: 200 ok requests a second."""
+    for run in runs:
+        cpu_s = costs[run.test.endpoint.scheme][run.repeat - 1] / 5
+        MachineSecond.objects.bulk_create(
+            MachineSecond(
+                run=run, source="shop-1", second=second, lasted_s=1, did={},
+                busy_s=cpu_s, watched_s=cpu_s / 2 if watched else None,
+            )
+            for second in range(-2, 12)
+        )  # fmt: skip
+
+
+@pytest.fixture
+def measured(project):
+    """HTTP and HTTPS, five repeats of each."""
+    campaign, tests = https_campaign(project, repeats=5, order="blocks")
+    return campaign, run_in_blocks(tests, [[10_000] * 5, [20_000] * 5])
+
+
+def costs_of(campaign):
+    return cpu_costs(campaign, campaign_answer(campaign))
+
+
+def plain(sentence) -> str:
+    return "".join(text for text, _ in sentence).replace("\u202f", " ")
+
+
+def test_https_costs_the_server_more(measured):
+    campaign, runs = measured
+    http, https = [6.0, 6.1, 5.9, 6.05, 6.0], [7.2, 7.3, 7.1, 7.25, 7.2]
+    tell(runs, {"http": http, "https": https})
+    found = costs_of(campaign)
+    assert plain(found["sentence"]) == (
+        f"{MODES['new'].capitalize()}: HTTPS costs the server 20.0 % more CPU per request "
+        "than HTTP."
+    )
+    of_tests, compared = found["tables"]
+    assert [[cell.text for cell in row.cells] for row in of_tests.rows] == [
+        ["6.01", "5.92", "6.10", "1.20", "5"],
+        ["7.21", "7.12", "7.30", "1.44", "5"],
+    ]
+    (row,) = compared.rows
+    baseline, candidate, difference, ratio, low, high, word = (cell.value for cell in row.cells)
+    assert (baseline, candidate, difference, word) == (6.01, 7.21, 1.2, "costs more")
+    assert ratio == pytest.approx(1.2, abs=0.002)
+    assert 1.15 < low < ratio < high < 1.25
+
+
+def test_the_same_cost_is_no_practical_difference(measured):
+    campaign, runs = measured
+    costs = [6.0, 6.1, 5.9, 6.05, 6.0]
+    tell(runs, {"http": costs, "https": costs[::-1]})
+    (row,) = costs_of(campaign)["tables"][1].rows
+    assert row.cells[-1].text == "no practical difference"
+
+
+def test_fewer_than_three_runs_that_were_told_have_no_word(measured):
+    campaign, runs = measured
+    tell(runs[:4], {"http": [6.0] * 5, "https": [7.2, 7.3] * 3})
+    found = costs_of(campaign)
+    assert found["sentence"] == []
+    (row,) = found["tables"][1].rows
+    assert row.cells[-1].text == "–"
+    assert row.note == "A verdict needs 3 finished repeats of both."
+
+
+def test_the_chosen_processes_count_where_every_run_has_them(measured):
+    campaign, runs = measured
+    costs = {"http": [6.0] * 5, "https": [7.0] * 5}
+    tell(runs, costs, watched=True)
+    found = costs_of(campaign)
+    assert [row.cells[0].text for row in found["tables"][0].rows] == ["3.00", "3.50"]
+    assert "chosen processes" in found["note"]
+    MachineSecond.objects.filter(run=runs[0], second=3).update(watched_s=None)
+    found = costs_of(campaign)
+    assert [row.cells[0].text for row in found["tables"][0].rows] == ["6.00", "7.00"]
+    assert "whole machine" in found["note"]
+
+
+def test_a_campaign_that_no_agent_watched_has_none(measured):
+    assert costs_of(measured[0]) is None
