@@ -61,6 +61,13 @@ def test_a_target_of_the_project_that_is_tagged_already_is_used(create, project)
     assert create(reference=True).tests.last().endpoint == own
 
 
+def test_the_same_server_without_the_tag_is_an_ordinary_test(create):
+    ordinary, own = create(reference=True).tests.order_by("position")
+    assert ordinary.endpoint.origin == own.endpoint.origin
+    assert not ordinary.is_of_reference
+    assert ordinary.endpoint.target != own.endpoint.target
+
+
 def test_a_name_that_is_taken_is_left_alone(create, project):
     make_target(project, "benchsite's own target")
     own = create(reference=True).tests.last()
