@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
-from campaigns.models import PlanVersion
+from campaigns.models import PlanSecret, PlanVersion
 from tests.factories import make_plan
 from tests.values import plan_spec
 from tests.views.plan_form import save
@@ -66,6 +66,19 @@ def test_the_page_says_it_in_words_and_whether_the_secret_is_there(as_editor, pr
     missing = make_plan(project, spec=plan_spec() | {"auth": {"kind": "bearer"}})
     page = as_editor.get(reverse("plan-detail", args=[missing.plan_id])).content.decode()
     assert "no secret stored yet" in page
+
+
+def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, vera):
+    save(as_editor, project, "ab", **FIELDS)
+    stored = PlanSecret.objects.get()
+    address = reverse("plan-detail", args=[stored.plan_id])
+    assert "Secret is sent to" in (page := as_editor.get(address).content.decode())
+    assert "nothing yet" in page
+    PlanSecret.objects.update(origins=["https://shop.example:443", "https://shop.example:8443"])
+    page = as_editor.get(address).content.decode()
+    assert "https://shop.example:443, https://shop.example:8443" in page
+    client.force_login(vera)
+    assert "shop.example" not in client.get(address).content.decode()
 
 
 @pytest.mark.parametrize(
