@@ -24,8 +24,9 @@ SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
 # Waiting for processes and sockets takes half of the time: two workers per core.
 N_WORKERS = 2 * N_CORES
-# Each has a Chromium and an installation of its own. They run beside the Python tests.
-BROWSER_WORKERS = [f"browser{number}" for number in range(max(1, N_CORES // 2))]
+# Each has a Chromium of its own, and some an installation (tests/browser/conftest.py). They run
+# beside the Python tests.
+BROWSER_WORKERS = [f"browser{number}" for number in range(N_CORES)]
 WORKERS = [*(f"gw{number}" for number in range(N_WORKERS)), *BROWSER_WORKERS]
 # A file stays with one worker, so that its slow fixtures are set up once.
 # The files go out in the order of tests/conftest.py, the longest first.

@@ -10,10 +10,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from django.core.servers.basehttp import ServerHandler
+from xdist.scheduler import LoadFileScheduling
 
 from local.browsers import find_chromium, launch
 from local.stage import staged
@@ -22,6 +25,7 @@ from tests.browser.rest import Rest
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+INSTALLATIONS = max(1, (os.cpu_count() or 1) // 2)
 # Only what fails waits so long: on a busy machine a page may well take ten seconds.
 ACTION_TIMEOUT_MS = 30_000
 # Two Chromiums and the target share two cores with the injector. Its runs are doubted for that, but
@@ -46,6 +50,27 @@ print(create_token(by=admin, name="test", scope="write", days=1)[1])
 for number in range(20):
     print(create_project(by=admin, name=f"Browser {{number}}").pk)
 """
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return FewInstallations(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+class FewInstallations(LoadFileScheduling):
+    """Any worker gets a file whose tests serve their pages themselves. All others go to one worker
+    for two cores: an installation takes half a minute of processor time to start, and more to idle.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return _scope_of(super()._split_scope(nodeid))
+
+
+@cache
+def _scope_of(file: str) -> str:
+    if "served_tab" in (ROOT / file).read_text():
+        return file
+    return f"installation {crc32(file.encode()) % INSTALLATIONS}"
 
 
 def pytest_collection_modifyitems(items):
