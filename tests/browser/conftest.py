@@ -59,7 +59,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 class FewInstallations(LoadFileScheduling):
     """Any worker gets a file whose tests serve their pages themselves. All others go to one worker
-    for two cores: an installation takes half a minute of processor time to start, and more to idle.
+    for two cores: an installation takes 20 s of processor time to start, and more to idle.
     """
 
     def _split_scope(self, nodeid: str) -> str:
