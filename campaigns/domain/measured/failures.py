@@ -79,8 +79,6 @@ class FailureTally:
     by_key: dict[tuple[int, str, int], FailureRow] = field(default_factory=dict)
 
     def add(self, second: Second) -> None:
-        if not (second.errors or second.counters.get(DROPPED)):
-            return
         for (kind, status), count in counts_of(second, self.plan).items():
             key = (second.step, kind, status)
             self.by_key.setdefault(key, FailureRow(*key)).add(second.second, count)
@@ -92,6 +90,8 @@ class FailureTally:
 
 def counts_of(part: Second | Total, plan: Plan) -> dict[tuple[str, int], int]:
     """{(kind, status): how many} of one step's part; status 0 where there was no whole reply."""
+    if not (part.errors or part.counters.get(DROPPED)):
+        return {}
     counts = {(kind, 0): count for kind, count in part.errors.items() if count}
     if part.counters.get(DROPPED):
         counts[DROPPED, 0] = part.counters[DROPPED]

@@ -29,6 +29,8 @@ def changes_between(before: dict[str, Any], after: dict[str, Any]) -> list[tuple
 
 def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> dict[str, tuple[str, str]]:
     """The same by path: {"plan.load.rate_per_s": ("100", "200")}."""
+    if before == after:
+        return {}
     old, new = _flat(before), _flat(after)
     fields = [*new, *(field for field in old if field not in new)]
     both = {field: (_said(old.get(field)), _said(new.get(field))) for field in fields}
