@@ -24,6 +24,12 @@ class Term:
 
 TERMS = (
     Term(
+        "agent",
+        "The program on a target's machine that reports what the machine did in each second of a "
+        "run: CPU, memory, network, and chosen processes.",
+        ("agents",),
+    ),
+    Term(
         "arm",
         "One endpoint with one connection mode, such as HTTPS with keep-alive. A campaign "
         "compares arms.",
