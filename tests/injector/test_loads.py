@@ -10,6 +10,7 @@ import pytest
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, closed, make_order, measure, reset, scripted
+from tests.waiting import eventually
 from workers.injector.connection import now
 from workers.injector.engine import Engine
 from workers.injector.order import Order
@@ -144,13 +145,18 @@ def test_a_closed_load_keeps_its_connections_busy_and_sends_an_exact_number():
 
 
 def test_a_duration_ends_a_closed_load_and_lets_the_last_replies_come():
-    arrivals = Arrivals(service_s=0.05)
-    with scripted(arrivals) as server:
-        load = {"model": "closed", "connections": 2, "duration_s": 0.5}
-        result = measure(server.port, load=load)
-    assert result.total.count("ok") == len(arrivals.times)
-    assert 0.45 < result.measurement.duration_s < 0.7
-    assert is_conserved(result)
+    def ends_in_time():
+        arrivals = Arrivals(service_s=0.05)
+        with scripted(arrivals) as server:
+            load = {"model": "closed", "connections": 2, "duration_s": 0.5}
+            result = measure(server.port, load=load)
+        assert result.total.count("ok") == len(arrivals.times)
+        assert is_conserved(result)
+        assert result.measurement.duration_s > 0.45
+        return result.measurement.duration_s < 0.7
+
+    # A busy machine may hold up the end of a run; a load that goes on too long does so each time.
+    eventually(ends_in_time, 20, "a run of half a second that ends in time")
 
 
 def test_the_steps_of_a_plan_take_turns():
