@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 from django.http import Http404
-from django_filters.rest_framework import DjangoFilterBackend, FilterSet
+from django_filters.rest_framework import CharFilter, DjangoFilterBackend, FilterSet
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -62,13 +62,17 @@ class VisibleViewSet(GenericViewSet):
         return self.page_of(self.filter_queryset(self.get_queryset()))
 
     def _refuse_unknown_filters(self) -> None:
-        """A misspelt filter would silently return unfiltered rows."""
-        filters = self.filterset_class.get_filters() if self.filterset_class else ()
-        known = [*filters, *_PAGING]
-        unknown = set(self.request.query_params) - set(known)
-        if unknown:
-            sentence = f"Unknown filter. Available filters: {', '.join(known)}."
-            raise ValidationError({name: [sentence] for name in sorted(unknown)})
+        """A misspelt filter, and a number or a time that is empty, would silently return
+        unfiltered rows."""
+        filters = self.filterset_class.get_filters() if self.filterset_class else {}
+        known, asked = [*filters, *_PAGING], self.request.query_params
+        sentence = f"Unknown filter. Available filters: {', '.join(known)}."
+        faults = {name: [sentence] for name in sorted(set(asked) - set(known))}
+        for name, each in filters.items():
+            if not isinstance(each, CharFilter) and asked.get(name) == "":
+                faults[name] = ["Write a value, or leave the filter out."]
+        if faults:
+            raise ValidationError(faults)
 
     def retrieve(self, request: Request, pk: int) -> Response:
         """One row that you can see."""

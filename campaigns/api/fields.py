@@ -12,7 +12,8 @@ LARGEST_ID = 2**63 - 1
 
 
 class StrictSerializer(serializers.Serializer):
-    """Takes the fields that it names and refuses others: a misspelt one must not go unnoticed."""
+    """Takes the fields that it names and refuses others: a misspelt one must not go unnoticed.
+    A number is no text, as the schema says; DRF would make it one."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if isinstance(data, Mapping):
@@ -22,8 +23,13 @@ class StrictSerializer(serializers.Serializer):
                 for name in data
                 if name not in self.fields
             }
-            if unknown:
-                raise serializers.ValidationError(unknown)
+            mistyped = {
+                name: [field.error_messages["invalid"]]
+                for name, field in self.fields.items()
+                if type(field) is serializers.CharField and isinstance(data.get(name), int | float)
+            }
+            if unknown or mistyped:
+                raise serializers.ValidationError(unknown | mistyped)
         return super().to_internal_value(data)
 
 
@@ -34,10 +40,14 @@ class IdField(serializers.IntegerField):
         super().__init__(min_value=1, max_value=LARGEST_ID, **options)
 
 
-class IdFilter(django_filters.NumberFilter):
-    """The number of a row, in the query string."""
+class WholeFilter(django_filters.NumberFilter):
+    """A whole number, in the query string."""
 
     field_class = forms.IntegerField
+
+
+class IdFilter(WholeFilter):
+    """The number of a row, in the query string."""
 
     def __init__(self, *args: Any, **options: Any):
         super().__init__(*args, min_value=1, max_value=LARGEST_ID, **options)

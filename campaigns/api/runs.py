@@ -15,7 +15,7 @@ from campaigns.api.choices import (
     TRUSTS,
     VALIDITIES,
 )
-from campaigns.api.fields import IdFilter, InstantFilter
+from campaigns.api.fields import IdFilter, InstantFilter, WholeFilter
 from campaigns.api.judgement import TRUST_OF, JudgedRunSerializer
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.errors import Removed
@@ -206,11 +206,9 @@ class SecondSerializer(serializers.ModelSerializer):
 
 
 class SecondFilterSet(django_filters.FilterSet):
-    step = django_filters.NumberFilter(min_value=0, max_value=1000)
-    shard = django_filters.NumberFilter(min_value=0, max_value=1000)
-    after = django_filters.NumberFilter(
-        "second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000
-    )
+    step = WholeFilter(min_value=0, max_value=1000)
+    shard = WholeFilter(min_value=0, max_value=1000)
+    after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
 
     class Meta:
         model = ShardSecond

@@ -236,6 +236,7 @@ class CampaignTablesCsv(APIView):
     def get(self, request, pk):
         """One row per run, times in µs; with format=blocks all tables, one after another."""
         campaign = find(Campaign, request, pk=pk)
+        chosen_tests(campaign, request.query_params)  # refused also where they choose nothing
         if not wants_blocks(request.query_params):
             runs = whole_runs(campaign.runs.order_by("position"))
             return text_file(f"campaign-{campaign.pk}.csv", csv_of_runs(runs))

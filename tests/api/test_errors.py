@@ -132,6 +132,28 @@ def test_a_misspelt_filter_is_refused(api, noun):
     assert "page_size" in error["fields"]["projekt"]
 
 
+@pytest.mark.parametrize(
+    ("address", "name"),
+    [
+        ("targets/?page_size=null", "page_size"),
+        ("targets/?page_size=0", "page_size"),
+        ("runs/?until=", "until"),
+        ("runs/?campaign=", "campaign"),
+        ("runs/{run}/seconds/?step=0.5", "step"),
+        ("campaigns/{campaign}/tables.csv?with=null", "with"),
+    ],
+)
+def test_a_value_that_the_schema_forbids_is_refused(api, run, address, name):
+    path = address.format(run=run.pk, campaign=run.campaign_id)
+    assert name in error_of(api.get(f"/api/v1/{path}"), 400, "invalid")["fields"]
+
+
+def test_a_number_is_no_name(api, run):
+    body = {"name": 0}
+    answer = api.patch(f"/api/v1/campaigns/{run.campaign_id}/", body, format="json")
+    assert set(error_of(answer, 400, "invalid")["fields"]) == {"name"}
+
+
 def test_500_says_nothing_of_the_inside_and_the_log_does(api, monkeypatch, caplog):
     def fails(*_, **__):
         raise ZeroDivisionError("secret detail")
