@@ -17,6 +17,7 @@ from campaigns.api.judgement import VALIDITY_OF, JudgementSerializer, ValidityFi
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, TestAnswer
 from campaigns.domain.shown.sentences import plain_text
+from campaigns.domain.shown.tables import Table
 from campaigns.exports.files import text_file, wants_blocks
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
@@ -24,6 +25,7 @@ from campaigns.live.memory import answer_of, report_of
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
+from campaigns.queries.cpu_costs import cpu_costs
 from campaigns.queries.machines import machine_tables
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.references import reference_sentence
@@ -184,6 +186,9 @@ class CampaignTablesSerializer(serializers.Serializer):
         help_text="Where plans were sent locally and remotely: remote minus local; else null.",
     )
     sweeps = TableSerializer(many=True, help_text="One row per number of injector processes.")
+    cpu = TableSerializer(
+        many=True, help_text="CPU seconds of the target per 1,000 requests; empty without an agent."
+    )
 
 
 class RunTablesSerializer(serializers.Serializer):
@@ -278,7 +283,13 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "matrix": answer.matrix.table.to_json() if answer.matrix else None,
         "network": _network_json(answer),
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
+        "cpu": [table.to_json() for table in _cpu_tables(campaign, answer)],
     }
+
+
+def _cpu_tables(campaign: Campaign, answer: Answer) -> list[Table]:
+    found = cpu_costs(campaign, answer)
+    return found["tables"] if found else []
 
 
 def _network_json(answer: Answer) -> dict[str, Any] | None:

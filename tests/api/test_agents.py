@@ -11,6 +11,7 @@ from campaigns.models import MachineSecond, Run
 from campaigns.services.agents import create_agent, revoke_agent
 from tests.api.conftest import token_client
 from tests.factories import make_target
+from tests.queries.measured import https_campaign, run_in_blocks
 
 ADDRESS = "/api/v1/agents/seconds/"
 
@@ -71,3 +72,22 @@ def test_a_faulty_report_is_refused_by_field(made):
     answer = post(agent_client(made[1]), seconds=[{"at_s": 1e9, "did": {"user_s": -1}}])
     assert answer.status_code == 400
     assert "report.seconds.0.did.user_s" in answer.json()["error"]["fields"]
+
+
+def test_tables_have_what_the_pages_say_of_the_machine(api, project):
+    campaign, tests = https_campaign(project, repeats=1)
+    runs = run_in_blocks(tests, [[10_000], [20_000]])
+    path = f"/api/v1/campaigns/{campaign.pk}/tables/"
+    assert api.get(path).json()["cpu"] == []
+    did = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "idle_s": 1.6, "cores": [20, 20]}
+    MachineSecond.objects.bulk_create(
+        MachineSecond(run=run, source="shop-1", second=second, lasted_s=1, busy_s=0.4, did=did)
+        for run in runs
+        for second in range(10)
+    )
+    costs, compared = api.get(path).json()["cpu"]
+    assert [row["values"]["cost"] for row in costs["rows"]] == [2.0, 2.0]
+    assert compared["rows"][0]["note"] == "A verdict needs 3 finished repeats of both."
+    tables = api.get(f"/api/v1/runs/{runs[0].pk}/tables/").json()["tables"]
+    machine = next(table for table in tables if table["key"] == "machine-shop-1")
+    assert machine["rows"][0]["values"] == {"mean": 2.0, "max": None}

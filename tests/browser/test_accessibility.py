@@ -26,7 +26,16 @@ AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SMALL_CONTROLS = Path(__file__).with_name("small_controls.js").read_text()
 DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 # What answers with a file, a stream or a word for machines.
-NO_PAGES = ("-csv", "-stream", "-text", "healthz", "readyz", "metrics", "comparison-choose")
+NO_PAGES = (
+    "-csv",
+    "-stream",
+    "-text",
+    "-file",
+    "healthz",
+    "readyz",
+    "metrics",
+    "comparison-choose",
+)
 NAMES = sorted(
     name for name, methods in PAGES.items() if "GET" in methods and not name.endswith(NO_PAGES)
 )

@@ -13,7 +13,6 @@ from campaigns.models import (
     Baseline,
     Campaign,
     FailureExample,
-    MachineSecond,
     PlanSecret,
     Probe,
     Project,
@@ -68,7 +67,6 @@ def world():
     FailureExample.objects.create(
         run=run, shard=0, second=0, step=0, kind="status", status=500, at_us=1, **texts
     )
-    MachineSecond.objects.create(run=run, source="shop-1", second=0, lasted_s=1, did={})
     Search.objects.create(
         campaign=rows["campaign"],
         start_per_s=1,
