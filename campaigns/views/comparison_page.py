@@ -20,6 +20,8 @@ from campaigns.queries.columns import LETTERS, ComparedColumn
 from campaigns.views.drawings import Mark, RatioAxis, split_bars
 from campaigns.views.shift_drawing import shift_drawing
 
+_MOST_EXPLAINED = 24  # rows that say why at once; with more, the open one does
+
 
 @dataclass(frozen=True, slots=True)
 class Plot:
@@ -43,6 +45,7 @@ def comparison_context(
     axis = RatioAxis([[ends] for test in shown if (ends := _ends(test))], threshold)
     names = {column.letter: column for column in columns}
     detail = compared.detail
+    opened = detail.test.key if detail else None
     return {
         "project": columns[-1].campaign.project,
         "heading": _heading(columns),
@@ -66,7 +69,8 @@ def comparison_context(
                 "power_class": "" if _is_weak(test, threshold) else "ink-3",
                 "plot": _plot(test, axis),
                 "query": query_of(asked, test=test.key),
-                "is_open": detail is not None and detail.test.key == test.key,
+                "is_open": test.key == opened,
+                "says_why": test.key == opened or len(shown) <= _MOST_EXPLAINED,
             }
             for test in shown
         ],

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign
+from campaigns.views import comparison_page
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -101,6 +102,20 @@ def test_a_row_opens_below_by_its_address(as_vera, weeks):
     opened = as_vera.get(f"{reverse('comparison')}?{other['query']}")
     assert opened.context["detail"].test.key == other["test"].key
     assert page.context["detail"].test.key == page.context["rows"][0]["test"].key
+
+
+def test_runs_are_drawn_in_the_colour_of_their_scheme(as_vera, weeks):
+    page = page_of(as_vera, *weeks).content.decode()
+    assert 'class="run-dot scheme-http"' in page
+    assert 'class="run-dot scheme-https"' not in page
+
+
+def test_of_very_many_rows_only_the_open_one_says_why(as_vera, weeks, monkeypatch):
+    rows = page_of(as_vera, *weeks, show="everything").context["rows"]
+    assert [row["says_why"] for row in rows] == [True, True]
+    monkeypatch.setattr(comparison_page, "_MOST_EXPLAINED", 1)
+    rows = page_of(as_vera, *weeks, show="everything").context["rows"]
+    assert [row["says_why"] for row in rows] == [row["is_open"] for row in rows] == [True, False]
 
 
 def test_the_other_way_round_is_one_click(as_vera, weeks):
