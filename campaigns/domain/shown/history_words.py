@@ -207,11 +207,13 @@ def overview_sentence(
         if counts.get(standing)
     ]
     if changed:
-        others = [f"{counts.get(Standing.UNCHANGED, 0)} unchanged", *_unjudged(counts)]
-        of = f" of {counted(total, 'tests')}; {', '.join(others)}."
+        others = ", ".join(_counted_among(counts, Standing.UNCHANGED, *_UNJUDGED))
+        of = f" of {counted(total, 'tests')}{others and '; '}{others}."
         return [(", ".join(changed), True), (of, False)]
     if n := counts.get(Standing.UNCHANGED, 0):
-        others = "; ".join([f" in any of {counted(n, 'tests')}", *_unjudged(counts)])
+        others = "; ".join(
+            [f" in any of {counted(n, 'tests')}", *_counted_among(counts, *_UNJUDGED)]
+        )
         return [("No change", True), (f"{others}.", False)]
     if counts.get(Standing.UNCOUNTED, 0) == total:
         why = ": their measurements were not usable, or their targets overloaded or failing."
@@ -220,9 +222,11 @@ def overview_sentence(
     return [(f"Nothing to tell yet of {counted(total, 'tests')}", True), (few, False)]
 
 
-def _unjudged(counts: Mapping[Standing, int]) -> list[str]:
-    """The tests that neither changed nor stayed as they were."""
-    standings = (Standing.NEW, Standing.UNCOUNTED)
+# The tests that neither changed nor stayed as they were.
+_UNJUDGED = (Standing.NEW, Standing.UNCOUNTED)
+
+
+def _counted_among(counts: Mapping[Standing, int], *standings: Standing) -> list[str]:
     return [f"{counts[standing]} {standing}" for standing in standings if counts.get(standing)]
 
 
