@@ -292,17 +292,17 @@ def _points(
     rows: QuerySet[TestFigures], by: HistoryFilter
 ) -> dict[HistoryKey, list[CampaignPoint]]:
     """The points of these tests by what they are of, in order of time; none is whole yet."""
-    of_rows = Campaign.objects.filter(pk__in=rows.order_by().values("campaign"))
-    # Once for each campaign, not for each row: to read an instant takes long.
-    campaigns = {pk: rest for pk, *rest in of_rows.values_list("pk", "name", "started_at")}
     columns = ("campaign_id", "test_id", "plan_number", f"{by.metric}_us")
     answers = ("n", "errors", "trust", "target_state")
     arm = ("plan_id", "endpoint_id", "connection_mode", "injectors")
     found: dict[tuple, list[CampaignPoint]] = {}
     ordered = rows.order_by("started_at", "campaign_id", "test_id")
-    for campaign, test, *rest, plan, endpoint, mode, injectors in ordered.values_list(
-        *columns, *answers, *arm
-    ):
+    read = list(ordered.values_list(*columns, *answers, *arm))
+    # Once for each campaign, not for each row: to read an instant takes long. By number: as a
+    # subquery PostgreSQL may look through the whole history again for each campaign.
+    of_rows = Campaign.objects.filter(pk__in={campaign for campaign, *_ in read})
+    campaigns = {pk: rest for pk, *rest in of_rows.values_list("pk", "name", "started_at")}
+    for campaign, test, *rest, plan, endpoint, mode, injectors in read:
         name, at = campaigns[campaign]
         point = CampaignPoint(campaign, name, test, at, *rest)
         some = found.setdefault((plan, endpoint, mode, injectors), [])
