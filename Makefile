@@ -5,7 +5,7 @@ ARGS ?=
 FILE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast check demo-target backup restore benchmark benchmark-peers pictures docs setup
+.PHONY: help run test test-fast check check-api demo-target backup restore benchmark benchmark-peers pictures docs setup
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,6 +21,9 @@ test-fast: ## the tests that need no server: the domain, the injector's logic, J
 
 check: ## style, settings, migrations, the API's schema, JavaScript, the compose file; a warning fails
 	@exec $(PYTHON) -m local check
+
+check-api: ## try what the API's schema allows and forbids, by Schemathesis (minutes; ARGS="--seed 1")
+	@exec $(PYTHON) -m local check-api $(ARGS)
 
 demo-target: ## only the bundled HTTP and HTTPS target, until Ctrl-C
 	@exec $(PYTHON) -m local demo-target

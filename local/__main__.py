@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 COMMANDS = (
-    *("setup", "run", "test", "test-fast", "check"),
+    *("setup", "run", "test", "test-fast", "check", "check-api"),
     *("demo-target", "pictures", "site", "backup", "restore"),
 )
 OLDEST = (3, 11)

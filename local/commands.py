@@ -8,7 +8,9 @@ from local.console import LocalError, fail
 from local.paths import VENV_PYTHON, is_inside_venv
 from local.setup import set_up
 
-REQUIREMENTS = dict.fromkeys(("test", "test-fast", "check", "pictures"), "requirements-dev.txt")
+REQUIREMENTS = dict.fromkeys(
+    ("test", "test-fast", "check", "check-api", "pictures"), "requirements-dev.txt"
+)
 
 
 def run_command(command: str, arguments: list[str]) -> int:
@@ -46,6 +48,10 @@ def _inside(command: str, arguments: list[str]) -> int:
         from local.checks import check
 
         return check()
+    if command == "check-api":
+        from local.check_api import check_api
+
+        return check_api(arguments)
     if command == "demo-target":
         from local.demo import demo_target
 

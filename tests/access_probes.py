@@ -195,18 +195,24 @@ def rows_of(world: World, thing: str) -> Rows:
     return {"own": world.rows, "archived": world.archived, "foreign": world.foreign}[thing]
 
 
-def address(name: str, world: World, rule: Rule, rows: Rows | None = None) -> str:
-    """The address of a row of alice's project, or of these `rows`."""
-    rows = world.rows if rows is None else rows
+def parameters_of(name: str, world: World, rule: Rule, rows: Rows) -> dict[str, str]:
+    """What the address of these rows has for each of its parameters."""
     noun, renamed = name.removeprefix("api-").split("-")[0], dict(rule.rows)
 
-    def value_of(match: re.Match) -> str:
-        named = noun if match[1] == "pk" else match[1]
+    def value_of(parameter: str) -> str:
+        named = noun if parameter == "pk" else parameter
         if named == "token" and noun == "share":
             return world.share_tokens["campaign"] if rows is world.rows else "x" * 43
         return "1" if named == "number" else str(rows[renamed.get(named, named)].pk)
 
-    path = "/" + PARAMETER.sub(value_of, ROUTES[name])
+    return {parameter: value_of(parameter) for parameter in PARAMETER.findall(ROUTES[name])}
+
+
+def address(name: str, world: World, rule: Rule, rows: Rows | None = None) -> str:
+    """The address of a row of alice's project, or of these `rows`."""
+    rows = world.rows if rows is None else rows
+    values = parameters_of(name, world, rule, rows)
+    path = "/" + PARAMETER.sub(lambda match: values[match[1]], ROUTES[name])
     if "comparison" in name:
         path += f"?a=run-{rows['run'].pk}&b=campaign-{rows['campaign'].pk}"
     return path

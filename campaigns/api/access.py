@@ -4,7 +4,8 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 from django.http import Http404
-from django_filters.rest_framework import CharFilter, DjangoFilterBackend, FilterSet
+from django_filters import BooleanFilter, CharFilter
+from django_filters.rest_framework import DjangoFilterBackend, FilterSet
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -30,6 +31,7 @@ def find(rows: type[Model] | QuerySet, request: Request, **lookup: Any) -> Any:
 
 
 _PAGING = ("page", "page_size", "format")
+_SWITCHED = {"true", "false", "True", "False"}
 
 
 class VisibleViewSet(GenericViewSet):
@@ -62,8 +64,8 @@ class VisibleViewSet(GenericViewSet):
         return self.page_of(self.filter_queryset(self.get_queryset()))
 
     def _refuse_unknown_filters(self) -> None:
-        """A misspelt filter, and a number or a time that is empty, would silently return
-        unfiltered rows."""
+        """A misspelt filter, a number or a time that is empty, and a switch that is neither true
+        nor false would silently return unfiltered rows."""
         filters = self.filterset_class.get_filters() if self.filterset_class else {}
         known, asked = [*filters, *_PAGING], self.request.query_params
         sentence = f"Unknown filter. Available filters: {', '.join(known)}."
@@ -71,6 +73,8 @@ class VisibleViewSet(GenericViewSet):
         for name, each in filters.items():
             if not isinstance(each, CharFilter) and asked.get(name) == "":
                 faults[name] = ["Write a value, or leave the filter out."]
+            elif isinstance(each, BooleanFilter) and asked.get(name, "true") not in _SWITCHED:
+                faults[name] = ["Write true or false."]
         if faults:
             raise ValidationError(faults)
 

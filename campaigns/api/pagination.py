@@ -15,3 +15,8 @@ class Pages(PageNumberPagination):
         if asked is not None and not (asked.isdecimal() and int(asked[:10])):
             raise ValidationError({self.page_size_query_param: ["Write a number from 1."]})
         return super().get_page_size(request)
+
+    def get_page_number(self, request, paginator) -> str:
+        if request.query_params.get(self.page_query_param) == "":
+            raise ValidationError({self.page_query_param: ["Write a number from 1."]})
+        return super().get_page_number(request, paginator)

@@ -45,10 +45,14 @@ _REFUSALS = {
     "409": "Not possible now: the message says why and what to do.",
     "410": "Removed, because it was old.",
     "413": "The body is too large.",
+    "414": "The address is longer than the web server reads.",
     "415": "The body must be JSON.",
     "429": "Too many invalid tokens from your address: try again after `Retry-After` seconds.",
     "503": "The database does not respond. Try again in a moment.",
 }
+# The web server's own answer: no request has reached us.
+_BEFORE_US = "414"
+_IN_THE_SHAPE = {"content": {"application/json": {"schema": _ERROR_REFERENCE}}}
 # Refusals of single operations.
 _ALSO = {"projects_use": {"403"}, "runs_seconds_list": {"410"}}
 
@@ -83,10 +87,9 @@ def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     for path, operations in result["paths"].items():
         for method, operation in operations.items():
             for status in sorted(_refusals_of(method, path, operation)):
-                operation["responses"][status] = {
-                    "description": _REFUSALS[status],
-                    "content": {"application/json": {"schema": _ERROR_REFERENCE}},
-                }
+                operation["responses"][status] = {"description": _REFUSALS[status]} | (
+                    {} if status == _BEFORE_US else _IN_THE_SHAPE
+                )
     return result
 
 
@@ -102,7 +105,7 @@ def _refusals_of(method: str, path: str, operation: dict[str, Any]) -> set[str]:
     if "requestBody" in operation:
         found |= {"400", "404", "413", "415"}
     if "query" in asked:
-        found |= {"400", "404"}
+        found |= {"400", "404", _BEFORE_US}
     return found | ({"404"} if "{" in path else set())
 
 

@@ -137,8 +137,10 @@ def test_a_misspelt_filter_is_refused(api, noun):
     [
         ("targets/?page_size=null", "page_size"),
         ("targets/?page_size=0", "page_size"),
+        ("targets/?page=", "page"),
         ("runs/?until=", "until"),
         ("runs/?campaign=", "campaign"),
+        ("targets/?archived=null", "archived"),
         ("runs/{run}/seconds/?step=0.5", "step"),
         ("campaigns/{campaign}/tables.csv?with=null", "with"),
     ],
