@@ -30,7 +30,8 @@ def names_read() -> set[str]:
 
 def names_documented() -> set[str]:
     text = (ROOT / ".env.example").read_text()
-    return set(re.findall(r"^([A-Z_]+)=", text, re.MULTILINE)) - ONLY_COMPOSE
+    of_site = set(re.findall(r"^([A-Z_]+)=", text, re.MULTILINE)) - ONLY_COMPOSE
+    return of_site | set(re.findall(r"`(BENCHSITE_[A-Z_]+)`", (ROOT / "docs/agent.md").read_text()))
 
 
 def python(code: str, **environment: str) -> subprocess.CompletedProcess:
