@@ -44,7 +44,7 @@ def test_https_costs_the_server_more(measured):
     found = costs_of(campaign)
     assert plain(found["sentence"]) == (
         f"{MODES['new'].capitalize()}: HTTPS costs the server 20.0 % more CPU per request "
-        "than HTTP."
+        "than HTTP (95 % interval +19.6 to +20.3 %)."
     )
     of_tests, compared = found["tables"]
     assert [[cell.text for cell in row.cells] for row in of_tests.rows] == [

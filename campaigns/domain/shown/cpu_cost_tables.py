@@ -7,6 +7,7 @@ from campaigns.domain.judged.cpu_cost import CostDifference
 from campaigns.domain.judged.repeats import MeanInterval
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.results import Sentence, trimmed
+from campaigns.domain.shown.sentences import change_decimals, interval_words
 from campaigns.domain.shown.tables import Column, Row, Table
 from campaigns.domain.units import percent
 
@@ -92,18 +93,20 @@ def compared_costs_table(compared: Sequence[ComparedCost]) -> Table:
 
 
 def cost_sentence(compared: Sequence[ComparedCost]) -> Sentence:
-    """Such as "New connection: HTTPS costs the server 20.6 % more CPU per request than HTTP."."""
+    """Such as "New connection: HTTPS costs the server 21 % more CPU per request than HTTP (95 %
+    interval +18 to +24 %)."."""
     said: Sentence = []
     for each in compared:
         baseline, candidate = each.names
         interval, word = each.difference.interval, each.difference.word
         if word.startswith("costs"):
-            share = percent(abs(interval.ratio - 1), decimals=1)
+            share = percent(abs(interval.ratio - 1), decimals=change_decimals(interval))
             more = f"{share} {word.removeprefix('costs ')} CPU per request"
             said += [(f"{each.title}: {candidate} costs the server ", False), (more, True)]
-            said += [(f" than {baseline}. ", False)]
+            said += [(f" than {baseline} ({interval_words(interval)}). ", False)]
         elif word:
-            said += [(f"{each.title}: ", False), (word, True), (". ", False)]
+            sure = f" ({interval_words(interval)})" if interval else ""
+            said += [(f"{each.title}: ", False), (word, True), (f"{sure}. ", False)]
     return trimmed(said)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from campaigns.domain.judged.comparison import ComparisonVerdict, Word
 from campaigns.domain.judged.overhead import OverheadRow
+from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.shown.overhead_table import HTTP_NAMES, time_decimals
 from campaigns.domain.shown.results import Sentence, trimmed
@@ -99,20 +100,24 @@ def _change(mean: OverheadRow) -> str:
 
 
 def _interval(mean: OverheadRow) -> str:
-    """Such as "95 % interval +52 to +56 %"; or that a single run has none."""
-    if mean.interval is None:
-        return "one run has no interval"
-    places = _decimals(mean)
-    low = number((mean.interval.low - 1) * 100, places, signed=True)
-    high = percent(mean.interval.high - 1, decimals=places, signed=True)
+    return interval_words(mean.interval) if mean.interval else "one run has no interval"
+
+
+def interval_words(found: RatioInterval) -> str:
+    """Of a ratio, such as "95 % interval +52 to +56 %"."""
+    places = change_decimals(found)
+    low = number((found.low - 1) * 100, places, signed=True)
+    high = percent(found.high - 1, decimals=places, signed=True)
     return f"{percent(0.95, decimals=0)} interval {low} to {high}"
 
 
 def _decimals(mean: OverheadRow) -> int:
+    return change_decimals(mean.interval) if mean.interval else 1
+
+
+def change_decimals(found: RatioInterval) -> int:
     """Decimals of percentages: as many as the interval supports, down to half of its width."""
-    if mean.interval is None:
-        return 1
-    width = 100 * (mean.interval.high - mean.interval.low)
+    width = 100 * (found.high - found.low)
     return next((places for places in (0, 1) if width >= 2 * 10**-places), 2)
 
 
