@@ -45,6 +45,9 @@ def second_of(**after):
     [
         ({"cpu_s": 0.25}, "cpu_share", 0.25),
         ({"cpu_s": 100.0, "busy_s": 300.0}, "other_cpu_share", 0.2),
+        ({"cpu_s": 0.5, "busy_s": 1.25}, "other_cores", 0.75),
+        ({"cpu_s": 0.5, "busy_s": 0.49}, "other_cores", 0.0),
+        ({"at_ns": 2_000 * MS, "busy_s": 3.0}, "other_cores", 1.5),
         ({"steal_s": 50.0}, "steal_share", 0.05),
         ({"run_delay_ns": 300 * MS}, "run_delay_share", 0.3),
         ({"throttled_ns": 200 * MS}, "throttled_share", 0.2),

@@ -97,6 +97,7 @@ class VitalsReader:
         return {
             "cpu_share": round((now["cpu_s"] - before["cpu_s"]) * _NS / elapsed_ns, 4),
             **_shares_of_machine(before, now),
+            "other_cores": _other_cores(before, now, elapsed_ns),
             "run_delay_share": round(run_delay_ns / elapsed_ns, 4),
             "throttled_share": round(min(1.0, throttled_ns / elapsed_ns), 4),
             "hub_lag_max_us": hub_lag_max_us,
@@ -130,14 +131,24 @@ def _share(part: float, whole: float) -> float:
 
 def _shares_of_machine(before: dict[str, float], now: dict[str, float]) -> dict[str, float]:
     """Shares of the machine's CPU time: used by other programs, and taken by the hypervisor."""
-    own_s = now["cpu_s"] - before["cpu_s"]
     machine_s = max(os.cpu_count() or 1, now["machine_s"] - before["machine_s"])
-    others = (now["busy_s"] - before["busy_s"] - own_s) / machine_s
+    others = _of_others_s(before, now) / machine_s
     steal = (now["steal_s"] - before["steal_s"]) / machine_s
     return {
-        "other_cpu_share": round(min(1.0, max(0.0, others)), 4),
+        "other_cpu_share": round(min(1.0, others), 4),
         "steal_share": round(min(1.0, max(0.0, steal)), 4),
     }
+
+
+def _other_cores(before: dict[str, float], now: dict[str, float], elapsed_ns: int) -> float:
+    """How many cores' worth of time other programs used."""
+    return round(_of_others_s(before, now) * _NS / elapsed_ns, 4)
+
+
+def _of_others_s(before: dict[str, float], now: dict[str, float]) -> float:
+    """CPU time of other programs; small differences of two clocks are none."""
+    own_s = now["cpu_s"] - before["cpu_s"]
+    return max(0.0, now["busy_s"] - before["busy_s"] - own_s)
 
 
 def cpu_s() -> tuple[float, float]:

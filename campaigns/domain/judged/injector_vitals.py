@@ -10,6 +10,7 @@ _MEANS = {
     "throttled": "throttled_share",
     "steal": "steal_share",
     "other_cpu": "other_cpu_share",
+    "other_cores": "other_cores",
     "gc_share": "gc_share",
 }
 _WORST = {

@@ -13,9 +13,11 @@ from campaigns.domain.measured.snapshot import Timing
 
 # The same as own_time_p99 below the limit of doubt: a note, and the percentile is marked as weak.
 OWN_TAIL = "own_tail"
-# From this run_delay on another program competes for the CPU: then the p99 is doubted as soon as it
-# would be noted, because what the injector added is no whim of the hypervisor.
-_CONTENDED = "contended_share"
+# From this run_delay on, if other programs use so many cores, they compete for the injector's: then
+# the p99 is doubted as soon as it would be noted, because what the injector added is no whim of the
+# hypervisor. Waiting alone does not show it: an injector that hardly wants a CPU waits for a large
+# part of that little time until its virtual processor is woken up.
+_CONTENDED, _OTHERS = "contended_share", "other_cores"
 # Shares are fractions of 1; the injector's CPU share of one core, other processes' of the machine.
 LIMITS: dict[str, Limits] = {
     "no_seconds": Limits(None, 0),
@@ -30,6 +32,7 @@ LIMITS: dict[str, Limits] = {
     "cpu_5s": Limits(0.80, 0.95),
     "run_delay": Limits(0.50),
     "contended_share": Limits(0.25),
+    "other_cores": Limits(0.25),
     "throttled": Limits(0.01, 0.25),
     "hub_lag": Limits(100_000, 400_000),
     "hub_lag_p50_us": Limits(2_000, 10_000),
@@ -123,7 +126,7 @@ _UNSENT: dict[str, str] = {
     "slot_wait": "{value} of the requests waited for a free connection (limit {limit}).",
 }
 _PARTS = {part for parts in _RELATIVE.values() for part in parts}
-CODES = ({*LIMITS} - _PARTS | {*_RELATIVE}) - {OWN_TAIL, _CONTENDED}
+CODES = ({*LIMITS} - _PARTS | {*_RELATIVE}) - {OWN_TAIL, _CONTENDED, _OTHERS}
 UNSENT = frozenset(_UNSENT)
 
 
@@ -166,10 +169,15 @@ def _is_contended(observed: Mapping[str, Observed], limits: Mapping[str, Limits]
     """Each wait for the network may wake up a halted processor, which counts as waiting for it: so
     the limit holds for the waiting of one wait, against the CPU time of the request."""
     waited, share = observed.get("run_delay"), limits[_CONTENDED].mild
-    if waited is None or share is None:
+    if waited is None or share is None or not _others_run(observed.get(_OTHERS), limits):
         return False
     waits = observed[HIGH_EFFECT].waits
     return waited.value > share * waits / (1 + share * (waits - 1))
+
+
+def _others_run(seen: Observed | None, limits: Mapping[str, Limits]) -> bool:
+    """Whether other programs use the machine; they may where nobody looked."""
+    return seen is None or excess(_OTHERS, seen.value, limits[_OTHERS]) is not None
 
 
 def _without_effect(observed: Mapping[str, Observed]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from typing import Any
 VITALS = (
     "cpu_share",
     "other_cpu_share",
+    "other_cores",
     "steal_share",
     "run_delay_share",
     "throttled_share",

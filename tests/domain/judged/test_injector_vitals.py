@@ -6,7 +6,8 @@ from campaigns.domain.judged.injector_vitals import observed_vitals, run_delay
 from campaigns.domain.measured.vitals import Vitals
 
 VITALS = {
-    "cpu_share": 0.3, "other_cpu_share": 0.4, "steal_share": 0.05, "run_delay_share": 0.1,
+    "cpu_share": 0.3, "other_cpu_share": 0.4, "other_cores": 3.2, "steal_share": 0.05,
+    "run_delay_share": 0.1,
     "hub_lag_max_us": 900, "own_delay_p99_us": 70, "gc_pause_max_us": 12_000, "gc_share": 0.02,
     "open_files_share": 0.8, "ports_share": 0.9, "swapped_pages": 7, "clock_step_us": 60_000,
     "link_share": 0.85, "packets_lost_share": 0.02,
@@ -26,7 +27,7 @@ def rows(*injectors):
 def test_every_vital_is_a_criterion():
     values = {code: each.value for code, each in observed_vitals(rows(VITALS)).items()}
     assert values["cpu"] == 0.3
-    assert values["other_cpu"] == 0.4
+    assert (values["other_cpu"], values["other_cores"]) == (0.4, 3.2)
     assert values["steal"] == 0.05
     assert values["hub_lag"] == 900
     assert (values["gc_pause"], values["gc_share"]) == (12_000, 0.02)

@@ -101,7 +101,8 @@ def test_every_code_belongs_to_exactly_one_question():
     }
     absolute = {code for code in LIMITS if not code.endswith(("_us", "share")) or code in QUESTIONS}
     unlimited = {"target_saturated", "no_requests", "enough_requests"}
-    assert absolute | relative == set(QUESTIONS) - unlimited
+    condition_of_another = {"other_cores"}
+    assert absolute - condition_of_another | relative == set(QUESTIONS) - unlimited
 
 
 @pytest.mark.parametrize("code", MEASUREMENT)
@@ -245,6 +246,17 @@ def test_where_another_program_wanted_the_cpu_the_p99_is_doubted_as_soon_as_note
     found = judged(own_time_p99=added, own_tail=added, run_delay=run_delay)
     assert found.measurement.state is expected
     assert bool(found.why_weak_tail) is (expected is TRUSTED)
+
+
+@pytest.mark.parametrize(
+    ("other_cores", "expected"), [(0.12, TRUSTED), (0.25, TRUSTED), (0.26, DOUBTFUL)]
+)
+def test_an_injector_that_waits_for_a_processor_to_wake_up_competes_with_nobody(
+    other_cores, expected
+):
+    added = Observed(2_070, measure="p99", whole=2_000)
+    found = judged(own_time_p99=added, own_tail=added, run_delay=0.30, other_cores=other_cores)
+    assert found.measurement.state is expected
 
 
 def test_the_note_says_how_much_of_the_p99_is_the_injectors():
