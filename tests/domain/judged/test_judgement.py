@@ -259,6 +259,16 @@ def test_an_injector_that_waits_for_a_processor_to_wake_up_competes_with_nobody(
     assert found.measurement.state is expected
 
 
+@pytest.mark.parametrize(("run_delay", "expected"), [(0.24, TRUSTED), (0.26, DOUBTFUL)])
+def test_where_another_program_competes_the_sample_gets_no_benefit_of_the_doubt(
+    run_delay, expected
+):
+    added, edge = (Observed(us, measure="p99", whole=1_300) for us in (100, 3_200))
+    found = judged(own_time_p99=added, own_tail=added, own_edge=edge, run_delay=run_delay)
+    assert found.measurement.state is expected
+    assert not found.why_weak_tail
+
+
 def test_the_note_says_how_much_of_the_p99_is_the_injectors():
     added = Observed(1_500, measure="p99", whole=2_000)
     assert judged(own_tail=added).why_weak_tail == (

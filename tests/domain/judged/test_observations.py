@@ -86,6 +86,18 @@ def test_what_the_injector_added_is_the_difference_of_the_same_requests():
     assert high.whole == pytest.approx(30_000, rel=1e-3)
 
 
+@pytest.mark.parametrize(("n_all", "edge_us"), [(700, 0), (7_000, 3_000)])
+def test_where_a_sample_was_timed_its_p99_may_be_just_below_the_tail_of_the_run(n_all, edge_us):
+    sample = {
+        "response": Timing.of([1_100] * n_all),
+        "sampled": Timing.of([1_100] * 694 + [4_100] * 6),
+        "undelayed": Timing.of([1_100] * 700),
+    }
+    observed = observed_in(seen(timings=sample))
+    assert observed["own_time_p99"].value == 0
+    assert observed["own_edge"].value == pytest.approx(edge_us, abs=5)
+
+
 def test_a_request_with_a_handshake_waits_twice():
     sample = {"sampled": Timing.of([5_000] * 1000), "undelayed": Timing.of([5_000] * 1000)}
     kept = observed_in(seen(timings=sample))["own_time"]
