@@ -1,14 +1,15 @@
 """Are the words right of real runs? Campaigns on the bundled target, by our injector, with the
 product's own functions on top: which runs count, the ratio and its interval, the verdict.
 
-The slowness that is planted is the target's own delay. Burners that slowly come and go take the
-target's core from arms that are equal, so the true ratio is 1. What a campaign said is a line of
+The slowness that is planted is the target's own delay. Burners that come and go take the target's
+core from arms that are equal, so the true ratio is 1. What a campaign said is a line of
 JSON in the file of results, so that parts can be measured at different times: the table is of all
 lines that the file has.
 """
 
 import contextlib
 import json
+import random
 import sys
 import threading
 from collections import Counter
@@ -31,8 +32,8 @@ from campaigns.domain.plan.blocks import order_of_runs
 _BASE_MS, _BURNT_MS = 20.0, 4.0  # the target's delay; a small one lets the burner be seen
 _HALF = 10  # runs
 _REPEATS = 5
-_BURNERS = 6
-_STEP_S = 4.0  # as long as two runs: a campaign takes about half of the burners' way
+_BURNERS = 3
+_SPELL_S = 9.0  # about five runs, one arm of those one after the other; from half to one and a half
 _QUIET_S, _BURNT_S = 1.3, 1.0  # of a run
 _Arm = list[tuple[int, Figures]]  # block and figures of each run that counts
 Line = dict[str, Any]  # what one campaign said: its part, its seed, runs that do not count
@@ -176,14 +177,14 @@ PARTS: dict[str, tuple[Callable[[int, int], Line], int]] = {
 
 @contextlib.contextmanager
 def _comes_and_goes() -> Iterator[None]:
-    """One more burner on the target's core every few seconds, then one fewer, and again. Runs that
-    follow each other are slowed almost alike, and two arms one after the other are not."""
-    is_over = threading.Event()
+    """Burners on the target's core for a while, none for a while, and again. Most runs that follow
+    each other are slowed alike, and most arms one after the other are not."""
+    is_over, lengths = threading.Event(), random.Random(1)
 
     def burn() -> None:
-        for count in cycle([*range(_BURNERS), *range(_BURNERS, 0, -1)]):
+        for count in cycle([_BURNERS, 0]):
             with starvation.burners(count, core=1):
-                if is_over.wait(_STEP_S):
+                if is_over.wait(_SPELL_S * lengths.uniform(0.5, 1.5)):
                     return
 
     thread = threading.Thread(target=burn)
