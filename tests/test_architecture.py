@@ -21,7 +21,7 @@ PRODUCT = ("campaigns", "workers", "benchsite", "local", "benchmarks")
 # Django finds a management command by this name of its class.
 NAMED_BY_DJANGO = {"Command"}
 # Each wing may import from itself and from the ones before it; "" is the ground, beside the wings.
-WINGS = ("", "plan", "measured", "judged", "shown", "other_tools")
+WINGS = ("", "plan", "measured", "printed", "judged", "shown", "other_tools")
 
 LIST_MODULES = """
 import importlib, json, pkgutil, sys
