@@ -1,5 +1,5 @@
-"""The whole table, with one command: cost, punctuality, memory, accuracy, pages, words, changes,
-judgement, capacity, real searches for it, words of real campaigns; or parts.
+"""The whole table, with one command: cost, punctuality, memory, accuracy, the target's side, pages,
+words, changes, judgement, capacity, real searches for it, words of real campaigns; or parts.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from benchmarks import (
     live,
     open_loop,
     pages,
+    target_side,
     tls,
     websocket,
     words,
@@ -34,6 +35,7 @@ from benchmarks.selection import (
     NAMES,
     ON_TIME,
     PAGES,
+    TARGET_SIDE,
     TLS,
     WEBSOCKET,
     WORDS,
@@ -60,6 +62,8 @@ def main() -> int:
         show("Accuracy, against the demo target's own log", accuracy.measure())
         with awake():
             show("Accuracy, with cores that are kept from sleeping", accuracy.measure())
+    if selection.wants(TARGET_SIDE):
+        show(target_side.TITLE, target_side.measure())
     if selection.wants(WORDS):
         show(words.TITLE, words.measure())
     if selection.wants(CHANGES):

@@ -16,7 +16,7 @@ from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.plan import Plan
 
 _COMMAND = [sys.executable, "-m", "workers.injector"]
-_START_NS = 100_000_000
+START_NS = 100_000_000
 Hold = Callable[[int], AbstractContextManager[Any]]
 
 
@@ -49,7 +49,7 @@ def measure(
         if ready["type"] != "ready":
             raise RuntimeError(ready["reason"])
         with hold(process.pid):
-            _say(process, {"start_at_ns": time.monotonic_ns() + _START_NS})
+            _say(process, {"start_at_ns": time.monotonic_ns() + START_NS})
             lines = [json.loads(line) for line in process.stdout]
     return _measurement(plan, lines)
 

@@ -14,7 +14,7 @@ from django.db.models import OuterRef, Subquery
 from campaigns.domain.judged.cpu_cost import TICK_S, RunCost, cost_difference
 from campaigns.domain.judged.repeats import mean_interval
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.measured.machine_use import MachineUse, cpu_s_per_1000
+from campaigns.domain.measured.machine_use import MachineUse, cpu_s_per_1000, is_inner
 from campaigns.domain.shown.cpu_cost_tables import (
     MACHINE,
     WATCHED,
@@ -122,7 +122,8 @@ def _told(campaign: Campaign) -> dict[int, _RunTold]:
     seconds = MachineSecond.objects.filter(run__in=told, second__gte=0)
     fields = ("run", "source", "second", "lasted_s", "busy_s", "watched_s")
     for pk, source, second, *times in seconds.values_list(*fields).iterator(chunk_size=2000):
-        if second < told[pk].whole_seconds:
+        n_seconds = told[pk].whole_seconds
+        if second < n_seconds and is_inner(second, n_seconds):
             told[pk].machines[source].add(*times)
     for pk, kept in RunUse.objects.filter(run__in=told, kept__has_key="machines").values_list(
         "run", "kept"

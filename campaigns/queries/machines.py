@@ -32,7 +32,7 @@ def uses_of(run: Run, points: dict[str, list[MachinePoint]]) -> list[MachineUse]
         kept = (run.is_done and kept_of(run)) or {}
         return [MachineUse.from_json(each) for each in kept.get("machines", ())]
     end = whole_seconds(run)
-    found = (machine_use(source, _measured(told, end)) for source, told in points.items())
+    found = (machine_use(source, _measured(told, end), end) for source, told in points.items())
     return [use for use in found if use]
 
 

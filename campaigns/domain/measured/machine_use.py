@@ -13,6 +13,7 @@ _RATES = (
     "listen_overflows", "disk_read_bytes", "disk_written_bytes", "swapped_pages",
 )  # fmt: skip
 _CORES = "busiest_core"
+_FEW_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,9 @@ class MachinePoint:
 class MachineUse:
     """A machine over the measured seconds of a run that it told.
 
-    `busy_s` and `watched_s`: CPU time of all cores, and of the chosen processes; None where one of
-    the seconds does not have it. `figures` and each of `processes`: mean and highest second.
+    `busy_s` and `watched_s`: CPU time of all cores, and of the chosen processes, in the seconds
+    that are `is_inner`, which took `lasted_s`; None where one of them does not have it. `figures`
+    and each of `processes`: mean and highest second.
     """
 
     source: str
@@ -71,18 +73,32 @@ def cpu_s_per_1000(cpu_s: float | None, lasted_s: float, rate_per_s: float | Non
     return 1000 * cpu_s / lasted_s / rate_per_s
 
 
-def machine_use(source: str, points: Sequence[MachinePoint]) -> MachineUse | None:
-    """None without a second."""
+def is_inner(second: int, n_seconds: int) -> bool:
+    """Whether what was sampled in this second of so many lies within the measurement.
+
+    An agent samples on the site's seconds, a run begins between them: the first and the last sample
+    reach up to half a second beyond it. With a few seconds, these count as well.
+    """
+    return n_seconds < _FEW_SECONDS or 0 < second < n_seconds - 1
+
+
+def machine_use(
+    source: str, points: Sequence[MachinePoint], n_seconds: int | None = None
+) -> MachineUse | None:
+    """Of the points of a run that measured `n_seconds`; None: up to the last point. None without a
+    point."""
     if not points:
         return None
+    n_seconds = n_seconds or points[-1].second + 1
+    inner = [point for point in points if is_inner(point.second, n_seconds)]
     names = {name for point in points for name in point.did.get("processes", ())}
     return MachineUse(
         source,
         len(points),
-        sum(point.lasted_s for point in points),
+        sum(point.lasted_s for point in inner),
         cores=max(len(point.did.get("cores", ())) for point in points),
-        busy_s=_sum(busy_s(point.did) for point in points),
-        watched_s=_sum(watched_s(point.did) for point in points),
+        busy_s=_sum(busy_s(point.did) for point in inner),
+        watched_s=_sum(watched_s(point.did) for point in inner),
         figures=_figures(points),
         processes={name: _of_process(name, points) for name in sorted(names)},
     )

@@ -4,6 +4,7 @@ from campaigns.domain.measured.machine_use import (
     MachinePoint,
     MachineUse,
     cpu_s_per_1000,
+    is_inner,
     machine_use,
 )
 
@@ -43,6 +44,14 @@ def test_processes_have_figures_of_their_own():
 
 def test_a_second_without_cpu_time_makes_its_sum_unknown():
     assert machine_use("shop-1", [point(), MachinePoint(1, 1.0, {"running": 1})]).busy_s is None
+
+
+def test_cpu_time_is_of_the_seconds_that_lie_within_the_measurement():
+    points = [point(0, user_s=0), *(point(second) for second in range(1, 9)), point(9, user_s=3)]
+    use = machine_use("shop-1", points, 10)
+    assert (use.seconds, use.lasted_s, use.busy_s) == (10, 8, 8.0)
+    assert [second for second in range(6) if is_inner(second, 6)] == [1, 2, 3, 4]
+    assert all(is_inner(second, 3) for second in range(3))
 
 
 def test_nothing_told_is_no_use():
