@@ -20,6 +20,7 @@ from campaigns.domain.shown.report_words import (
     all_failed_sentence,
     errors_text,
     failure_lead,
+    machine_words,
     remark_words,
     run_sentence,
 )
@@ -285,6 +286,7 @@ def _sentence(
     kept = kept_words(_judged_rules(runs))
     return [
         *_overload_words(runs),
+        *machine_words([each.judged for each in counted_runs(runs) if each.judged]),
         *remark_words([each.judged for each in counted_runs(runs) if each.judged]),
         *_figures_sentence(arms, overheads, shapes, runs, is_final),
         *([(f" {kept}.", False)] if kept and is_final else []),

@@ -12,7 +12,7 @@ from campaigns.domain.shown.machine_points import machine_columns
 from campaigns.domain.shown.machine_table import machine_table
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
-from campaigns.queries.measurements import whole_seconds
+from campaigns.queries.measurements import n_whole_seconds, whole_seconds
 from campaigns.queries.retention import kept_of
 
 
@@ -24,6 +24,13 @@ def machines_of_run(run: Run) -> dict[str, list[MachinePoint]]:
         source: [MachinePoint(*row[1:]) for row in of_source]
         for source, of_source in groupby(stored, key=itemgetter(0))
     }
+
+
+def measured_machines(run: Run, duration_s: float) -> dict[str, list[MachinePoint]]:
+    """The stored seconds of a measurement of this duration, by machine."""
+    end = n_whole_seconds(duration_s)
+    measured = {name: _measured(told, end) for name, told in machines_of_run(run).items()}
+    return {name: points for name, points in measured.items() if points}
 
 
 def uses_of(run: Run, points: dict[str, list[MachinePoint]]) -> list[MachineUse]:

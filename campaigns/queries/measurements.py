@@ -41,7 +41,11 @@ def whole_seconds(run: Run) -> int | None:
     """
     summaries = run.summaries.order_by("-revision").values_list("duration_s", flat=True)
     duration_s = summaries.first() if run.is_done else None
-    return None if duration_s is None else max(1, floor(duration_s + 0.1))
+    return None if duration_s is None else n_whole_seconds(duration_s)
+
+
+def n_whole_seconds(duration_s: float) -> int:
+    return max(1, floor(duration_s + 0.1))
 
 
 def stored_measurement(

@@ -18,12 +18,14 @@ from django.utils import timezone
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
+from campaigns.domain.lifecycle import RunState
 from campaigns.domain.measured.machine import AgentReport, AgentSecond, busy_s, watched_s
-from campaigns.models import Agent, MachineSecond, Run, Target
+from campaigns.models import Agent, MachineSecond, Run, RunEvent, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 from campaigns.services.keyed_hash import keyed_hash
+from campaigns.services.shards import LATE_SECONDS
 
 MOST_AGENTS = 20  # live ones of a target
 # An agent keeps an hour; what is older was not measured when it says.
@@ -89,7 +91,18 @@ def take_report(*, agent: Agent, report: AgentReport) -> int:
     )
     rows = list(_rows(agent, report))
     MachineSecond.objects.bulk_create(rows, ignore_conflicts=True)
+    _note_late({row.run_id for row in rows})
     return len(rows)
+
+
+def _note_late(runs: set[int]) -> None:
+    """Those that have ended are judged again, by what their target's machine did as well.
+
+    The run's lock orders the note before or after the summary's own read of notes.
+    """
+    ended = Run.objects.filter(pk__in=runs, state__in=(RunState.FINALIZING, RunState.DONE))
+    for run in ended.order_by("pk").select_for_update(no_key=True):
+        RunEvent.objects.create(run=run, kind=LATE_SECONDS, data={"from": "agent"})
 
 
 @dataclass(frozen=True, slots=True)

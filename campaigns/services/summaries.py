@@ -8,9 +8,11 @@ from django.db import transaction
 
 from campaigns.domain.judged.judgement import Judgement, judge, limits_with
 from campaigns.domain.judged.observations import observe
+from campaigns.domain.judged.target_machine import observed_machines
 from campaigns.domain.lifecycle import ShardState
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.models import Run, RunSummary, ShardSecond
+from campaigns.queries.machines import measured_machines
 from campaigns.queries.measurements import latest_summary, new_measurement, rows_of
 from campaigns.queries.retention import kept_of
 from campaigns.services.observations import is_co_located
@@ -58,6 +60,8 @@ def summarise_run(run: Run) -> RunSummary:
 def judge_run(run: Run, measurement: Measurement) -> Judgement:
     n_lost = run.shards.filter(state=ShardState.LOST).count()
     observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
+    machines = measured_machines(run, measurement.duration_s)
+    observed |= observed_machines(machines, measurement.figures.attempts)
     response = measurement.total.timing("response")
     return judge(observed, response, limits_with(settings.JUDGEMENT_LIMITS))
 

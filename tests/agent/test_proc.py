@@ -5,6 +5,7 @@ import pytest
 from workers.agent.proc import (
     cpu_of,
     disks_of,
+    link_of,
     listening_sockets,
     memory_of,
     network_of,
@@ -170,3 +171,19 @@ def test_only_listening_sockets_of_the_port_are_found():
     assert listening_sockets(TCP, 8081) == {"81818"}
     assert listening_sockets(TCP, 80) == {"70707"}
     assert listening_sockets(TCP, 443) == set()
+
+
+@pytest.mark.parametrize(
+    ("speeds", "told"),
+    [
+        ({"eth0": "1000\n", "lo": "", "docker0": "10000\n"}, {"link_bytes_per_s": 125_000_000}),
+        ({"eth0": "1000\n", "eth1": "1000\n"}, {}),
+        ({"eth0": "-1\n"}, {}),
+        ({}, {}),
+    ],
+)
+def test_the_speed_of_the_link_is_told_where_there_is_one(tmp_path, speeds, told):
+    for name, speed in speeds.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "speed").write_text(speed)
+    assert link_of(str(tmp_path)) == told

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Forbidden, Refused
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.machine import AgentReport
 from campaigns.models import Agent, AuditEntry, MachineSecond, Run
 from campaigns.services.agents import (
@@ -14,8 +15,10 @@ from campaigns.services.agents import (
     revoke_agent,
     take_report,
 )
-from tests.factories import make_plan, make_run, make_target, make_test
-from tests.values import plan_spec
+from campaigns.services.endings import summarise_late_runs
+from tests.factories import make_plan, make_run, make_target, make_test, store_second
+from tests.queries.measured import end, end_shards
+from tests.values import make_second, plan_spec
 
 
 @pytest.fixture
@@ -111,6 +114,22 @@ def test_a_report_may_arrive_twice_and_late(made, running):
     take_report(agent=agent, report=report(running, 6.5, 7.5))
     take_report(agent=agent, report=report(running, 6.5, 7.5, 8.5))
     assert stored(running) == [("shop-1", 1), ("shop-1", 2), ("shop-1", 3)]
+
+
+def test_a_run_that_has_ended_is_judged_again_by_what_came_late(made, running):
+    agent, _ = made
+    for second in range(20):
+        store_second(running, make_second(second, [10_000] * 200))
+    end_shards(running, last_second=19, end={"duration_us": 20_000_000})
+    run = end(running, Outcome.COMPLETE)
+    assert run.target_state == "healthy"
+    Run.objects.filter(pk=run.pk).update(ended_at=timezone.now())
+    given = report(running, *(second + 0.5 for second in range(13, 20)), idle_s=0)
+    assert take_report(agent=agent, report=given) == 7
+    assert summarise_late_runs() == 1
+    run.refresh_from_db()
+    assert run.judged.target.text.endswith("from 0:08 on.")
+    assert summarise_late_runs() == 0
 
 
 def test_two_machines_of_a_target_keep_apart(made, running):

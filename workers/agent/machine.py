@@ -1,6 +1,7 @@
 """What the machine did between two readings of /proc."""
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,6 +9,7 @@ from workers.agent.proc import (
     Figures,
     cpu_of,
     disks_of,
+    link_of,
     memory_of,
     network_of,
     open_files_of,
@@ -51,9 +53,16 @@ def read_machine(at_ns: int, proc: Path = Path("/proc")) -> Reading:
             **tcp_gauges,
             **sockets_of(file("net/sockstat")),
             **open_files_of(file("sys/fs/file-nr")),
+            **_link(),
         },
         cpu.cores,
     )
+
+
+@cache
+def _link() -> Figures:
+    """Read once: it is another file for every interface."""
+    return link_of()
 
 
 class Interval(NamedTuple):

@@ -89,6 +89,18 @@ def network_of(dev: str) -> Figures:
     return dict(total)
 
 
+def link_of(folder: str = "/sys/class/net") -> Figures:
+    """The speed of the network link, where there is one real interface and it tells its speed: of
+    several, the bytes are told together."""
+    try:
+        names = [name for name in os.listdir(folder) if name != "lo" and not _VIRTUAL.match(name)]
+    except OSError:
+        return {}
+    speed = text_of(f"{folder}/{names[0]}/speed").strip() if len(names) == 1 else ""
+    is_known = speed.isdecimal() and int(speed) > 0
+    return {"link_bytes_per_s": int(speed) * 125_000} if is_known else {}
+
+
 def tcp_of(snmp: str, netstat: str) -> tuple[Figures, Figures]:
     """/proc/net/snmp and /proc/net/netstat: (counters, gauges)."""
     tcp, more = _named_pairs(snmp, "Tcp:"), _named_pairs(netstat, "TcpExt:")

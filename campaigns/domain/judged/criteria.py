@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from campaigns.domain.units import count, counted, percent
+from campaigns.domain.units import count, counted, duration, percent
 from campaigns.domain.units import ms as ms_text
 
 _TIMES = {
@@ -24,6 +24,9 @@ _COUNTS = {
 # For these, `second` is the start of the last stretch at one level.
 _STRETCHES = {"warming_up", "slowing_down"}
 _LESS_IS_WORSE = {"too_few_requests", "sent_share"}
+# Their `measure` says where and when.
+TARGET_MACHINE = ("target_cpu", "target_link", "listen_overflows")
+_SECONDS = set(TARGET_MACHINE[:2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,8 @@ def _place(code: str, second: int) -> str:
 def _shown(code: str, value: float) -> str:
     if code in _TIMES:
         return ms_text(value)
+    if code in _SECONDS:
+        return duration(value)
     return counted(int(value), _COUNTS[code]) if code in _COUNTS else percent(value)
 
 

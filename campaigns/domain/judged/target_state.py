@@ -5,7 +5,14 @@ Only claimed while the measurement can be trusted: a starved injector makes any 
 
 from collections.abc import Mapping
 
-from campaigns.domain.judged.criteria import JudgementReason, Limits, Observed, excess, reason_for
+from campaigns.domain.judged.criteria import (
+    TARGET_MACHINE,
+    JudgementReason,
+    Limits,
+    Observed,
+    excess,
+    reason_for,
+)
 from campaigns.domain.lifecycle import TargetState
 
 LIMITS: dict[str, Limits] = {
@@ -21,6 +28,9 @@ LIMITS: dict[str, Limits] = {
     "slowing_down": Limits(0.0),
     "warming_up": Limits(0.0),
     "body_changed": Limits(0.01),
+    "target_cpu": Limits(4.5),
+    "target_link": Limits(4.5),
+    "listen_overflows": Limits(0.001),
 }
 
 # Beyond the severe limit of `dropped`, response times are those of the requests that got through.
@@ -41,6 +51,8 @@ STATES: dict[str, TargetState] = {
     "in_flight_growing": TargetState.OVERLOADED,
     # Packets are lost where a queue overflows: in the target or on the way to it.
     "resent": TargetState.OVERLOADED,
+    # Of its machine, by an agent; after the others, which say what came of it.
+    **dict.fromkeys(TARGET_MACHINE, TargetState.OVERLOADED),
     "slowing_down": TargetState.CHANGING,
     "warming_up": TargetState.CHANGING,
     "body_changed": TargetState.CHANGING,
@@ -48,6 +60,11 @@ STATES: dict[str, TargetState] = {
 # What was in the replies: told even of a starved injector, which cannot be the cause.
 CONTENT = frozenset({ONLY_REDIRECTS, "body_changed"})
 
+RAN_OUT: dict[str, str] = {
+    "target_cpu": "The target's CPU was at 100\u202f%",
+    "target_link": "The target's network link was full",
+    "listen_overflows": "The target's listen queue overflowed",
+}
 _SENTENCES: dict[str, str] = {
     "no_success": "No request succeeded ({measure}), so there are no response times.",
     "errors": "{value} of the requests failed ({measure}). Response times are of the other {rest}.",
@@ -67,6 +84,7 @@ _SENTENCES: dict[str, str] = {
     "lasts, so this measures overload.",
     "resent": "{value} of the TCP segments were retransmitted (limit {limit}): the network or the "
     "target lost packets or was late, and the delay is part of the response times.",
+    **{code: f"{words}{{measure}}." for code, words in RAN_OUT.items()},
     "slowing_down": "Response times rose after {value} of the run (limit {limit}) and stayed "
     "higher. One figure for the whole run hides that.",
     "warming_up": "Response times became steady only after {value} of the run (limit {limit}) and "

@@ -24,7 +24,7 @@ COUNTED = (
 # As they were at the end of the second.
 GAUGES = (
     "running", "blocked", "memory_bytes", "memory_used_bytes", "swap_used_bytes", "established",
-    "time_wait", "orphaned", "open_files",
+    "time_wait", "orphaned", "open_files", "link_bytes_per_s",
 )  # fmt: skip
 OF_PROCESSES = ("cpu_s", "processes", "threads", "memory_bytes", "open_files")
 _HIGHEST = 1e18

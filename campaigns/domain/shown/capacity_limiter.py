@@ -18,12 +18,16 @@ from campaigns.domain.units import DASH, counted, percent
 
 # Where on a row's bar the doubtful value is, in percent of its length.
 DOUBTFUL_AT = 70
+_OWN_CPU = "its machine's CPU was at 100\u202f%"
 _SIGNS = {
     "in_flight_growing": "requests in flight grew",
     SATURATED: "all connections were busy",
     "dropped": "requests were dropped",
     "sent_share": "planned requests were not sent",
     "no_success": "no request succeeded",
+    "target_cpu": _OWN_CPU,
+    "target_link": "its network link was full",
+    "listen_overflows": "its listen queue overflowed",
 }
 _BUSY = {
     "cpu": "CPU of the busiest, of a core",
@@ -117,7 +121,7 @@ def _of_target(failed: Sequence[Sequence[str]], is_target: bool) -> list[LimitRo
         for sign, n in n_by_sign.most_common()
     ]
     unknown = LimitRow("Target", "its own CPU", "unknown", was_it="look at its machine")
-    return [*rows, unknown] if failed else []
+    return [*rows, unknown] if failed and _OWN_CPU not in n_by_sign else rows
 
 
 def _of_doubts(doubts: Sequence[str]) -> list[LimitRow]:

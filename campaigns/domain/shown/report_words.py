@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain import units
+from campaigns.domain.judged.criteria import TARGET_MACHINE
 from campaigns.domain.judged.failures import (
     FAILED_CODES,
     HEADLINE_SHARE,
@@ -16,6 +17,7 @@ from campaigns.domain.judged.failures import (
 )
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.observations import judged_percentile
+from campaigns.domain.judged.target_state import RAN_OUT
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.measured.failures import FailureRow
@@ -136,10 +138,26 @@ def _target_words(run: RunStatus) -> Sentence:
     target = run.judged and run.judged.target
     if not target or target.state in {None, TargetState.HEALTHY}:
         return remark_words([run.judged] if target else [])
+    machine = machine_words([run.judged])
     if _names_failures(run):
-        return [*LIMIT_FOUND] if run.found.finds_limit else []
+        return [*(LIMIT_FOUND if run.found.finds_limit else []), *machine]
     said = "The limit was found" if run.found.finds_limit else f"The target was {target.state}"
-    return [(said, True), (f": {target.text} ", False)]
+    if target.reasons[0].code in TARGET_MACHINE:
+        return [(said, True), (": ", False), *machine]
+    return [(said, True), (f": {target.text} ", False), *machine]
+
+
+def machine_words(judged: Sequence[Judgement]) -> Sentence:
+    """What the target's machine ran out of; of several runs, in how many it did."""
+    said: Sentence = []
+    for code in TARGET_MACHINE:
+        texts = [each.text for one in judged for each in one.target.reasons if each.code == code]
+        if texts and len(judged) == 1:
+            said += [(texts[0], True), (" ", False)]
+        elif texts:
+            where = f"in {len(texts)} of {units.counted(len(judged), 'runs')}"
+            said += [(f"{RAN_OUT[code]} {where}.", True), (" ", False)]
+    return said
 
 
 def remark_words(judged: Sequence[Judgement]) -> Sentence:
