@@ -14,6 +14,7 @@ from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
 from campaigns.queries.measurements import n_whole_seconds, whole_seconds
 from campaigns.queries.retention import kept_of
+from campaigns.queries.run_limit import limit_of_run
 
 
 def machines_of_run(run: Run) -> dict[str, list[MachinePoint]]:
@@ -55,21 +56,26 @@ def ok_rate(run: Run) -> float | None:
 
 
 def machine_report(run: Run) -> dict[str, Any]:
-    """{"tables": a table for each machine, "columns": what the charts draw of the first one,
-    "source": its name}; columns are None without seconds."""
+    """{"limit": the table of who was the limit, None until it is judged, "tables": a table for each
+    machine, "columns": what the charts draw of the first one, "source": its name}; columns are None
+    without seconds."""
     points = machines_of_run(run)
     source = next(iter(points), "")
+    limit, *tables = _tables(run, points)
     return {
         "source": source,
         "columns": machine_columns(points[source]) if points else None,
-        "tables": machine_tables(run, points),
+        "limit": limit,
+        "tables": tables,
     }
 
 
-def machine_tables(run: Run, points: dict[str, list[MachinePoint]] | None = None) -> list[Table]:
-    """A table for each machine that told something of the run's measurement."""
-    uses = uses_of(run, machines_of_run(run) if points is None else points)
-    if not uses:
-        return []
-    rate, seconds = ok_rate(run), whole_seconds(run)
-    return [machine_table(use, rate, seconds) for use in uses]
+def machine_tables(run: Run) -> list[Table]:
+    """Who was the limit, and a table for each machine that told something of the measurement."""
+    return [table for table in _tables(run, machines_of_run(run)) if table]
+
+
+def _tables(run: Run, points: dict[str, list[MachinePoint]]) -> list[Table | None]:
+    uses, rate, seconds = uses_of(run, points), ok_rate(run), whole_seconds(run)
+    machines = [machine_table(use, rate, seconds) for use in uses]
+    return [limit_of_run(run, uses, rate), *machines]

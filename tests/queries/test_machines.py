@@ -36,14 +36,16 @@ def test_the_table_covers_the_measurement_alone(finished):
     tell(finished, [-2, -1], user_s=2.0)
     tell(finished, range(10))
     tell(finished, [10, 11], user_s=2.0)
-    (table,) = machine_tables(finished)
+    limit, table = machine_tables(finished)
     assert text_of(table, "CPU, % of 2 cores") == "20.0"
     assert text_of(table, "CPU seconds per 1,000 requests") == "2.00"
+    assert limit.title == "Who was the limit: the load as planned"
+    assert text_of(limit, "target: CPU, %") == "20"
 
 
 def test_the_cost_is_that_of_the_seconds_that_were_told(finished):
     tell(finished, [0, 1, 2, 7, 8])
-    (table,) = machine_tables(finished)
+    _, table = machine_tables(finished)
     assert text_of(table, "CPU seconds per 1,000 requests") == "2.00"
     assert table.note == "5 of 10 seconds; the others were not reported."
 
@@ -57,7 +59,9 @@ def test_each_machine_has_a_table_and_the_charts_are_of_the_first(finished):
 
 
 def test_a_run_that_nobody_watched_has_neither(finished):
-    assert machine_report(finished) == {"source": "", "columns": None, "tables": []}
+    report = machine_report(finished)
+    assert (report["source"], report["columns"], report["tables"]) == ("", None, [])
+    assert "target" not in [row.label.partition(":")[0] for row in report["limit"].rows]
 
 
 def test_a_run_under_way_has_no_cost_yet(campaign):

@@ -1,0 +1,119 @@
+"""Who was the limit of a run: the injector, the network, the target, or only the load as planned?
+
+Follows from the run's judgement, and from what the agents of its target told. The injector goes
+first: while it is in doubt, nothing is known of the others.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from campaigns.domain.judged.criteria import JudgementReason
+from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.judged.target_state import SATURATED
+from campaigns.domain.lifecycle import TargetState
+from campaigns.domain.measured.machine_use import MachineUse
+from campaigns.domain.plan.load import Model
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.units import counted, percent
+
+
+class Who(StrEnum):
+    INJECTOR = "the injector"
+    NETWORK = "the network"
+    TARGET = "the target"
+    PLAN = "the load as planned"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`why`: the evidence, in a sentence or two."""
+
+    who: Who
+    why: str
+
+
+# Doubts about what was recorded: they say nothing of a limit.
+_OF_RECORDS = {
+    "no_seconds", "lost_shards", "clock_step", "starts_apart", "missing_seconds", "in_doubt",
+    "little",
+}  # fmt: skip
+_OF_INJECTORS_NETWORK = {"link", "packets_lost"}
+_OF_MACHINE = {
+    "target_link": Who.NETWORK,
+    "target_cpu": Who.TARGET,
+    "listen_overflows": Who.TARGET,
+}
+_NOT_KEPT_UP = (
+    SATURATED, "in_flight_growing", "dropped", "sent_share", "slot_wait", "errors_at_limit",
+)  # fmt: skip
+_OPEN = {Model.OPEN, Model.OVER}
+
+
+def limit_of(judged: Judgement, machines: Sequence[MachineUse], plan: Plan) -> Limit:
+    """Of a run that has ended; `machines`: none without an agent."""
+    if judged.measurement.reasons:
+        return _of_doubts(judged.measurement.reasons)
+    reasons = {each.code: each for each in judged.target.reasons}
+    if judged.target.state is None:
+        return Limit(Who.UNKNOWN, judged.target.text)
+    for code, who in _OF_MACHINE.items():
+        if code in reasons:
+            return Limit(who, reasons[code].text)
+    if "resent" in reasons:
+        return _of_resent(reasons["resent"], machines)
+    if left := next((reasons[code] for code in _NOT_KEPT_UP if code in reasons), None):
+        return _of_target_side(left, machines)
+    if judged.target.state == TargetState.FAILING:
+        return Limit(Who.UNKNOWN, f"{judged.target.text} Requests that fail show no limit.")
+    return Limit(Who.PLAN, f"{_planned_words(plan)}{_room_words(machines)}")
+
+
+def _of_doubts(doubts: Iterable[JudgementReason]) -> Limit:
+    doubts = list(doubts)
+    first = next((each for each in doubts if each.code not in _OF_RECORDS), None)
+    if first is None:
+        return Limit(Who.UNKNOWN, doubts[0].text)
+    is_network = first.code in _OF_INJECTORS_NETWORK
+    return Limit(Who.NETWORK if is_network else Who.INJECTOR, first.text)
+
+
+def _of_resent(resent: JudgementReason, machines: Sequence[MachineUse]) -> Limit:
+    """The target loses packets where its CPU or its queue is full, and these were not."""
+    if _highest_cpu(machines) is None:
+        return Limit(Who.UNKNOWN, f"{resent.text} An agent on the target's machine tells which.")
+    return Limit(Who.NETWORK, f"{resent.text}{_room_words(machines)}")
+
+
+def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Limit:
+    highest = _highest_cpu(machines)
+    if highest is None:
+        why = "It was the target, or the network on the way to it: an agent on its machine tells."
+        return Limit(Who.UNKNOWN, f"{left.text} {why}")
+    why = f"Its CPU was never above {percent(highest, decimals=0)}, so it waited for something else"
+    return Limit(Who.TARGET, f"{left.text} {why}, such as locks, a pool or a database.")
+
+
+def _planned_words(plan: Plan) -> str:
+    load = plan.load
+    if load.model in _OPEN:
+        return f"All {plan.nouns} were sent as planned, and the target kept up."
+    n = load.connections if load.model == Model.CLOSED else None
+    if n and n > 1:
+        each = f"Each of the {counted(n, 'connections')}"
+        return f"{each} waited for its reply before it sent again; more would have sent more."
+    return "Each request waited for the reply before it."
+
+
+def _room_words(machines: Sequence[MachineUse]) -> str:
+    highest = _highest_cpu(machines)
+    if highest is None:
+        return ""
+    return f" The target's CPU was never above {percent(highest, decimals=0)}."
+
+
+def _highest_cpu(machines: Sequence[MachineUse]) -> float | None:
+    """In the highest second of any machine; None where none told it."""
+    told = [use.figures["cpu"][1] for use in machines if "cpu" in use.figures]
+    return max(told, default=None)

@@ -1,0 +1,96 @@
+"""The table "Who was the limit?": each side's figures beside what they are limited by."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from campaigns.domain.judged.criteria import Observed
+from campaigns.domain.judged.judgement import Judgement
+from campaigns.domain.judged.limit import Limit
+from campaigns.domain.judged.target_machine import FULL_CPU, FULL_LINK
+from campaigns.domain.judged.trust import LIMITS
+from campaigns.domain.measured.machine_use import MachineUse
+from campaigns.domain.shown.cells import Figure, empty, figure_cell, text_cell
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.units import decimals_for
+
+_NO_LIMIT = "There is no limit to compare it with."
+_INJECTORS = {
+    "cpu": "injector: CPU, % of a core, mean",
+    "cpu_5s": "injector: CPU, % of a core, busiest 5 s",
+    "link": "injector: network link, %",
+}
+
+
+def limit_table(
+    limit: Limit,
+    judged: Judgement,
+    vitals: Mapping[str, Observed],
+    machines: Sequence[MachineUse],
+    rates: tuple[float | None, float | None],
+) -> Table:
+    """`vitals`: the injectors' by code. `rates`: requests/s that were ok, and that were planned."""
+    rows = [*_of_injectors(judged, vitals), *_of_machines(judged, machines), *_of_load(*rates)]
+    return Table(
+        "limit",
+        f"Who was the limit: {limit.who}",
+        (
+            Column("measured", "highest", "", "The highest second, or as the row says."),
+            Column("limit", "limit from", "", "From here on it may be the limit."),
+            Column("was_it", "was it the limit?", "", "By the rules of the judgement.", True),
+        ),
+        tuple(rows),
+        label_title="figure",
+        note=limit.why,
+    )
+
+
+def _of_injectors(judged: Judgement, vitals: Mapping[str, Observed]) -> Iterator[Row]:
+    for code, label in _INJECTORS.items():
+        if code in vitals:
+            limit, is_it = LIMITS[code].mild, judged.measurement.has(code)
+            yield _row(label, 100 * vitals[code].value, 100 * limit, is_it=is_it)
+
+
+def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[Row]:
+    for use in machines:
+        whose = f"{use.source}: " if len(machines) > 1 else "target: "
+        highest = {name: pair[1] for name, pair in use.figures.items()}
+        if "cpu" in highest:
+            is_it = judged.target.has("target_cpu")
+            yield _row(f"{whose}CPU, %", 100 * highest["cpu"], 100 * FULL_CPU, is_it=is_it)
+        if highest.get("memory_bytes") and "memory_used_bytes" in highest:
+            share = highest["memory_used_bytes"] / highest["memory_bytes"]
+            yield _row(f"{whose}memory, %", 100 * share)
+        yield from _of_network(judged, whose, highest)
+        if "listen_overflows" in highest:
+            is_it = judged.target.has("listen_overflows")
+            yield _row(f"{whose}listen queue overflows/s", highest["listen_overflows"], is_it=is_it)
+        if "retransmitted" in highest:
+            yield _row(f"{whose}segments sent again/s", highest["retransmitted"])
+
+
+def _of_network(judged: Judgement, whose: str, highest: Mapping[str, float]) -> Iterator[Row]:
+    """As a share of the link's speed where that is known."""
+    told = [highest[name] for name in ("received_bytes", "sent_bytes") if name in highest]
+    if not told:
+        return
+    if speed := highest.get("link_bytes_per_s"):
+        is_it = judged.target.has("target_link")
+        share = 100 * max(told) / speed
+        yield _row(f"{whose}network link, %", share, 100 * FULL_LINK, is_it=is_it)
+    else:
+        yield _row(f"{whose}network, MB/s", max(told) / 1e6)
+
+
+def _of_load(ok_per_s: float | None, planned_per_s: float | None) -> Iterator[Row]:
+    if ok_per_s is not None:
+        yield _row("load: ok requests/s", ok_per_s, planned_per_s)
+
+
+def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | None = None) -> Row:
+    said = {None: "", True: "yes", False: "no"}[is_it]
+    verdict = text_cell(said, tone="bad" if is_it else "") if said else empty(_NO_LIMIT)
+    return Row(label, (_cell(value), empty(_NO_LIMIT) if limit is None else _cell(limit), verdict))
+
+
+def _cell(value: float) -> Cell:
+    return figure_cell(Figure(value), 0 if value == int(value) else decimals_for([value]))

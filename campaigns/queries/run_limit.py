@@ -1,0 +1,27 @@
+"""Who was the limit of a run, with the figures behind it. Checks no permissions."""
+
+from collections.abc import Sequence
+
+from campaigns.domain.judged.injector_vitals import observed_vitals
+from campaigns.domain.judged.limit import limit_of
+from campaigns.domain.measured.machine_use import MachineUse
+from campaigns.domain.plan.load import mean_rate_per_s
+from campaigns.domain.shown.limit_table import limit_table
+from campaigns.domain.shown.tables import Table
+from campaigns.models import Run
+
+
+def limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -> Table | None:
+    """None until the run is judged. `uses`: what the agents of its target told."""
+    if not run.is_done or run.judged is None:
+        return None
+    plan, judged = run.frozen.plan, run.judged
+    vitals = run.summaries.order_by("-revision").values_list("vitals", flat=True).first()
+    planned_per_s = mean_rate_per_s(plan.load) if plan.calls_per_arrival == 1 else None
+    return limit_table(
+        limit_of(judged, uses, plan),
+        judged,
+        observed_vitals(vitals or []),
+        uses,
+        (ok_per_s, planned_per_s),
+    )
