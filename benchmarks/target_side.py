@@ -19,7 +19,12 @@ from math import floor
 from benchmarks import injected_run
 from benchmarks.figures import GoalRow
 from benchmarks.servers import free_ports
-from campaigns.domain.measured.machine_use import MachinePoint, cpu_s_per_1000, machine_use
+from campaigns.domain.measured.machine_use import (
+    MachinePoint,
+    cpu_s_per_1000,
+    machine_use,
+    n_whole_seconds,
+)
 from campaigns.domain.measured.measurement import Measurement
 from workers.agent.__main__ import watch
 from workers.agent.machine import Interval, Sampler
@@ -83,7 +88,7 @@ def measure() -> Iterator[GoalRow]:
 def cpu_line(scheme: str, watched: Watched, seen: Measurement) -> GoalRow:
     """CPU seconds per 1,000 requests: the agent's beside the process's own."""
     n, duration_s = seen.total.count("ok"), seen.duration_s
-    n_seconds = max(1, floor(duration_s + 0.1))
+    n_seconds = n_whole_seconds(duration_s)
     use = machine_use("here", watched.points(n_seconds), n_seconds)
     told_s = cpu_s_per_1000(use and use.watched_s, use.lasted_s if use else 0.0, n / duration_s)
     own_s = 1000 * watched.used_s / n

@@ -6,7 +6,6 @@ Checks no permissions: callers pass campaigns found with visible_to.
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import floor
 from typing import Any
 
 from django.db.models import OuterRef, Subquery
@@ -14,7 +13,12 @@ from django.db.models import OuterRef, Subquery
 from campaigns.domain.judged.cpu_cost import TICK_S, RunCost, cost_difference
 from campaigns.domain.judged.repeats import mean_interval
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.measured.machine_use import MachineUse, cpu_s_per_1000, is_inner
+from campaigns.domain.measured.machine_use import (
+    MachineUse,
+    cpu_s_per_1000,
+    is_inner,
+    n_whole_seconds,
+)
 from campaigns.domain.shown.cpu_cost_tables import (
     MACHINE,
     WATCHED,
@@ -55,7 +59,7 @@ class _RunTold:
 
     @property
     def whole_seconds(self) -> int:
-        return max(1, floor(self.duration_s + 0.1))
+        return n_whole_seconds(self.duration_s)
 
     def cores(self, of: str) -> float | None:
         """CPU seconds per second of all machines together; `of`: busy_s or watched_s."""

@@ -3,28 +3,21 @@
 Checks no permissions: callers pass runs found with visible_to.
 """
 
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
-from campaigns.domain.measured.machine_use import MachinePoint, MachineUse, machine_use
+from campaigns.domain.measured.machine_use import (
+    MachinePoint,
+    MachineUse,
+    machine_use,
+    n_whole_seconds,
+)
 from campaigns.domain.shown.machine_points import machine_columns
 from campaigns.domain.shown.machine_table import machine_table
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
-from campaigns.queries.measurements import n_whole_seconds, whole_seconds
+from campaigns.queries.measurements import machines_of_run, whole_seconds
 from campaigns.queries.retention import kept_of
 from campaigns.queries.run_limit import limit_of_run
-
-
-def machines_of_run(run: Run) -> dict[str, list[MachinePoint]]:
-    """The stored seconds by machine, warm-up included."""
-    rows = run.machine_seconds.order_by("source", "second")
-    stored = rows.values_list("source", "second", "lasted_s", "did")
-    return {
-        source: [MachinePoint(*row[1:]) for row in of_source]
-        for source, of_source in groupby(stored, key=itemgetter(0))
-    }
 
 
 def measured_machines(run: Run, duration_s: float) -> dict[str, list[MachinePoint]]:

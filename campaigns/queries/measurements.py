@@ -2,13 +2,16 @@
 
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
+from itertools import groupby
 from math import floor
+from operator import itemgetter
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from campaigns.domain.judged.thresholds import ThresholdJudge, Verdict
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, Outcome, ShardState
+from campaigns.domain.measured.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.series import Point
 from campaigns.models import Run, RunSummary, Shard, ShardSecond
@@ -44,8 +47,14 @@ def whole_seconds(run: Run) -> int | None:
     return None if duration_s is None else n_whole_seconds(duration_s)
 
 
-def n_whole_seconds(duration_s: float) -> int:
-    return max(1, floor(duration_s + 0.1))
+def machines_of_run(run: Run) -> dict[str, list[MachinePoint]]:
+    """The stored seconds of its target by machine, warm-up included."""
+    rows = run.machine_seconds.order_by("source", "second")
+    stored = rows.values_list("source", "second", "lasted_s", "did")
+    return {
+        source: [MachinePoint(*row[1:]) for row in of_source]
+        for source, of_source in groupby(stored, key=itemgetter(0))
+    }
 
 
 def stored_measurement(
@@ -67,7 +76,14 @@ def new_measurement(run: Run) -> Measurement:
     plan = run.frozen.plan
     measurement = Measurement(plan, judge=ThresholdJudge(plan.thresholds), is_whole=_is_whole(run))
     _note_shards(measurement, run.shards.all())
+    _tell_machines(measurement, run)
     return measurement
+
+
+def _tell_machines(measurement: Measurement, run: Run) -> None:
+    """For the rules about the target's machine, if the plan has any."""
+    if any(rule.is_of_machine for rule in measurement.plan.thresholds):
+        measurement.judge.machines = machines_of_run(run)
 
 
 def measurement_so_far(
@@ -79,6 +95,8 @@ def measurement_so_far(
     Later data are missing here, as the point shows, but are in the run's summary.
     """
     measurement = known or new_measurement(run)
+    if known:
+        _tell_machines(known, run)
     shards = list(run.shards.all())
     _note_shards(measurement, shards)
     rows = rows_of(run)

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.db import transaction
 
 from campaigns.models import MachineSecond, Run, RunSummary, RunUse, ShardSecond
-from campaigns.queries.machines import machines_of_run, uses_of
-from campaigns.queries.measurements import latest_summary
+from campaigns.queries.machines import uses_of
+from campaigns.queries.measurements import latest_summary, machines_of_run
 from campaigns.queries.phases import parts_to_keep
 from campaigns.queries.retention import uses_to_thin
 from campaigns.queries.tool_reports import add_counts, warm_up_of

@@ -11,6 +11,7 @@ from campaigns.domain.judged.observations import observe
 from campaigns.domain.judged.target_machine import observed_machines
 from campaigns.domain.lifecycle import ShardState
 from campaigns.domain.measured.measurement import Measurement
+from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.models import Run, RunSummary, ShardSecond
 from campaigns.queries.machines import measured_machines
 from campaigns.queries.measurements import latest_summary, new_measurement, rows_of
@@ -37,6 +38,9 @@ def summarise_run(run: Run) -> RunSummary:
     for shard in run.shards.all():
         measurement.close(shard.injector_end, shard.number)
     measurement.settle()
+    for verdict in measurement.thresholds:
+        if verdict.metric in TARGET_METRICS:
+            digest.update(repr(verdict).encode())
     summary = run.summaries.order_by("-revision").first()
     if summary is None or summary.digest != digest.hexdigest():
         summary = RunSummary.objects.create(

@@ -103,7 +103,9 @@ def _planned_words(plan: Plan) -> str:
     if n and n > 1:
         each = f"Each of the {counted(n, 'connections')}"
         return f"{each} waited for its reply before it sent again; more would have sent more."
-    return "Each request waited for the reply before it."
+    if load.model == Model.SEQUENTIAL or n == 1:
+        return "Each request waited for the reply before it."
+    return "No more were in flight than the plan allows."
 
 
 def _room_words(machines: Sequence[MachineUse]) -> str:

@@ -9,11 +9,19 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any, Self
 
+from campaigns.domain.judged.machine_rules import machine_figure
 from campaigns.domain.lifecycle import ThresholdState, Trust
 from campaigns.domain.measured.figures import percentiles_us
+from campaigns.domain.measured.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.percentiles import P50, P95, P99
-from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, Threshold
+from campaigns.domain.plan.threshold import (
+    RATES,
+    SESSION_PREFIX,
+    SHARES,
+    TARGET_METRICS,
+    Threshold,
+)
 
 _PERCENTILES = {"p50": P50, "p95": P95, "p99": P99}
 _TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
@@ -53,7 +61,7 @@ def _errors(total: Total, counters: tuple[str, str, str], *, in_percent: bool) -
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """One rule's result. `measured` in the rule's unit; `since`: the second from which it was
-    broken until the end, None if it is kept."""
+    broken until the end, None if it is kept, or was not measured."""
 
     rule: str
     metric: str
@@ -62,6 +70,11 @@ class Verdict:
     measured: float | None
     passed: bool
     since: int | None
+
+    @property
+    def lacks_agent(self) -> bool:
+        """It is about the target's machine, of which nobody told anything."""
+        return self.metric in TARGET_METRICS and self.measured is None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -85,12 +98,14 @@ class ThresholdJudge:
 
     def __init__(self, thresholds: Sequence[Threshold]):
         self._thresholds = thresholds
+        # What agents told so far, for the rules about the target's machine.
+        self.machines: Mapping[str, Sequence[MachinePoint]] = {}
         self._since: list[int | None] = [None] * len(thresholds)
 
     def look(self, second: int, total: Total) -> None:
         """`total` is everything measured up to the end of `second`."""
         for index, each in enumerate(self._thresholds):
-            if each.is_kept(measure(each, total, second + 1)):
+            if each.is_of_machine or each.is_kept(measure(each, total, second + 1)):
                 self._since[index] = None
             elif self._since[index] is None:
                 self._since[index] = second
@@ -103,6 +118,8 @@ class ThresholdJudge:
         ]
 
     def _verdict(self, each: Threshold, since, total: Total, duration_s: float) -> Verdict:
+        if each.is_of_machine:
+            return self._of_machine(each, duration_s)
         measured = measure(each, total, duration_s)
         passed = each.is_kept(measured)
         if not passed and since is None:
@@ -110,3 +127,16 @@ class ThresholdJudge:
         shown = None if measured is None else round(measured, 6)
         since = None if passed else since
         return Verdict(each.rule, each.metric, each.limit, each.unit, shown, passed, since)
+
+    def _of_machine(self, each: Threshold, duration_s: float) -> Verdict:
+        """Of all seconds that were told; `since` None where none was."""
+        told = machine_figure(each.metric, self.machines, n_whole_seconds(duration_s))
+        since = None
+        for second, value in told:
+            if each.is_kept(value):
+                since = None
+            elif since is None:
+                since = second
+        measured = round(told[-1][1], 6) if told else None
+        passed = each.is_kept(measured)
+        return Verdict(each.rule, each.metric, each.limit, each.unit, measured, passed, since)

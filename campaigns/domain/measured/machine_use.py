@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from math import floor
 from typing import Any
 
 from campaigns.domain.measured.machine import CPU, GAUGES, OF_PROCESSES, busy_s, watched_s
@@ -71,6 +72,11 @@ def cpu_s_per_1000(cpu_s: float | None, lasted_s: float, rate_per_s: float | Non
     if cpu_s is None or not lasted_s or not rate_per_s:
         return None
     return 1000 * cpu_s / lasted_s / rate_per_s
+
+
+def n_whole_seconds(duration_s: float) -> int:
+    """How many seconds a measurement covers to at least nine tenths, at least 1."""
+    return max(1, floor(duration_s + 0.1))
 
 
 def is_inner(second: int, n_seconds: int) -> bool:

@@ -158,7 +158,8 @@ def _threshold_lines(result: Measurement) -> list[str]:
     for each in result.thresholds:
         measured = "nothing measured" if each.measured is None else f"{each.measured:.4g}"
         since = "" if each.since is None else f", since second {each.since}"
-        state = "passed" if each.passed else "FAILED"
+        failed = "NOT MEASURED" if each.lacks_agent else "FAILED"
+        state = "passed" if each.passed else failed
         lines.append(f"  {state}  {each.rule}: {measured} {each.unit}".rstrip() + since)
     return lines
 

@@ -5,15 +5,20 @@ from typing import Any
 
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.threshold import TARGET_METRICS
 
 
 def ordered_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
     """The plan without fields newer than protocol 1 that have no effect.
 
     Injectors reject unknown fields. So an older injector can still run every plan that does not use
-    newer ones.
+    newer ones. Rules about the target's machine are left out as well: no injector can judge them.
     """
-    return _without_idle(plan, Plan)
+    ordered = _without_idle(plan, Plan)
+    if rules := ordered.get("thresholds"):
+        kept = [rule for rule in rules if rule["metric"] not in TARGET_METRICS]
+        ordered["thresholds"] = kept
+    return ordered
 
 
 def _is_part(row: PlanField | None, value: Any) -> bool:

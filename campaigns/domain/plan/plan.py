@@ -107,7 +107,8 @@ class Plan:
         group="thresholds",
         help="Rules that a run must keep, one per line: p50, p95, p99, mean or max in ms, errors "
         "in %, rate in /s (rate > 100 /s); for sessions session_p95 and so on, sessions_failed in "
-        "%, session_rate in /s. They are checked every second and at the end.",
+        "%, session_rate in /s; for the target's machine, if an agent watches it, target_cpu, "
+        "target_memory and target_resent in %. They are checked every second and at the end.",
         detail="The site judges them; an injector need not look.",
         option="--threshold RULE",
         option_help="a rule that the run must keep, such as 'p95<300ms', 'errors<1%' or "

@@ -9,6 +9,8 @@ from campaigns.domain.json_reader import JsonReader
 MAX_THRESHOLDS = 20
 _TIME_METRICS = ("p50", "p95", "p99", "mean", "max")
 SESSION_PREFIX = "session_"
+# Of the target's machine, as its agent tells them.
+TARGET_METRICS = ("target_cpu", "target_memory", "target_resent")
 # The units of each metric, the usual one first.
 UNITS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(_TIME_METRICS, ("ms", "us", "s")),
@@ -17,6 +19,7 @@ UNITS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys((f"{SESSION_PREFIX}{name}" for name in _TIME_METRICS), ("ms", "us", "s")),
     "sessions_failed": ("%", ""),
     "session_rate": ("/s",),
+    **dict.fromkeys(TARGET_METRICS, ("%",)),
 }
 RATES = ("rate", "session_rate")
 SHARES = ("errors", "sessions_failed")
@@ -30,7 +33,8 @@ class Threshold:
     """`metric` stays below `limit`, or above it for a rate. `errors` without a unit are counted.
 
     Times are of ok requests, the rate is of ok requests a second, errors include dropped requests;
-    and so for sessions.
+    and so for sessions. Of the target's machine: its CPU, its memory, and the share of the TCP
+    segments that it sent again.
     """
 
     metric: str
@@ -46,13 +50,17 @@ class Threshold:
         return self.metric.startswith("session")
 
     @property
+    def is_of_machine(self) -> bool:
+        return self.metric in TARGET_METRICS
+
+    @property
     def rule(self) -> str:
         """As a person writes it: p95 < 300 ms."""
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.metric} {self.sign} {self.limit:g}{unit}"
 
     def is_kept(self, value: float | None) -> bool:
-        """Without a value (no request or session succeeded), the rule is not kept."""
+        """Without a value (no request or session succeeded, no agent told it), it is not kept."""
         if value is None:
             return False
         return value > self.limit if self.sign == ">" else value < self.limit

@@ -30,8 +30,8 @@ def threshold_lines(
 
 
 def _places(rule: Threshold) -> list[tuple[str, float]]:
-    """Where the rule is drawn and at which height; sums and sessions have no chart."""
-    if rule.metric.startswith((SESSION_PREFIX, "sessions_")):
+    """Where the rule is drawn and at which height; sums, sessions and machines have no line."""
+    if rule.is_of_machine or rule.metric.startswith((SESSION_PREFIX, "sessions_")):
         return []
     if rule.metric == "rate":
         return [("requests", rule.limit)]

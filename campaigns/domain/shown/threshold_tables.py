@@ -9,6 +9,7 @@ from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.domain.shown.threshold_words import cell_with_unit, worst_of
 
 _NO_FIGURE = "No {} succeeded."
+_NO_AGENT = "No agent told anything of the target's machine."
 
 
 def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
@@ -28,20 +29,29 @@ def _cells(verdict: Verdict) -> tuple[Cell, ...]:
     return (
         _measured(verdict, verdict.measured),
         cell_with_unit(verdict.limit, verdict.unit),
-        text_cell("kept" if verdict.passed else "broken", tone=_tone(verdict.passed)),
-        empty("The rule is not broken.") if verdict.passed else count_cell(verdict.since),
+        _result([verdict]),
+        empty("The rule is not broken.")
+        if verdict.passed
+        else count_cell(verdict.since, _NO_AGENT),
     )
 
 
 def _measured(verdict: Verdict, value: float | None) -> Cell:
     if value is not None:
         return cell_with_unit(value, verdict.unit)
+    if verdict.lacks_agent:
+        return empty(_NO_AGENT)
     is_of_sessions = verdict.metric.startswith("session")
     return empty(_NO_FIGURE.format("session" if is_of_sessions else "request"))
 
 
-def _tone(passed: bool) -> str:
-    return "good" if passed else "bad"
+def _result(verdicts: Sequence[Verdict]) -> Cell:
+    """Of one rule in a run, or in several."""
+    if all(each.passed for each in verdicts):
+        return text_cell("kept", tone="good")
+    if all(each.passed or each.lacks_agent for each in verdicts):
+        return text_cell("not measured", _NO_AGENT, tone="bad")
+    return text_cell("broken", tone="bad")
 
 
 def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdict]]]]) -> Table:
@@ -62,10 +72,9 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
 
 def _cells_of_runs(verdicts: Sequence[Verdict]) -> tuple[Cell, ...]:
     first, n_kept = verdicts[0], sum(each.passed for each in verdicts)
-    has_all = n_kept == len(verdicts)
     return (
         text_cell(f"{n_kept} of {len(verdicts)} runs"),
         _measured(first, worst_of(verdicts)),
         cell_with_unit(first.limit, first.unit),
-        text_cell("kept" if has_all else "broken", tone=_tone(has_all)),
+        _result(verdicts),
     )

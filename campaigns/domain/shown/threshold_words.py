@@ -25,18 +25,24 @@ def worst_of(verdicts: Sequence[Verdict]) -> float | None:
 
 
 def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> str:
-    """What was broken, from the verdicts of each run; "" if nothing was."""
-    broken = [each for verdicts in runs for each in verdicts if not each.passed]
+    """What was broken, and what nobody told, from the verdicts of each run; "" if all was kept."""
+    every = [each for verdicts in runs for each in verdicts if not each.passed]
+    broken = [each for each in every if not each.lacks_agent]
+    missing = dict.fromkeys(each.rule for each in every if each.lacks_agent) if is_over else {}
+    unknown = f"Not measured, for want of an agent: {_listed(list(missing))}" if missing else ""
     if not broken:
-        return ""
+        return unknown
     by_rule: dict[str, list[Verdict]] = {}
     for each in broken:
         by_rule.setdefault(each.rule, []).append(each)
-    n_broken = sum(any(not each.passed for each in verdicts) for verdicts in runs)
+    n_broken = sum(
+        any(not each.passed and not each.lacks_agent for each in verdicts) for verdicts in runs
+    )
     where = f" in {n_broken} of {counted(len(runs), 'runs')}" if len(runs) > 1 else ""
     verb = "at worst" if n_broken > 1 else ("was" if is_over else "is")
     rules = [f"{rule} ({_measured(some, verb)})" for rule, some in by_rule.items()]
-    return f"Broken{'' if is_over else ' so far'}{where}: {_listed(rules)}"
+    said = f"Broken{'' if is_over else ' so far'}{where}: {_listed(rules)}"
+    return f"{said}. {unknown}" if unknown else said
 
 
 def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
