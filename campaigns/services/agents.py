@@ -90,9 +90,20 @@ def take_report(*, agent: Agent, report: AgentReport) -> int:
         clock_error_s=report.clock_error_s,
     )
     rows = list(_rows(agent, report))
+    for run in {row.run_id for row in rows}:
+        _check_sources(run, report.host)
     MachineSecond.objects.bulk_create(rows, ignore_conflicts=True)
     _note_late({row.run_id for row in rows})
     return len(rows)
+
+
+def _check_sources(run: int, host: str) -> None:
+    """An agent that always has another name must not fill the disk. Raises Refused."""
+    told = MachineSecond.objects.filter(run=run)
+    if told.filter(source=host).exists():
+        return
+    if told.order_by().values("source").distinct().count() >= MOST_AGENTS:
+        raise Refused(f"This run has seconds of {MOST_AGENTS} machines; no more are taken.")
 
 
 def _note_late(runs: set[int]) -> None:

@@ -74,6 +74,23 @@ def test_a_faulty_report_is_refused_by_field(made):
     assert "report.seconds.0.did.user_s" in answer.json()["error"]["fields"]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"host": "shop-1", "seconds": ' + "[" * 20_000 + "]" * 20_000 + "}",
+        '{"host": "shop-1", "seconds": [{"at_s": 1e999}]}',
+        '{"host": "shop-1", "seconds": [{"at_s": NaN}]}',
+        '{"host": "shop\\u00001", "seconds": []}',
+        "[]",
+        "",
+    ],
+)
+def test_a_hostile_body_is_refused_with_a_sentence(made, body):
+    answer = agent_client(made[1]).post(ADDRESS, body, content_type="application/json")
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"]
+
+
 def test_tables_have_what_the_pages_say_of_the_machine(api, project):
     campaign, tests = https_campaign(project, repeats=1)
     runs = run_in_blocks(tests, [[10_000], [20_000]])

@@ -139,6 +139,15 @@ def test_two_machines_of_a_target_keep_apart(made, running):
     assert stored(running) == [("shop-1", 1), ("shop-2", 1)]
 
 
+def test_an_agent_with_ever_another_name_is_refused(made, running):
+    agent, _ = made
+    for number in range(20):
+        take_report(agent=agent, report=report(running, 6.5, host=f"shop-{number}"))
+    with pytest.raises(Refused, match="20 machines"):
+        take_report(agent=agent, report=report(running, 6.5, host="shop-20"))
+    assert take_report(agent=agent, report=report(running, 7.5, host="shop-3")) == 1
+
+
 def test_what_belongs_to_no_run_of_the_target_is_not_kept(made, running):
     agent, _ = made
     ended = running.t0 + timedelta(seconds=10)

@@ -11,6 +11,7 @@ from campaigns.domain.json_reader import JsonReader
 MOST_SECONDS = 300
 MOST_WATCHED = 20
 MOST_CORES = 1024
+MOST_FIGURES = 200  # by name in a second, known or not
 LONGEST_S = 5.0
 # CPU time by state, s of all cores; `stolen_s` went to other guests of the hypervisor.
 BUSY = ("user_s", "system_s", "interrupts_s")
@@ -26,8 +27,10 @@ GAUGES = (
     "running", "blocked", "memory_bytes", "memory_used_bytes", "swap_used_bytes", "established",
     "time_wait", "orphaned", "open_files", "link_bytes_per_s",
 )  # fmt: skip
+_CPU_TIMES = {*CPU, "cpu_s"}
 OF_PROCESSES = ("cpu_s", "processes", "threads", "memory_bytes", "open_files")
 _HIGHEST = 1e18
+_HIGHEST_CPU_S = MOST_CORES * LONGEST_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class AgentReport:
         if not isinstance(seconds, list) or len(seconds) > MOST_SECONDS:
             reader.fail("seconds", f"Write a list of at most {MOST_SECONDS} seconds.")
             seconds = []
-        read = tuple(_second(reader, index, each) for index, each in enumerate(seconds))
+        read = tuple(_seconds(reader, seconds))
         if not host:
             reader.fail("host", "Write the name of the machine.")
         if reader.errors:
@@ -95,6 +98,14 @@ def _is_name(text: Any) -> bool:
     return isinstance(text, str) and 0 < len(text) <= 100
 
 
+def _seconds(report: JsonReader, seconds: Sequence[Any]) -> Iterator[AgentSecond]:
+    """Up to the first fault: an answer need not name those of 300 seconds."""
+    for index, each in enumerate(seconds):
+        if report.errors:
+            return
+        yield _second(report, index, each)
+
+
 def _second(report: JsonReader, index: int, data: Any) -> AgentSecond:
     reader = JsonReader(data, f"report.seconds.{index}", report.errors)
     at_s = reader.number("at_s", low=0, high=1e11)
@@ -102,6 +113,8 @@ def _second(report: JsonReader, index: int, data: Any) -> AgentSecond:
         reader.fail("at_s", "Write the time of its middle, in seconds since 1970.")
     lasted_s = reader.number("lasted_s", 1.0, low=0, high=LONGEST_S, above_low=True)
     did = reader.child("did")
+    if len(did.data) > MOST_FIGURES:
+        report.fail(f"seconds.{index}.did", f"Write at most {MOST_FIGURES} figures.")
     values = dict(_figures(did, (*COUNTED, *GAUGES)))
     if "cores" in did.data:
         values["cores"] = _cores(did)
@@ -113,21 +126,22 @@ def _second(report: JsonReader, index: int, data: Any) -> AgentSecond:
 def _figures(reader: JsonReader, known: Sequence[str]) -> Iterator[tuple[str, float]]:
     for name in known:
         if (value := reader.data.get(name)) is not None:
-            if _is_figure(value):
+            highest = _HIGHEST_CPU_S if name in _CPU_TIMES else _HIGHEST
+            if _is_figure(value, highest):
                 yield name, value
             else:
-                reader.fail(name, "Write a number that is not below 0.")
+                reader.fail(name, f"Write a number from 0 to {highest:,.0f}.")
 
 
-def _is_figure(value: Any) -> bool:
+def _is_figure(value: Any, highest: float) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and isfinite(value) and 0 <= value <= _HIGHEST
+    return is_number and isfinite(value) and 0 <= value <= highest
 
 
 def _cores(reader: JsonReader) -> list[int]:
     cores = reader.data["cores"]
     is_list = isinstance(cores, list) and len(cores) <= MOST_CORES
-    if not is_list or not all(_is_figure(each) and each <= 100 for each in cores):
+    if not is_list or not all(_is_figure(each, 100) for each in cores):
         reader.fail("cores", f"Write a list of at most {MOST_CORES} numbers from 0 to 100.")
         return []
     return [round(each) for each in cores]

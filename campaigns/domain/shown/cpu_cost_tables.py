@@ -15,7 +15,10 @@ _FEW = "An interval needs two usable repeats."
 _UNIT = "s per 1,000"
 # What is counted: the chosen processes where every run has these, else the machine.
 WATCHED = "CPU time of the chosen processes, user and system."
-MACHINE = "CPU time of the whole machine: user, system and interrupts, with what it uses when idle."
+MACHINE = (
+    "CPU time of the whole machine: user, system and interrupts. It includes what the machine uses "
+    "without any load, the agent, and benchsite where both are on one machine."
+)
 
 
 @dataclass(frozen=True, slots=True)

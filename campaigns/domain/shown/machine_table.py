@@ -9,6 +9,7 @@ from campaigns.domain.units import counted, duration, figure
 
 COST = "CPU seconds per 1,000 requests"
 _NO_MAXIMUM = "A figure of the whole run."
+_INCLUDED = "CPU includes what the machine uses without any load."
 # (key, label, what a second's value is multiplied by, whether it is left out where it was never
 # above 0)
 _ROWS = (
@@ -53,8 +54,10 @@ def machine_table(use: MachineUse, rate_per_s: float | None, seconds: int | None
 
 def _note(use: MachineUse, seconds: int | None) -> str:
     if seconds and use.seconds < seconds:
-        return f"{use.seconds:,} of {counted(seconds, 'seconds')}; the others were not reported."
-    return f"Over {duration(use.seconds)} of the measurement."
+        told = f"{use.seconds:,} of {counted(seconds, 'seconds')}; the others were not reported."
+    else:
+        told = f"Over {duration(use.seconds)} of the measurement."
+    return f"{told} {_INCLUDED}"
 
 
 def _cost_rows(use: MachineUse, rate_per_s: float | None) -> Iterator[Row]:

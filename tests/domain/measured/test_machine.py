@@ -66,11 +66,27 @@ def test_a_fault_is_named_by_its_place(fields, path):
         {"cores": [0] * 1025},
         {"processes": {"x" * 101: {}}},
         {"processes": {"nginx": {"cpu_s": -0.1}}},
+        {"processes": {"nginx": {"cpu_s": 1e6}}},
+        {"processes": {f"n{n}": {} for n in range(21)}},
+        {"user_s": 1e6},
+        {"sent_bytes": 1e19},
+        {"sent_bytes": float("inf")},
+        {"running": [[[]]]},
     ],
 )
 def test_a_figure_that_cannot_be_is_refused(did):
     (path,) = faults(seconds=[{"at_s": 1e9, "did": did}])
     assert path.startswith("report.seconds.0.did.")
+
+
+@pytest.mark.parametrize("did", [[], 7, {str(n): 0 for n in range(201)}])
+def test_a_second_is_an_object_with_a_bounded_number_of_figures(did):
+    assert list(faults(seconds=[{"at_s": 1e9, "did": did}])) == ["report.seconds.0.did"]
+
+
+def test_the_answer_to_a_broken_agent_names_the_first_fault_alone():
+    bad = {"at_s": 1e9, "did": {"user_s": -1}}
+    assert list(faults(seconds=[bad] * 300)) == ["report.seconds.0.did.user_s"]
 
 
 def test_cpu_time_is_the_machines_own_work_and_that_of_the_chosen_processes():
