@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import log
 
 from django.db.models import Q, QuerySet
 
 from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.comparison import Reason
+from campaigns.domain.judged.words import Word
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.shown.baseline_words import baseline_sentence
 from campaigns.domain.shown.sentences import Sentence
@@ -71,6 +73,16 @@ def campaign_against(campaign: Campaign) -> Sentence:
     if not tests and (search := Search.objects.filter(pk=campaign.pk).first()):
         return search_against(search)
     return baseline_sentence([_told(by_test[test]) for test in tests])
+
+
+def changed_tests(campaign: Campaign) -> list[int]:
+    """The campaign's tests that are slower or faster than their baselines, the slower ones and the
+    largest differences first."""
+    rows = TestFigures.objects.filter(campaign=campaign, against__isnull=False)
+    found = {pk: Against.from_json(told) for pk, told in rows.values_list("test", "against")}
+    ratios = {pk: against.ratio for pk, against in found.items() if against.is_clear}
+    slower = {pk for pk in ratios if found[pk].word == Word.SLOWER}
+    return sorted(ratios, key=lambda pk: (pk not in slower, -abs(log(ratios[pk])), pk))
 
 
 def search_against(search: Search) -> Sentence:

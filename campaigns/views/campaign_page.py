@@ -14,7 +14,7 @@ from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
 from campaigns.models import Campaign, without_references
 from campaigns.permissions import Actor
-from campaigns.queries.baselines import campaign_against
+from campaigns.queries.baselines import campaign_against, changed_tests
 from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.cpu_costs import cpu_costs
 from campaigns.queries.engine import waiting_reason
@@ -22,7 +22,7 @@ from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.references import reference_sentence
 from campaigns.services.blocks import MAX_REPEATS
-from campaigns.views.campaign_plots import drawn_plots, plot_data
+from campaigns.views.campaign_plots import are_crowded, drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
 from campaigns.views.campaign_runs import repeats_of, run_rows, run_that_speaks, runs_page
 from campaigns.views.campaign_tiles import tiles_of
@@ -49,7 +49,8 @@ def campaign_context(
     """
     answer = answer_of(campaign, chosen, relative)
     asked = asked or {}
-    runs = runs_page(campaign, asked)
+    runs, repeats = runs_page(campaign, asked), repeats_of(answer, asked)
+    first = _named_first(campaign, answer, repeats)
     current = current_run_of(campaign)
     is_live = campaign.state in {"running", "stopping"}
     progress = progress_of(campaign, current)
@@ -82,10 +83,11 @@ def campaign_context(
         "sweeps": drawn_sweeps(answer.sweeps),
         "drawn_from": "Drawn from the first usable run on.",
         "plots": drawn_plots(answer, drawn, is_live=is_live, is_only=runs.count == 1),
-        "plot_data": plot_data(answer, campaign.repeats, drawn),
+        "plot_data": plot_data(answer, campaign.repeats, drawn, first),
+        "many_plans": len({test.plan_label for test in answer.tests}) > 1,
         "runs": runs,
         "run_rows": run_rows(runs, answer),
-        "repeats": repeats_of(answer, asked),
+        "repeats": repeats,
         "compared": compared_names(answer.overheads),
         "twins": twin_names(answer.tests),
         "choice": choice_of(answer),
@@ -100,6 +102,14 @@ def campaign_context(
         "reference": reference_sentence(campaign),
         **remedies_context(answer.remedies, worst_test(tests, answer)),
     }
+
+
+def _named_first(campaign: Campaign, answer: Answer, repeats: dict[str, Any]) -> list[int]:
+    """The tests that crowded charts name before all others: the chosen one, then what changed."""
+    if not are_crowded(answer):
+        return []
+    chosen = [repeats["asked"]] if repeats["asked"] else []
+    return [*chosen, *changed_tests(campaign)]
 
 
 def _watching(

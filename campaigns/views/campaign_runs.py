@@ -12,7 +12,7 @@ from campaigns.domain.shown.results import Answer
 from campaigns.models import Campaign, Run
 from campaigns.queries.campaigns import runs_of
 from campaigns.queries.pages import Page, page_of, sorted_by
-from campaigns.views.campaign_plots import arm_labels
+from campaigns.views.campaign_plots import arm_labels, groups_of
 
 RUNS = 100  # of a page of the list
 _MOST_TABLES = 24
@@ -54,12 +54,10 @@ def run_rows(runs: Page, answer: Answer) -> list[dict[str, Any]]:
 
 
 def repeats_of(answer: Answer, asked: Mapping[str, str]) -> dict[str, Any]:
-    """{"tests": those whose table is shown, "plans": {plan: [(test id, label)]} to choose from,
+    """{"tests": those whose table is shown, "plans": {group: [(test id, label)]} to choose from,
     "asked": the id of the chosen test}; nothing to choose from where all tables are shown."""
     if len(answer.tests) <= _MOST_TABLES:
         return {"tests": answer.tests, "plans": {}, "asked": None}
     shown = [test for test in answer.tests if str(test.test_id) == asked.get("repeats")]
-    labels, plans = arm_labels(answer), {}
-    for test in answer.tests:
-        plans.setdefault(test.plan_label, []).append((test.test_id, labels[test.test_id]))
+    plans = {group.name: list(group.labels.items()) for group in groups_of(answer, answer.tests)}
     return {"tests": shown, "plans": plans, "asked": shown[0].test_id if shown else None}

@@ -1,5 +1,6 @@
 """The tiles of a campaign's page: a figure of each comparison or test, and what belongs to it."""
 
+from statistics import mean
 from typing import Any
 
 from campaigns.domain.plan.target import counted_in
@@ -16,17 +17,25 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
         return []
     if answer.overheads:
         return _at_most([_overhead_tile(each) for each in answer.overheads], "comparisons")
-    return _at_most([_test_tile(each) for each in answer.tests], "tests")
+    if len(answer.tests) > _MOST_TILES:
+        slowest = sorted(answer.tests, key=_slowest_first)
+        return _at_most([_test_tile(each) for each in slowest], "tests", "The slowest come first.")
+    return [_test_tile(each) for each in answer.tests]
 
 
-def _at_most(tiles: list[dict[str, Any]], nouns: str) -> list[dict[str, Any]]:
+def _at_most(tiles: list[dict[str, Any]], nouns: str, order: str = "") -> list[dict[str, Any]]:
     """The first ones; the last place says how many more there are."""
     if len(tiles) <= _MOST_TILES:
         return tiles
     shown = tiles[: _MOST_TILES - 1]
     more = len(tiles) - len(shown)
     rest = {"title": "And", "word": "", "note": "", "value": f"{more}", "unit": f"more {nouns}"}
-    return [*shown, {**rest, "lines": ["in the tables below"]}]
+    return [*shown, {**rest, "lines": [*([order] if order else []), "in the tables below"]}]
+
+
+def _slowest_first(test: TestAnswer) -> float:
+    means_ms = [each for each in test.means_ms if each is not None]
+    return -mean(means_ms) if means_ms else 0.0
 
 
 def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:

@@ -1,15 +1,12 @@
 // Every run a mark, connected along the blocks: how far repeats of one test lie apart.
 
-import { PLAIN, crosshair, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
+import { crosshair, endLabels, endWidthFor, fixWidth, framed, isNamed, lookOf } from "./marks.js";
 import { logRange, logTicks, roundUp, tickText } from "./axes.js";
-import { asTable, readable } from "./reading.js";
+import { asTable, readable, upright } from "./reading.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
-const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
-const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
-
-// lines: [{label, scheme, mode, means: [ms|null per repeat], texts: [of each mean]}]; of several
-// targets also their style, {token, dash, shape, hollow}, and `apart`: the means that do not count.
+// lines: [{label, scheme, mode, means: [ms|null per repeat], texts: [of each mean]}] with what
+// `lookOf` reads; of several targets also `apart`: the means that do not count.
 // `shared`: all means that the scale, then logarithmic, must hold; null for a scale of its own from 0.
 export function blocksChart(canvas, lines, repeats, shared = null) {
   const isNarrow = canvas.parentElement.clientWidth < 480;
@@ -26,7 +23,7 @@ export function blocksChart(canvas, lines, repeats, shared = null) {
   function draw() {
     chart.data.datasets = [...shown.map(datasetOf), ...shown.filter(hasApart).map(apartOf)];
     Object.assign(chart.options.scales.y, scaleOf(shown, scale));
-    chart.options.layout.padding.right = endWidthFor(canvas, shown.map((line) => line.label));
+    chart.options.layout.padding.right = endWidthFor(canvas, shown.filter(isNamed).map((line) => line.label));
     chart.update("none");
     tellTable();
   }
@@ -35,7 +32,7 @@ export function blocksChart(canvas, lines, repeats, shared = null) {
   readable(chart, {
     places,
     placeUnder: (x) => places().find((block) => block === Math.round(x)) ?? null,
-    say: (block) => readout(shown, block),
+    say: (block) => readout(shown.filter(isNamed), block),
   });
   onThemeChange(draw);
   draw();
@@ -109,21 +106,10 @@ function apartOf(line) {
 }
 
 function datasetOf(line) {
-  const isPlain = line.hollow ?? PLAIN.has(line.scheme);
-  const token = line.token ?? line.scheme;
   return {
+    ...lookOf(line, 1.4),
     data: line.means.map((ms, i) => ({ x: i + 1, y: ms })),
-    label: line.label,
-    endLabel: line.label,
-    labelToken: token,
-    borderColor: cssToken(token),
-    borderDash: line.dash ?? DASHES[line.mode] ?? [],
-    borderWidth: 1.4,
-    pointStyle: line.shape ?? SHAPES[line.mode] ?? "circle",
-    pointRadius: 4,
-    pointBackgroundColor: cssToken(isPlain ? "paper" : token),
-    pointBorderColor: cssToken(token),
-    pointBorderWidth: 1.5,
+    pointRadius: line.grey ? 0 : 4,
     spanGaps: !line.apart,
   };
 }
@@ -136,11 +122,11 @@ function readout(lines, block) {
 }
 
 function tableOf(lines, repeats) {
-  return {
+  return upright({
     head: ["mean, ms", ...lines.map((line) => line.label)],
     rows: Array.from({ length: repeats }, (_, i) => [
       `block ${i + 1}`,
       ...lines.map((line) => line.texts[i] ?? "\u2013"),
     ]),
-  };
+  });
 }

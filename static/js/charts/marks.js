@@ -7,6 +7,31 @@ import { pushApart, shortened } from "./axes.js";
 // Schemes without TLS: their marks are hollow.
 export const PLAIN = new Set(["http", "ws"]);
 
+const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
+const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
+
+// How a line and its marks look: by a style of its own ({token, dash, shape, hollow}), else by its
+// scheme and connection mode. A `grey` one has no name and lies beneath the others.
+export function lookOf(line, borderWidth) {
+  const token = line.grey ? "line-control" : line.token ?? line.scheme;
+  const isHollow = line.hollow ?? PLAIN.has(line.scheme);
+  return {
+    label: line.label,
+    endLabel: line.grey ? null : line.label,
+    labelToken: token,
+    order: line.grey ? 1 : 0,
+    borderColor: cssToken(token),
+    borderDash: line.dash ?? DASHES[line.mode] ?? [],
+    borderWidth: line.grey ? 0.5 : borderWidth,
+    pointStyle: line.shape ?? SHAPES[line.mode] ?? "circle",
+    pointBackgroundColor: cssToken(isHollow ? "paper" : token),
+    pointBorderColor: cssToken(token),
+    pointBorderWidth: 1.5,
+  };
+}
+
+export const isNamed = (line) => !line.grey;
+
 export const AXIS_WIDTH = 56;
 export const END_WIDTH = 64;
 const LABEL_GAP = 14;

@@ -1,17 +1,15 @@
 // The percentile plot: how slow is the slowest half, tenth, hundredth. x = 1/(1−q), logarithmic.
 
-import { PLAIN, crosshair, endLabels, endWidthFor, fixWidth, framed } from "./marks.js";
+import { crosshair, endLabels, endWidthFor, fixWidth, framed, isNamed, lookOf } from "./marks.js";
 import { logRange, logTicks, roundUp, tickText } from "./axes.js";
-import { asTable, readable } from "./reading.js";
+import { asTable, readable, upright } from "./reading.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
 const TICKS = [2, 10, 100, 1000, 10_000, 100_000];
 const TICK_LABELS = ["p50", "p90", "p99", "p99.9", "p99.99", "p99.999"];
 const LOWEST = 1 / 0.9;
-const SHAPES = { new: "circle", resumed: "triangle", "keep-alive": "rect" };
-const DASHES = { new: [], resumed: [7, 4], "keep-alive": [2, 3] };
 
-// lines: [{label, scheme, mode, curve: [{x, ms, beyond, label, text}]}]; a line's `dash` and `token` override.
+// lines: [{label, scheme, mode, curve: [{x, ms, beyond, label, text}]}] with what `lookOf` reads.
 export function percentilePlot(canvas, lines, { switcher = null } = {}) {
   const chart = new window.Chart(canvas, {
     type: "line",
@@ -28,7 +26,7 @@ export function percentilePlot(canvas, lines, { switcher = null } = {}) {
     const xs = shown.flatMap((line) => line.curve.map((point) => point.x));
     Object.assign(chart.options.scales.x, { min: LOWEST, max: Math.max(20, ...xs) * 1.08 });
     setHeight(chart, shown, isLog);
-    chart.options.layout.padding.right = endWidthFor(canvas, shown.map((line) => line.label));
+    chart.options.layout.padding.right = endWidthFor(canvas, shown.filter(isNamed).map((line) => line.label));
     chart.update("none");
     tellTable();
   }
@@ -45,7 +43,7 @@ export function percentilePlot(canvas, lines, { switcher = null } = {}) {
   readable(chart, {
     places: () => ticksOf(shown),
     placeUnder: (x) => (x >= LOWEST ? x : null),
-    say: (x) => readout(shown, x),
+    say: (x) => readout(shown.filter(isNamed), x),
   });
   onThemeChange(draw);
   draw();
@@ -102,28 +100,19 @@ function setHeight(chart, lines, isLog) {
 }
 
 function datasetOf(line) {
-  const token = line.token || line.scheme;
   const data = line.curve.filter((point) => point.x >= LOWEST).map((point) => ({ x: point.x, y: point.ms, beyond: point.beyond }));
   const isMark = (i) => TICKS.some((tick) => isAt(data[i].x, tick));
-  const isPlain = PLAIN.has(line.scheme);
   return {
+    ...lookOf(line, 1.6),
     data,
-    label: line.label,
-    endLabel: line.label,
-    labelToken: token,
-    borderColor: cssToken(token),
-    borderDash: line.dash || DASHES[line.mode] || [],
-    borderWidth: 1.6,
-    pointStyle: SHAPES[line.mode] || "circle",
-    pointRadius: data.map((_, i) => (isMark(i) ? 4 : 0)),
-    pointBackgroundColor: cssToken(isPlain ? "paper" : token),
-    pointBorderColor: cssToken(token),
-    pointBorderWidth: 1.5,
+    pointRadius: data.map((_, i) => (isMark(i) && !line.grey ? 4 : 0)),
     clip: 8, // a marker at the edge is drawn whole
-    segment: {
-      borderColor: (context) => (data[context.p1DataIndex].beyond < 10 ? cssToken("ink-3") : undefined),
-      borderDash: (context) => (data[context.p1DataIndex].beyond < 10 ? [1, 3] : undefined),
-    },
+    ...(!line.grey && {
+      segment: {
+        borderColor: (context) => (data[context.p1DataIndex].beyond < 10 ? cssToken("ink-3") : undefined),
+        borderDash: (context) => (data[context.p1DataIndex].beyond < 10 ? [1, 3] : undefined),
+      },
+    }),
   };
 }
 
@@ -146,13 +135,13 @@ function tableOf(lines) {
     const point = curve.find(({ x }) => isAt(x, tick));
     return point ? (point.beyond < 10 ? "~" : "") + point.text : "\u2013";
   };
-  return {
+  return upright({
     head: ["ms", ...lines.map((line) => line.label)],
     rows: ticksOf(lines).map((tick) => [
       TICK_LABELS[TICKS.indexOf(tick)],
       ...lines.map((line) => text(line, tick)),
     ]),
-  };
+  });
 }
 
 function isAt(x, tick) {

@@ -41,6 +41,18 @@ export function readable(chart, { places, placeUnder, say }) {
   onArrowKeys(chart.canvas.parentElement, places, () => at, read);
 }
 
+const MOST_COLUMNS = 8;
+
+// The table, with a row for each line where more lines than `most` would have to fit beside one another.
+export function upright({ head, rows }, most = MOST_COLUMNS) {
+  const [corner, ...names] = head;
+  if (names.length <= most) return { head, rows };
+  return {
+    head: [corner, ...rows.map(([name]) => name)],
+    rows: names.map((name, i) => [name, ...rows.map((row) => row[i + 1])]),
+  };
+}
+
 // Offers the disclosure of `frame` with the chart's figures. `table()` is {head: [text], rows: [[text]]};
 // call what is returned after each change.
 export function asTable(frame, table) {

@@ -1,0 +1,122 @@
+"""The charts of a campaign with more tests than a chart can name."""
+
+import re
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.domain.judged.against import Against
+from campaigns.models import TestFigures
+from campaigns.services.kept_figures import keep_figures
+from campaigns.views import campaign_plots, campaign_runs
+from campaigns.views.campaign_plots import told_apart
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.queries.measured import run_in_blocks
+from tests.values import plan_spec
+
+pytestmark = pytest.mark.django_db
+SPEC = plan_spec(model="over", requests=2000, over_s=10)
+
+
+@pytest.fixture(autouse=True)
+def _little_is_much(monkeypatch):
+    monkeypatch.setattr(campaign_plots, "_MOST_LINES", 3)
+    monkeypatch.setattr(campaign_plots, "_NAMED", 2)
+    monkeypatch.setattr(campaign_plots, "_MOST_GROUPS", 2)
+    monkeypatch.setattr(campaign_runs, "_MOST_TABLES", 3)
+
+
+@pytest.fixture
+def make(project):
+    """The tests of a finished campaign, each slower than the one before: of one plan on so many
+    ports, or of so many plans on one."""
+
+    def make(n: int, *, one_plan: bool = True):
+        now = timezone.now()
+        campaign = make_campaign(project, started_at=now, finished_at=now, repeats=1)
+        plans = [make_plan(project, "plan 0", SPEC)]
+        plans += [
+            plans[0] if one_plan else make_plan(project, f"plan {k}", SPEC) for k in range(1, n)
+        ]
+        target = make_target(project)
+        ends = [make_endpoint(target, port=9000)]
+        ends += [make_endpoint(target, port=9000 + k) if one_plan else ends[0] for k in range(1, n)]
+        tests = [make_test(campaign, *each) for each in zip(plans, ends, strict=True)]
+        run_in_blocks(tests, [[10_000 * (k + 1)] for k in range(n)])
+        return tests
+
+    return make
+
+
+@pytest.fixture
+def opened(as_editor):
+    def opened(test, query: str = ""):
+        address = reverse("campaign-detail", args=[test.campaign_id])
+        return as_editor.get(address + query)
+
+    return opened
+
+
+def named_in(page) -> list[str]:
+    (plan,) = page.context["plot_data"]["plans"]
+    return [line["label"] for line in plan if not line.get("grey")]
+
+
+def test_a_chart_of_few_tests_names_them_all_by_what_tells_them_apart(opened, make):
+    tests = make(3)
+    page = opened(tests[0])
+    assert named_in(page) == [":9000", ":9001", ":9002"]
+    assert "grey: all others" not in page.content.decode()
+
+
+def test_a_crowded_chart_names_the_slowest_and_draws_the_others_without_a_name(opened, make):
+    page = opened(make(5)[0])
+    assert named_in(page) == [":9003", ":9004"]
+    (plan,) = page.context["plot_data"]["plans"]
+    assert len(plan) == 5
+    assert len({line["token"] for line in plan if not line.get("grey")}) == 2
+    assert "grey: all others" in page.content.decode()
+
+
+def test_what_changed_against_its_baseline_is_named_before_the_slowest(opened, make):
+    tests = make(5)
+    keep_figures([test.pk for test in tests])
+    for test, word, ratio in ((tests[1], "faster", 0.5), (tests[0], "slower", 1.1)):
+        against = Against("release 1", "p95", word, "", ratio, ratio * 0.9, ratio * 1.1)
+        assert TestFigures.objects.filter(pk=test.pk).update(against=against.to_json())
+    assert named_in(opened(tests[0])) == [":9000", ":9001"]
+
+
+def test_the_test_that_the_reader_chose_is_named(opened, make):
+    tests = make(5)
+    page = opened(tests[0], f"?repeats={tests[1].pk}")
+    assert named_in(page) == [":9001", ":9004"]
+
+
+def test_very_many_plans_share_one_chart_and_one_choice(opened, make):
+    page = opened(make(4, one_plan=False)[0])
+    assert [plot["plan"] for plot in page.context["plots"]] == ["All 4 plans"]
+    assert named_in(page) == ["plan 2", "plan 3"]
+    choice = re.findall(r"repeats=\d+#every-repeat\">([^<]+)<", page.content.decode())
+    assert choice == ["plan 0", "plan 1", "plan 2", "plan 3"]
+
+
+def test_of_many_tests_the_tiles_have_the_slowest(opened, make):
+    first, *_, rest = opened(make(6)[0]).context["tiles"]
+    assert first["title"].endswith(":9005")
+    assert (rest["value"], rest["lines"][0]) == ("2", "The slowest come first.")
+
+
+@pytest.mark.parametrize(
+    ("labels", "short"),
+    [
+        (["HTTP new"], ["HTTP new"]),
+        (["a, x, 1", "a, y, 1"], ["x", "y"]),
+        (["a, x", "a"], ["x", "a"]),
+        (["a", "a"], ["a", "a"]),
+        (["a, 1", "b, 2"], ["a, 1", "b, 2"]),
+    ],
+)
+def test_labels_lose_what_all_share(labels, short):
+    assert list(told_apart(dict(enumerate(labels))).values()) == short
