@@ -5,7 +5,7 @@ searches on the same axis. Positions in percent of each drawing; see drawings.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, floor, log10
 
 from campaigns.domain.judged.capacity import Ending, TrialResult
@@ -21,17 +21,33 @@ _NARROW_AROUND = 1.02
 _IN_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
 _STEPS = (1, 2, 5)
 _FEW_TICKS, _MOST_TICKS = 3, 8
+# Where a dot's number may be, the first choice first: above, to the right, to the left, below. A
+# drawing is about so many px wide and high, a digit and a dot about so many.
+_LABEL_PLACES = ((0, -9, "middle"), (8, 4, "start"), (-8, 4, "end"), (0, 18, "middle"))
+_DRAWING_PX, _DIGIT_PX, _LETTERS_PX, _DOT_PX = 280, 7, 11, 10
+
+
+@dataclass(frozen=True, slots=True)
+class DotLabel:
+    """A text beside a dot: so many px to the right of it and below it, aligned at its `anchor`."""
+
+    text: str
+    dx: int
+    dy: int
+    anchor: str
 
 
 @dataclass(frozen=True, slots=True)
 class TrialDot:
-    """`label`: its number, where it is written."""
+    """`said`: what the crosshair reads of it; `label`: its number, where it is written."""
 
+    number: int
     x: float
     y: float
     result: TrialResult
     words: str
-    label: str = ""
+    said: str
+    label: DotLabel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +140,10 @@ def _panel(
         rates += wash
     x = _LogAxis(rates, _LEFT, _RIGHT, around)
     y = _LogAxis([t.value_ms for t in timed] + [limit_ms] * bool(limit_ms), _BOTTOM, _TOP, _AROUND)
+    dots = [_dot(each, x, y) for each in timed]
     return SearchPanel(
         title,
-        [_dot(each, x, y, numbered=numbered) for each in timed],
+        _numbered(dots) if numbered else dots,
         x.ticks(),
         y.ticks(),
         (y.at(limit_ms), f"objective {ms(limit_ms * 1000)}") if limit_ms else None,
@@ -142,15 +159,56 @@ def _steady(report: SearchReport) -> CapacityInterval | None:
     return None if report.ending == Ending.DRIFTED else report.answer.capacity
 
 
-def _dot(timed: _Timed, x: "_LogAxis", y: "_LogAxis", *, numbered: bool) -> TrialDot:
-    made = timed.made
+def _dot(timed: _Timed, x: "_LogAxis", y: "_LogAxis") -> TrialDot:
+    return _trial_dot(timed.made, x.at(timed.rate_per_s), y.at(timed.value_ms), timed.value_ms)
+
+
+def _trial_dot(made: MadeTrial, x: float, y: float, value_ms: float | None = None) -> TrialDot:
+    number, trial = made.run.repeat, made.trial
+    time = f", {ms(value_ms * 1000)}" if value_ms else ""
+    result = RESULT_WORDS[trial.result]
+    reason = f": {trial.reason}" if trial.reason else ""
     return TrialDot(
-        x.at(timed.rate_per_s),
-        y.at(timed.value_ms),
-        made.trial.result,
-        _words(made, timed.value_ms),
-        str(made.run.repeat) if numbered else "",
+        number,
+        x,
+        y,
+        trial.result,
+        words=f"Trial {number}: {rate(trial.rate_per_s)} requests/s{time}, {result}{reason}",
+        said=f"trial {number}  {rate(trial.rate_per_s)}/s{time}, {result}",
     )
+
+
+def _numbered(dots: Sequence[TrialDot]) -> list[TrialDot]:
+    """With their numbers, where these lie on no dot and on no other number."""
+    taken = [_box(dot, 0, 0, _DOT_PX, _DOT_PX) for dot in dots]
+    numbered = []
+    for dot in dots:
+        for place in _LABEL_PLACES:
+            box = _label_box(dot, *place)
+            if not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                dot = replace(dot, label=DotLabel(str(dot.number), *place))
+                break
+        numbered.append(dot)
+    return numbered
+
+
+def _label_box(dot: TrialDot, dx: int, dy: int, anchor: str) -> "_Box":
+    wide = _DIGIT_PX * len(str(dot.number))
+    aside = {"start": wide / 2, "end": -wide / 2, "middle": 0}[anchor]
+    return _box(dot, dx + aside, dy - _LETTERS_PX / 2, wide, _LETTERS_PX)
+
+
+_Box = tuple[float, float, float, float]  # left, right, top, bottom
+
+
+def _box(dot: TrialDot, dx: float, dy: float, wide: float, high: float) -> _Box:
+    x, y = dot.x * _DRAWING_PX / 100 + dx, dot.y * _DRAWING_PX / 100 + dy
+    return x - wide / 2, x + wide / 2, y - high / 2, y + high / 2
+
+
+def _overlap(one: _Box, other: _Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 def _rows(report: SearchReport, x: "_LogAxis"):
@@ -161,10 +219,7 @@ def _rows(report: SearchReport, x: "_LogAxis"):
         done = report.answer.searches[number - 1 : number]
         yield SearchRow(
             str(number),
-            [
-                TrialDot(x.at(each.trial.rate_per_s), 50, each.trial.result, _words(each))
-                for each in trials
-            ],
+            [_trial_dot(each, x.at(each.trial.rate_per_s), 50) for each in trials],
             _span(x, done[0].low, done[0].high) if done else None,
             f"{rate(done[0].low)} to {rate(done[0].high)}" if done else "so far",
         )
@@ -185,13 +240,6 @@ def _of_objective(rules: tuple[Threshold, ...]) -> tuple[str, float]:
 def ms_of(made: MadeTrial, metric: str) -> float | None:
     value_us = getattr(made.run, f"{metric}_us")
     return value_us and value_us / 1000
-
-
-def _words(made: MadeTrial, value_ms: float | None = None) -> str:
-    said = f"Trial {made.run.repeat}: {rate(made.trial.rate_per_s)} requests/s"
-    time = f", {ms(value_ms * 1000)}" if value_ms else ""
-    reason = f": {made.trial.reason}" if made.trial.reason else ""
-    return f"{said}{time}, {RESULT_WORDS[made.trial.result]}{reason}"
 
 
 class _LogAxis:

@@ -9,6 +9,7 @@ from campaigns.domain.lifecycle import Outcome
 from tests.browser.installation import enter
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end, end_shards, responses_us
+from tests.searches import limit_of, search_through, searching
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -105,3 +106,28 @@ def test_arrow_keys_read_what_a_table_shows_at_once(signed_in, finished):
     signed_in.keyboard.press("ArrowLeft")
     assert signed_in.locator("[data-blocks] .readout").inner_text().split()[-1] == mean
     assert block == "block 1"
+
+
+def test_one_crosshair_reads_a_trial_of_a_search_in_every_drawing_that_has_it(signed_in, project):
+    campaign = searching(project)
+    search_through(campaign, limit_of(1850))
+    signed_in.goto(f"/campaigns/{campaign.pk}/")
+    way_up, around = (signed_in.locator(f"figure:has(#trials-{n})") for n in (1, 2))
+    signed_in.locator("#trials-1").focus()
+    signed_in.keyboard.press("ArrowRight")
+    assert way_up.locator(".readout").inner_text().split()[:3] == ["trial", "1", "100/s,"]
+    assert around.locator(".readout").inner_text() == "", "its rate is far from the limit"
+    signed_in.locator("#trials-2").focus()
+    signed_in.keyboard.press("ArrowRight")
+    said = around.locator(".readout").inner_text()
+    trial = said.split()[1]
+    for line in around.locator(".search-crosshair").all():
+        assert line.get_attribute("visibility") == "visible"
+    signed_in.keyboard.press("Enter")
+    row = signed_in.locator("tr:target")
+    assert row.locator("th").inner_text() == trial
+    signed_in.locator("#trials-2").focus()
+    signed_in.keyboard.press("Escape")
+    assert around.locator(".readout").inner_text() == ""
+    around.locator(f"[data-trial='{trial}']").first.hover(force=True)
+    assert around.locator(".readout").inner_text() == said

@@ -42,7 +42,9 @@ def make(project):
         target = make_target(project)
         ends = [make_endpoint(target, port=9000)]
         ends += [make_endpoint(target, port=9000 + k) if one_plan else ends[0] for k in range(1, n)]
-        tests = [make_test(campaign, *each) for each in zip(plans, ends, strict=True)]
+        tests = [
+            make_test(campaign, plan, endpoint=end) for plan, end in zip(plans, ends, strict=True)
+        ]
         run_in_blocks(tests, [[10_000 * (k + 1)] for k in range(n)])
         return tests
 

@@ -1,5 +1,7 @@
 """A search's page: its sentence, every trial, what stopped it."""
 
+from itertools import combinations, product
+
 import pytest
 from django.urls import reverse
 
@@ -101,6 +103,35 @@ def test_a_search_without_an_answer_says_what_it_knows(
     search_through(campaign, limit_of(capacity))
     tiles = client.get(reverse("campaign-detail", args=[campaign.pk])).context["tiles"]
     assert (tiles[0].value, tiles[-1].value) == (value, word)
+
+
+def test_the_numbers_on_the_way_up_lie_on_no_dot_and_on_no_other_number(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    search_through(campaign, limit_of(1850))
+    drawing = client.get(reverse("campaign-detail", args=[campaign.pk])).context["drawing"]
+    way_up = drawing.panels[0]
+    said = {dot.number: dot.label.text for dot in way_up.dots if dot.label}
+    assert {1, 2, 3, 4}.issubset(said), "these are far apart"
+    assert all(text == str(number) for number, text in said.items())
+    texts = [_middle_px(dot, dot.label) for dot in way_up.dots if dot.label]
+    for one, other in combinations(texts, 2):
+        assert abs(one[0] - other[0]) >= 7 or abs(one[1] - other[1]) >= 11
+    for text, dot in product(texts, way_up.dots):
+        x, y = _in_px(dot)
+        assert abs(text[0] - x) >= 8 or abs(text[1] - y) >= 8
+
+
+def _in_px(dot) -> tuple[float, float]:
+    """In a drawing as wide as high, 280 px."""
+    return 2.8 * dot.x, 2.8 * dot.y
+
+
+def _middle_px(dot, label) -> tuple[float, float]:
+    x, y = _in_px(dot)
+    half = 3.5 * len(label.text)
+    aside = {"start": half, "middle": 0, "end": -half}[label.anchor]
+    return x + label.dx + aside, y + label.dy - 5.5
 
 
 def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project):
