@@ -10,7 +10,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.queries.searches import action_of, report_of_search
 from campaigns.services import dispatch
 from campaigns.services.blocks import add_blocks
-from campaigns.services.campaigns import repeat_campaign, stop_campaign
+from campaigns.services.campaigns import repeat_campaign
 from campaigns.services.kept_figures import keep_figures
 from campaigns.services.searches import (
     SILENT_AFTER_S,
@@ -155,43 +155,6 @@ class TestEnding:
         made = report_of_search(search).made
         assert campaign.repeats == len(made) == campaign.runs.count()
         assert [each.search for each in made] == sorted(each.search for each in made)
-
-    def test_a_limit_that_passes_is_at_least_that(self, project):
-        search = search_through(searching(project, limit=900), limit_of(5000))
-        assert (search.ending, found(search).at_least) == (Ending.LIMIT, 900)
-
-    def test_a_first_rate_that_fails_is_below_it(self, project):
-        search = search_through(searching(project), limit_of(50))
-        assert (search.ending, found(search).below) == (Ending.BELOW, 100)
-
-    def test_two_trials_in_doubt_make_the_injector_the_limit(self, project):
-        campaign = searching(project)
-        end_trial(campaign, 20)
-        for _ in range(2):
-            end_trial(campaign, 20, judged(Trust.DOUBTFUL, "The injector was busy."))
-        dispatch.finish_campaigns()
-        campaign.refresh_from_db()
-        assert (campaign.search.ending, campaign.state) == (Ending.INJECTOR, "done")
-        assert found(campaign.search).at_least == 100
-
-    def test_a_stop_by_hand_keeps_what_is_known(self, project):
-        campaign = searching(project)
-        for _ in range(3):
-            end_trial(campaign, 20)
-        stop_campaign(by=owner_of(project), campaign=campaign)
-        assert advance_searches() == 1
-        dispatch.finish_campaigns()
-        campaign.refresh_from_db()
-        search = Search.objects.get(pk=campaign.pk)
-        assert (search.ending, campaign.state) == (Ending.STOPPED, "done")
-        assert found(search).at_least == 400
-
-    def test_no_trial_begins_that_would_end_after_the_deadline(self, project):
-        campaign = searching(project)
-        end_trial(campaign, 20)
-        Search.objects.update(deadline=db_now(5))
-        search = search_through(campaign, limit_of(1850))
-        assert (search.ending, found(search).at_least) == (Ending.DEADLINE, 200)
 
     def test_a_target_that_no_longer_answers_ends_it(self, project):
         campaign = searching(project)

@@ -1,0 +1,193 @@
+"""How a search for a capacity ends: what its page and REST say, and that nothing is sent after."""
+
+from collections.abc import Callable
+
+import pytest
+from django.urls import reverse
+
+from campaigns.domain.judged.capacity import Ending
+from campaigns.domain.lifecycle import Trust
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.models import Campaign, Probe, Run, Search
+from campaigns.models.dbtime import db_now
+from campaigns.queries.searches import report_of_search
+from campaigns.services import dispatch
+from campaigns.services.campaigns import stop_campaign
+from campaigns.services.searches import SILENT_AFTER_S, advance_searches, ask_silent_targets
+from tests.searches import (
+    REFUSED,
+    answered,
+    end_trial,
+    judged,
+    limit_of,
+    search_through,
+    searching,
+)
+from tests.services.engine import owner_of
+from tests.views.campaign_form import text_of
+
+pytestmark = pytest.mark.django_db
+
+
+def is_found(project) -> Campaign:
+    campaign = searching(project)
+    search_through(campaign, limit_of(1850))
+    return campaign
+
+
+def meets_its_limit(project) -> Campaign:
+    campaign = searching(project, limit=900)
+    search_through(campaign, limit_of(5000))
+    return campaign
+
+
+def begins_too_high(project) -> Campaign:
+    campaign = searching(project)
+    search_through(campaign, limit_of(50))
+    return campaign
+
+
+def busies_the_injector(project) -> Campaign:
+    campaign = searching(project)
+    end_trial(campaign, 20)
+    for _ in range(2):
+        end_trial(campaign, 20, judged(Trust.DOUBTFUL, "The injector was busy."))
+    return campaign
+
+
+def busies_the_injector_at_once(project) -> Campaign:
+    campaign = searching(project)
+    for _ in range(2):
+        end_trial(campaign, 20, judged(Trust.DOUBTFUL, "The injector was busy."))
+    return campaign
+
+
+def is_stopped_by_hand(project) -> Campaign:
+    campaign = searching(project)
+    for _ in range(3):
+        end_trial(campaign, 20)
+    stop_campaign(by=owner_of(project), campaign=campaign)
+    advance_searches()
+    return campaign
+
+
+def loses_its_target(project) -> Campaign:
+    campaign = searching(project)
+    end_trial(campaign, 20)
+    failed = judged(target="Nothing answers.").to_json()
+    ended = {"state": "done", "outcome": "complete", "judgement": failed}
+    campaign.runs.filter(repeat=2).update(**ended, ended_at=db_now())
+    advance_searches()
+    answered(campaign, REFUSED)
+    Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
+    ask_silent_targets()
+    return campaign
+
+
+def runs_out_of_time(project) -> Campaign:
+    campaign = searching(project)
+    end_trial(campaign, 20)
+    Search.objects.update(deadline=db_now(5))
+    search_through(campaign, limit_of(1850))
+    return campaign
+
+
+KEPT = "keep p95 below 300 ms."
+
+
+@pytest.mark.parametrize(
+    ("ends", "ending", "said", "least", "below", "word"),
+    [
+        (is_found, Ending.FOUND, f"searches) {KEPT}", ..., ..., "target side"),
+        (
+            meets_its_limit,
+            Ending.LIMIT,
+            f"At least 900 requests/s {KEPT} No higher rate was allowed.",
+            900,
+            None,
+            "cap",
+        ),
+        (
+            begins_too_high,
+            Ending.BELOW,
+            "Below 100 requests/s: already this rate does not keep p95 below 300 ms.",
+            None,
+            100,
+            "target side",
+        ),
+        (
+            busies_the_injector,
+            Ending.INJECTOR,
+            f"At least 100 requests/s {KEPT} The injector is the limit: two trials at the next "
+            "rate cannot be trusted.",
+            100,
+            None,
+            "injectors",
+        ),
+        (
+            busies_the_injector_at_once,
+            Ending.INJECTOR,
+            "Nothing is known yet. The injector is the limit: two trials at the next rate cannot "
+            "be trusted.",
+            None,
+            None,
+            "injectors",
+        ),
+        (
+            is_stopped_by_hand,
+            Ending.STOPPED,
+            f"At least 400 requests/s {KEPT} The search was stopped.",
+            400,
+            None,
+            "stopped",
+        ),
+        (
+            loses_its_target,
+            Ending.SILENT,
+            "Between 100 and 200 requests/s. The target stopped answering.",
+            100,
+            200,
+            "no reply",
+        ),
+        (
+            runs_out_of_time,
+            Ending.DEADLINE,
+            f"At least 200 requests/s {KEPT} The time for the search was over.",
+            200,
+            None,
+            "time",
+        ),
+    ],
+)
+def test_each_ending_is_said_on_the_page_and_over_rest(
+    client, alice, project, ends: Callable, ending, said, least, below, word
+):
+    campaign = ends(project)
+    assert_nothing_follows(campaign)
+    client.force_login(alice)
+    found = client.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
+    assert found["ending"] == ending
+    assert found["sentence"].replace("\u202f", " ").endswith(said)
+    bounds = [(least, found["at_least_per_s"]), (below, found["below_per_s"])]
+    assert all(expected in (..., value) for expected, value in bounds)
+    assert found["limited_by"]["word"] == word
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    report = report_of_search(Search.objects.get(pk=campaign.pk))
+    assert page.context["report"].sentence == report.sentence
+    assert plain_text(report.sentence) == found["sentence"]
+    bold = next(text for text, is_bold in report.sentence if is_bold) if least or below else said
+    assert bold.strip() in text_of(page)
+    assert "Stop search" not in text_of(page)
+    assert page.context["tiles"][-1].value == word
+
+
+def assert_nothing_follows(campaign: Campaign) -> None:
+    """Whatever the dispatcher does: no other trial, and no request to a target that may be dead."""
+    dispatch.stop_requested_runs()
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    assert campaign.state == "done"
+    n_runs, n_requests = campaign.runs.count(), Probe.objects.count()
+    assert advance_searches() == ask_silent_targets() == dispatch.admit_runs() == 0
+    assert (campaign.runs.count(), Probe.objects.count()) == (n_runs, n_requests)
+    assert not campaign.runs.exclude(state="done").exists()

@@ -1,0 +1,98 @@
+"""Searches for a capacity with real load, from their first request to their ending."""
+
+import pytest
+
+from campaigns.domain.judged.capacity import Ending
+from campaigns.domain.judged.trust import LIMITS
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.models import Campaign, Probe, Run, Search
+from campaigns.queries.searches import report_of_search
+from campaigns.services import searches
+from campaigns.services.campaign_cells import CampaignCell
+from campaigns.services.searches import start_search
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.injector.servers import OK_REPLY, always, scripted
+from tests.services.engine import host, owner_of
+from tests.values import plan_spec
+from tests.waiting import eventually
+from workers import dispatching, launcher
+from workers.tasks import probes
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _quick(settings, tmp_path, monkeypatch):
+    """Short trials, and no doubt because this machine is busy."""
+    settings.SPOOL_DIR = tmp_path
+    settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
+    settings.JUDGEMENT_LIMITS = dict.fromkeys(LIMITS, (1e12, None))
+    monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0.2)
+    for name, seconds in (("SHORTEST_TRIAL_S", 1), ("PAUSE_S", 0), ("SILENT_AFTER_S", 0)):
+        monkeypatch.setattr(searches, name, seconds)
+
+
+def started(project, port: int, *, limit: float) -> Campaign:
+    host(slots=4)
+    spec = plan_spec(model="open", rate_per_s=10, duration_s=30)
+    endpoint = make_endpoint(make_target(project), port=port)
+    return start_search(
+        by=owner_of(project),
+        project=project,
+        name="How much can it take?",
+        cell=CampaignCell(make_plan(project, spec=spec), endpoint, "new"),
+        objective=["p95 < 1000 ms", "errors < 1 %"],
+        start_per_s=50,
+        limit_per_s=limit,
+        trial_s=1,
+    )
+
+
+def work_until(is_so) -> None:
+    """Do what the workers of a host do."""
+
+    def works() -> bool:
+        for pk in Probe.objects.filter(finished_at=None).values_list("pk", flat=True):
+            probes.probe(pk)
+        launcher.launch_one(worker="w", host="host 1")
+        return is_so()
+
+    eventually(works, 40, "what the search was to come to")
+
+
+def is_done(campaign: Campaign) -> bool:
+    return Campaign.objects.get(pk=campaign.pk).state == "done"
+
+
+def said_of(campaign: Campaign) -> tuple[Ending, str]:
+    report = report_of_search(Search.objects.get(pk=campaign.pk))
+    return report.ending, plain_text(report.sentence)
+
+
+def test_a_search_whose_highest_rate_passes_says_at_least_that(project, dispatcher):
+    with scripted(always(OK_REPLY)) as server:
+        campaign = started(project, server.port, limit=50)
+        work_until(lambda: is_done(campaign))
+    ending, said = said_of(campaign)
+    assert ending == Ending.LIMIT
+    assert said.startswith("At least 50.0 requests/s keep p95 below 1,000")
+    assert server.n_requests == 1 + campaign.runs.get().n, "the first request and one trial"
+
+
+def test_a_target_that_dies_gets_no_further_trial(project, dispatcher):
+    def has_ended_a_trial() -> bool:
+        return campaign.runs.filter(state="done").exists()
+
+    with scripted(always(OK_REPLY)) as server:
+        campaign = started(project, server.port, limit=1000)
+        work_until(has_ended_a_trial)
+    work_until(lambda: is_done(campaign))
+    ending, said = said_of(campaign)
+    assert ending == Ending.SILENT
+    assert said.endswith(" The target stopped answering.")
+    *before, failed, last = campaign.runs.order_by("repeat")
+    assert before
+    assert all(run.errors == 0 for run in before)
+    assert (failed.outcome, failed.n) == ("complete", 0), "this one found nobody there"
+    assert (last.outcome, last.n, last.t0) == ("stopped", None, None), "and this one was not sent"
+    assert Run.objects.filter(campaign=campaign).exclude(state="done").count() == 0
