@@ -44,7 +44,6 @@ from campaigns.queries.measured import (
     MeasuredRun,
     counted_runs,
     measured_runs,
-    pooled_of,
     target_state_of,
     threshold_state_of,
     trust_of,
@@ -198,7 +197,7 @@ def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
         )
         for arm in arms
         if arm.scheme in WEBSOCKET_SCHEMES
-        for total, figures in [pooled_of(arm.runs)]
+        for total, figures in [arm.pooled]
         if figures
     ]
 
@@ -219,7 +218,7 @@ def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
 
 
 def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
-    total, pooled = pooled_of(arm.runs)
+    total, pooled = arm.pooled
     table = latency_table(
         f"test-{arm.test.pk}",
         f"{arm.plan_label}: {arm.label}",
@@ -235,7 +234,6 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
         connection_mode=arm.test.connection_mode,
         plan_label=arm.plan_label,
         table=table,
-        pooled=total,
         means_ms=_means_ms(campaign, arm.counted),
         apart_ms=_means_ms(campaign, [each for each in arm.runs if each not in arm.counted]),
         means_text=_means_text(campaign, arm, table),
@@ -363,7 +361,7 @@ def _plain_sentence(
     arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun], is_final: bool
 ) -> Sentence:
     """The sentence without an HTTP/HTTPS pair: figures only, no verdict."""
-    pooled = [(arm, figures) for arm in arms if (figures := pooled_of(arm.runs)[1])]
+    pooled = [(arm, figures) for arm in arms if (figures := arm.pooled[1])]
     so_far = "" if is_final else "So far "
     if len(pooled) == 1:
         arm, figures = pooled[0]

@@ -13,7 +13,7 @@ from campaigns.domain.shown.report_words import NO_ANSWER_GROUND, errors_text
 from campaigns.domain.units import duration, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import MeasuredTest
-from campaigns.queries.measured import MeasuredRun, pooled_of
+from campaigns.queries.measured import MeasuredRun
 from campaigns.queries.overheads import Overhead, set_aside_of
 
 _COUNTED = ("errors", "attempts")
@@ -32,7 +32,7 @@ def grounds_of(
             f"partial figures of run {partial.run.label}, which measured for "
             f"{duration(partial.measurement.duration_s)}"
         ]
-    pooled = [figures for arm in arms if (figures := pooled_of(arm.runs)[1])]
+    pooled = [figures for arm in arms if (figures := arm.pooled[1])]
     if not pooled and any(each.has_no_answer for each in runs):
         return [NO_ANSWER_GROUND]
     if not pooled:

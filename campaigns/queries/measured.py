@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.db.models import QuerySet
@@ -21,7 +21,8 @@ from campaigns.models import Run, RunSummary
 from campaigns.queries.measurements import stored_measurement
 
 # Of the others only the moments are kept: nobody reads their percentiles, and histograms are large.
-_KEPT = frozenset({"response", "lateness", "failed_reply", *EXCHANGE_TIMINGS})
+_POOLED = frozenset({"response", *EXCHANGE_TIMINGS})
+_KEPT = _POOLED | {"lateness", "failed_reply"}
 _BATCH = 100  # summaries in memory at once
 
 
@@ -179,12 +180,19 @@ def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
 
 
 def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
-    """All requests of the counted runs merged; figures None if no run counts."""
+    """All requests of the counted runs merged, of their timings only those that are shown pooled;
+    figures None if no run counts."""
     counted = counted_runs(runs)
-    total = total_of(each.total for each in counted)
+    total = total_of(_shown_pooled(each.total) for each in counted)
     if not counted:
         return total, None
     return total, figures_of(total, sum(each.figures.duration_s for each in counted))
+
+
+def _shown_pooled(total: Total) -> Total:
+    """To merge a histogram that nobody reads would mean to decode it first."""
+    shown = {name: each for name, each in total.timings.items() if name in _POOLED}
+    return replace(total, timings=shown)
 
 
 def trust_of(runs: Iterable[MeasuredRun]) -> str:

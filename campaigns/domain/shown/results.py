@@ -12,7 +12,6 @@ from campaigns.domain.judged.advice import Advice
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import TargetState, ThresholdState, Trust
-from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.shown.badges import Answers
 from campaigns.domain.shown.errors_table import Errors
 from campaigns.domain.shown.progress import Progress
@@ -58,8 +57,7 @@ class TestAnswer:
 
     `means_ms` has an entry per repeat (None: not usable), `means_text` the table's text of each.
     `curve` is the pooled percentile plot:
-    [{"x": 1/(1−q), "q", "ms", "beyond": samples above}]. Of `pooled`, response and lateness have
-    histograms; the parts have only their exact moments.
+    [{"x": 1/(1−q), "q", "ms", "beyond": samples above}].
     """
 
     __test__ = False  # pytest: not a test case
@@ -70,7 +68,6 @@ class TestAnswer:
     connection_mode: str
     plan_label: str
     table: Table
-    pooled: Total
     means_ms: list[float | None]
     apart_ms: list[float | None]
     means_text: list[str]
