@@ -19,18 +19,18 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
         return _at_most([_overhead_tile(each) for each in answer.overheads], "comparisons")
     if len(answer.tests) > _MOST_TILES:
         slowest = sorted(answer.tests, key=_slowest_first)
-        return _at_most([_test_tile(each) for each in slowest], "tests", "The slowest come first.")
+        return _at_most([_test_tile(each) for each in slowest], "tests", "faster on average, ")
     return [_test_tile(each) for each in answer.tests]
 
 
 def _at_most(tiles: list[dict[str, Any]], nouns: str, order: str = "") -> list[dict[str, Any]]:
-    """The first ones; the last place says how many more there are."""
+    """The first ones; the last place says how many more there are, and what comes first."""
     if len(tiles) <= _MOST_TILES:
         return tiles
     shown = tiles[: _MOST_TILES - 1]
     more = len(tiles) - len(shown)
     rest = {"title": "And", "word": "", "note": "", "value": f"{more}", "unit": f"more {nouns}"}
-    return [*shown, {**rest, "lines": [*([order] if order else []), "in the tables below"]}]
+    return [*shown, {**rest, "lines": [f"{order}in the tables below"]}]
 
 
 def _slowest_first(test: TestAnswer) -> float:

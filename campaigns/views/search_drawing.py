@@ -174,7 +174,7 @@ def _trial_dot(made: MadeTrial, x: float, y: float, value_ms: float | None = Non
         y,
         trial.result,
         words=f"Trial {number}: {rate(trial.rate_per_s)} requests/s{time}, {result}{reason}",
-        said=f"trial {number}  {rate(trial.rate_per_s)}/s{time}, {result}",
+        said=f"trial {number}: {rate(trial.rate_per_s)}/s{time}, {result}",
     )
 
 
