@@ -185,6 +185,9 @@ NEVER = env_services("BENCHSITE_NEVER", env_str("BENCHSITE_BIND", "127.0.0.1:800
 ALLOWED_NETWORKS = env_allowed("BENCHSITE_ALLOWED_NETWORKS", "" if IS_SERVER else LOCAL_NETWORKS)
 if IS_SERVER:
     refuse_everywhere("BENCHSITE_ALLOWED_NETWORKS", ALLOWED_NETWORKS)
+# Days for which a proof that a host is a project's own lets load go there although no list has its
+# addresses; 0: neither proofs nor approvals do, only the list.
+PROOF_DAYS = max(0, env_int("BENCHSITE_PROOF_DAYS", 90 if IS_SERVER else 0))
 # The installation's own target, which campaigns measure as their reference; None for none.
 REFERENCE_TARGET = env_origin("BENCHSITE_REFERENCE_TARGET")
 INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12)

@@ -19,6 +19,7 @@ from campaigns.views import (
     marks,
     measure,
     metrics,
+    ownership,
     plan_preview,
     plans,
     probes,
@@ -100,6 +101,7 @@ target_urls = [
     path("targets/<int:target>/edit/", targets.target_edit, name="target-edit"),
     *_item_urls("target", "projects/<int:project>/targets/"),
     path("targets/<int:target>/archive/", items.item_archive, TARGET, name="target-archive"),
+    path("targets/<int:target>/ownership/", ownership.target_ownership, name="target-ownership"),
     path("targets/<int:target>/agents/", agents.agent_new, name="agent-new"),
     path("agents/<int:agent>/revoke/", agents.agent_revoke, name="agent-revoke"),
     path("agent.pyz", agents.agent_file, name="agent-file"),
@@ -136,6 +138,8 @@ caps_urls = [
     path("caps/", caps.caps, name="caps"),
     path("caps/<int:project>/", caps.caps_edit, name="caps-edit"),
     path("storage/", storage.storage, name="storage"),
+    path("ownership/", ownership.ownership, name="ownership"),
+    path("ownership/<int:claim>/", ownership.ownership_decide, name="ownership-decide"),
 ]
 
 campaign_urls = [

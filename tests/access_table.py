@@ -92,6 +92,10 @@ def _probe(rows: Rows) -> dict[str, Any]:
     return {"endpoint": rows["endpoint"].pk, "request": {"path": "/"}}
 
 
+def _host(rows: Rows) -> dict[str, Any]:
+    return {"host": "shop.example"}
+
+
 def _judged(rows: Rows) -> dict[str, Any]:
     return {"state": "acknowledged", "seen": "open"}
 
@@ -161,6 +165,8 @@ PAGES: dict[str, dict[str, Rule]] = {
     "caps": {"GET": INSTALLATION},
     "caps-edit": {"GET": INSTALLATION, "POST": INSTALLATION},
     "storage": {"GET": INSTALLATION},
+    "ownership": {"GET": INSTALLATION},
+    "ownership-decide": {"POST": Rule("installation", lambda rows: {"do": "check"})},
     "glossary": {"GET": OPEN_TO_ALL},
     "project-list": {"GET": ACCOUNT},
     "project-new": {"GET": ACCOUNT, "POST": Rule("account", lambda rows: {"name": "mine"})},
@@ -181,6 +187,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "target-rename": {"GET": EDIT, "POST": EDIT},
     "target-bulk": {"POST": _ticked("target")},
     "target-archive": {"POST": EDIT},
+    "target-ownership": {"POST": Rule("edit", lambda rows: {"do": "token", **_host(rows)})},
     "agent-new": {"POST": EDIT},
     "agent-revoke": {"POST": EDIT},
     "agent-file": {"GET": OPEN_TO_ALL},
@@ -261,6 +268,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-triage": {"GET": VIEW, "POST": Rule("edit", _judged)},
     "api-target-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_target))},
     "api-target": {"GET": VIEW, "PUT": Rule("edit", _target), "PATCH": TAG, "DELETE": EDIT},
+    "api-target-ownership": {"GET": VIEW, "POST": Rule("edit", _host)},
     "api-target-archive": {"POST": Rule("edit")},
     "api-plan-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_plan))},
     "api-plan": {"GET": VIEW, "PUT": Rule("edit", _plan), "PATCH": TAG, "DELETE": EDIT},

@@ -21,6 +21,7 @@ from campaigns.models import (
     Agent,
     ApiToken,
     Campaign,
+    HostClaim,
     MachineSecond,
     Probe,
     Project,
@@ -167,6 +168,7 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         "https": make_endpoint(target, "https", host=host),
         "version": version,
         "plan": version.plan,
+        "claim": HostClaim.objects.create(project=project, host=f"{open_word.split()[0]}.example"),
         "agent": Agent.objects.create(
             target=target,
             lookup=f"{target.pk:016}",

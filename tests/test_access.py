@@ -46,7 +46,7 @@ from tests.access_world import (
 pytestmark = pytest.mark.django_db
 
 # Pages of administrators, which name projects and campaigns and show nothing of their results.
-ABOUT_ALL = {"load", "caps", "caps-edit", "storage", "audit-all", "audit-all-csv"}
+ABOUT_ALL = {"load", "caps", "caps-edit", "storage", "ownership", "audit-all", "audit-all-csv"}
 NAMES = sorted(set(TABLE) & set(ROUTES))
 
 

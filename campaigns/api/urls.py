@@ -17,6 +17,7 @@ from campaigns.api.history import (
 from campaigns.api.injector_hosts import InjectorHostList
 from campaigns.api.marks import MarkViewSet
 from campaigns.api.metrics import MetricList
+from campaigns.api.ownership import OwnershipOfTarget
 from campaigns.api.plans import PlanVersionViewSet, PlanViewSet
 from campaigns.api.presets import PresetList
 from campaigns.api.probes import ProbeViewSet
@@ -90,6 +91,7 @@ urlpatterns = [
     path("triage/<int:pk>/", TriageOne.as_view(), name="api-triage"),
     path("targets/", TargetViewSet.as_view(LIST_AND_CREATE), name="api-target-list"),
     path("targets/<int:pk>/", TargetViewSet.as_view(ITEM_AND_EDIT), name="api-target"),
+    path("targets/<int:pk>/ownership/", OwnershipOfTarget.as_view(), name="api-target-ownership"),
     path("targets/<int:pk>/archive/", _post(TargetViewSet, "archive"), name="api-target-archive"),
     path("plans/", PlanViewSet.as_view(LIST_AND_CREATE), name="api-plan-list"),
     path("plans/<int:pk>/", PlanViewSet.as_view(ITEM_AND_EDIT), name="api-plan"),

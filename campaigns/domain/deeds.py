@@ -26,6 +26,11 @@ class Deed(StrEnum):
     SHARE_REVOKED = auto()
     DELETED = auto()
     CAPS_SET = auto()
+    HOST_PROVEN = auto()
+    APPROVAL_ASKED = auto()
+    HOST_APPROVED = auto()
+    HOST_REFUSED = auto()
+    PERMIT_WITHDRAWN = auto()
 
     @property
     def words(self) -> str:

@@ -6,6 +6,7 @@ from campaigns.models.histories import Baseline, TestFigures, TimeMark
 from campaigns.models.hosts import InjectorHost
 from campaigns.models.load_control import LoadControl
 from campaigns.models.machines import Agent, MachineSecond
+from campaigns.models.ownership import HostClaim, HostPermit
 from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
 from campaigns.models.projects import Membership, Project
@@ -27,6 +28,8 @@ __all__ = [
     "Campaign",
     "Endpoint",
     "FailureExample",
+    "HostClaim",
+    "HostPermit",
     "InjectorHost",
     "LoadControl",
     "MachineSecond",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from campaigns.domain.lifecycle import ACTIVE_STATES
-from campaigns.domain.plan.addresses import is_address, parse_networks, vet
+from campaigns.domain.plan.addresses import Allowed, is_address, parse_networks, vet
 from campaigns.domain.plan.first_request import changes_something
 from campaigns.domain.plan.machines import machines_of, written_addresses
 from campaigns.domain.plan.plan import Plan
@@ -14,6 +14,7 @@ from campaigns.domain.units import counted
 from campaigns.models import Endpoint, Run
 from campaigns.queries.engine import own_addresses
 from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.ownership import why_not_permitted
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +44,28 @@ def first_requests_check(cells: Iterable[tuple[Plan, Endpoint]]) -> Check:
 
 def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
     networks = parse_networks(settings.ALLOWED_NETWORKS)
-    if not networks:
+    if not networks and not settings.PROOF_DAYS:
         yield Check(
             "bad",
             "This installation does not allow testing any network yet. "
             "List networks in BENCHSITE_ALLOWED_NETWORKS.",
         )
         return
-    places = dict.fromkeys((endpoint.host, endpoint.port) for endpoint in endpoints)
-    for name in dict.fromkeys(host for host, _ in places if not is_address(host)):
-        yield Check("info", f"{name} is resolved and checked when the run starts")
-    verdicts = {place: vet(*place, networks) for place in places if is_address(place[0])}
+    verdicts = {(each.host, each.port): _refusal(each, networks) for each in endpoints}
+    fine = dict.fromkeys(host for (host, _), refusal in verdicts.items() if not refusal)
+    for name in fine:
+        if not is_address(name):
+            yield Check("info", f"{name} is resolved and checked when the run starts")
     for refusal in dict.fromkeys(filter(None, verdicts.values())):
         yield Check("bad", refusal)
-    allowed = dict.fromkeys(host for (host, _), refusal in verdicts.items() if refusal is None)
-    if allowed:
+    if allowed := list(filter(is_address, fine)):
         yield Check("good", f"{', '.join(allowed)} can be tested from here")
+
+
+def _refusal(endpoint: Endpoint, networks: Iterable[Allowed]) -> str | None:
+    if settings.PROOF_DAYS:
+        return why_not_permitted(endpoint)
+    return vet(endpoint.host, endpoint.port, networks) if is_address(endpoint.host) else None
 
 
 def _injectors(wanted: int) -> Check:

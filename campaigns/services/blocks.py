@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 
@@ -18,9 +17,11 @@ from campaigns.domain.units import counted
 from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Run, Shard, Test
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.ownership import networks_for
 from campaigns.services import audit
 from campaigns.services.campaign_cells import cell_of, check_cells, check_slots
 from campaigns.services.caps import require_room_for_runs
+from campaigns.services.ownership import require_permitted
 from campaigns.services.plan_secrets import require_secret
 from campaigns.services.use import estimate_of, plan_use
 
@@ -41,6 +42,7 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
     check_slots(cells)
     for cell in cells:
         require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
+    require_permitted(cell.endpoint for cell in cells)
     estimates = {test.pk: estimate_of(test, campaign.pause_s) for test in tests}
     require_room_for_runs(campaign.project, tests, estimates, campaign.repeats - after)
     is_random = campaign.order == Campaign.Order.BLOCKS
@@ -129,6 +131,6 @@ def snapshot_of(test: Test, plan: Plan) -> dict[str, Any]:
         target=endpoint.target.name,
         environment=endpoint.target.environment,
         seed=test.campaign.seed,
-        allowed_networks=tuple(settings.ALLOWED_NETWORKS),
+        allowed_networks=tuple(networks_for(endpoint.target.project_id, endpoint.host)),
     )
     return frozen.to_json()

@@ -40,6 +40,7 @@ from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries import engine
 from campaigns.queries.caps import active_by_project, is_full
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
+from campaigns.queries.ownership import networks_for, why_not_admitted
 from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.runs import end_queued, request_stop
 from campaigns.services.shards import LOST_BEFORE, LOST_SENDING, LOST_STORING
@@ -80,6 +81,9 @@ def admit_runs() -> int:
                 continue
             if run.n_shards > free or not room:
                 break
+            if why := why_not_admitted(run):
+                end_queued(Run.objects.filter(pk=run.pk), Outcome.EXPIRED, why)
+                continue
             if _admit(run):
                 Project.objects.filter(pk=project.pk).update(admitted_at=ClockTimestamp())
                 held.add(run)
@@ -131,9 +135,10 @@ def _admit(run: Run) -> bool:
 
 
 def _narrowed(run: Run) -> dict[str, Any]:
-    """The snapshot without networks that the site no longer allows; {} if it allows them all."""
+    """The snapshot without networks that are no longer allowed; {} if all of them are."""
     frozen = run.frozen.allowed_networks
-    allowed = common_networks(frozen, settings.ALLOWED_NETWORKS)
+    now = networks_for(run.campaign.project_id, run.frozen.endpoint.host)
+    allowed = common_networks(frozen, now)
     if allowed == list(frozen):
         return {}
     return {"snapshot": {**run.snapshot, "policy": {"allow": allowed}}}

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -19,6 +18,7 @@ from campaigns.live.pokes import poke
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER
 from campaigns.services.certificates import chain_facts
 from campaigns.services.client_keys import secret_of
@@ -127,7 +127,7 @@ def order_of(probe: Probe) -> dict[str, Any]:
         },
         "connection_mode": "new",
         "timeouts": probe.request.get("timeouts", TIMEOUTS),
-        "policy": policy(list(settings.ALLOWED_NETWORKS)),
+        "policy": policy(networks_for(probe.endpoint.target.project_id, probe.endpoint.host)),
     }
 
 
@@ -145,7 +145,7 @@ def claim_probe(*, probe_id: int) -> Probe | None:
     waiting = Probe.objects.filter(pk=probe_id, finished_at=None, claimed_at=None)
     if not waiting.update(claimed_at=Now()):
         return None
-    return Probe.objects.select_related("endpoint").get(pk=probe_id)
+    return Probe.objects.select_related("endpoint__target").get(pk=probe_id)
 
 
 def claim_together(*, probe_id: int, most: int) -> list[Probe]:

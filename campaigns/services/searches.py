@@ -38,6 +38,7 @@ from campaigns.services.campaign_cells import CampaignCell, check_slots
 from campaigns.services.campaigns import create_campaign
 from campaigns.services.caps import require_room_for_load
 from campaigns.services.first_requests import send_again, send_first_requests
+from campaigns.services.ownership import require_permitted
 from campaigns.services.plan_secrets import require_secret
 from campaigns.services.stopping import stop_by_itself
 from campaigns.services.use import plan_use
@@ -90,6 +91,7 @@ def start_search(
     )
     check_slots([cell])
     require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
+    require_permitted([cell.endpoint])
     search = Search.objects.create(
         campaign=campaign,
         start_per_s=start_per_s,

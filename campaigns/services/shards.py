@@ -22,6 +22,7 @@ from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.live.pokes import poke
 from campaigns.models import Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
+from campaigns.queries.ownership import networks_for
 from campaigns.services.failure_examples import keep_examples
 from campaigns.services.own_services import policy
 
@@ -81,7 +82,7 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
     """Claim an open shard of an admitted run; None if none is left."""
     shard = (
         Shard.objects.select_for_update(skip_locked=True, of=("self",))
-        .select_related("run")
+        .select_related("run__campaign")
         .filter(state=Part.OPEN, run__state=RunState.PREPARING, run__stop_requested=None)
         .order_by("run_id", "number")
         .first()
@@ -112,14 +113,15 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
 def _order(run: Run, number: int) -> dict[str, Any]:
     frozen = run.frozen
     weights = list(frozen.plan.load.shares)
+    # As this host has it: its own list may be narrower than the site's, and it may take no proofs.
+    allowed = networks_for(run.campaign.project_id, frozen.endpoint.host)
     return {
         "protocol": PROTOCOL,
         "run": run.label,
         "plan": ordered_plan(frozen.plan_json),
         "endpoint": frozen.endpoint.to_json(),
         "connection_mode": str(frozen.connection_mode),
-        # This host's own list as well: it may be narrower than the site's.
-        "policy": policy(common_networks(frozen.allowed_networks, settings.ALLOWED_NETWORKS)),
+        "policy": policy(common_networks(frozen.allowed_networks, allowed)),
         "seed": frozen.seed,
         "shard": {
             "index": number,

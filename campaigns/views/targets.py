@@ -12,6 +12,7 @@ from campaigns.forms.targets import FACT_LABELS, TargetForm
 from campaigns.models import Project, Target
 from campaigns.permissions import Action, require
 from campaigns.queries import targets as queries
+from campaigns.queries.ownership import hosts_of
 from campaigns.services import targets as services
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.items import list_context
@@ -78,6 +79,7 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200, sta
         "may": may,
         "can_try": may["run"] and endpoints and not target.archived_at,
         "agents": queries.live_agents(target),
+        "hosts": hosts_of(target),
         "start_agent": start_agent,
     }
     return render(request, "targets/detail.html", context, status=status)

@@ -4,7 +4,7 @@ is wrong at once, each sentence under the path of its field, such as "endpoints.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidTarget
@@ -60,6 +60,10 @@ class Origin:
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}:{self.port}"
+
+    def over_http(self) -> Self:
+        """The same server, asked with HTTP."""
+        return replace(self, scheme="https" if self.is_tls else "http")
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

@@ -8,8 +8,9 @@ from campaigns.domain.measured.outcomes import WORDS, Kind
 REMEDIES: dict[Kind, str] = {
     Kind.DNS_FAILED: "Check the spelling of the host. The injector host resolves "
     "the name and may use a different name server than yours.",
-    Kind.ADDRESS_REFUSED: "This installation only sends load to the networks that "
-    "BENCHSITE_ALLOWED_NETWORKS lists. The administrator can add the network.",
+    Kind.ADDRESS_REFUSED: "Prove on the target's page that the host is yours, where the page "
+    "offers that. Otherwise ask the administrator to list its network in "
+    "BENCHSITE_ALLOWED_NETWORKS.",
     Kind.CONNECT_REFUSED: "The machine is up, but nothing listens on this port. Check the port, "
     "and that the server listens on this address, not only on loopback.",
     Kind.CONNECT_TIMEOUT: "No answer at all. Usually a firewall drops the packets, or the "

@@ -1,0 +1,127 @@
+"""Looks for the file that proves a host to be a project's own, at each of its addresses.
+
+What is dialled is a literal address that was vetted, so a name may change meanwhile. Nothing is
+followed, little is read, and all requests of a check have one deadline.
+"""
+
+import socket
+import ssl
+import time
+from collections.abc import Collection, Iterable
+
+from django.conf import settings
+
+from campaigns.domain.plan.addresses import parse_address, parse_networks, vet, written
+from campaigns.domain.plan.ownership import (
+    MOST_ADDRESSES,
+    HostCheck,
+    place_of,
+    proof_fault,
+    proof_path,
+    why_not_checked,
+)
+from campaigns.domain.plan.target import Origin
+
+LIMIT_S = 5.0
+LIMIT_OF_ALL_S = 20.0
+MOST_BYTES = 4096
+
+
+def check_host(
+    host: str,
+    origins: Iterable[Origin],
+    addresses: Collection[str],
+    token: str,
+    never: Collection[str] = (),
+) -> HostCheck:
+    """A port is proven if the file is at all addresses of the host: any of them may be dialled.
+    `never` are servers of the installation, as 10.0.0.5:5432."""
+    if not addresses:
+        return HostCheck(faults=(f"The name server knows no address of {host}.",))
+    if len(addresses) > MOST_ADDRESSES:
+        fault = f"{host} has {len(addresses)} addresses; at most {MOST_ADDRESSES} are checked."
+        return HostCheck(faults=(f"{fault} Ask for an approval of a host with fewer.",))
+    places: list[str] = []
+    proven: list[str] = []
+    faults: list[str] = []
+    ends = time.monotonic() + LIMIT_OF_ALL_S
+    for origin in origins:
+        of_port = [place_of(address, origin.port) for address in addresses]
+        places += of_port
+        fault = _fault(origin, addresses, token, never, ends)
+        if fault is None:
+            proven += of_port
+        elif fault:
+            faults.append(fault)
+    return HostCheck(tuple(places), tuple(proven), tuple(dict.fromkeys(faults)))
+
+
+def _fault(
+    origin: Origin, addresses: Collection[str], token: str, never: Collection[str], ends: float
+) -> str | None:
+    """Why this port is not proven; "" where it needs no proof, None where it is proven."""
+    listed = parse_networks(settings.ALLOWED_NETWORKS)
+    unlisted = [each for each in addresses if vet(each, origin.port, listed)]
+    for address in unlisted:
+        if why := why_not_checked(address) or _own(address, origin.port, never):
+            return why
+    for address in unlisted:
+        try:
+            limit_s = min(LIMIT_S, _left(ends))
+            why = proof_fault(fetch(origin, address, proof_path(token), limit_s), token)
+        except (OSError, ValueError) as error:
+            why = f"there was no answer ({error})"
+        if why:
+            return f"{origin}, asked at {address}: {why}."
+    return None if unlisted else ""
+
+
+def _own(address: str, port: int, never: Collection[str]) -> str | None:
+    service = written(parse_address(address), port)
+    if service in never:
+        return f"{service} is a server of this installation; no load is ever sent there."
+    return None
+
+
+def fetch(origin: Origin, address: str, path: str, limit_s: float = LIMIT_S) -> bytes:
+    """The beginning of the raw reply of the server at this address. Raises OSError, ValueError."""
+    ends = time.monotonic() + limit_s
+    with socket.create_connection((address, origin.port), timeout=limit_s) as plain:
+        if not origin.is_tls:
+            return _exchange(plain, origin, path, ends)
+        name = (origin.tls.sni or origin.host).rstrip(".")
+        plain.settimeout(_left(ends))
+        with _context(origin).wrap_socket(plain, server_hostname=name) as secured:
+            return _exchange(secured, origin, path, ends)
+
+
+def _exchange(connection: socket.socket, origin: Origin, path: str, ends: float) -> bytes:
+    host = str(origin).partition("://")[2]
+    # In HTTP/1.0 no server sends chunks, and it closes at the end.
+    request = f"GET {path} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: benchsite\r\n\r\n"
+    connection.settimeout(_left(ends))
+    connection.sendall(request.encode("ascii"))
+    reply = b""
+    while len(reply) < MOST_BYTES:
+        connection.settimeout(_left(ends))
+        data = connection.recv(MOST_BYTES - len(reply))
+        if not data:
+            break
+        reply += data
+    return reply
+
+
+def _left(ends: float) -> float:
+    left_s = ends - time.monotonic()
+    if left_s <= 0:
+        raise TimeoutError("it took too long")
+    return left_s
+
+
+def _context(origin: Origin) -> ssl.SSLContext:
+    """As the endpoint is verified in runs."""
+    context = ssl.create_default_context(cadata=origin.tls.ca_pem or None)
+    if not origin.verify_tls or origin.tls.fingerprint:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
