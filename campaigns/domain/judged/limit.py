@@ -49,6 +49,7 @@ _NOT_KEPT_UP = (
     SATURATED, "in_flight_growing", "dropped", "sent_share", "slot_wait", "errors_at_limit",
 )  # fmt: skip
 _OPEN = {Model.OPEN, Model.OVER}
+_FULL = 0.9  # of one core: with a little that the agent does not see
 
 
 def limit_of(judged: Judgement, machines: Sequence[MachineUse], plan: Plan) -> Limit:
@@ -91,8 +92,16 @@ def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Li
     if highest is None:
         why = "It was the target, or the network on the way to it: an agent on its machine tells."
         return Limit(Who.UNKNOWN, f"{left.text} {why}")
-    why = f"Its CPU was never above {percent(highest, decimals=0)}, so it waited for something else"
+    thread = "one thread was full, or it waited" if _may_fill_a_core(machines) else "it waited"
+    why = f"Its CPU was never above {percent(highest, decimals=0)}, so {thread} for something else"
     return Limit(Who.TARGET, f"{left.text} {why}, such as locks, a pool or a database.")
+
+
+def _may_fill_a_core(machines: Sequence[MachineUse]) -> bool:
+    """Whether a machine used as much as a thread can; which moves from core to core."""
+    return any(
+        use.cores * use.figures["cpu"][1] >= _FULL for use in machines if "cpu" in use.figures
+    )
 
 
 def _planned_words(plan: Plan) -> str:

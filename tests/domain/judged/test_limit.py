@@ -67,11 +67,16 @@ def test_its_evidence_is_what_was_measured():
     )
 
 
-def test_a_target_that_was_idle_and_did_not_keep_up_waited_for_something_else():
-    _, why = limit(IDLE, in_flight_growing=0.5)
+@pytest.mark.parametrize(
+    ("cpu", "words"),
+    [(0.2, "20 %, so it waited"), (0.25, "25 %, so one thread was full, or it waited")],
+)
+def test_a_target_with_cpu_to_spare_that_did_not_keep_up_waited_unless_it_has_one_thread(
+    cpu, words
+):
+    _, why = limit(cpu, in_flight_growing=0.5)
     assert why.endswith(
-        "Its CPU was never above 43 %, so it waited for something else, such as locks, a pool or "
-        "a database."
+        f"Its CPU was never above {words} for something else, such as locks, a pool or a database."
     )
 
 
