@@ -256,7 +256,8 @@ class RunTablesCsv(APIView):
     def get(self, request, pk):
         """All tables, one after another, each with a title and units in its header."""
         run = find(Run, request, pk=pk)
-        return text_file(f"run-{run.label}.csv", csv_of_tables(report_of(run).tables))
+        tables = (*report_of(run).tables, *machine_tables(run))
+        return text_file(f"run-{run.label}.csv", csv_of_tables(tables))
 
 
 def _answer(request, campaign: Campaign) -> Answer:

@@ -14,6 +14,7 @@ from campaigns.exports.tables import csv_of_tables
 from campaigns.live.memory import report_of, tool_reports_of
 from campaigns.models import Run
 from campaigns.permissions import Actor
+from campaigns.queries.machines import machine_tables
 from campaigns.queries.measurements import points_of
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
@@ -59,7 +60,8 @@ def run_stop(request: HttpRequest, run: int) -> HttpResponse:
 @require_GET
 def run_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
-    return text_file(f"run-{found.label}.csv", csv_of_tables(report_of(found).tables))
+    tables = (*report_of(found).tables, *machine_tables(found))
+    return text_file(f"run-{found.label}.csv", csv_of_tables(tables))
 
 
 @login_required

@@ -1,12 +1,16 @@
 import pytest
+from django.utils import timezone
 
-from campaigns.models import MachineSecond
+from campaigns.domain.shown.sentences import plain_text
+from campaigns.models import MachineSecond, Run
 from campaigns.permissions import Actor
+from campaigns.queries.answers import campaign_answer
 from campaigns.queries.machines import machine_report, machine_tables
 from campaigns.services.shares import create_share
+from campaigns.services.summaries import summarise_run
 from campaigns.views.run_page import run_context
 from tests.factories import make_run, make_test
-from tests.queries.measured import measure
+from tests.queries.measured import https_campaign, measure, run_in_blocks
 
 pytestmark = pytest.mark.django_db
 CPU = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "stolen_s": 0, "idle_s": 1.6}
@@ -62,6 +66,17 @@ def test_a_run_that_nobody_watched_has_neither(finished):
     report = machine_report(finished)
     assert (report["source"], report["columns"], report["tables"]) == ("", None, [])
     assert "target" not in [row.label.partition(":")[0] for row in report["limit"].rows]
+
+
+def test_a_campaigns_first_line_says_in_how_many_runs_the_cpu_was_full(project):
+    campaign, tests = https_campaign(project, repeats=1, started_at=timezone.now())
+    first, _ = run_in_blocks(tests, [[10_000], [20_000]])
+    tell(first, range(10), idle_s=0.0)
+    summarise_run(first)
+    (limit, _) = machine_tables(Run.objects.get(pk=first.pk))
+    assert limit.title == "Who was the limit: the target"
+    said = plain_text(campaign_answer(campaign).sentence).replace("\u202f", " ")
+    assert said.startswith("The target's CPU was at 100 % in 1 of 2 runs.")
 
 
 def test_a_run_under_way_has_no_cost_yet(campaign):

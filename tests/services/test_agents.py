@@ -20,6 +20,8 @@ from tests.factories import make_plan, make_run, make_target, make_test, store_s
 from tests.queries.measured import end, end_shards
 from tests.values import make_second, plan_spec
 
+RULE = {"metric": "target_cpu", "limit": 80, "unit": "%"}
+
 
 @pytest.fixture
 def target(project):
@@ -82,7 +84,7 @@ def test_an_archived_target_gets_none(as_bob, target):
 @pytest.fixture
 def running(campaign, made) -> Run:
     """A run of the agent's target that began to send 20 s ago, with 5 s of warm-up."""
-    version = make_plan(campaign.project, spec=plan_spec() | {"warm_up_s": 5})
+    version = make_plan(campaign.project, spec=plan_spec() | {"warm_up_s": 5, "thresholds": [RULE]})
     test = make_test(campaign, version)
     run = make_run(test, t0=timezone.now() - timedelta(seconds=20))
     Run.objects.filter(pk=run.pk).update(target=made[0].target)
@@ -123,12 +125,14 @@ def test_a_run_that_has_ended_is_judged_again_by_what_came_late(made, running):
     end_shards(running, last_second=19, end={"duration_us": 20_000_000})
     run = end(running, Outcome.COMPLETE)
     assert run.target_state == "healthy"
+    assert run.verdicts[0].lacks_agent
     Run.objects.filter(pk=run.pk).update(ended_at=timezone.now())
     given = report(running, *(second + 0.5 for second in range(13, 20)), idle_s=0)
     assert take_report(agent=agent, report=given) == 7
     assert summarise_late_runs() == 1
-    run.refresh_from_db()
-    assert run.judged.target.text.endswith("from 0:08 on.")
+    again = Run.objects.get(pk=run.pk)
+    assert again.judged.target.text.endswith("from 0:08 on.")
+    assert (again.verdicts[0].measured, again.verdicts[0].since) == (100, 8)
     assert summarise_late_runs() == 0
 
 

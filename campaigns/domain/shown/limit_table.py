@@ -35,7 +35,7 @@ def limit_table(
         (
             Column("measured", "highest", "", "The highest second, or as the row says."),
             Column("limit", "limit from", "", "From here on it may be the limit."),
-            Column("was_it", "was it the limit?", "", "By the rules of the judgement.", True),
+            Column("result", "was it the limit?", "", "By the rules of the judgement.", True),
         ),
         tuple(rows),
         label_title="figure",
