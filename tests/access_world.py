@@ -168,7 +168,14 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         "https": make_endpoint(target, "https", host=host),
         "version": version,
         "plan": version.plan,
-        "claim": HostClaim.objects.create(project=project, host=f"{open_word.split()[0]}.example"),
+        "claim": HostClaim.objects.create(
+            project=project,
+            host=host,
+            token="t" * 43,
+            places=["192.168.0.9/32:8081"],
+            approval_asked_at=timezone.now(),
+            approval_reason=f"{open_word} agreed",
+        ),
         "agent": Agent.objects.create(
             target=target,
             lookup=f"{target.pk:016}",

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from campaigns.domain.plan.ownership import written_place
 from campaigns.models.projects import Project
 from campaigns.models.visibility import ProjectQuerySet
 
@@ -43,6 +44,10 @@ class HostClaim(models.Model):
     def __str__(self) -> str:
         return self.host
 
+    @property
+    def written_places(self) -> list[str]:
+        return list(map(written_place, self.places))
+
 
 class HostPermit(models.Model):
     """A proof or an approval, with names as they were. It permits its places and nothing else."""
@@ -77,3 +82,7 @@ class HostPermit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} for {self.claim.host}"
+
+    @property
+    def written_places(self) -> list[str]:
+        return list(map(written_place, self.places))

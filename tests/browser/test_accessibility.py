@@ -106,8 +106,9 @@ def pages() -> dict[str, tuple[str, int]]:
 
 
 @pytest.fixture
-def page(served_tab, pages, monkeypatch):
+def page(served_tab, pages, monkeypatch, settings):
     """A tab of alice, who owns project and installation, with axe; one page can break."""
+    settings.PROOF_DAYS = 90
     monkeypatch.setattr("campaigns.views.glossary.render", render_or_break)
     enter(served_tab, "alice")
     served_tab.add_init_script(path=AXE)

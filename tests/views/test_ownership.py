@@ -73,7 +73,7 @@ def test_an_administrator_approves_what_waits(client, bob, as_adam, target):
     client.force_login(as_adam.user)
     listed = client.get("/ownership/").content.decode()
     assert "our supplier agreed" in listed
-    assert PLACE in listed
+    assert "An approval lets load go to 8.8.8.8:443, and nowhere else" in listed
     answer = {"do": "approve", "place": PLACE, "reason": "read the contract"}
     client.post(f"/ownership/{claim.pk}/", answer)
     assert "read the contract" in client.get("/ownership/").content.decode()

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 
-from campaigns.domain.plan.addresses import Allowed, never_because, parse_address, vet
+from campaigns.domain.plan.addresses import Allowed, never_because, parse_address, vet, written
 
 # A name with more is a service that many share, of which no single file is a proof.
 MOST_ADDRESSES = 8
@@ -33,6 +33,12 @@ def host_key(host: str) -> str:
 def place_of(address: str, port: int) -> str:
     """One address and one port as a network that may be dialled: 10.0.0.5/32:443."""
     return str(Allowed(ip_network(parse_address(address)), (port, port)))
+
+
+def written_place(place: str) -> str:
+    """As people write it: 10.0.0.5:443."""
+    allowed = Allowed.parse(place)
+    return written(allowed.network.network_address, allowed.ports[0])
 
 
 def refusals(places: Iterable[str], allowed: Iterable[Allowed]) -> list[str]:

@@ -9,6 +9,7 @@ from campaigns.domain.plan.ownership import (
     proof_fault,
     refusals,
     why_not_checked,
+    written_place,
 )
 
 TOKEN = "t" * 43
@@ -16,15 +17,16 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 
 
 @pytest.mark.parametrize(
-    ("address", "place"),
+    ("address", "place", "written"),
     [
-        ("8.8.8.8", "8.8.8.8/32:443"),
-        ("::ffff:8.8.8.8", "8.8.8.8/32:443"),
-        ("2606:4700::1", "[2606:4700::1/128]:443"),
+        ("8.8.8.8", "8.8.8.8/32:443", "8.8.8.8:443"),
+        ("::ffff:8.8.8.8", "8.8.8.8/32:443", "8.8.8.8:443"),
+        ("2606:4700::1", "[2606:4700::1/128]:443", "[2606:4700::1]:443"),
     ],
 )
-def test_a_place_is_one_address_with_one_port_and_permits_nothing_else(address, place):
+def test_a_place_is_one_address_with_one_port_and_permits_nothing_else(address, place, written):
     assert place_of(address, 443) == place
+    assert written_place(place) == written
     permitted = parse_networks([place])
     assert refusals([place], permitted) == []
     assert refusals([place_of(address, 444)], permitted)
