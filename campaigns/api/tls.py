@@ -8,7 +8,7 @@ from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
 
 
 class TlsSerializer(StrictSerializer):
-    """Each default is what Python's ssl module does by itself."""
+    """Each default is OpenSSL's; TLS 1.2 is the oldest version."""
 
     min_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
     max_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)

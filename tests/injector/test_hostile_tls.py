@@ -1,6 +1,11 @@
 """Whatever a server does to TLS: one kind for each attempt, in time, and the run goes on."""
 
 import pytest
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+)
 
 from tests.injector.authority import CLIENT, authority, issue
 from tests.injector.hostile import fault, run_all, run_case, selected
@@ -52,6 +57,22 @@ def test_a_key_that_is_not_the_certificates_is_refused_before_anything_is_sent()
     tls = {"client_certificate_pem": one.pem}
     with pytest.raises(Refusal, match="TLS cannot be set up"):
         run(TlsCase((), shows(), tls=tls, given={"client_key_pem": other.key_pem}))
+
+
+def test_an_encrypted_key_is_refused_instead_of_asking_for_its_passphrase():
+    client = issue(usage=CLIENT)
+    locked = client.key.private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"open sesame")
+    ).decode()
+    tls = {"client_certificate_pem": client.pem}
+    with pytest.raises(Refusal, match="without a passphrase"):
+        run(TlsCase((), shows(), tls=tls, given={"client_key_pem": locked}))
+
+
+def test_without_authorities_of_its_own_it_trusts_those_of_the_machine(monkeypatch, tmp_path):
+    (tmp_path / "ca.pem").write_text(authority().pem)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
+    assert run(TlsCase(("ok",), shows(), tls={"ca_pem": ""})).kinds == {"ok": 3}
 
 
 def test_ciphers_and_version_are_what_was_asked_for():

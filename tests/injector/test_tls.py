@@ -59,6 +59,21 @@ def test_nearly_all_sessions_are_resumed(https, server_tls, version):
     assert total.count("tls_full") + total.count("tls_resumed") == 100
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_ragged_close_does_not_spoil_the_session(https, server_tls, version):
+    server_tls.maximum_version = version
+    with https(close_raggedly(OK_REPLY)) as server:
+        total = measure(server.port, scheme="https", mode="resumed", load=closed(20)).total
+    assert (total.count("ok"), total.count("tls_full")) == (20, 1)
+
+
+def test_without_tickets_every_handshake_is_full(https, server_tls):
+    server_tls.num_tickets = 0
+    with https(always(OK_REPLY)) as server:
+        total = measure(server.port, scheme="https", mode="resumed", load=closed(10)).total
+    assert (total.count("ok"), total.count("tls_full"), total.errors) == (10, 10, {})
+
+
 def test_a_certificate_that_does_not_verify_is_counted_and_the_run_goes_on(https):
     with https(always(OK_REPLY)) as server:
         total = measure(server.port, scheme="https", verify_tls=True, load=closed(5)).total

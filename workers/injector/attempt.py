@@ -5,7 +5,6 @@ send, one switch to the hub, one recv, one look-up and one `list.extend`. Everyt
 happen is in the functions below it.
 """
 
-import ssl
 import sys
 import traceback
 
@@ -15,7 +14,7 @@ from campaigns.domain.measured.outcomes import Kind
 from workers.injector import faults
 from workers.injector.connection import NS, WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
-from workers.injector.holding import EXPIRED, NOT_YET, STOPPED, Holder
+from workers.injector.holding import EXPIRED, STOPPED, Holder
 from workers.injector.http1 import BadReply, Surplus
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.reply import ReplyReader
@@ -25,7 +24,6 @@ from workers.injector.wire import is_acknowledged
 _RECV_BYTES = 16 * 1024
 _RECV_BODY_BYTES = 256 * 1024
 _BLANK_LINE = b"\r\n\r\n"
-_NOT_WRITTEN = (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError)
 _PAUSE_S = 0.01
 # Whoever sends faster than we read may keep us from the hub, and from our limits, for so long.
 _TURN_NS = NS // 100
@@ -73,7 +71,7 @@ class Worker(Holder):
                 self._reads.time(self, connection)
             try:
                 written = connection.send(request.data)
-            except _NOT_WRITTEN:
+            except BlockingIOError:
                 written = 0
             if written != request.size_bytes:
                 self._send_rest(connection, request.data, written)
@@ -82,7 +80,7 @@ class Worker(Holder):
                 raise AttemptFailed(_kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
             try:
                 data = connection.recv(_RECV_BYTES)
-            except NOT_YET:
+            except BlockingIOError:
                 data = self._receive(connection, Kind.FIRST_BYTE_TIMEOUT)
             first = now()
             known = request.simple.get(data[: data.find(_BLANK_LINE) + 4])
@@ -109,7 +107,7 @@ class Worker(Holder):
         """Write it all, waiting where the socket is full."""
         try:
             written = connection.send(data)
-        except _NOT_WRITTEN:
+        except BlockingIOError:
             written = 0
         if written != len(data):
             self._send_rest(connection, data, written)
@@ -135,7 +133,7 @@ class Worker(Holder):
         while rest:
             try:
                 rest = rest[connection.send(rest) :]
-            except _NOT_WRITTEN:
+            except BlockingIOError:
                 self.wait_writable(connection.sock.fileno(), Kind.WRITE_TIMEOUT)
             except OSError as error:
                 # A part of it has left: whatever ended the connection may be its answer.
@@ -146,7 +144,7 @@ class Worker(Holder):
         while True:
             try:
                 return connection.recv(_RECV_BODY_BYTES)
-            except NOT_YET:
+            except BlockingIOError:
                 self.park(kind)
 
     def _read_on(self, connection: Connection, data: bytes, marks: tuple[int, ...]) -> None:

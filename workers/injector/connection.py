@@ -2,7 +2,6 @@
 
 import errno
 import socket
-import ssl
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -19,6 +18,7 @@ from workers.injector.guard import Guard, family_of, peer_name
 from workers.injector.lookup import Lookups
 from workers.injector.read_delay import ReadSample
 from workers.injector.tls_client import TlsClient
+from workers.injector.tls_library import Tls
 from workers.injector.wire import WireCount
 
 READ, WRITE = 1, 2
@@ -31,19 +31,16 @@ now = time.monotonic_ns
 
 
 class Socket(socket.SocketType):
-    """The kernel's socket without the `socket.socket` layer, which costs µs per connection.
+    """The kernel's socket without the `socket.socket` layer, which costs µs per connection."""
 
-    OpenSSL's object holds a weak reference to it.
-    """
-
-    __slots__ = ("__weakref__",)
+    __slots__ = ()
 
 
 class Connection:
     """An open connection. `watcher` runs from dialling to closing, so that waiting costs a switch.
 
     `connected` and `secured` are the instants at which TCP and TLS were ready. Without TLS,
-    `secured` is 0 and `tls` (OpenSSL's object) is None. `offered` is the session to resume, if any.
+    `secured` is 0 and `tls` is None. `offered` is the session to resume, if any.
     `unread_ns` is how long the server's part of the handshake lay unread; None if nobody asks.
     """
 
@@ -53,7 +50,7 @@ class Connection:
 
     def __init__(self, sock: Socket, watcher: Any, connected: int):
         self.sock = sock
-        self.tls: Any = None
+        self.tls: Tls | None = None
         self.offered: Any = None
         self.watcher = watcher
         self.connected = connected
@@ -65,6 +62,8 @@ class Connection:
     def close(self) -> None:
         self.watcher.stop()
         self.watcher.close()
+        if self.tls is not None:
+            self.tls.close()
         self.sock.close()
 
 
@@ -218,7 +217,7 @@ class Dialler:
         def is_closed() -> bool:
             try:
                 return not connection.recv(4096)
-            except (ssl.SSLWantReadError, BlockingIOError):
+            except BlockingIOError:
                 return False
             except OSError as error:
                 if faults.is_ragged(error):

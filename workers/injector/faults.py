@@ -1,9 +1,9 @@
 """Maps failures of the operating system and of TLS to error kinds."""
 
 import errno
-import ssl
 
 from campaigns.domain.measured.outcomes import CLIENT_KINDS, Kind
+from workers.injector.tls_library import CertificateRefused, RaggedEnd, TlsError
 
 _CONNECT = {
     errno.ECONNREFUSED: Kind.CONNECT_REFUSED,
@@ -17,13 +17,6 @@ _CONNECT = {
     errno.EADDRNOTAVAIL: Kind.CLIENT_PORTS,
     errno.EADDRINUSE: Kind.CLIENT_PORTS,
 }
-_DISTINGUISHES_RESETS = ssl.OPENSSL_VERSION_INFO >= (3,)
-_REFUSALS = (
-    "ALERT_CERTIFICATE",
-    "ALERT_BAD_CERTIFICATE",
-    "ALERT_UNKNOWN_CA",
-    "ALERT_ACCESS_DENIED",
-)
 _RESETS = {errno.ECONNRESET, errno.ECONNABORTED}
 TRY_NEXT_ADDRESS = frozenset({Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE})
 ABOUT_TO_SPIN = CLIENT_KINDS | TRY_NEXT_ADDRESS | {Kind.ADDRESS_REFUSED, Kind.DNS_FAILED}
@@ -44,7 +37,7 @@ def of_connect(code: int) -> Kind:
 
 
 def of_handshake(error: OSError) -> Kind:
-    if isinstance(error, ssl.SSLCertVerificationError):
+    if isinstance(error, CertificateRefused):
         return Kind.TLS_VERIFY
     return Kind.RESET if error.errno in _RESETS else Kind.TLS_HANDSHAKE
 
@@ -55,15 +48,8 @@ def is_socket_timeout(error: Exception, kind: Kind) -> bool:
 
 
 def is_ragged(error: BaseException) -> bool:
-    """Whether TCP ended without a TLS close_notify; Python 3.11.2 has no exception class for it."""
-    if not isinstance(error, ssl.SSLError) or _is_reset_in_disguise(error):
-        return False
-    return isinstance(error, ssl.SSLEOFError) or error.reason == "UNEXPECTED_EOF_WHILE_READING"
-
-
-def _is_reset_in_disguise(error: ssl.SSLError) -> bool:
-    """Python's ssl reports a reset while reading as an EOF, but without OpenSSL's reason."""
-    return _DISTINGUISHES_RESETS and isinstance(error, ssl.SSLEOFError) and not error.reason
+    """Whether TCP ended without a TLS close_notify."""
+    return isinstance(error, RaggedEnd)
 
 
 def of_write(error: OSError) -> Kind:
@@ -75,9 +61,6 @@ def of_read(error: OSError) -> Kind:
 
     In TLS 1.3 a server rejects our certificate only after our side of the handshake is over.
     """
-    if isinstance(error, ssl.SSLError):
-        if _is_reset_in_disguise(error):
-            return Kind.RESET
-        is_refusal = any(word in (error.reason or "") for word in _REFUSALS)
-        return Kind.TLS_HANDSHAKE if is_refusal else Kind.HTTP_PARSE
+    if isinstance(error, TlsError):
+        return Kind.TLS_HANDSHAKE if error.is_refusal else Kind.HTTP_PARSE
     return Kind.CONNECT_TIMEOUT if error.errno == errno.ETIMEDOUT else Kind.RESET

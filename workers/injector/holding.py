@@ -4,7 +4,6 @@ The last ok attempt is held back: it is recorded when the next one begins, when 
 or when the worker ends. If unexpected bytes arrive on its connection before that, it was not ok.
 """
 
-import ssl
 from typing import Any
 
 import gevent
@@ -17,7 +16,6 @@ from workers.injector.recorder import Failure
 from workers.injector.request import Request
 from workers.injector.wire import has_unread, sent_with_data
 
-NOT_YET = (BlockingIOError, ssl.SSLWantReadError)
 EXPIRED, STOPPED = "expired", "stopped"
 _WIND_DOWN_S = 0.05
 _END = FIELDS.index("end")
@@ -63,7 +61,7 @@ class Holder:
         try:
             if self.connection.recv(1):
                 self._fail_held()
-        except NOT_YET:
+        except BlockingIOError:
             return False
         except OSError as error:
             if faults.is_ragged(error):

@@ -7,7 +7,6 @@ from workers.injector.attempt import Worker
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.request import Request
-from workers.injector.tls_client import certificate_chain
 
 SNIPPET_BYTES = 2048
 
@@ -60,7 +59,7 @@ class Prober(Worker):
         """In a second handshake, which accepts any; no request is sent over it."""
         self.drop_connection()
         try:
-            self.certificates = certificate_chain(self._looker.dial(self).tls)
+            self.certificates = self._looker.dial(self).tls.chain()
         except AttemptFailed:
             pass  # the first failure is the answer
         finally:
@@ -68,11 +67,6 @@ class Prober(Worker):
 
     def _look_at_tls(self, connection: Connection) -> None:
         tls = connection.tls
-        name, _, bits = tls.cipher()
-        self.tls = {
-            "version": tls.version(),
-            "cipher": name,
-            "bits": bits,
-            "alpn": tls.selected_alpn_protocol(),
-        }
-        self.certificates = certificate_chain(tls)
+        version, cipher, bits = tls.in_words()
+        self.tls = {"version": version, "cipher": cipher, "bits": bits, "alpn": tls.alpn}
+        self.certificates = tls.chain()

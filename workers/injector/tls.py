@@ -2,57 +2,94 @@
 
 import ssl
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
 
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from OpenSSL import SSL
+
+from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.plan.tls_options import TlsOptions
+from workers.injector import tls_library
 from workers.injector.order import Refusal
 
-_VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
+_VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
+_OLDEST = "1.2"
+# What browsers offer since 2024, with key shares of the first two.
+GROUPS = "*X25519MLKEM768:*X25519:P-256:P-384"
 
 
-def make_tls_context(endpoint: Origin) -> ssl.SSLContext:
+def make_tls_context(endpoint: Origin, name: str) -> SSL.Context:
     """A client context; without verification it accepts any certificate, and with a fingerprint
-    TlsClient compares it after the handshake. Raises Refusal.
+    TlsClient compares it after the handshake. `name`: the name or address to verify, as ASCII.
+    Raises Refusal.
 
-    Without verification it loads no authorities: they would make each handshake a quarter slower.
+    Without verification it loads no authorities, which take longer than a handshake.
     """
     try:
-        return _make(endpoint)
-    except (OSError, ValueError) as error:
-        raise Refusal("bad_order", f"TLS cannot be set up with these options: {error}.") from None
+        return _make(endpoint, name)
+    except (OSError, ValueError, SSL.Error) as error:
+        words = _words(error) if isinstance(error, SSL.Error) else error
+        raise Refusal("bad_order", f"TLS cannot be set up with these options: {words}.") from None
 
 
-def _make(endpoint: Origin) -> ssl.SSLContext:
+def _make(endpoint: Origin, name: str) -> SSL.Context:
     options = endpoint.tls
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    tls_library.write_as_much_as_fits(context)
+    tls_library.offer_groups(context, GROUPS)
     if endpoint.verify_tls and not options.fingerprint:
-        context = ssl.create_default_context(cadata=options.ca_pem or None)
+        context.set_verify(SSL.VERIFY_PEER)
+        _trust(context, options.ca_pem)
+        address = ip_address(name).packed if is_address(name) else None
+        tls_library.expect_name(context, name, address)
     else:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    if options.min_version:
-        context.minimum_version = _VERSIONS[options.min_version]
+        context.set_verify(SSL.VERIFY_NONE)
+    context.set_min_proto_version(_VERSIONS[options.min_version or _OLDEST])
     if options.max_version:
-        context.maximum_version = _VERSIONS[options.max_version]
+        context.set_max_proto_version(_VERSIONS[options.max_version])
     if options.ciphers:
-        context.set_ciphers(options.ciphers)
+        context.set_cipher_list(options.ciphers.encode())
     if options.alpn:
-        context.set_alpn_protocols(["http/1.1"])
-    # Python 3.11.2 (Debian 12) would have OpenSSL take a missing close_notify for a proper end.
-    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)
+        context.set_alpn_protos([b"http/1.1"])
     if options.client_certificate_pem:
-        _show_certificate(context, options, endpoint.client_key_pem)
+        with _as_file(options.client_certificate_pem) as path:
+            context.use_certificate_chain_file(path)
+        context.use_privatekey(_key(endpoint.client_key_pem))
     return context
 
 
-def _show_certificate(context: ssl.SSLContext, options: TlsOptions, key_pem: str) -> None:
-    """OpenSSL only reads keys from files; this one has no name and is deleted at once."""
+def _trust(context: SSL.Context, ca_pem: str) -> None:
+    """These authorities; without any, those that the rest of the machine trusts."""
+    if ca_pem:
+        with _as_file(ca_pem) as path:
+            context.load_verify_locations(path)
+        return
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile or paths.capath:
+        context.load_verify_locations(paths.cafile, paths.capath)
+
+
+@contextmanager
+def _as_file(pem: str) -> Iterator[str]:
+    """OpenSSL reads several certificates only from a file; this one has no name and is deleted at
+    once."""
     with tempfile.TemporaryFile() as file:
-        file.write(f"{key_pem.strip()}\n{options.client_certificate_pem}\n".encode())
+        file.write(f"{pem.strip()}\n".encode())
         file.flush()
-        context.load_cert_chain(f"/proc/self/fd/{file.fileno()}", password=_no_password)
+        yield f"/proc/self/fd/{file.fileno()}"
 
 
-def _no_password() -> str:
-    """Raise instead of prompting on the terminal."""
-    raise ValueError("the client key is encrypted; use one without a passphrase")
+def _key(pem: str) -> PrivateKeyTypes:
+    try:
+        return load_pem_private_key(pem.strip().encode(), None)
+    except TypeError:
+        raise ValueError("the client key is encrypted; use one without a passphrase") from None
+
+
+def _words(error: SSL.Error) -> str:
+    """pyOpenSSL raises a list of (library, function, reason)."""
+    entries = error.args[0] if error.args else ()
+    return "; ".join(entry[-1] for entry in entries if entry[-1]) or "OpenSSL does not say why"

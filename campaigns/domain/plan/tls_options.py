@@ -1,4 +1,4 @@
-"""An endpoint's TLS options. Every default is that of Python's ssl module."""
+"""An endpoint's TLS options. Every default is OpenSSL's; TLS 1.2 is the oldest version."""
 
 import re
 import ssl

@@ -12,7 +12,7 @@ def faults_of(**given):
     return reader.errors
 
 
-def test_nothing_given_means_what_python_does_by_itself():
+def test_nothing_given_means_what_openssl_does_by_itself():
     assert read_tls_options(JsonReader({})) == TlsOptions()
 
 

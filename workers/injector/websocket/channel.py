@@ -1,7 +1,5 @@
 """One connection's bytes in both directions; waiting to write never blocks reading."""
 
-import ssl
-
 import gevent
 
 from campaigns.domain.measured.outcomes import Kind
@@ -9,7 +7,6 @@ from workers.injector.attempt import Worker
 from workers.injector.connection import WRITE, Connection
 from workers.injector.http1 import BadReply
 
-_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _RECV_BYTES = 16 * 1024
 _READS_PER_TURN = 32
 
@@ -46,7 +43,7 @@ class Channel:
             data = self._out + data
         try:
             written = self._send(data)
-        except _NOT_NOW:
+        except BlockingIOError:
             written = 0
         self.sent_bytes += written
         self._out = b"" if written == len(data) else data[written:]
@@ -58,7 +55,7 @@ class Channel:
         self._n_reads += 1
         try:
             data = self._recv(_RECV_BYTES)
-        except _NOT_NOW:
+        except BlockingIOError:
             return None
         self.received_bytes += len(data)
         return data

@@ -1,10 +1,9 @@
 """Our side of the closing handshake: our close frame, and the end of the TCP connection."""
 
-import ssl
-
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.attempt import Worker
 from workers.injector.connection import now
+from workers.injector.tls_library import RaggedEnd
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.exchange_context import ExchangeContext
 
@@ -22,7 +21,7 @@ def await_end(context: ExchangeContext, channel: Channel) -> None:
         data = channel.read(Kind.WS_CLOSE_TIMEOUT)
         while data is None or data:
             data = channel.receive(Kind.WS_CLOSE_TIMEOUT)
-    except ssl.SSLEOFError:
+    except RaggedEnd:
         context.events["tls_ragged_eof"].append(now())
     except OSError:
         return

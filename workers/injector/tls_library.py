@@ -1,0 +1,239 @@
+"""OpenSSL on one connection, called through the binding that pyOpenSSL uses itself.
+
+pyOpenSSL's own `send` and `recv` allocate a buffer and build a context manager for each call, which
+costs twice what the call does. Everything that calls OpenSSL directly is in this file.
+"""
+
+import errno
+import os
+from typing import Any
+
+from cryptography.hazmat.bindings.openssl.binding import Binding
+from OpenSSL import SSL
+from OpenSSL.crypto import FILETYPE_ASN1, dump_certificate
+
+_lib, _ffi = Binding.lib, Binding.ffi
+_read, _write = _lib.SSL_read, _lib.SSL_write
+# OpenSSL reads one record at a time, and this is the most that one may hold.
+_RECORD_BYTES = 16 * 1024
+# SSL_R_CERTIFICATE_VERIFY_FAILED, which the binding does not name.
+_VERIFY_FAILED = 134
+# Where an error's code has the number of the library that it is of, and the number of libssl.
+_LIBRARY_BITS, _SSL = 23, 20
+# An alert's reason is its number and this. These refuse our certificate, or want one: bad,
+# unsupported, revoked, expired, unknown, of an unknown authority, access denied, required.
+_ALERT = 1000
+_REFUSALS = {_ALERT + number for number in (42, 43, 44, 45, 46, 48, 49, 116)}
+_CLOSED = _lib.SSL_SENT_SHUTDOWN | _lib.SSL_RECEIVED_SHUTDOWN
+VERSION = SSL.OpenSSL_version(SSL.OPENSSL_VERSION).decode()
+
+
+class TlsError(OSError):
+    """The server broke the rules of TLS, or refused something. `is_refusal`: our certificate."""
+
+    def __init__(self, detail: str, *, is_refusal: bool = False):
+        super().__init__(detail)
+        self.is_refusal = is_refusal
+
+
+class CertificateRefused(TlsError):
+    """The server's certificate does not verify."""
+
+
+class RaggedEnd(TlsError):
+    """TCP ended without a close_notify."""
+
+
+class WantRead(BlockingIOError):
+    """Nothing can be done before bytes have arrived."""
+
+
+class WantWrite(BlockingIOError):
+    """Nothing can be done before there is room to write."""
+
+
+class ReadBuffer:
+    """Where OpenSSL puts what it has decrypted; one for all connections of a thread."""
+
+    __slots__ = ("memory", "window")
+
+    def __init__(self) -> None:
+        self.memory = _ffi.new("char[]", _RECORD_BYTES)
+        self.window = _ffi.buffer(self.memory)
+
+
+class Tls:
+    """A client's side of TLS on a connected, non-blocking socket. Call `close` before the socket's.
+
+    Every call raises WantRead or WantWrite where it would block, RaggedEnd, another TlsError, or
+    the OSError that ended TCP.
+    """
+
+    __slots__ = ("_bare_session", "_buffer", "_connection", "_ssl")
+
+    def __init__(self, context: SSL.Context, sock: Any, name: bytes | None, buffer: ReadBuffer):
+        """`name` is announced to the server; None announces none."""
+        self._connection = SSL.Connection(context, sock)
+        self._ssl = self._connection._ssl
+        self._buffer = buffer
+        self._bare_session: Any = _ffi.NULL
+        self._connection.set_connect_state()
+        if name is not None:
+            self._connection.set_tlsext_host_name(name)
+
+    def shake_hands(self) -> None:
+        """Raises CertificateRefused, too."""
+        result = _lib.SSL_do_handshake(self._ssl)
+        if result != 1:
+            self._end(result)
+            raise RaggedEnd("The server ended the connection.")
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes of the next record; b"" after the server's close_notify."""
+        buffer = self._buffer
+        n_bytes = _read(self._ssl, buffer.memory, min(size, _RECORD_BYTES))
+        return buffer.window[:n_bytes] if n_bytes > 0 else self._end(n_bytes)
+
+    def write(self, data: bytes | memoryview) -> int:
+        """How many bytes were written: not all where the socket is full."""
+        passed = data if type(data) is bytes else _ffi.from_buffer(data)
+        n_bytes = _write(self._ssl, passed, len(data))
+        if n_bytes > 0 or not data:
+            return n_bytes
+        self._end(n_bytes)
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    def close(self) -> None:
+        """Send nothing and read nothing from now on, as the socket's number may soon be another's.
+
+        Without this, OpenSSL would take the connection's session for one that must not be resumed.
+        """
+        _lib.SSL_set_shutdown(self._ssl, _CLOSED)
+
+    # --- sessions --------------------------------------------------------------------------------
+    def offer(self, session: Any) -> None:
+        """Before the handshake: the session to resume."""
+        _lib.SSL_set_session(self._ssl, session)
+
+    @property
+    def is_resumed(self) -> bool:
+        return bool(_lib.SSL_session_reused(self._ssl))
+
+    def mark_bare_session(self) -> None:
+        """Right after the handshake: in TLS 1.3, the session so far is worth nothing without a
+        ticket, and each ticket replaces it."""
+        if _lib.SSL_version(self._ssl) == _lib.TLS1_3_VERSION and not self.is_resumed:
+            self._bare_session = self._present_session()
+
+    def take_session(self) -> Any:
+        """The session, to be offered by other connections; None where no ticket has arrived."""
+        session = self._present_session()
+        return None if session == self._bare_session else session
+
+    def _present_session(self) -> Any:
+        # A reference, not a copy.
+        return _ffi.gc(_lib.SSL_get1_session(self._ssl), _lib.SSL_SESSION_free)
+
+    def stop_writing(self) -> None:
+        """From now on only read. An end without close_notify then does not spoil the session."""
+        _lib.SSL_set_shutdown(self._ssl, _lib.SSL_SENT_SHUTDOWN)
+
+    # --- what was negotiated ---------------------------------------------------------------------
+    def terms(self) -> tuple[Any, ...]:
+        """What was negotiated as OpenSSL's own objects, which can be compared; see `in_words`."""
+        return _lib.SSL_version(self._ssl), _lib.SSL_get_current_cipher(self._ssl)
+
+    def in_words(self) -> tuple[str, str, int]:
+        """(version, cipher, its bits)."""
+        _, cipher = self.terms()
+        return (
+            _text(_lib.SSL_get_version(self._ssl)),
+            _text(_lib.SSL_CIPHER_get_name(cipher)),
+            _lib.SSL_CIPHER_get_bits(cipher, _ffi.NULL),
+        )
+
+    @property
+    def alpn(self) -> str | None:
+        return self._connection.get_alpn_proto_negotiated().decode("latin-1") or None
+
+    @property
+    def certificate(self) -> bytes | None:
+        """The server's certificate as DER."""
+        return next(iter(self.chain()), None)
+
+    def chain(self) -> list[bytes]:
+        """The certificates that the server sent, its own first, as DER."""
+        chain = self._connection.get_peer_cert_chain() or []
+        return [dump_certificate(FILETYPE_ASN1, each) for each in chain]
+
+    # --- why a call did nothing ------------------------------------------------------------------
+    def _end(self, result: int) -> bytes:
+        """b"" after a proper end; raises everything else."""
+        number = _ffi.errno
+        error = _lib.SSL_get_error(self._ssl, result)
+        if error == _lib.SSL_ERROR_WANT_READ:
+            raise WantRead
+        if error == _lib.SSL_ERROR_WANT_WRITE:
+            raise WantWrite
+        if error == _lib.SSL_ERROR_ZERO_RETURN:
+            return b""
+        code = _take_error()
+        if error == _lib.SSL_ERROR_SYSCALL and number:
+            raise OSError(number, os.strerror(number))
+        raise self._fault(code)
+
+    def _fault(self, code: int) -> TlsError:
+        reason = _lib.ERR_GET_REASON(code)
+        if not code or reason == _lib.SSL_R_UNEXPECTED_EOF_WHILE_READING:
+            return RaggedEnd("The connection ended without a close_notify.")
+        detail = _text(_lib.ERR_reason_error_string(code)) or f"OpenSSL's error {code:#x}"
+        if reason == _VERIFY_FAILED:
+            why = _lib.X509_verify_cert_error_string(_lib.SSL_get_verify_result(self._ssl))
+            return CertificateRefused(f"{detail}: {_text(why)}")
+        return TlsError(detail, is_refusal=reason in _REFUSALS)
+
+
+def expect_name(context: SSL.Context, name: str, address: bytes | None) -> None:
+    """Have certificates verified for a name or, if it is one, for an address as its bytes."""
+    wanted = _lib.SSL_CTX_get0_param(context._context)
+    if address is not None:
+        is_set = _lib.X509_VERIFY_PARAM_set1_ip(wanted, address, len(address))
+    else:
+        _lib.X509_VERIFY_PARAM_set_hostflags(wanted, _lib.X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS)
+        is_set = _lib.X509_VERIFY_PARAM_set1_host(wanted, name.encode("ascii"), len(name))
+    if not is_set:
+        _take_error()
+        raise ValueError(f"{name!r} cannot be verified")
+
+
+def offer_groups(context: SSL.Context, groups: str) -> None:
+    """Key exchange groups in the order of preference, in OpenSSL's words: with a `*` before it, the
+    first message already has a key share of that group. Raises ValueError."""
+    if not _lib.SSL_CTX_set1_curves_list(context._context, groups.encode("ascii")):
+        _take_error()
+        raise ValueError(f"OpenSSL knows no such groups: {groups}")
+
+
+def write_as_much_as_fits(context: SSL.Context) -> None:
+    """Let a write be a part of the data, and repeated from another place in memory; keep no buffers
+    for idle connections."""
+    context.set_mode(
+        _lib.SSL_MODE_ENABLE_PARTIAL_WRITE
+        | _lib.SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+        | _lib.SSL_MODE_RELEASE_BUFFERS
+    )
+
+
+def _take_error() -> int:
+    """The first error of TLS, or else the first, in this thread's queue, which is then empty; 0 if
+    there is none.
+
+    A broken connection adds the system's error: OpenSSL cannot send its alert over it any more.
+    """
+    codes = list(iter(_lib.ERR_get_error, 0))
+    of_tls = (code for code in codes if code >> _LIBRARY_BITS & 0xFF == _SSL)
+    return next(of_tls, codes[0] if codes else 0)
+
+
+def _text(pointer: Any) -> str:
+    return "" if pointer == _ffi.NULL else _ffi.string(pointer).decode("latin-1")
