@@ -97,6 +97,7 @@ def _is_handshake(value: Any) -> bool:
         isinstance(value, dict)
         and _is_text(value.get("version"))
         and _is_text(value.get("cipher"))
+        and _is_text(value.get("group") or "")
         and _is_whole(value.get("count"))
     )
 
@@ -125,7 +126,7 @@ def _is_counted(value: Any) -> bool:
 
 
 _END = (
-    (_is_text, "a text", ("outcome", "reason", "certificate_der_b64")),
+    (_is_text, "a text", ("outcome", "reason", "tls_library", "certificate_der_b64")),
     (_are_texts, "a list of texts", ("servers", "warnings")),
     (_is_counted, "an object of counts", ("totals", "errors", "peers")),
     (_are_handshakes, "a list of handshakes with version, cipher and count", ("tls",)),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.judged.comparison import Reason
+from campaigns.domain.measured.injector_end import tls_libraries_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.shown.compared import Difference
 from campaigns.domain.shown.plan_changes import changed_fields, field_name
@@ -54,10 +55,10 @@ def _first_run(test: MeasuredTest) -> MeasuredRun | None:
 def _facts_of(each: MeasuredRun) -> dict:
     """The run's settings and what its injectors said of the setting that they found."""
     ends = each.measurement.ends if each.measurement else []
-    agreed = {f"{tls.version}, {tls.cipher}" for end in ends for tls in end.tls}
     return {
         **settings_of(each.run),
-        "TLS agreed": sorted(agreed),
+        "TLS agreed": sorted({tls.agreed for end in ends for tls in end.tls}),
+        "TLS library": tls_libraries_of(ends),
         "server names": sorted({name for end in ends for name in end.servers or ()}),
     }
 

@@ -1,6 +1,11 @@
 """Facts about a run besides its times: negotiated TLS, handshakes, environment."""
 
-from campaigns.domain.measured.injector_end import InjectorEnd, peers_of, servers_of
+from campaigns.domain.measured.injector_end import (
+    InjectorEnd,
+    peers_of,
+    servers_of,
+    tls_libraries_of,
+)
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.reply_sizes import reply_sizes
 from campaigns.domain.measured.snapshot import Total
@@ -37,12 +42,13 @@ def _tls(run: Run, ends: list[InjectorEnd]) -> list[list[str]]:
     counts: dict[str, int] = {}
     for each in (each for end in ends for each in end.tls):
         kind = "resumed" if each.resumed else "full"
-        name = f"{each.version}, {each.cipher}, {each.bits} bits, {kind}"
+        name = f"{each.agreed}, {each.bits} bits, {kind}"
         counts[name] = counts.get(name, 0) + each.count
     return [
         ["Certificate verified", "yes" if endpoint.verify_tls else "no"],
         *(["Chosen", words] for words in endpoint.tls.words()),
         *([name, count(number)] for name, number in sorted(counts.items())),
+        *(["Library", name] for name in tls_libraries_of(ends)),
     ]
 
 

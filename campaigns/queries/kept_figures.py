@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTransform
 
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
+from campaigns.domain.measured.injector_end import TlsHandshakes
 from campaigns.domain.plan.target import Origin
 from campaigns.models import Run, Shard, Test
 
@@ -99,7 +100,9 @@ def _facts(runs: QuerySet[Run], shards: QuerySet[Shard]) -> dict[int, dict[str, 
     rows = {pk: rest for pk, *rest in firsts}
     ends = shards.filter(run__in=rows).order_by("run_id", "number")
     seen: dict[int, list] = {}
-    for run, *rest in ends.values_list("run_id", "host", *_keys("end", "servers", "tls")):
+    for run, *rest in ends.values_list(
+        "run_id", "host", *_keys("end", "servers", "tls", "tls_library")
+    ):
         seen.setdefault(run, []).append(rest)
     return {
         test: _facts_of(environment, endpoint, seen.get(pk, []))
@@ -116,15 +119,18 @@ def _facts_of(
     environment: Iterable[Sequence[str]], endpoint: Mapping[str, Any], shards: Iterable[Any]
 ) -> dict[str, str]:
     origin = Origin.from_json(endpoint)
-    hosts, servers, tls = ({} for _ in range(3))
-    for host, said, handshakes in shards:
-        hosts[host] = servers[", ".join(said or ())] = True
-        tls |= {f"{each['version']}, {each['cipher']}": True for each in handshakes or ()}
+    hosts, servers, libraries, tls = (set() for _ in range(4))
+    for host, said, handshakes, library in shards:
+        hosts.add(host)
+        servers.add(", ".join(said or ()))
+        libraries.add(library)
+        tls |= {TlsHandshakes.from_json(each).agreed for each in handshakes or ()}
     found = {
         "Endpoint": str(origin),
         "TLS options": ", ".join(origin.tls.words()),
         "Injector hosts": ", ".join(sorted(filter(None, hosts))),
         "Server": ", ".join(sorted(filter(None, servers))),
         "TLS": "; ".join(sorted(tls)),
+        "TLS library": ", ".join(sorted(filter(None, libraries))),
     }
     return {**dict(environment), **{name: words for name, words in found.items() if words}}

@@ -8,6 +8,7 @@ import pytest
 from OpenSSL import SSL
 
 from tests.injector.authority import authority, issue, server_context
+from workers.injector.tls import GROUPS
 from workers.injector.tls_library import (
     CertificateRefused,
     RaggedEnd,
@@ -140,6 +141,27 @@ def shake_hands_expecting(ends, **expected):
         client_of(ends[0], **expected).shake_hands()
     finally:
         thread.join()
+
+
+def test_a_server_of_today_gets_a_hybrid_key_exchange(ends):
+    context = SSL.Context(SSL.TLS_CLIENT_METHOD)
+    offer_groups(context, GROUPS)
+    client = Tls(context, ends[0], None, ReadBuffer())
+
+    def serve():
+        shown = issue()
+        ours = SSL.Context(SSL.TLS_SERVER_METHOD)
+        ours.use_certificate(shown.certificate)
+        ours.use_privatekey(shown.key)
+        server = SSL.Connection(ours, ends[1])
+        server.set_accept_state()
+        server.do_handshake()
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    client.shake_hands()
+    thread.join()
+    assert client.in_words() == ("TLSv1.3", "TLS_AES_256_GCM_SHA384", 256, "X25519MLKEM768")
 
 
 def test_groups_that_do_not_exist_are_refused():

@@ -22,7 +22,13 @@ RESULT = {
     "parts_us": {"dns": None, "connect": 1000, "tls": 8000, "send": 90, "wait": 9000, "receive": 1},
     "response_us": 18091,
     "error": None,
-    "tls": {"version": "TLSv1.3", "cipher": "TLS_AES_128_GCM_SHA256", "bits": 128, "alpn": None},
+    "tls": {
+        "version": "TLSv1.3",
+        "cipher": "TLS_AES_128_GCM_SHA256",
+        "bits": 128,
+        "group": "X25519MLKEM768",
+        "alpn": None,
+    },
 }
 
 
@@ -76,6 +82,7 @@ def test_an_answer_is_shown_with_its_parts_and_what_the_target_sent_is_only_text
     assert "200 OK." in page
     assert "18.09" in page
     assert "TLSv1.3" in page
+    assert "X25519MLKEM768" in page
     assert 'data-part="tls"' in page
     assert 'data-part="dns"' not in page
     assert "<script>alert" not in page

@@ -19,7 +19,7 @@ from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.stop_reasons import StopReason
-from workers.injector import drivers
+from workers.injector import drivers, tls_library
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.crew import Crew
@@ -188,9 +188,10 @@ class Engine:
             connect_burst=dialler.longest_burst,
             connections_at_once=dialler.most_at_once,
             tls=[
-                TlsHandshakes(version, cipher, n, bits, resumed)
-                for (version, cipher, bits, resumed), n in handshakes.items()
+                TlsHandshakes(version, cipher, n, bits, resumed, group)
+                for (version, cipher, bits, group, resumed), n in handshakes.items()
             ],
+            tls_library=tls_library.VERSION if dialler.tls else None,
             peers=dialler.peers,
             servers=self._crew.servers,
             warnings=self._warnings,

@@ -67,6 +67,7 @@ class Prober(Worker):
 
     def _look_at_tls(self, connection: Connection) -> None:
         tls = connection.tls
-        version, cipher, bits = tls.in_words()
-        self.tls = {"version": version, "cipher": cipher, "bits": bits, "alpn": tls.alpn}
+        version, cipher, bits, group = tls.in_words()
+        agreed = {"version": version, "cipher": cipher, "bits": bits, "group": group}
+        self.tls = {**agreed, "alpn": tls.alpn}
         self.certificates = tls.chain()

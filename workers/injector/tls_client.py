@@ -17,7 +17,7 @@ from workers.injector.tls_sessions import Sessions
 
 
 class TlsClient:
-    """`handshakes`: how many there were per (version, cipher, bits, resumed)."""
+    """`handshakes`: how many there were per (version, cipher, bits, group, resumed)."""
 
     def __init__(self, endpoint: Origin, *, resumes: bool):
         name = _encoded(endpoint.tls.sni or endpoint.host)
@@ -26,8 +26,8 @@ class TlsClient:
         self._buffer = ReadBuffer()
         self._fingerprint = endpoint.tls.fingerprint
         self._sessions = Sessions() if resumes else None
-        self._words: dict[tuple[Any, ...], tuple[str, str, int]] = {}
-        self.handshakes: Counter[tuple[str, str, int, bool]] = Counter()
+        self._words: dict[tuple[Any, ...], tuple[str, str, int, str | None]] = {}
+        self.handshakes: Counter[tuple[str, str, int, str | None, bool]] = Counter()
         self.certificate: bytes | None = None
 
     def secure(self, worker: Any, connection: Any) -> None:

@@ -25,7 +25,8 @@ _LIBRARY_BITS, _SSL = 23, 20
 _ALERT = 1000
 _REFUSALS = {_ALERT + number for number in (42, 43, 44, 45, 46, 48, 49, 116)}
 _CLOSED = _lib.SSL_SENT_SHUTDOWN | _lib.SSL_RECEIVED_SHUTDOWN
-VERSION = SSL.OpenSSL_version(SSL.OPENSSL_VERSION).decode()
+# Without its date.
+VERSION = " ".join(SSL.OpenSSL_version(SSL.OPENSSL_VERSION).decode().split()[:2])
 
 
 class TlsError(OSError):
@@ -141,15 +142,19 @@ class Tls:
     # --- what was negotiated ---------------------------------------------------------------------
     def terms(self) -> tuple[Any, ...]:
         """What was negotiated as OpenSSL's own objects, which can be compared; see `in_words`."""
-        return _lib.SSL_version(self._ssl), _lib.SSL_get_current_cipher(self._ssl)
+        ssl = self._ssl
+        return (
+            _lib.SSL_version(ssl), _lib.SSL_get_current_cipher(ssl), _lib.SSL_get0_group_name(ssl),
+        )  # fmt: skip
 
-    def in_words(self) -> tuple[str, str, int]:
-        """(version, cipher, its bits)."""
-        _, cipher = self.terms()
+    def in_words(self) -> tuple[str, str, int, str | None]:
+        """(version, cipher, its bits, group); no group where none was negotiated."""
+        _, cipher, group = self.terms()
         return (
             _text(_lib.SSL_get_version(self._ssl)),
             _text(_lib.SSL_CIPHER_get_name(cipher)),
             _lib.SSL_CIPHER_get_bits(cipher, _ffi.NULL),
+            _text(group) or None,
         )
 
     @property

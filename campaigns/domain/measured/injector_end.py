@@ -11,13 +11,20 @@ COMPLETE, STOPPED = "complete", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class TlsHandshakes:
-    """Finished handshakes that agreed on the same; `bits` is None where it is not known."""
+    """Finished handshakes that agreed on the same; `bits` is None where it is not known, and so is
+    `group`, the key exchange's."""
 
     version: str
     cipher: str
     count: int
     bits: int | None = None
     resumed: bool = False
+    group: str | None = None
+
+    @property
+    def agreed(self) -> str:
+        """TLSv1.3, TLS_AES_256_GCM_SHA384, X25519MLKEM768"""
+        return ", ".join(filter(None, (self.version, self.cipher, self.group)))
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> Self:
@@ -45,6 +52,7 @@ class InjectorEnd:
     connect_burst: int | None = None
     connections_at_once: int | None = None
     tls: Sequence[TlsHandshakes] = ()
+    tls_library: str | None = None
     peers: Mapping[str, int] = field(default_factory=dict)
     servers: Sequence[str] | None = None
     warnings: Sequence[str] = ()
@@ -87,6 +95,11 @@ def most_of(ends: Iterable[InjectorEnd], name: str) -> int | None:
 def warnings_of(ends: Iterable[InjectorEnd]) -> list[str]:
     """The injectors' warnings before the start, each once."""
     return list(dict.fromkeys(text for end in ends for text in end.warnings))
+
+
+def tls_libraries_of(ends: Iterable[InjectorEnd]) -> list[str]:
+    """What the injectors speak TLS with, each once: OpenSSL 4.0.3."""
+    return sorted({end.tls_library for end in ends if end.tls_library})
 
 
 def servers_of(ends: Iterable[InjectorEnd]) -> list[str] | None:
