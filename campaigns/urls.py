@@ -33,6 +33,7 @@ from campaigns.views import (
     streams,
     targets,
     tokens,
+    tool_outputs,
     triage,
 )
 
@@ -182,6 +183,9 @@ run_urls = [
     path("runs/<int:run>/tables.csv", runs.run_csv, name="run-csv"),
     path("runs/<int:run>/seconds.csv", runs.run_seconds_csv, name="run-seconds-csv"),
     path("runs/<int:run>/report.txt", runs.run_report_text, name="run-report-text"),
+    path("runs/<int:run>/outputs/", tool_outputs.output_new, name="output-new"),
+    path("outputs/<int:output>/", tool_outputs.output_text, name="output-text"),
+    path("outputs/<int:output>/delete/", tool_outputs.output_delete, name="output-delete"),
     path("compare/", comparisons.comparison, name="comparison"),
     path("compare/tables.csv", comparisons.comparison_csv, name="comparison-csv"),
 ]

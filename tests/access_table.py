@@ -116,6 +116,10 @@ def _mark(rows: Rows) -> dict[str, Any]:
     return {"text": "version 1.4.3 deployed"}
 
 
+def _output(rows: Rows) -> dict[str, Any]:
+    return {"text": rows["output"].text}
+
+
 VIEW, EDIT, RUN, STOP = Rule("view"), Rule("edit"), Rule("run"), Rule("stop")
 SHARE, MANAGE, OPEN_TO_ALL, ACCOUNT = (
     Rule("share"),
@@ -240,6 +244,9 @@ PAGES: dict[str, dict[str, Rule]] = {
     "run-seconds-csv": {"GET": VIEW},
     "run-report-text": {"GET": VIEW},
     "run-share": {"POST": SHARE},
+    "output-new": {"POST": Rule("edit", _output)},
+    "output-text": {"GET": VIEW},
+    "output-delete": {"POST": EDIT},
     "comparison": {"GET": VIEW},
     "comparison-csv": {"GET": VIEW},
     "comparison-share": {"POST": SHARE},
@@ -306,6 +313,8 @@ API: dict[str, dict[str, Rule]] = {
     "api-run-tables": {"GET": VIEW},
     "api-run-csv": {"GET": VIEW},
     "api-run-report-text": {"GET": VIEW},
+    "api-run-outputs": {"GET": VIEW, "POST": Rule("edit", _output)},
+    "api-output": {"GET": VIEW, "DELETE": EDIT},
     "api-metric-list": {"GET": ACCOUNT},
     "api-schema": {"GET": OPEN_TO_ALL},
     "api-docs": {"GET": OPEN_TO_ALL},

@@ -17,6 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.printed.reading import read_output
 from campaigns.models import (
     Agent,
     ApiToken,
@@ -30,6 +31,7 @@ from campaigns.models import (
     ShareLink,
     Test,
     TimeMark,
+    ToolOutput,
     TriageChange,
     TriageEntry,
     TriageNote,
@@ -211,6 +213,7 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
     }
     for run in (found["run"], found["candidate"]):
         _watch_machine(run, secret)
+    found["output"] = _kept_output(found["run"], secret)
     owner = project.memberships.get(role=Role.OWNER).user
     (found["baseline"], *_) = make_baseline(
         by=Actor(user=owner), project=project, name=f"{open_word} 1.4", tests=tests
@@ -252,6 +255,13 @@ def _watch_machine(run, secret: str) -> None:
         MachineSecond(run=run, source=f"{secret}-1", second=second, lasted_s=1, busy_s=0.4, did=did)
         for second in range(3)
     )
+
+
+def _kept_output(run, secret: str) -> ToolOutput:
+    """What perf stat printed; a share link shows it only where it shows machines."""
+    text = f" Performance counter stats for '{secret}-server':\n\n   1,204  page-faults\n"
+    read = read_output(text)
+    return ToolOutput.objects.create(run=run, tool=read.tool, text=text, read=read.to_json())
 
 
 def _changed(project: Project, rows: Rows, secret: str) -> Rows:

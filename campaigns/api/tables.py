@@ -30,6 +30,8 @@ from campaigns.queries.machines import machine_tables
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_matrix import relative_column
+from campaigns.queries.tool_counters import tool_counters
+from campaigns.queries.tool_outputs import output_tables
 
 
 class ColumnSerializer(serializers.Serializer):
@@ -189,6 +191,9 @@ class CampaignTablesSerializer(serializers.Serializer):
     cpu = TableSerializer(
         many=True, help_text="CPU seconds of the target per 1,000 requests; empty without an agent."
     )
+    counters = TableSerializer(
+        many=True, help_text="What tools printed on the target's machine, over the runs."
+    )
 
 
 class RunTablesSerializer(serializers.Serializer):
@@ -256,7 +261,7 @@ class RunTablesCsv(APIView):
     def get(self, request, pk):
         """All tables, one after another, each with a title and units in its header."""
         run = find(Run, request, pk=pk)
-        tables = (*report_of(run).tables, *machine_tables(run))
+        tables = (*report_of(run).tables, *machine_tables(run), *output_tables(run))
         return text_file(f"run-{run.label}.csv", csv_of_tables(tables))
 
 
@@ -285,12 +290,18 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "network": _network_json(answer),
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
         "cpu": [table.to_json() for table in _cpu_tables(campaign, answer)],
+        "counters": [table.to_json() for table in _counter_tables(campaign, answer)],
     }
 
 
 def _cpu_tables(campaign: Campaign, answer: Answer) -> list[Table]:
     found = cpu_costs(campaign, answer)
     return found["tables"] if found else []
+
+
+def _counter_tables(campaign: Campaign, answer: Answer) -> list[Table]:
+    found = tool_counters(campaign, answer)
+    return found.tables if found else []
 
 
 def _network_json(answer: Answer) -> dict[str, Any] | None:
@@ -329,5 +340,7 @@ def _run_json(run: Run, report: RunReport) -> dict[str, Any]:
         "judgement": report.judged and report.judged.to_json(),
         "threshold_state": run.threshold_state or "",
         "validity": report.judged.as_validity()["validity"] if report.judged else "",
-        "tables": [table.to_json() for table in (*report.tables, *machine_tables(run))],
+        "tables": [
+            table.to_json() for table in (*report.tables, *machine_tables(run), *output_tables(run))
+        ],
     }

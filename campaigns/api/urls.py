@@ -34,6 +34,7 @@ from campaigns.api.searches import (
 )
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import TargetViewSet
+from campaigns.api.tool_outputs import ToolOutputViewSet
 from campaigns.api.triage import TriageOfProject, TriageOfProjectCsv, TriageOne
 from campaigns.api.use import UseOfProject
 
@@ -140,6 +141,12 @@ urlpatterns = [
     path("runs/<int:pk>/tables/", RunTables.as_view(), name="api-run-tables"),
     path("runs/<int:pk>/tables.csv", RunTablesCsv.as_view(), name="api-run-csv"),
     path("runs/<int:pk>/report.txt", RunReportText.as_view(), name="api-run-report-text"),
+    path(
+        "runs/<int:pk>/outputs/",
+        ToolOutputViewSet.as_view(LIST_AND_CREATE),
+        name="api-run-outputs",
+    ),
+    path("outputs/<int:pk>/", ToolOutputViewSet.as_view(READ_AND_DELETE), name="api-output"),
     path("compare/", ComparisonView.as_view(), name="api-comparison"),
     path("compare/tables.csv", ComparisonCsv.as_view(), name="api-comparison-csv"),
     path("probes/", ProbeViewSet.as_view(LIST_AND_CREATE), name="api-probe-list"),

@@ -25,6 +25,7 @@ class Deed(StrEnum):
     SHARED = auto()
     SHARE_REVOKED = auto()
     DELETED = auto()
+    OUTPUT_ADDED = auto()
     CAPS_SET = auto()
     HOST_PROVEN = auto()
     APPROVAL_ASKED = auto()

@@ -1,7 +1,9 @@
-"""What a target's machine did during runs, and the agents that tell it."""
+"""What a target's machine did during runs: as agents told it, and as tools printed it."""
 
+from django.conf import settings
 from django.db import models
 
+from campaigns.domain.printed.output import PrintedBy, PrintedOutput
 from campaigns.domain.units import duration, ms
 from campaigns.models.runs import Run
 from campaigns.models.targets import Target
@@ -65,3 +67,31 @@ class MachineSecond(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.run_id} machine {self.source} second {self.second}"
+
+
+class ToolOutput(models.Model):
+    """What a tool printed on the target's machine during a run, as somebody added it. Never
+    changed."""
+
+    project_path = "run__campaign__project"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="tool_outputs")
+    tool = models.CharField(max_length=20, choices=[(each, each) for each in PrintedBy])
+    text = models.TextField()  # the original
+    read = models.JSONField()  # PrintedOutput.to_json
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.tool} of run {self.run_id}"
+
+    @property
+    def printed(self) -> PrintedOutput:
+        return PrintedOutput.from_json(self.tool, self.read)

@@ -11,7 +11,15 @@ from django.db import connection
 from django.db.models import Count, F, QuerySet, Sum
 from django.db.models.functions import TruncDate
 
-from campaigns.models import FailureExample, MachineSecond, Project, RunSummary, RunUse, ShardSecond
+from campaigns.models import (
+    FailureExample,
+    MachineSecond,
+    Project,
+    RunSummary,
+    RunUse,
+    ShardSecond,
+    ToolOutput,
+)
 from campaigns.models.dbtime import db_now
 
 GROWTH_DAYS = 30
@@ -20,6 +28,7 @@ _KINDS = {
     MachineSecond._meta.db_table: "Seconds",
     RunSummary._meta.db_table: "Summaries",
     FailureExample._meta.db_table: "Failure examples",
+    ToolOutput._meta.db_table: "Output of tools",
 }
 _OTHER = "All other tables"
 STORED_BYTES = Sum(F("seconds_bytes") + F("summary_bytes") + F("example_bytes"))

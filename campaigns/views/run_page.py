@@ -15,6 +15,7 @@ from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.machines import machine_report
 from campaigns.queries.measurements import points_of
 from campaigns.queries.runs import chart_plan, happenings, planned_end, planned_of
+from campaigns.queries.tool_outputs import outputs_of_run
 from campaigns.views.drawings import parts_bar
 from campaigns.views.error_rows import errors_section
 from campaigns.views.remedies import remedies_context
@@ -49,6 +50,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": drawing,
         "machine": machine_report(run) if shows_machines(actor) else {},
+        "outputs": outputs_of_run(run) if shows_machines(actor) else [],
         "happened": happenings(run, points),
         "under_way": "" if run.is_done else _under_way(run, actor),
         "cursor": Cursor(event),

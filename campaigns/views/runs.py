@@ -11,11 +11,13 @@ from campaigns.domain.other_tools.reports import STYLE_WORDS
 from campaigns.exports.files import text_file, tool_report_file
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables
+from campaigns.forms.tool_outputs import OutputForm
 from campaigns.live.memory import report_of, tool_reports_of
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.machines import machine_tables
 from campaigns.queries.measurements import points_of
+from campaigns.queries.tool_outputs import output_tables
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.run_page import run_context
@@ -24,16 +26,22 @@ from campaigns.views.run_page import run_context
 @login_required
 @require_GET
 def run_detail(request: HttpRequest, run: int) -> HttpResponse:
+    return detail_page(request, find_run(actor_of(request), run), OutputForm())
+
+
+def detail_page(
+    request: HttpRequest, run: Run, output_form: OutputForm, status: int = 200
+) -> HttpResponse:
     actor = actor_of(request)
-    found = find_run(actor, run)
     context = {
-        **run_context(found, actor),
-        "stream_url": reverse("run-stream", args=[found.pk]),
-        "tool_reports": _tool_reports(found),
-        "project": found.campaign.project,
-        "may": rights_in(found.campaign.project, actor),
+        **run_context(run, actor),
+        "stream_url": reverse("run-stream", args=[run.pk]),
+        "tool_reports": _tool_reports(run),
+        "output_form": output_form,
+        "project": run.campaign.project,
+        "may": rights_in(run.campaign.project, actor),
     }
-    return render(request, "runs/detail.html", context)
+    return render(request, "runs/detail.html", context, status=status)
 
 
 def _tool_reports(run: Run) -> list[tuple[str, str, str]]:
@@ -60,7 +68,7 @@ def run_stop(request: HttpRequest, run: int) -> HttpResponse:
 @require_GET
 def run_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
-    tables = (*report_of(found).tables, *machine_tables(found))
+    tables = (*report_of(found).tables, *machine_tables(found), *output_tables(found))
     return text_file(f"run-{found.label}.csv", csv_of_tables(tables))
 
 

@@ -1,0 +1,95 @@
+"""What tools printed on the target's machine during a run: add it, read it, delete it."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.response import Response
+
+from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.fields import StrictSerializer, validated
+from campaigns.domain.printed.reading import MOST_BYTES
+from campaigns.models import Run, ToolOutput
+from campaigns.services.tool_outputs import add_output, delete_output
+
+
+class PrintedValueSerializer(serializers.Serializer):
+    name = serializers.CharField(help_text="As the tool says it.")
+    value = serializers.FloatField(allow_null=True, help_text="The mean, if there are intervals.")
+    unit = serializers.CharField(allow_blank=True)
+    of = serializers.CharField(allow_blank=True, help_text="Such as a network interface.")
+    why = serializers.CharField(allow_blank=True, help_text="Why there is no value.")
+    highest = serializers.FloatField(allow_null=True, help_text="Of the intervals.")
+    spread_percent = serializers.FloatField(allow_null=True, help_text="± of perf stat -r.")
+    counted_percent = serializers.FloatField(
+        allow_null=True, help_text="Below 100 perf extrapolated the value."
+    )
+
+
+class ToolOutputSerializer(serializers.ModelSerializer):
+    about = serializers.CharField(source="read.about", help_text="What was measured.")
+    values = PrintedValueSerializer(source="read.values", many=True)
+    notes = serializers.ListField(child=serializers.CharField(), source="read.notes")
+    unknown = serializers.ListField(
+        child=serializers.CharField(),
+        source="read.unknown",
+        help_text="Lines without a figure that is known.",
+    )
+    added_by = serializers.CharField(source="added_by.username", allow_null=True, default=None)
+
+    class Meta:
+        model = ToolOutput
+        fields = (
+            "id", "run", "tool", "about", "values", "notes", "unknown", "added_by", "added_at",
+        )  # fmt: skip
+        read_only_fields = fields
+
+
+class WholeOutputSerializer(ToolOutputSerializer):
+    class Meta(ToolOutputSerializer.Meta):
+        fields = (*ToolOutputSerializer.Meta.fields, "text")
+        read_only_fields = fields
+
+
+class NewToolOutput(StrictSerializer):
+    text = serializers.CharField(
+        trim_whitespace=False, help_text=f"All that the tool printed, at most {MOST_BYTES:,} bytes."
+    )
+
+
+class ToolOutputViewSet(VisibleViewSet):
+    model = ToolOutput
+
+    def get_queryset(self):
+        rows = super().get_queryset().select_related("added_by", "run__campaign__project")
+        return rows.defer("text") if self.action == "list" else rows
+
+    def get_serializer_class(self):
+        return ToolOutputSerializer if self.action == "list" else WholeOutputSerializer
+
+    def filter_queryset(self, queryset):
+        found = super().filter_queryset(queryset)
+        return found.filter(run=self.kwargs["pk"]) if self.action == "list" else found
+
+    @extend_schema(operation_id="runs_outputs_list")
+    def list(self, request, pk):
+        """What tools printed on the target's machine during the run, without the originals."""
+        find(Run, request, pk=pk)
+        return super().list(request)
+
+    @extend_schema(
+        request=NewToolOutput,
+        responses={201: WholeOutputSerializer},
+        operation_id="runs_outputs_create",
+    )
+    def create(self, request, pk):
+        """Adds the output of perf stat, vmstat, sar, sadf -j or time -v, which are told apart by
+        their text."""
+        run = find(Run.objects.select_related("campaign__project"), request, pk=pk)
+        data = validated(NewToolOutput, request.data)
+        output = add_output(by=self.actor, run=run, text=data["text"])
+        return self.answer(output.pk, status.HTTP_201_CREATED)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request, pk):
+        """Deletes it with its original."""
+        delete_output(by=self.actor, output=self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)

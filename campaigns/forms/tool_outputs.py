@@ -1,0 +1,41 @@
+"""The output of a tool, pasted or as a file."""
+
+from django import forms
+
+from campaigns.domain.printed.reading import MOST_BYTES
+from campaigns.domain.units import size
+
+
+class OutputForm(forms.Form):
+    """domain.printed says what it does not understand."""
+
+    text = forms.CharField(
+        label="Output",
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "class": "mono"}),
+        help_text=f"Of perf stat, vmstat, sar, sadf -j or /usr/bin/time -v. At most "
+        f"{size(MOST_BYTES)}; kept as it is.",
+    )
+    file = forms.FileField(label="or a file", required=False)
+
+    def clean(self) -> dict:
+        data = super().clean()
+        upload = data.get("file")
+        if upload:
+            data["text"] = self._read(upload)
+        else:
+            # Browsers send the lines of a text field with both characters.
+            data["text"] = data.get("text", "").replace("\r\n", "\n")
+        return data
+
+    def _read(self, upload) -> str:
+        if upload.size > MOST_BYTES:
+            limit, found = size(MOST_BYTES), size(upload.size)
+            self.add_error("file", f"This file has {found}. Choose one of at most {limit}.")
+            return ""
+        try:
+            return upload.read().decode("utf-8-sig")
+        except UnicodeDecodeError:
+            self.add_error("file", "This is not UTF-8 text. Upload what the tool printed.")
+            return ""

@@ -1,0 +1,41 @@
+"""What tools printed on the target's machine: add it to a run, delete it."""
+
+from django.db import transaction
+
+from campaigns.domain.deeds import Deed
+from campaigns.domain.errors import Refused
+from campaigns.domain.printed.reading import read_output
+from campaigns.models import Run, ToolOutput
+from campaigns.permissions import Action, Actor, require
+from campaigns.services import audit
+
+MOST_OUTPUTS = 10  # of a run
+
+
+@transaction.atomic
+def add_output(*, by: Actor, run: Run, text: str) -> ToolOutput:
+    """Keep the text as it is, with what it says. Raises InvalidFields with the line that was not
+    understood."""
+    project = run.campaign.project
+    require(by, Action.EDIT, project)
+    if run.tool_outputs.count() >= MOST_OUTPUTS:
+        raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")
+    printed = read_output(text)
+    output = ToolOutput.objects.create(
+        run=run, tool=printed.tool, text=text, read=printed.to_json(), added_by=by.user
+    )
+    audit.note(by, Deed.OUTPUT_ADDED, _label(output), project=project)
+    return output
+
+
+@transaction.atomic
+def delete_output(*, by: Actor, output: ToolOutput) -> None:
+    """No other result depends on it."""
+    project = output.run.campaign.project
+    require(by, Action.EDIT, project)
+    audit.note(by, Deed.DELETED, _label(output), project=project)
+    output.delete()
+
+
+def _label(output: ToolOutput) -> str:
+    return f"output {output.pk}: {output.tool} of run {output.run.label}"
