@@ -21,6 +21,7 @@ from campaigns.queries.engine import waiting_reason
 from campaigns.queries.failure_examples import examples_of
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.references import reference_sentence
+from campaigns.queries.tool_counters import tool_counters
 from campaigns.services.blocks import MAX_REPEATS
 from campaigns.views.campaign_plots import are_crowded, drawn_plots, plot_data
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
@@ -76,6 +77,7 @@ def campaign_context(
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
         "cpu": cpu_costs(campaign, answer) if shows_machines(actor) else None,
+        "counters": tool_counters(campaign, answer) if shows_machines(actor) else None,
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
