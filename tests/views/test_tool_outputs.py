@@ -26,7 +26,7 @@ def test_an_editor_pastes_an_output_and_reads_it_beside_the_run(as_editor, run):
     page = page_of(as_editor, run)
     for told in ("177,411", "instructions per cycle", "0.455", "misses per 1,000 branches", "39.7"):
         assert told in page
-    assert "extrapolated: perf counted it for 83.3\u202f% of the time" in page
+    assert "extrapolated: perf counted it for 83.3 % of the time" in page
     original = as_editor.get(reverse("output-text", args=[ToolOutput.objects.get().pk]))
     assert original.content.decode() == PERF_GERMAN
     assert "attachment" in original["Content-Disposition"]
