@@ -24,9 +24,10 @@ _WORDS = {
 # More rows than these are cut down to the figures that tell who was the limit.
 _MOST_ROWS = 40
 _CHIEF = {
-    "%user", "%usr", "%nice", "nice", "%system", "%sys", "%soft", "%iowait", "%steal", "%idle", "runq-sz", "ldavg-1",
+    "%user", "%usr", "%nice", "%system", "%sys", "%soft", "%iowait", "%steal", "%idle",
+    "runq-sz", "ldavg-1",
     "kbmemused", "%memused", "rxkB/s", "txkB/s", "retrans/s", "tps", "cswch/s", "%ifutil",
-    "user", "usr", "system", "sys", "soft", "iowait", "steal", "idle", "memused",
+    "user", "usr", "nice", "system", "sys", "soft", "iowait", "steal", "idle", "memused",
     "memused-percent", "rxkB", "txkB", "retrans", "cswch",
 }  # fmt: skip
 _ONE_VALUE = "The tool printed one value."
