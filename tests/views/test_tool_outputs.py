@@ -4,11 +4,13 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.models import ToolOutput
 from campaigns.services.tool_outputs import add_output
 from tests.domain.printed.samples import PERF_GERMAN, PERF_VIRTUAL, VMSTAT
-from tests.queries.measured import measure
+from tests.queries.measured import https_campaign, measure, run_in_blocks
+from tests.queries.test_tool_counters import tell
 from tests.views.test_runs import page_of
 from tests.views.test_shares import make_link, visit
 
@@ -92,3 +94,19 @@ def test_the_runs_csv_has_them(as_editor, run, as_bob):
     lines = as_editor.get(reverse("run-csv", args=[run.pk])).content.decode().splitlines()
     assert "context-switches,9204," in lines
     assert "cycles,,not supported on this machine" in lines
+
+
+def test_the_campaigns_page_has_http_beside_https_and_a_share_only_with_machines(
+    as_editor, project, as_bob
+):
+    campaign, tests = https_campaign(project, started_at=timezone.now())
+    tell(run_in_blocks(tests, [[12_000] * 3, [24_000] * 3]), as_bob)
+    page = as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
+    hidden, shown = (
+        visit(make_link(as_editor, "campaign-share", campaign.pk, **ticked)).content.decode()
+        for ticked in ({}, {"shows_machines": "on"})
+    )
+    assert "Counters of the target" not in hidden
+    for each in (page, shown):
+        assert "Counters of the target" in each
+        assert "1,530,000" in each
