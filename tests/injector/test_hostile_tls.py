@@ -1,9 +1,11 @@
 """Whatever a server does to TLS: one kind for each attempt, in time, and the run goes on."""
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
+    NoEncryption,
     PrivateFormat,
 )
 
@@ -57,6 +59,15 @@ def test_a_key_that_is_not_the_certificates_is_refused_before_anything_is_sent()
     tls = {"client_certificate_pem": one.pem}
     with pytest.raises(Refusal, match="TLS cannot be set up"):
         run(TlsCase((), shows(), tls=tls, given={"client_key_pem": other.key_pem}))
+
+
+def test_a_key_that_cannot_sign_is_refused_before_anything_is_sent():
+    key_pem = X25519PrivateKey.generate().private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()
+    )
+    tls = {"client_certificate_pem": issue(usage=CLIENT).pem}
+    with pytest.raises(Refusal, match="TLS cannot be set up"):
+        run(TlsCase((), shows(), tls=tls, given={"client_key_pem": key_pem.decode()}))
 
 
 def test_an_encrypted_key_is_refused_instead_of_asking_for_its_passphrase():

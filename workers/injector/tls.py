@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import ip_address
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from OpenSSL import SSL
@@ -30,7 +31,7 @@ def make_tls_context(endpoint: Origin, name: str) -> SSL.Context:
     """
     try:
         return _make(endpoint, name)
-    except (OSError, ValueError, SSL.Error) as error:
+    except (OSError, TypeError, ValueError, SSL.Error, UnsupportedAlgorithm) as error:
         words = _words(error) if isinstance(error, SSL.Error) else error
         raise Refusal("bad_order", f"TLS cannot be set up with these options: {words}.") from None
 
