@@ -132,8 +132,8 @@ def _answer(
         grounds=grounds_of(campaign, arms, overheads, runs, partial),
         partial_run=partial and partial.run.pk,
         has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
-        tests=[_test_answer(campaign, arm) for arm in arms],
-        references=[_test_answer(campaign, arm) for arm in references],
+        tests=[_test_answer(campaign, arm, has_curve=matrix is None) for arm in arms],
+        references=[_test_answer(campaign, arm, has_curve=False) for arm in references],
         overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
         n_done=sum(each.run.is_done for each in every_run),
         n_runs=len(every_run) or len(tests) * campaign.repeats,
@@ -217,7 +217,7 @@ def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
     )
 
 
-def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
+def _test_answer(campaign: Campaign, arm: MeasuredTest, *, has_curve: bool) -> TestAnswer:
     total, pooled = arm.pooled
     table = latency_table(
         f"test-{arm.test.pk}",
@@ -241,7 +241,7 @@ def _test_answer(campaign: Campaign, arm: MeasuredTest) -> TestAnswer:
         target_state=target_state_of(arm.runs),
         threshold_state=threshold_state_of(arm.runs),
         finds_limit=any(each.run.has_found_limit for each in arm.runs),
-        curve=curve(total.timing("response")),
+        curve=curve(total.timing("response")) if has_curve else [],
         counted=tuple(each.run.pk for each in arm.counted),
     )
 

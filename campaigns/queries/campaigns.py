@@ -1,5 +1,6 @@
 """Reads for the campaign pages: the grid of a new campaign, a campaign's runs."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -91,6 +92,14 @@ class Grid:
         arms = [arm for arm in self.arms if arm.endpoint.pk not in self.silent]
         arms = [arm for arm in arms if not arm.is_of_reference] or arms
         return sorted(arms, key=lambda arm: arm.endpoint.pk not in self.answering)
+
+    @cached_property
+    def spread(self) -> set[int]:
+        """The targets with endpoints on several hosts, near and far: a port does not tell these
+        apart."""
+        hosts = {(arm.endpoint.target_id, arm.endpoint.host) for arm in self.arms}
+        n_hosts = Counter(target for target, _ in hosts)
+        return {target for target, n in n_hosts.items() if n > 1}
 
     @cached_property
     def cells(self) -> dict[str, tuple[GridPlan, Arm]]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from campaigns.domain.measured.failures import FailureRow, most_frequent_first
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.shown.errors_table import Errors, errors_of
-from campaigns.queries.measured import MeasuredRun
+from campaigns.queries.measured import MeasuredRun, with_timings
+
+_SHOWN = ("failed_reply",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
     for seen in measured:
         places = [numbers.setdefault(label, len(numbers)) for label in seen.plan.labels]
         if len(places) == 1:
-            steps.setdefault(places[0], Total()).add(seen.total)
+            total = with_timings(seen.total, _SHOWN)
+            steps.setdefault(places[0], Total()).add(total)
         for row in seen.failures:
             place = places[row.step] if row.step < len(places) else -1
             key = (place, row.kind, row.status)

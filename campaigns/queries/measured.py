@@ -183,16 +183,17 @@ def pooled_of(runs: Iterable[MeasuredRun]) -> tuple[Total, Figures | None]:
     """All requests of the counted runs merged, of their timings only those that are shown pooled;
     figures None if no run counts."""
     counted = counted_runs(runs)
-    total = total_of(_shown_pooled(each.total) for each in counted)
+    total = total_of(with_timings(each.total, _POOLED) for each in counted)
     if not counted:
         return total, None
     return total, figures_of(total, sum(each.figures.duration_s for each in counted))
 
 
-def _shown_pooled(total: Total) -> Total:
-    """To merge a histogram that nobody reads would mean to decode it first."""
-    shown = {name: each for name, each in total.timings.items() if name in _POOLED}
-    return replace(total, timings=shown)
+def with_timings(total: Total, names: Collection[str]) -> Total:
+    """The total with only these timings, to be merged: a histogram must be decoded for that, even
+    if nobody reads it."""
+    kept = {name: each for name, each in total.timings.items() if name in names}
+    return replace(total, timings=kept)
 
 
 def trust_of(runs: Iterable[MeasuredRun]) -> str:

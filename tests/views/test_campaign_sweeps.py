@@ -85,6 +85,15 @@ def test_the_study_of_several_servers_is_one_choice(as_editor, project, ticked):
     assert page.context["estimate"].n_runs == 30
 
 
+def test_the_grid_s_head_tells_near_and_far_endpoints_of_a_target_apart(as_editor, project, ticked):
+    target = make_target(project, "apache")
+    for host in ("127.0.0.1", "10.77.0.2"):
+        make_endpoint(target, host=host, port=9402)
+    page = text_of(as_editor.get(new_url(project)))
+    assert ">127.0.0.1:9402<" in page
+    assert ">10.77.0.2:9402<" in page
+
+
 def test_a_study_without_targets_says_what_to_tick(as_editor, project, ticked):
     page = as_editor.post(new_url(project), {"study": "file-sets"}, follow=True)
     assert "Tick 2 to 8 targets to compare." in text_of(page)

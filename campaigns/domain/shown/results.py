@@ -56,7 +56,7 @@ class TestAnswer:
     """One plan on one arm. `table` has a row a run, a mean row and a pooled row.
 
     `means_ms` has an entry per repeat (None: not usable), `means_text` the table's text of each.
-    `curve` is the pooled percentile plot:
+    `curve` is the pooled percentile plot, [] where the page draws none:
     [{"x": 1/(1−q), "q", "ms", "beyond": samples above}].
     """
 
