@@ -29,7 +29,7 @@ def main(injectors: int, steps: int) -> dict[str, dict[str, float]]:
 
     call_command("migrate", verbosity=0)
     call_command("collectstatic", verbosity=0, interactive=False)
-    run = _run_under_way(injectors, steps)
+    run = run_under_way(injectors, steps)
     watching = Watching(run, injectors, steps)
     return {"early": watching.measure(EARLY), "late": watching.measure(LATE)}
 
@@ -49,7 +49,7 @@ class Watching:
 
     def measure(self, second: int) -> dict[str, float]:
         """Medians of some refreshes from `second` on; `fold_s`: the first one, of all before."""
-        self._arrive(second)
+        self.arrive(second)
         fold_s, _ = self._cost(self._view)
         told, pages, page = [], [], b""
         for _ in range(REFRESHES):
@@ -69,7 +69,7 @@ class Watching:
         from campaigns.live.feed import FEED
 
         last = self._next - 1
-        self._arrive(self._next + 1)
+        self.arrive(self._next + 1)
         return self._cost(lambda: Message("second", FEED.news(self._run.pk, last)).encode())[0]
 
     def _view(self) -> bytes:
@@ -83,7 +83,7 @@ class Watching:
         made = act()
         return time.process_time() - began, made
 
-    def _arrive(self, until: int) -> None:
+    def arrive(self, until: int) -> None:
         """All seconds before `until` are stored, and the process hears of it."""
         from django.db import connection
 
@@ -121,7 +121,7 @@ def _second(shard: int, step: int) -> tuple:
     return tuple(None if made[name] is None else json.dumps(made[name]) for name in _COLUMNS[5:])
 
 
-def _run_under_way(injectors: int, steps: int):
+def run_under_way(injectors: int, steps: int):
     from django.utils import timezone
 
     from campaigns.models import Run

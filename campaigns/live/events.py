@@ -58,7 +58,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    kind: str  # state, second, beat or end
+    kind: str  # state, second, beat, again or end
     data: dict[str, Any]
     cursor: Cursor | None = None
 

@@ -11,7 +11,8 @@ import threading
 import time
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from operator import itemgetter
 from typing import Any, Generic, TypeVar
@@ -37,6 +38,10 @@ _OLDEST_S = 0.9
 _MOST_LOOKS = 200
 # A measurement holds its steps' histograms and a point per second: several MB.
 _MOST_FOLLOWED = 20
+_MOST_PAGES = 50
+# What a process needs for a viewer who fetches the page again, with some to spare.
+_SPREAD_S_PER_VIEWER = 0.01
+_MOST_SPREAD_S = 5.0
 _RETRY_S = 2.0
 _T = TypeVar("_T")
 _R = TypeVar("_R")
@@ -188,13 +193,36 @@ class Feed:
         self._lock = threading.Lock()
         self._looks: OrderedDict[tuple, Shared[Look]] = OrderedDict()
         self._followed: OrderedDict[int, Followed] = OrderedDict()
+        self._pages: OrderedDict[Hashable, Shared[str]] = OrderedDict()
+        self._n_viewers = 0
+
+    @contextmanager
+    def viewer(self) -> Iterator[None]:
+        """Counts a stream while it is open."""
+        with self._lock:
+            self._n_viewers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_viewers -= 1
+
+    @property
+    def spread_s(self) -> float:
+        """The time over which this process's viewers spread what they all fetch at once."""
+        return min(_MOST_SPREAD_S, _SPREAD_S_PER_VIEWER * (self._n_viewers - 1))
+
+    def page(self, key: Hashable, render: Callable[[], str]) -> str:
+        """The page that all who share `key` see, rendered once for those who ask together."""
+        page = self._kept(self._pages, key, self._new_shared, _MOST_PAGES)
+        return page.get(lambda _: render())
 
     def campaign(self, campaign_id: int) -> Look:
-        look = self._kept(self._looks, ("campaign", campaign_id), self._new_look, _MOST_LOOKS)
+        look = self._kept(self._looks, ("campaign", campaign_id), self._new_shared, _MOST_LOOKS)
         return look.get(lambda _: _look_at_campaign(campaign_id))
 
     def run(self, run_id: int) -> Look:
-        look = self._kept(self._looks, ("run", run_id), self._new_look, _MOST_LOOKS)
+        look = self._kept(self._looks, ("run", run_id), self._new_shared, _MOST_LOOKS)
         return look.get(lambda _: _look_at_run(run_id))
 
     def points(self, run_id: int) -> list[Point]:
@@ -212,7 +240,7 @@ class Feed:
         """The report of an active run, up to the last complete second."""
         return self._follow(run.pk).report(run)
 
-    def _new_look(self) -> Shared[Look]:
+    def _new_shared(self) -> Shared:
         return Shared(self.bell)
 
     def _follow(self, run_id: int) -> Followed:

@@ -69,13 +69,13 @@ def answer_of(
     campaign: Campaign, chosen: tuple[int, int] | None = None, relative: int = 1
 ) -> Answer:
     """The answer, with the pair of tests and the column that were chosen (see campaign_answer)."""
-    key = (*_campaign_key(campaign), chosen, relative)
+    key = (*campaign_key(campaign), chosen, relative)
     return _ANSWERS.get(key, lambda: campaign_answer(campaign, chosen, relative))
 
 
 def gist_of(campaign: Campaign) -> Gist:
     """The answer's sentence and states alone, for lists."""
-    return _GISTS.get(_campaign_key(campaign), lambda: campaign_answer(campaign).gist)
+    return _GISTS.get(campaign_key(campaign), lambda: campaign_answer(campaign).gist)
 
 
 # Runs whose summaries are in memory at once.
@@ -113,19 +113,20 @@ def report_of(run: Run) -> RunReport:
     """The feed follows an active run; a finished one is read once."""
     if not run.is_done:
         return FEED.report(run)
-    return _REPORTS.get(_run_key(run), lambda: run_report(run))
+    return _REPORTS.get(run_key(run), lambda: run_report(run))
 
 
 def point_columns_of(run: Run) -> dict[str, list]:
     """The points of a finished run; an active one sends them on its stream."""
-    return _COLUMNS.get(_run_key(run), lambda: thinned(point_columns(points_of(run))))
+    return _COLUMNS.get(run_key(run), lambda: thinned(point_columns(points_of(run))))
 
 
 def tool_reports_of(run: Run) -> list[tuple[str, str]]:
-    return _TOOL_REPORTS.get(_run_key(run), lambda: tool_reports(run))
+    return _TOOL_REPORTS.get(run_key(run), lambda: tool_reports(run))
 
 
-def _campaign_key(campaign: Campaign) -> tuple:
+def campaign_key(campaign: Campaign) -> tuple:
+    """What its answer depends on: another one whenever that has changed."""
     return _campaign_keys([campaign])[campaign.pk]
 
 
@@ -160,8 +161,8 @@ def _by_campaign(rows: QuerySet, campaign: str, value: Aggregate) -> dict[int, i
     return dict(counted.values_list(campaign, "value"))
 
 
-def _run_key(run: Run) -> tuple:
-    """The key of a finished run; late seconds change it by a new summary."""
+def run_key(run: Run) -> tuple:
+    """Another one after each change of state; late seconds change it by a new summary."""
     event = RunEvent.objects.filter(run=run).aggregate(newest=Max("pk"))
     summary = RunSummary.objects.filter(run=run).aggregate(newest=Max("pk"))
     return run.pk, run.state, run.trust, event["newest"], summary["newest"]

@@ -23,7 +23,7 @@ from campaigns.exports.files import text_file, wants_blocks
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignForm
-from campaigns.live.memory import answer_of, gists_of
+from campaigns.live.memory import answer_of, campaign_key, gists_of
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Search
 from campaigns.permissions import Action, require
 from campaigns.queries.arm_pairs import chosen_tests
@@ -59,6 +59,7 @@ from campaigns.views.campaign_page import badge_of, campaign_context
 from campaigns.views.campaign_progress import progress_of
 from campaigns.views.history_tables import against_cell
 from campaigns.views.items import list_context
+from campaigns.views.live_pages import live_page
 from campaigns.views.measure import field_page
 from campaigns.views.search_page import search_context
 from campaigns.views.sparks import trend_of
@@ -269,28 +270,37 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     found = find(rows, actor, pk=campaign)
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
         return _search_page(request, search)
-    context = {
-        **campaign_context(
-            found, actor, _chosen(request, found), relative_column(request.GET), request.GET
-        ),
-        "stream_url": reverse("campaign-stream", args=[found.pk]),
-        "own_baselines": own_baselines(found),
-        "seen_baseline": newest_baseline(actor, found.project_id),
-        "project": found.project,
-        "may": rights_in(found.project, actor),
-    }
-    return render(request, "campaigns/detail.html", context)
+    chosen, may = _chosen(request, found), rights_in(found.project, actor)
+
+    def context() -> dict[str, Any]:
+        asked = request.GET
+        return {
+            **campaign_context(found, actor, chosen, relative_column(asked), asked),
+            "stream_url": reverse("campaign-stream", args=[found.pk]),
+            "own_baselines": own_baselines(found),
+            "seen_baseline": newest_baseline(actor, found.project_id),
+            "project": found.project,
+            "may": may,
+        }
+
+    seen = (*campaign_key(found), *may.values())
+    return live_page(request, "campaigns/detail.html", context, seen)
 
 
 def _search_page(request: HttpRequest, search: Search) -> HttpResponse:
     campaign, actor = search.campaign, actor_of(request)
-    context = {
-        **search_context(search, actor, request.GET.get("trials", "")),
-        "stream_url": reverse("campaign-stream", args=[campaign.pk]),
-        "project": campaign.project,
-        "may": rights_in(campaign.project, actor),
-    }
-    return render(request, "campaigns/search.html", context)
+    may = rights_in(campaign.project, actor)
+
+    def context() -> dict[str, Any]:
+        return {
+            **search_context(search, actor, request.GET.get("trials", "")),
+            "stream_url": reverse("campaign-stream", args=[campaign.pk]),
+            "project": campaign.project,
+            "may": may,
+        }
+
+    seen = (*campaign_key(campaign), *may.values())
+    return live_page(request, "campaigns/search.html", context, seen)
 
 
 def _chosen(request: HttpRequest, campaign: Campaign) -> tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from campaigns.domain.lifecycle import RunState
 from campaigns.domain.shown.plan_words import plan_load_words
 from campaigns.domain.shown.threshold_lines import threshold_lines
 from campaigns.domain.units import counted
@@ -32,6 +33,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     verdicts = () if report.has_no_answer else report.verdicts
     drawing = chart_plan(run) | {"limits": threshold_lines(plan.thresholds, verdicts)}
     sparks = sparks_of(points, drawing["wholeSeconds"])
+    waiting = _waiting(run, actor)
     return {
         "run": run,
         "report": report,
@@ -52,7 +54,8 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "machine": machine_report(run) if shows_machines(actor) else {},
         "outputs": outputs_of_run(run) if shows_machines(actor) else [],
         "happened": happenings(run, points),
-        "under_way": "" if run.is_done else _under_way(run, actor),
+        "under_way": waiting or ("" if run.is_done else _under_way(run)),
+        "waiting": waiting,
         "cursor": Cursor(event),
         **remedies_context(report.remedies, run.test),
     }
@@ -63,11 +66,16 @@ def shows_machines(actor: Actor) -> bool:
     return actor.share is None or actor.share.shows_machines
 
 
-def _under_way(run: Run, actor: Actor) -> str:
+def _waiting(run: Run, actor: Actor) -> str:
+    """What a queued run waits for; names only what this actor may see."""
+    if run.state != RunState.QUEUED:
+        return ""
+    return waiting_reason(run.campaign, actor) or "Waiting for earlier runs."
+
+
+def _under_way(run: Run) -> str:
     """What an active run does now, for the line with its progress bar."""
     match run.state:
-        case "queued":
-            return waiting_reason(run.campaign, actor) or "Waiting for earlier runs."
         case "preparing":
             return "Injector processes are starting, then resolve and check the address."
         case "armed":

@@ -1,5 +1,7 @@
 """One run: the same page while it is active and afterwards."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +14,7 @@ from campaigns.exports.files import text_file, tool_report_file
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.tool_outputs import OutputForm
-from campaigns.live.memory import report_of, tool_reports_of
+from campaigns.live.memory import report_of, run_key, tool_reports_of
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.machines import machine_tables
@@ -20,6 +22,7 @@ from campaigns.queries.measurements import points_of
 from campaigns.queries.tool_outputs import output_tables
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
+from campaigns.views.live_pages import live_page
 from campaigns.views.run_page import run_context
 
 
@@ -33,15 +36,21 @@ def detail_page(
     request: HttpRequest, run: Run, output_form: OutputForm, status: int = 200
 ) -> HttpResponse:
     actor = actor_of(request)
-    context = {
-        **run_context(run, actor),
-        "stream_url": reverse("run-stream", args=[run.pk]),
-        "tool_reports": _tool_reports(run),
-        "output_form": output_form,
-        "project": run.campaign.project,
-        "may": rights_in(run.campaign.project, actor),
-    }
-    return render(request, "runs/detail.html", context, status=status)
+    may = rights_in(run.campaign.project, actor)
+
+    def context() -> dict[str, Any]:
+        return {
+            **run_context(run, actor),
+            "stream_url": reverse("run-stream", args=[run.pk]),
+            "tool_reports": _tool_reports(run),
+            "output_form": output_form,
+            "project": run.campaign.project,
+            "may": may,
+        }
+
+    if status != 200:
+        return render(request, "runs/detail.html", context(), status=status)
+    return live_page(request, "runs/detail.html", context, (*run_key(run), *may.values()))
 
 
 def _tool_reports(run: Run) -> list[tuple[str, str, str]]:

@@ -1,6 +1,8 @@
 """Share links: create one, list the live ones, and the visitor's page."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -13,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.forms.shares import ShareForm
+from campaigns.live.memory import campaign_key, run_key
 from campaigns.models import Campaign, Project, Run, Search, ShareLink
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.arm_pairs import chosen_tests
@@ -24,6 +27,7 @@ from campaigns.services import shares as services
 from campaigns.views.access import actor_of, find, rights_in
 from campaigns.views.campaign_page import campaign_context
 from campaigns.views.comparison_page import comparison_context
+from campaigns.views.live_pages import live_page
 from campaigns.views.run_page import run_context
 from campaigns.views.runs import find_run
 from campaigns.views.search_page import search_context
@@ -106,22 +110,32 @@ def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
     return redirect("share-list", project=found.project_id)
 
 
-def _shared_campaign(
-    request: HttpRequest, share: ShareLink, visitor: Actor
-) -> tuple[str, dict[str, Any]]:
-    """(template, context)"""
+# The template, what makes its context, and all that decides what a visitor sees.
+_Shared = tuple[str, Callable[[], dict[str, Any]], tuple]
+
+
+def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
     found = find(Campaign, visitor, pk=share.campaign_id)
+    seen = campaign_key(found)
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
-        return "shares/search.html", search_context(search, visitor, request.GET.get("trials", ""))
-    return "shares/campaign.html", _campaign_of(request, found, visitor)
-
-
-def _campaign_of(request: HttpRequest, campaign: Campaign, visitor: Actor) -> dict[str, Any]:
+        trials = request.GET.get("trials", "")
+        return "shares/search.html", partial(search_context, search, visitor, trials), seen
     try:
-        chosen = chosen_tests(campaign, request.GET)
+        chosen = chosen_tests(found, request.GET)
     except InvalidFields:
         raise Http404 from None
-    return campaign_context(campaign, visitor, chosen, asked=request.GET)
+    context = partial(campaign_context, found, visitor, chosen, asked=request.GET)
+    return "shares/campaign.html", context, seen
+
+
+def _shared_run(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
+    found = find_run(visitor, share.run_id)
+
+    def context() -> dict[str, Any]:
+        made = run_context(found, visitor)
+        return made if share.shows_machines else made | _without_machines(made)
+
+    return "shares/run.html", context, run_key(found)
 
 
 def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
@@ -146,19 +160,15 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
     share = services.open_share(token=token)
     if share is None:
         raise Http404
-    visitor = Actor(share=share)
-    if share.comparison:
-        template, context = "shares/comparison.html", _comparison_of(request, share)
-    elif share.campaign_id:
-        template, context = _shared_campaign(request, share, visitor)
-    else:
-        template = "shares/run.html"
-        context = run_context(find_run(visitor, share.run_id), visitor)
-        if not share.shows_machines:
-            context |= _without_machines(context)
     stream_url = reverse("share-stream", args=[token])
-    context = {**context, "shared": True, "may": {}, "stream_url": stream_url, "link": share}
-    response = render(request, template, context)
+    link = {"shared": True, "may": {}, "stream_url": stream_url, "link": share}
+    if share.comparison:
+        context = _comparison_of(request, share) | link
+        response = render(request, "shares/comparison.html", context)
+    else:
+        shown = _shared_campaign if share.campaign_id else _shared_run
+        template, made, seen = shown(request, share, Actor(share=share))
+        response = live_page(request, template, lambda: made() | link, (share.pk, *seen))
     response["Cache-Control"] = "no-store"
     response["Referrer-Policy"] = "no-referrer"
     response["X-Robots-Tag"] = "noindex, nofollow"

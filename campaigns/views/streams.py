@@ -1,8 +1,9 @@
 """Server-sent events of a campaign, a run or a share link: authorise, release the database
 connection, stream.
 
-A stream ends after a while and the browser reconnects with Last-Event-ID, so that streams of
-departed viewers end and restarts of the server are not delayed.
+A stream ends after a while and the page opens the next one where it ended, so that streams of
+departed viewers end and restarts of the server are not delayed. After a fault the browser
+reconnects by itself with Last-Event-ID.
 """
 
 import time
@@ -106,6 +107,18 @@ def talk(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[str]:
     """The stream's text. Each iteration reads what is new (once for all viewers), then sleeps."""
+    with feed.viewer():
+        yield from _talk(cursor, seen_state, look, may_go_on, feed, clock)
+
+
+def _talk(
+    cursor: Cursor,
+    seen_state: str,
+    look: Callable[[], Look],
+    may_go_on: Callable[[], bool],
+    feed: Feed,
+    clock: Callable[[], float],
+) -> Iterator[str]:
     begun = checked = beaten = commented = clock()
     yield "retry: 1000\n\n"
     while clock() - begun < LIFETIME_S:
@@ -127,11 +140,13 @@ def talk(
                 return
         if clock() - beaten > BEAT_EVERY_S:
             beaten = clock()
-            yield Message("beat", {}).encode()
+            yield Message("beat", {"spread_ms": round(1000 * feed.spread_s)}).encode()
         if clock() - commented > KEEPALIVE_EVERY_S:
             commented = clock()
             yield KEEPALIVE
         feed.bell.wait(heard, 1.0)
+    # Nothing was missed, so the page only opens the next stream and fetches nothing.
+    yield Message("again", {"after": str(cursor), "state": seen_state}).encode()
 
 
 def _read(

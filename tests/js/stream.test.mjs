@@ -88,6 +88,60 @@ test("many requests at once become one refresh, and one more afterwards", async 
   assert.deepEqual([n, waiting.length], [1, 1]);
 });
 
+test("what failed is tried again, each time after twice the pause, and then no more", async () => {
+  const pauses = [];
+  let [n, turn] = [0, null];
+  const ask = coalesced(async () => { n += 1; return n > 3; }, {
+    later: (run, ms) => { pauses.push(ms); turn = run; }, now: () => 0, random: () => 1,
+  });
+  ask();
+  for (let i = 0; i < 4; i += 1) {
+    turn();
+    await new Promise(setImmediate);
+  }
+  assert.deepEqual([n, pauses], [4, [0, 1000, 2000, 4000]]);
+});
+
+test("what fails for long is tried every half a minute", async () => {
+  const pauses = [];
+  let turn = null;
+  coalesced(async () => false, {
+    later: (run, ms) => { pauses.push(ms); turn = run; }, now: () => 0, random: () => 1,
+  })();
+  for (let i = 0; i < 9; i += 1) {
+    turn();
+    await new Promise(setImmediate);
+  }
+  assert.equal(pauses.at(-1), 30_000);
+});
+
+test("many viewers fetch what all were told at once over the time that the server gives", () => {
+  const pauses = [];
+  coalesced(async () => {}, {
+    later: (_, ms) => pauses.push(ms), now: () => 0, random: () => 0.5, spreadMs: () => 5000,
+  })();
+  assert.deepEqual(pauses, [2500]);
+});
+
+test("each beat tells the time over which to spread", () => {
+  const told = [];
+  start({ beat: (data) => told.push(data.spread_ms) });
+  Source.last.say("beat", { spread_ms: 1990 });
+  assert.deepEqual(told, [1990]);
+});
+
+test("a stream that ends as planned goes on from there, and nothing is fetched", () => {
+  let reopened = 0;
+  start({ reopened: () => { reopened += 1; } });
+  const first = Source.last;
+  first.say("open");
+  first.say("again", { after: "e1.r2.s3", state: "running" });
+  assert.equal(Source.last.address, "/stream/?after=e1.r2.s3&state=running");
+  assert.equal(first.readyState, 2);
+  Source.last.say("open");
+  assert.equal(reopened, 0);
+});
+
 test("a sending run without seconds is stale although the stream lives", () => {
   const told = [];
   const clock = start({ stale: (isStale) => told.push(isStale), expectsSeconds: () => true });

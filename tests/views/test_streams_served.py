@@ -5,6 +5,9 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -18,6 +21,7 @@ from django.utils import timezone
 from campaigns.models import Run
 from local.ports import listens
 from tests.factories import make_campaign, make_run, make_test, store_second
+from tests.queries.measured import measure
 from tests.values import make_second
 from tests.waiting import eventually
 
@@ -80,6 +84,31 @@ def run(project):
         Run.objects.filter(pk=run.pk).update(state=state)
     store_second(run, make_second(0, [10_000]))
     return run
+
+
+def test_all_who_watch_get_the_finished_page_when_the_run_ends(run, vera, port):
+    """Each fetches it in the same moment, with four database connections for them all."""
+    client = Client()
+    client.force_login(vera)
+    cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+    viewers = [Viewer(port, reverse("run-stream", args=[run.pk]), cookie) for _ in range(N_VIEWERS)]
+    measure(run, 12_000)
+    for viewer in viewers:
+        viewer.read_until("event: end\n")
+        viewer.close()
+    page = reverse("run-detail", args=[run.pk])
+    asked = {"Cookie": cookie, "X-Requested-With": "XMLHttpRequest"}
+    with ThreadPoolExecutor(N_VIEWERS) as pool:
+        answers = list(pool.map(lambda _: fetched(port, page, asked), range(N_VIEWERS)))
+    assert {status for status, _ in answers} == {200}
+    assert not any("data-run-progress" in text for _, text in answers)
+
+
+def fetched(port: int, path: str, headers: dict[str, str]) -> tuple[int, str]:
+    with closing(HTTPConnection("127.0.0.1", port, timeout=20)) as server:
+        server.request("GET", path, headers=headers)
+        answer = server.getresponse()
+        return answer.status, answer.read().decode()
 
 
 def test_many_viewers_hear_each_second_once_and_go_on_where_they_were(run, vera, port):

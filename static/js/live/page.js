@@ -20,9 +20,15 @@ export function livePage({ second, replaced }) {
   const live = document.getElementById("live");
   const every = Number(live.dataset.refresh);
   let fetched = -Infinity;
-  const ask = coalesced(async () => {
-    replaced(await refreshPage());
-  });
+  let spreadMs = 0;
+  const ask = coalesced(
+    async () => {
+      const names = await refreshPage();
+      if (names) replaced(names);
+      return Boolean(names);
+    },
+    { spreadMs: () => spreadMs },
+  );
   followPage(live, {
     second(news) {
       second(news);
@@ -35,6 +41,9 @@ export function livePage({ second, replaced }) {
     state: ask,
     end: ask,
     reopened: ask,
+    beat(told) {
+      spreadMs = told.spread_ms;
+    },
     stale: tellStale,
     expectsSeconds: () => $(SENDING).length > 0,
   });

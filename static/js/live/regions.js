@@ -26,17 +26,18 @@ function replaceRegion(region, next) {
   if (focused) $(`#${$.escapeSelector(focused)}`).trigger("focus");
 }
 
-// Fetches this page again and takes over its title and regions; answers what was replaced.
+// Fetches this page again and takes over its title and regions; answers what was replaced, or null
+// where the site is away or too busy, so that it has to be tried again.
 export async function refreshPage() {
-  let replaced = null;
+  let html = "";
   try {
-    const html = await $.get(window.location.href);
-    replaced = replaceRegions(html);
-    if (replaced) document.title = new DOMParser().parseFromString(html, "text/html").title;
-  } catch (answer) {
-    if (![403, 404].includes(answer.status)) throw answer;
+    html = await $.get(window.location.href);
+  } catch ({ status }) {
+    if (![403, 404].includes(status)) return null;
   }
+  const replaced = html && replaceRegions(html);
   // Signed out, no longer a member, or the link was revoked: the page itself says so.
-  if (!replaced) window.location.reload();
-  return replaced ?? [];
+  if (replaced) document.title = new DOMParser().parseFromString(html, "text/html").title;
+  else window.location.reload();
+  return replaced || [];
 }

@@ -9,14 +9,16 @@ export function streamAddress(url, cursor, state) {
   return `${url}?${query}`;
 }
 
-// handlers: second({run, points}), state(), end(), reopened(), stale(isStale, lastAtMs), and
-// expectsSeconds(): whether a run is sending now, so that a silence of seconds is worth telling.
+// handlers: second({run, points}), state(), end(), reopened(), beat({spread_ms}), stale(isStale,
+// lastAtMs), and expectsSeconds(): whether a run is sending now, so that a silence of seconds is
+// worth telling. `reopened` means that something may have been missed.
 export function follow(address, handlers, parts = {}) {
   const Source = parts.EventSource || window.EventSource;
   const now = parts.now || Date.now;
   const every = parts.setInterval || setInterval;
   const stopEvery = parts.clearInterval || clearInterval;
   const later = parts.setTimeout || setTimeout;
+  const random = parts.random || Math.random;
   let source = null;
   let heardAt = now();
   let newsAt = now();
@@ -50,7 +52,8 @@ export function follow(address, handlers, parts = {}) {
     });
     listen("second", (event) => handlers.second?.(JSON.parse(event.data)));
     listen("state", () => handlers.state?.());
-    listen("beat");
+    listen("beat", (event) => handlers.beat?.(JSON.parse(event.data)));
+    listen("again", (event) => carryOn(JSON.parse(event.data)));
     listen("end", () => {
       close();
       handlers.end?.();
@@ -58,12 +61,20 @@ export function follow(address, handlers, parts = {}) {
     source.addEventListener("error", retryRefused);
   }
 
+  // The server ends each stream after a while, and says where the next one begins.
+  function carryOn({ after, state }) {
+    source.close();
+    hasOpened = false;
+    address = streamAddress(address.split("?")[0], after, state);
+    open();
+  }
+
   // A browser reconnects by itself, except where it was answered with an error: then we try.
   function retryRefused() {
     if (isOver || !source || source.readyState !== 2) return;
     source = null;
     handlers.reopened?.();
-    later(open, RETRY_MS);
+    later(open, RETRY_MS * (0.5 + random()));
   }
 
   function close() {

@@ -1,0 +1,181 @@
+"""Many viewers of one run when it ends: `python -m benchmarks.watched_end 200` starts the web
+server as `make run` does, opens a stream for each of them, ends the run, and lets each fetch its
+page as the page's JavaScript does. The database is the one that the environment names.
+"""
+
+import json
+import os
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import closing, contextmanager
+from dataclasses import astuple, dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+
+import django
+
+from benchmarks.figures import GoalRow
+
+VIEWERS, SECONDS = 500, 60
+GOAL_S, GIVEN_UP_S = 10.0, 60.0
+
+
+@dataclass(slots=True)
+class Viewer:
+    """`statuses` of its requests for the page; when it saw the final one, by the clock."""
+
+    port: int
+    paths: tuple[str, str]  # of the stream and of the page
+    headers: dict[str, str]
+    is_listening: threading.Event = field(default_factory=threading.Event)
+    statuses: list[int] = field(default_factory=list)
+    final_at: float | None = None
+
+    def watch(self) -> None:
+        spread_s = 0.0
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=GIVEN_UP_S)) as server:
+            server.request("GET", self.paths[0], headers=self.headers)
+            kind = ""
+            for line in server.getresponse():
+                name, _, value = line.decode().strip().partition(": ")
+                kind = value if name == "event" else kind
+                if name == "data" and kind == "beat":
+                    spread_s = json.loads(value)["spread_ms"] / 1000
+                    self.is_listening.set()
+                if name == "event" and kind == "end":
+                    break
+        self._fetch(spread_s)
+
+    def _fetch(self, spread_s: float) -> None:
+        """As static/js/live/coalesced.js does."""
+        pause_s, began = 0.0, time.monotonic()
+        while time.monotonic() - began < GIVEN_UP_S:
+            time.sleep(pause_s + random.random() * spread_s)
+            if self._is_final():
+                self.final_at = time.monotonic()
+                return
+            pause_s = min(30, 2 ** (len(self.statuses) - 1)) * (0.5 + random.random() / 2)
+
+    def _is_final(self) -> bool:
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=GIVEN_UP_S)) as server:
+            server.request("GET", self.paths[1], headers=self.headers)
+            answer = server.getresponse()
+            page = answer.read().decode()
+        self.statuses.append(answer.status)
+        return answer.status == 200 and "data-run-progress" not in page
+
+
+def main(n_viewers: int) -> list[GoalRow]:
+    from django.conf import settings
+    from django.core.management import call_command
+    from django.test import Client
+    from django.urls import reverse
+
+    from benchmarks.live_page import Watching, run_under_way
+
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", verbosity=0, interactive=False)
+    run = run_under_way(1, 1)
+    Watching(run, 1, 1).arrive(SECONDS)
+    client = Client()
+    client.force_login(run.campaign.project.memberships.get().user)
+    name = settings.SESSION_COOKIE_NAME
+    headers = {
+        "Cookie": f"{name}={client.cookies[name].value}",
+        "X-Requested-With": "XMLHttpRequest",
+    }
+    paths = tuple(reverse(each, args=[run.pk]) for each in ("run-stream", "run-detail"))
+    with _served() as (port, server):
+        viewers = [Viewer(port, paths, headers) for _ in range(n_viewers)]
+        threads = [threading.Thread(target=each.watch) for each in viewers]
+        for thread in threads:
+            thread.start()
+        for each in viewers:
+            if not each.is_listening.wait(GIVEN_UP_S):
+                raise RuntimeError("A stream was not opened.")
+        time.sleep(3)  # each hears how many they are with its next beat
+        before_s = _cpu_s(server)
+        ended_at = _end(run)
+        for thread in threads:
+            thread.join()
+        cpu_s = _cpu_s(server) - before_s
+    return lines_of(viewers, ended_at, cpu_s)
+
+
+def lines_of(viewers: list[Viewer], ended_at: float, cpu_s: float) -> list[GoalRow]:
+    name = f"{len(viewers)} viewers when the run ends"
+    late = sorted(each.final_at - ended_at for each in viewers if each.final_at is not None)
+    statuses = Counter(status for each in viewers for status in each.statuses)
+    n_failed = statuses.total() - statuses[200]
+    seen = f"{len(late)} see it within {late[-1]:.1f} s" if late else "nobody sees it"
+    is_met = len(late) == len(viewers) and late[-1] <= GOAL_S and not n_failed
+    return [
+        GoalRow(name, f"{seen}, {n_failed} errors", f"all ≤ {GOAL_S:g} s, 0 errors", is_met),
+        GoalRow(
+            "  the web process", f"{cpu_s:.1f} s of CPU, {1e3 * cpu_s / len(viewers):.1f} ms each"
+        ),
+    ]
+
+
+@contextmanager
+def _served():
+    """The port and the process id of a web server with the settings of `make run`."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    command = [sys.executable, "-m", "gunicorn", "-c", "benchsite/gunicorn.py", "benchsite.wsgi"]
+    env = {**os.environ, "BENCHSITE_BIND": f"127.0.0.1:{port}"}
+    server = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port)
+        yield port, server.pid
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def _wait_for(port: int) -> None:
+    until = time.monotonic() + GIVEN_UP_S
+    while time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("The web server did not start.")
+
+
+def _cpu_s(parent: int) -> float:
+    """User and system time of a process and its children."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            told = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue  # it has just ended
+        if parent in (int(stat.parent.name), int(told[1])):
+            ticks += int(told[11]) + int(told[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _end(run) -> float:
+    """When the run was done, by the clock: as the dispatcher ends it."""
+    from campaigns.models import Run
+    from campaigns.services import endings
+
+    end = {"type": "end", "outcome": "complete", "duration_us": SECONDS * 1_000_000}
+    run.shards.update(state="done", end=end)
+    Run.objects.filter(pk=run.pk).update(state="finalizing")
+    endings.finalise_runs()
+    return time.monotonic()
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
+    django.setup()
+    asked = int(sys.argv[1]) if len(sys.argv) > 1 else VIEWERS
+    print(json.dumps([astuple(line) for line in main(asked)]))

@@ -1,0 +1,55 @@
+"""A live page's answers: the whole page, and to an open copy of itself only what that replaces.
+
+When a run ends, all who watch it fetch their page again in the same moment. Those who see the same
+share one rendering; each has only their own form token in it. None of them holds a database
+connection while the page is rendered, or while they wait for it.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import get_token
+from django.shortcuts import render
+from django.template.loader import render_to_string
+
+from campaigns.live.feed import FEED
+from campaigns.live.waiting import release_connection
+
+_LAYOUT = "live.html"
+_PLACE = "place-of-the-reader-s-own-form-token"
+
+
+def live_page(
+    request: HttpRequest, template: str, context: Callable[[], dict[str, Any]], seen: Hashable
+) -> HttpResponse:
+    """`seen`: all that decides what this viewer sees at this address, rights and revision included.
+
+    A context with a reason for `waiting` is not shared: it may name other projects' campaigns.
+    """
+    if request.headers.get("X-Requested-With") != "XMLHttpRequest":
+        return render(request, template, context())
+    personal: list[dict[str, Any]] = []
+
+    def rendered() -> str:
+        made = context() | {"layout": _LAYOUT}
+        if made.get("waiting"):
+            personal.append(made)
+            return ""
+        release_connection()
+        return render_to_string(template, made | {"csrf_token": _PLACE}, request)
+
+    page = FEED.page((template, request.get_full_path(), seen), rendered)
+    if not page:
+        made = personal[0] if personal else context() | {"layout": _LAYOUT}
+        return _uncached(render(request, template, made))
+    if _PLACE in page:
+        page = page.replace(_PLACE, get_token(request))
+    return _uncached(HttpResponse(page))
+
+
+def _uncached(response: HttpResponse) -> HttpResponse:
+    """A part of a page must not come back as the page when somebody goes back to its address."""
+    response["Cache-Control"] = "no-store"
+    response["Vary"] = "X-Requested-With"
+    return response

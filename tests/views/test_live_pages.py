@@ -1,0 +1,177 @@
+"""What an open copy of a page gets when it asks again: rendered once for all who see the same."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.domain.lifecycle import Outcome
+from campaigns.live.feed import FEED, Feed
+from campaigns.models import Run
+from campaigns.permissions import Actor, Role
+from campaigns.services.shares import create_share
+from campaigns.views import live_pages, runs
+from tests.factories import (
+    make_campaign,
+    make_membership,
+    make_run,
+    make_test,
+    make_user,
+    store_second,
+)
+from tests.queries.measured import measure
+from tests.values import make_second
+
+pytestmark = pytest.mark.django_db
+AGAIN = {"X-Requested-With": "XMLHttpRequest"}
+
+
+@pytest.fixture(autouse=True)
+def _fresh_feed():
+    """Another test's rows must not be remembered under the same numbers."""
+    FEED.bell.ring()
+
+
+@pytest.fixture
+def run(project):
+    run = make_run(make_test(make_campaign(project, started_at=timezone.now())))
+    for state in ("preparing", "armed", "running"):
+        Run.objects.filter(pk=run.pk).update(state=state)
+    store_second(run, make_second(0, [10_000]))
+    run.refresh_from_db()
+    return run
+
+
+@pytest.fixture
+def owner(project, alice) -> Client:
+    return browser_of(alice)
+
+
+@pytest.fixture
+def rendered(monkeypatch) -> list[str]:
+    """The templates that were rendered to be shared."""
+    made = []
+    render = live_pages.render_to_string
+
+    def counted(template, *given):
+        made.append(template)
+        return render(template, *given)
+
+    monkeypatch.setattr(live_pages, "render_to_string", counted)
+    return made
+
+
+def run_page(client: Client, run: Run, **headers) -> str:
+    return client.get(reverse("run-detail", args=[run.pk]), headers=headers).content.decode()
+
+
+def regions(page: str) -> list[str]:
+    return sorted(re.findall(r'data-live="([^"]+)"', page))
+
+
+def browser_of(user, **options) -> Client:
+    client = Client(**options)
+    client.force_login(user)
+    return client
+
+
+def another_viewer(project) -> Client:
+    user = make_user("victor")
+    make_membership(project, user, Role.VIEWER)
+    return browser_of(user)
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_it_has_the_title_and_regions_of_the_whole_page_and_no_more(owner, run, is_over):
+    if is_over:
+        measure(run, 12_000)
+    for address in ("run-detail", run.pk), ("campaign-detail", run.campaign_id):
+        url = reverse(address[0], args=[address[1]])
+        whole, part = (owner.get(url, headers=each).content.decode() for each in ({}, AGAIN))
+        assert regions(part) == regions(whole)
+        title = re.search(r"<title>.*?</title>", whole, re.DOTALL)[0]
+        assert " ".join(title.split()) in " ".join(part.split())
+        assert "<html" in whole
+        assert "<html" not in part
+
+
+def test_viewers_with_the_same_rights_share_one_rendering(viewer, project, run, rendered):
+    measure(run, 12_000)
+    pages = {run_page(each, run, **AGAIN) for each in (viewer, another_viewer(project))}
+    assert (len(pages), rendered) == (1, ["runs/detail.html"])
+
+
+def test_who_may_do_more_sees_more(viewer, owner, run, rendered):
+    measure(run, 12_000)
+    theirs, hers = run_page(viewer, run, **AGAIN), run_page(owner, run, **AGAIN)
+    assert ("share-dialog" in theirs, "share-dialog" in hers) == (False, True)
+    assert len(rendered) == 2
+
+
+def test_the_end_is_seen_by_whoever_asks_right_after_it(viewer, run):
+    before = run_page(viewer, run, **AGAIN)
+    measure(run, 12_000)
+    after = run_page(viewer, run, **AGAIN)
+    assert ("data-run-progress" in before, "data-run-progress" in after) == (True, False)
+
+
+def test_each_reader_gets_a_form_token_that_works(alice, owner, run):
+    strict = browser_of(alice, enforce_csrf_checks=True)
+    run_page(owner, run, **AGAIN)
+    token = re.search(r'csrfmiddlewaretoken" value="(\w+)"', run_page(strict, run, **AGAIN))[1]
+    stop = reverse("run-stop", args=[run.pk])
+    assert strict.post(stop, {"csrfmiddlewaretoken": "x" * 64}).status_code == 403
+    assert strict.post(stop, {"csrfmiddlewaretoken": token}).status_code == 302
+
+
+def test_what_a_run_waits_for_is_told_to_each_alone(viewer, project, run, rendered):
+    waiting = make_run(run.test, 2)
+    for each in (viewer, another_viewer(project)):
+        assert "Waiting for earlier runs." in run_page(each, waiting, **AGAIN)
+    assert rendered == []
+
+
+def test_a_link_s_visitors_share_theirs_and_get_no_token(client, project, alice, run, rendered):
+    measure(run, 12_000)
+    _, token = create_share(by=Actor(user=alice), project=project, run=run, days=1)
+    url = reverse("share-view", args=[token])
+    first, second = (client.get(url, headers=AGAIN) for _ in range(2))
+    assert first.content == second.content
+    assert rendered == ["shares/run.html"]
+    assert not client.cookies
+    assert first["Cache-Control"] == "no-store"
+
+
+def test_a_part_never_comes_back_as_the_page(viewer, run):
+    url = reverse("run-detail", args=[run.pk])
+    for headers, is_stored in (({}, True), (AGAIN, False)):
+        told = viewer.get(url, headers=headers)
+        assert ("no-store" not in told.get("Cache-Control", "")) == is_stored
+        assert ("X-Requested-With" in told.get("Vary", "")) != is_stored
+
+
+def test_the_database_connection_is_given_back_before_the_page_is_rendered(
+    viewer, run, rendered, monkeypatch
+):
+    seen = []
+    context = runs.run_context
+    monkeypatch.setattr(runs, "run_context", lambda *of: seen.append("read") or context(*of))
+    monkeypatch.setattr(live_pages, "release_connection", lambda: seen.append(list(rendered)))
+    measure(run, 12_000, outcome=Outcome.STOPPED)
+    run_page(viewer, run, **AGAIN)
+    assert (seen, rendered) == (["read", []], ["runs/detail.html"])
+
+
+def test_many_viewers_take_longer_to_ask_and_one_asks_at_once():
+    feed = Feed()
+    streams = [feed.viewer() for _ in range(201)]
+    for n, stream in enumerate(streams, 1):
+        stream.__enter__()
+        if n == 1:
+            assert feed.spread_s == 0
+    assert feed.spread_s == pytest.approx(2)
+    for stream in streams[1:]:
+        stream.__exit__(None, None, None)
+    assert feed.spread_s == 0
