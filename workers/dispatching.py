@@ -11,11 +11,12 @@ from django.conf import settings
 from django.db import connection
 
 from campaigns.domain.lifecycle import RunState as State
-from campaigns.queries.engine import count_by_state
-from campaigns.services import dispatch, endings, first_requests, load_control, probes, searches
+from campaigns.queries.engine import states_under_way
+from campaigns.services import dispatch, first_requests, load_control, probes, searches
 from campaigns.services.clock_steps import follow_step
 from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.ending import EndingsThread
 from workers.names import NamesThread
 
 logger = logging.getLogger(__name__)
@@ -38,6 +39,7 @@ class Dispatcher:
         self._clock = ClockWatch()
         self._doorbells = DoorbellThread(ended, is_active=lambda: self._is_leader)
         self._names = NamesThread(ended, is_active=lambda: self._is_leader)
+        self._endings = EndingsThread(ended, is_active=lambda: self._is_leader)
 
     @property
     def is_active(self) -> bool:
@@ -48,10 +50,13 @@ class Dispatcher:
         use_own_connection()
         self._doorbells.start()
         self._names.start()
+        self._endings.start()
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
             _pulse()
         self._doorbells.ring()
+        self._endings.ask()
+        self._endings.join(RING_EVERY_S)
         self._doorbells.join(RING_EVERY_S)
         self._names.join(RING_EVERY_S)
         drop_connection()
@@ -89,18 +94,19 @@ class Dispatcher:
 
     def tick(self) -> None:
         """Apply the rules that the current run states require."""
-        counts = count_by_state()
+        states = states_under_way()
         n_moved = 0
-        if counts.keys() & {State.PREPARING, State.ARMED, State.RUNNING}:
+        if states & {State.PREPARING, State.ARMED, State.RUNNING}:
             dispatch.stop_requested_runs()
-        if State.PREPARING in counts:
+        if State.PREPARING in states:
             dispatch.arm_runs()
-        if counts.keys() & {State.PREPARING, State.ARMED, State.RUNNING, State.STOPPING}:
+        if states & {State.PREPARING, State.ARMED, State.RUNNING, State.STOPPING}:
             n_moved = dispatch.advance_runs()
-        n_ended = endings.finalise_runs() if n_moved or State.FINALIZING in counts else 0
-        if State.QUEUED in counts and dispatch.admit_runs():
+        if n_moved or State.FINALIZING in states:
+            self._endings.ask()
+        if State.QUEUED in states and dispatch.admit_runs():
             self._doorbells.ring()
-        if n_ended or time.monotonic() - self._tidied_at > TIDY_EVERY_S:
+        if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
             self._tidied_at = time.monotonic()
             self._tidy()
 
@@ -112,9 +118,6 @@ class Dispatcher:
             dispatch.reap_shards,
             dispatch.age_runs,
             dispatch.expire_runs,
-            searches.advance_searches,
-            dispatch.finish_campaigns,
-            endings.summarise_late_runs,
             probes.expire_probes,
             first_requests.settle_campaigns,
             searches.ask_silent_targets,

@@ -56,7 +56,14 @@ class Campaign(Item):
 
     class Meta:
         ordering = ["-pk"]
-        indexes = [models.Index(fields=["project", "-id"], name="campaign_newest_first")]
+        indexes = [
+            models.Index(fields=["project", "-id"], name="campaign_newest_first"),
+            models.Index(
+                fields=["opened_at"],
+                condition=models.Q(finished_at=None),
+                name="campaign_not_finished",
+            ),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(repeats__gte=1, repeats__lte=200), name="campaign_repeats_range"

@@ -40,6 +40,13 @@ class Probe(models.Model):
                 name="one_first_request_per_cell",
             )
         ]
+        indexes = [
+            models.Index(
+                fields=["requested_at"],
+                condition=models.Q(finished_at=None),
+                name="probe_unanswered",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"probe {self.pk} of {self.endpoint}"

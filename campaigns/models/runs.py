@@ -104,7 +104,15 @@ class Run(models.Model):
                 name="run_outcome_exactly_when_done",
             ),
         ]
-        indexes = [models.Index(fields=["state", "campaign", "position"], name="run_by_state")]
+        # What is not done stays few, however long the history.
+        indexes = [
+            models.Index(
+                fields=["state", "campaign", "position"],
+                condition=~models.Q(state=State.DONE),
+                name="run_not_done",
+            ),
+            models.Index(fields=["campaign", "-ended_at"], name="run_by_end"),
+        ]
 
     def __str__(self) -> str:
         return self.label
@@ -196,6 +204,13 @@ class Shard(models.Model):
                 | (~models.Q(worker="") & models.Q(lease_until__isnull=False)),
                 name="live_shard_has_a_lease",
             ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["lease_until"],
+                condition=models.Q(state__in=sorted(LIVE_SHARD_STATES)),
+                name="shard_by_lease",
+            )
         ]
 
     def __str__(self) -> str:
@@ -306,6 +321,14 @@ class RunEvent(models.Model):
 
     class Meta:
         ordering = ["pk"]
+        # What the dispatcher looks for every few seconds (services.endings).
+        indexes = [
+            models.Index(
+                fields=["kind", "at"],
+                condition=models.Q(kind__in=["late_seconds", "summary_failed"]),
+                name="event_to_answer",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} of run {self.run_id}"

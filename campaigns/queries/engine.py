@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.db.models import (
-    Count,
     DateTimeField,
     DurationField,
     Exists,
     ExpressionWrapper,
     F,
-    Max,
     OuterRef,
     Q,
     Subquery,
@@ -125,25 +123,24 @@ def head_runs():
     back of its first requests is known.
     """
     first = (
-        Run.objects.filter(campaign=OuterRef("campaign"), state=RunState.QUEUED)
+        Run.objects.filter(campaign=OuterRef("pk"), state=RunState.QUEUED)
         .order_by("position")
         .values("pk")[:1]
     )
     last_end = (
         Run.objects.filter(campaign=OuterRef("campaign"), state=RunState.DONE)
-        .order_by()
-        .values("campaign")
-        .annotate(last=Max("ended_at"))
-        .values("last")
+        .filter(ended_at__isnull=False)
+        .order_by("-ended_at")
+        .values("ended_at")[:1]
     )
     pause = ExpressionWrapper(
         F("campaign__pause_s") * Value(timedelta(seconds=1)), output_field=DurationField()
     )
     busy = Run.objects.filter(state__in=ACTIVE_STATES).values("campaign")
+    going_on = Campaign.objects.filter(opened_at__isnull=False, finished_at=None)
+    heads = going_on.exclude(pk__in=busy).order_by().annotate(head=Subquery(first)).values("head")
     return (
-        Run.objects.filter(state=RunState.QUEUED, pk=Subquery(first))
-        .filter(campaign__opened_at__isnull=False, campaign__finished_at=None)
-        .exclude(campaign__in=busy)
+        Run.objects.filter(state=RunState.QUEUED, pk__in=heads)
         .annotate(last_end=Subquery(last_end))
         .annotate(
             due_at=Greatest(
@@ -284,7 +281,12 @@ def _rival_words(head: Run, actor: Actor) -> str:
     return f"Waits for run {rival.position} of \u201c{rival.campaign.name}\u201d on {place}."
 
 
-def count_by_state() -> dict[str, int]:
-    """The number of runs in each state but done; the dispatcher reads it every tick."""
-    rows = Run.objects.exclude(state=RunState.DONE).order_by().values_list("state")
-    return dict(rows.annotate(n=Count("pk")))
+def states_under_way() -> set[str]:
+    """The states but done that any run is in, in one statement that counts nothing: the dispatcher
+    reads it every tick, however many runs are queued."""
+    known = [state for state in RunState if state != RunState.DONE]
+    first, *others = (
+        Run.objects.filter(state=state).order_by().values_list("state", flat=True)[:1]
+        for state in known
+    )
+    return set(first.union(*others, all=True))

@@ -50,6 +50,12 @@ logger = logging.getLogger(__name__)
 
 # Advisory lock id, arbitrary but the same in every dispatcher: serialises admissions.
 ADMISSION_LOCK = 0x62656E63
+# So many runs a rule moves at once, the oldest first: the next tick goes on, and a stop that was
+# asked for meanwhile comes before it.
+MOST_AT_ONCE = 20
+# What admission reads of each waiting run and its project.
+_OF_HEADS = ("campaign__project__caps", "campaign__project__admitted_at")
+_OF_HEADS += ("campaign", "target", "machines", "n_shards")
 
 
 # --- admission -----------------------------------------------------------------------------------
@@ -70,7 +76,9 @@ def admit_runs() -> int:
         if why_load_is_off():
             return 0
         free, slots = engine.free_slots(), engine.total_slots()
-        room, own = engine.room_for_runs(), engine.own_addresses()
+        room, own = min(engine.room_for_runs(), MOST_AT_ONCE), engine.own_addresses()
+        if not free or not room:
+            return 0
         active, held = active_by_project(), engine.held_places()
         for run in _in_turn(_due_heads(), active):
             project = run.campaign.project
@@ -118,8 +126,8 @@ def _due_heads():
         engine.head_runs()
         .filter(engine.is_due(), stop_requested=None)
         .select_related("campaign__project")
+        .only(*_OF_HEADS)
         .order_by(F("last_end").asc(nulls_first=True), "campaign__started_at", "campaign_id")
-        .defer("snapshot")
     )
 
 
@@ -160,7 +168,7 @@ def expire_runs() -> int:
         return 0
     late = engine.head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[State.QUEUED]))
     n_ended = 0
-    for run in late.defer("snapshot"):
+    for run in late.defer("snapshot")[:MOST_AT_ONCE]:
         reason = f"Could not start within an hour. {engine.reason_to_wait(run)}".strip()
         n_ended += end_queued(Run.objects.filter(pk=run.pk), Outcome.EXPIRED, reason)
     return n_ended
@@ -180,7 +188,12 @@ def ring_doorbells() -> int:
 # --- the barrier ---------------------------------------------------------------------------------
 def arm_runs() -> int:
     """Set the common start of every run whose shards are all ready."""
-    return _each(_active(State.PREPARING).filter(stop_requested=None), _arm)
+    waiting = _active(State.PREPARING).filter(stop_requested=None)
+    return _each(waiting.exclude(_unready()), _arm)
+
+
+def _unready() -> Exists:
+    return _with(*sorted(set(Part) - {Part.READY}))
 
 
 def _arm(run: Run) -> bool:
@@ -198,7 +211,8 @@ def advance_runs() -> int:
     """Advance active runs whose shards allow it. Locks only the candidates."""
     lost, begun = _with(Part.LOST), _with(*UNFINISHED_SHARD_STATES, Part.DONE)
     waiting = _with(Part.OPEN, *LIVE_SHARD_STATES)
-    n_moved = _each(_active(State.PREPARING, State.ARMED).filter(lost), _stop_for_lost_shard)
+    unasked = _active(State.PREPARING, State.ARMED).filter(stop_requested=None)
+    n_moved = _each(unasked.filter(lost), _stop_for_lost_shard)
     n_moved += _each(_active(State.ARMED).filter(begun), _begin)
     n_moved += _each(_active(State.RUNNING).exclude(waiting), _end_sending)
     n_moved += _each(
@@ -214,10 +228,12 @@ def _with(*states: Part) -> Exists:
 def age_runs() -> int:
     """Advance active runs that exceed the maximum age of their state."""
     n_moved = _each(_too_old(State.PREPARING).filter(stop_requested=None), _miss_barrier)
-    n_moved += _each(_too_old(State.ARMED).filter(stop_requested=None), _miss_start)
+    late = _too_old(State.ARMED).filter(stop_requested=None)
+    n_moved += _each(late.exclude(_unready()), _miss_start)
     for run_id, _ in engine.overrun_runs():
         n_moved += request_stop(Run.objects.filter(pk=run_id), StopReason.OVERRUN)
-    n_moved += _each(_too_old(State.STOPPING), _lose_whoever_still_runs)
+    sending = _too_old(State.STOPPING).filter(_with(Part.RUNNING))
+    n_moved += _each(sending, _lose_whoever_still_runs)
     return n_moved
 
 
@@ -346,9 +362,10 @@ def _too_old(state: State):
 
 
 def _each(runs, act) -> int:
-    """Apply `act` to each run under its lock. A failure with one does not affect the others."""
+    """Apply `act` to each run under its lock, to MOST_AT_ONCE at most: `runs` are those that it
+    moves, so the others have their turn. A failure with one does not affect the others."""
     n_changed = 0
-    for pk in list(runs.order_by("pk").values_list("pk", flat=True)):
+    for pk in list(runs.order_by("state_at", "pk").values_list("pk", flat=True)[:MOST_AT_ONCE]):
         try:
             n_changed += _locked(runs, pk, act)
         except (OperationalError, InterfaceError):

@@ -9,12 +9,13 @@ answers gets its result from `probes.expire_probes`, so no campaign waits longer
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.live.pokes import poke
-from campaigns.models import Campaign, Endpoint, PlanVersion, Run
+from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Run
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.first_requests import first_requests_of
@@ -68,9 +69,10 @@ def settle_campaign(*, campaign_id: int) -> bool:
 
 
 def settle_campaigns() -> int:
-    """The same for all that wait, should the worker have died that had the last answer."""
-    waiting = list(_waiting().filter(held_at=None).values_list("pk", flat=True))
-    return sum(settle_campaign(campaign_id=pk) for pk in waiting)
+    """The same for all that have their answers, should the worker of the last one have died."""
+    unanswered = Probe.objects.filter(campaign=OuterRef("pk"), finished_at=None)
+    ready = _waiting().filter(~Exists(unanswered), held_at=None)
+    return sum(settle_campaign(campaign_id=pk) for pk in list(ready.values_list("pk", flat=True)))
 
 
 def end_held_campaigns() -> int:

@@ -51,8 +51,11 @@ def _store_stop(run: Run, why: StopReason, by: Actor) -> None:
 
 def lock_runs(runs) -> None:
     """Keep the dispatcher from advancing these runs until the transaction ends. Otherwise a run
-    could go from queued to active between the two queries and be missed by both."""
-    locked = runs.exclude(state=RunState.DONE).select_for_update(no_key=True, of=("self",))
+    could go from queued to active between the two queries and be missed by both.
+
+    Not those that have stopped sending: there is nothing to stop, and a summary locks its run.
+    """
+    locked = runs.exclude(state__in=OVER).select_for_update(no_key=True, of=("self",))
     list(locked.order_by("pk").values_list("pk"))
 
 

@@ -10,7 +10,7 @@ from campaigns.services import dispatch
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import host, running, started
 from tests.waiting import eventually
-from workers import clock, dispatching
+from workers import clock, dispatching, ending
 from workers.dispatching import Dispatcher
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -113,6 +113,18 @@ def test_a_slow_broker_does_not_keep_it_from_its_ticks(project, monkeypatch):
         is_admitted(campaign)
         Run.objects.filter(campaign=campaign).update(stop_requested="user")
         eventually(campaign.runs.filter(state="done").exists, 2, "it is stopped")
+        hung.set()
+
+
+def test_a_stop_does_not_wait_for_the_summary_of_another_run(project, monkeypatch):
+    hung = threading.Event()
+    monkeypatch.setattr(ending.endings, "finalise_runs", lambda: hung.wait(3) and 0)
+    host(slots=1)
+    with Running():
+        campaign = started(project)
+        is_admitted(campaign)
+        Run.objects.filter(campaign=campaign).update(stop_requested="user")
+        eventually(campaign.runs.filter(state="finalizing").exists, 2, "it is stopped")
         hung.set()
 
 

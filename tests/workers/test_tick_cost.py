@@ -1,0 +1,165 @@
+"""A tick takes as many statements for 200 campaigns, runs or injector hosts as for one."""
+
+import threading
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from campaigns.domain.lifecycle import RunState
+from campaigns.models import Campaign, Probe, Run, RunEvent, Shard
+from campaigns.queries.engine import head_runs
+from campaigns.services import dispatch
+from tests.factories import make_endpoint, make_target
+from tests.queues import make_queue
+from tests.services.engine import host
+from workers import dispatching
+from workers.dispatching import Dispatcher
+from workers.ending import EndingsThread
+
+pytestmark = pytest.mark.django_db
+MANY = 200
+
+
+@pytest.fixture(autouse=True)
+def _all_rules_in_each_tick(monkeypatch):
+    monkeypatch.setattr(dispatching, "TIDY_EVERY_S", -1)
+
+
+def statements(do) -> int:
+    with CaptureQueriesContext(connection) as seen:
+        do()
+    return len(seen)
+
+
+def tick() -> int:
+    """The statements of a tick with all rules, and of the thread that ends runs."""
+    dispatcher = Dispatcher(threading.Event())
+    endings = EndingsThread(threading.Event(), is_active=bool)
+    dispatcher.tick()  # notes the clock
+    return statements(dispatcher.tick) + statements(endings.act)
+
+
+def with_one_and_with_many(project, make) -> list[int]:
+    counts = []
+    for n in (1, MANY - 1):
+        make(project, n)
+        counts.append(tick())
+    return counts
+
+
+def queued_without_slots(project, n):
+    make_queue(project, n)
+
+
+def queued_behind_a_busy_target(project, n):
+    make_queue(project, n)
+    Run.objects.filter(state=RunState.QUEUED).update(machines=["10.0.0.1"])
+    busy = Run.objects.filter(state=RunState.PREPARING)
+    if not busy.exists():
+        host(slots=64)
+        make_queue(project, 1, state=RunState.PREPARING)
+        busy.update(machines=["10.0.0.1"])
+
+
+def preparing(project, n):
+    make_queue(project, n, state=RunState.PREPARING)
+
+
+def waiting_for_first_requests(project, n):
+    runs = make_queue(project, n)
+    campaigns = [run.campaign for run in runs]
+    Campaign.objects.filter(pk__in=[each.pk for each in campaigns]).update(opened_at=None)
+    endpoint = make_endpoint(make_target(project))
+    Probe.objects.bulk_create(
+        Probe(endpoint=endpoint, request={}, campaign=each, plan_version=runs[0].test.plan_version)
+        for each in campaigns
+    )
+
+
+def late_and_answered(project, n):
+    runs = make_queue(project, n)
+    dispatch.end_queued(Run.objects.all(), "stopped", "over")
+    Campaign.objects.update(finished_at="2026-01-01T00:00Z")
+    notes = RunEvent.objects.bulk_create(RunEvent(run=run, kind="late_seconds") for run in runs)
+    RunEvent.objects.bulk_create(
+        RunEvent(run=note.run, kind="summarised", data={"up_to": note.pk}) for note in notes
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        queued_without_slots,
+        queued_behind_a_busy_target,
+        preparing,
+        waiting_for_first_requests,
+        late_and_answered,
+    ],
+)
+def test_one_object_and_200_take_the_same_statements(project, make):
+    few, many = with_one_and_with_many(project, make)
+    assert many == few <= 25
+
+
+def test_a_tick_admits_some_and_the_next_one_goes_on(project, monkeypatch):
+    monkeypatch.setattr(dispatch, "MOST_AT_ONCE", 3)
+    host(slots=64)
+    make_queue(project, 5)
+    project.caps = {"RUNS": 50}
+    project.save()
+    assert [dispatch.admit_runs() for _ in range(3)] == [3, 2, 0]
+
+
+def test_a_tick_arms_some_the_oldest_first_and_none_that_is_not_ready(project, monkeypatch):
+    monkeypatch.setattr(dispatch, "MOST_AT_ONCE", 2)
+    runs = make_queue(project, 4, state=RunState.PREPARING)
+    holder = {"worker": "w", "host": "h", "lease_until": "2030-01-01T00:00Z"}
+    for shard_state in ("claimed", "ready"):
+        Shard.objects.filter(run__in=runs[1:]).update(state=shard_state, **holder)
+    assert [dispatch.arm_runs() for _ in range(3)] == [2, 1, 0]
+    runs[0].refresh_from_db()
+    assert runs[0].state == RunState.PREPARING
+
+
+@pytest.mark.parametrize(
+    ("rows", "index"),
+    [
+        (Run.objects.filter(state=RunState.QUEUED).order_by(), "run_not_done"),
+        (Run.objects.exclude(state=RunState.DONE).order_by(), "run_not_done"),
+        (
+            Shard.objects.filter(
+                state__in=dispatch.LIVE_SHARD_STATES, lease_until__lt="2026-01-01T00:00Z"
+            ),
+            "shard_by_lease",
+        ),
+        (
+            Probe.objects.filter(finished_at=None, requested_at__lt="2026-01-01T00:00Z"),
+            "probe_unanswered",
+        ),
+        (
+            RunEvent.objects.filter(kind="late_seconds", at__gt="2026-01-01T00:00Z"),
+            "event_to_answer",
+        ),
+        (
+            Campaign.objects.filter(finished_at=None, opened_at__isnull=False),
+            "campaign_not_finished",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_goes_on_is_found_by_an_index_of_nothing_else(db, rows, index):
+    """PostgreSQL may use it for these conditions; in a small table it would rather read all."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    assert index in rows.explain()
+
+
+def test_the_next_run_comes_after_the_latest_end_of_its_campaign(project):
+    run = make_queue(project, 1)[0]
+    assert head_runs().get().last_end is None
+    done = Run.objects.get(pk=run.pk)
+    done.pk, done.position, done.repeat, done.state = None, 2, 2, RunState.DONE
+    done.outcome, done.ended_at = "complete", "2026-01-01T00:00Z"
+    done.save()
+    assert head_runs().get().last_end.year == 2026
