@@ -30,7 +30,6 @@ def find(rows: type[Model] | QuerySet, request: Request, **lookup: Any) -> Any:
     return found
 
 
-_PAGING = ("page", "page_size", "format")
 _SWITCHED = {"true", "false", "True", "False"}
 
 
@@ -40,6 +39,7 @@ class VisibleViewSet(GenericViewSet):
     model: type[Model]
     filter_backends = (DjangoFilterBackend,)
     filterset_class: type[FilterSet] | None = None
+    paging = ("page", "page_size", "format")
 
     def get_queryset(self) -> QuerySet:
         return self.model.objects.visible_to(self.actor)
@@ -67,7 +67,7 @@ class VisibleViewSet(GenericViewSet):
         """A misspelt filter, a number or a time that is empty, and a switch that is neither true
         nor false would silently return unfiltered rows."""
         filters = self.filterset_class.get_filters() if self.filterset_class else {}
-        known, asked = [*filters, *_PAGING], self.request.query_params
+        known, asked = [*filters, *self.paging], self.request.query_params
         sentence = f"Unknown filter. Available filters: {', '.join(known)}."
         faults = {name: [sentence] for name in sorted(set(asked) - set(known))}
         for name, each in filters.items():

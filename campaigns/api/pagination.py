@@ -1,7 +1,12 @@
 """Lists come in pages with a count and links to the next and previous one."""
 
+import re
+
+from django.core.paginator import Page
+from django.db.models import Q, QuerySet
 from rest_framework.exceptions import ValidationError
 from rest_framework.pagination import PageNumberPagination
+from rest_framework.utils.urls import remove_query_param, replace_query_param
 
 
 class Pages(PageNumberPagination):
@@ -20,3 +25,58 @@ class Pages(PageNumberPagination):
         if request.query_params.get(self.page_query_param) == "":
             raise ValidationError({self.page_query_param: ["Write a number from 1."]})
         return super().get_page_number(request, paginator)
+
+
+class SecondPages(Pages):
+    """Pages of a run's seconds. `next` also names the last row of its page, so that the last page
+    costs no more than the first, however long the run."""
+
+    after_param = "after_row"
+
+    def paginate_queryset(self, queryset, request, view=None):
+        edge = self._edge_of(request)
+        rows = (
+            self._after(queryset, request, edge)
+            if edge
+            else super().paginate_queryset(queryset, request, view)
+        )
+        self._last = rows[-1] if rows else None
+        return rows
+
+    def _after(self, queryset: QuerySet, request, edge: tuple[int, int, int]) -> list:
+        size = self.get_page_size(request)
+        paginator = self.django_paginator_class(queryset, size)
+        asked = request.query_params.get(self.page_query_param, "1")
+        number = int(asked[:10]) if asked.isdecimal() else 1
+        rows = list(_beyond(queryset, *edge)[:size])
+        self.request, self.page = request, Page(rows, number, paginator)
+        return rows
+
+    def _edge_of(self, request) -> tuple[int, int, int] | None:
+        asked = request.query_params.get(self.after_param)
+        if asked is None:
+            return None
+        found = re.fullmatch(r"(-?\d{1,9})\.(\d{1,9})\.(\d{1,9})", asked)
+        if found is None:
+            raise ValidationError({self.after_param: ["Take it from the answer's next."]})
+        second, step, shard = map(int, found.groups())
+        return second, step, shard
+
+    def get_next_link(self) -> str | None:
+        link, last = super().get_next_link(), self._last
+        if link is None or last is None:
+            return None
+        return replace_query_param(
+            link, self.after_param, f"{last.second}.{last.step}.{last.shard}"
+        )
+
+    def get_previous_link(self) -> str | None:
+        link = super().get_previous_link()
+        return link and remove_query_param(link, self.after_param)
+
+
+def _beyond(rows: QuerySet, second: int, step: int, shard: int) -> QuerySet:
+    """The rows after this one by second, step and shard."""
+    in_step = Q(second=second, step=step, shard__gt=shard)
+    later = Q(second__gt=second) | Q(second=second, step__gt=step) | in_step
+    return rows.filter(later, second__gte=second)

@@ -18,9 +18,11 @@ from campaigns.api.choices import (
 from campaigns.api.fields import IdFilter, InstantFilter, WholeFilter
 from campaigns.api.judgement import TRUST_OF, JudgedRunSerializer
 from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.api.pagination import SecondPages
 from campaigns.domain.errors import Removed
-from campaigns.exports.files import text_file
+from campaigns.exports.files import text_stream
 from campaigns.exports.runs import csv_of_runs
+from campaigns.live.waiting import without_connection
 from campaigns.models import Run, ShardSecond
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.retention import why_no_seconds
@@ -166,7 +168,7 @@ class RunsCsv(RunViewSet):
         """All runs that the filters leave, one row each, times in µs. Not paginated."""
         self._refuse_unknown_filters()
         runs = self.filter_queryset(self.get_queryset())
-        return text_file("runs.csv", csv_of_runs(whole_runs(runs)))
+        return text_stream("runs.csv", without_connection(csv_of_runs(whole_runs(runs))))
 
 
 class TimingSerializer(serializers.Serializer):
@@ -220,6 +222,8 @@ class SecondViewSet(VisibleViewSet):
 
     model = ShardSecond
     serializer_class = SecondSerializer
+    pagination_class = SecondPages
+    paging = (*VisibleViewSet.paging, SecondPages.after_param)
     filterset_class = SecondFilterSet
 
     def get_queryset(self):

@@ -18,10 +18,11 @@ from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, TestAnswer
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.shown.tables import Table
-from campaigns.exports.files import text_file, wants_blocks
+from campaigns.exports.files import text_file, text_stream, wants_blocks
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.live.memory import answer_of, report_of
+from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
@@ -249,7 +250,8 @@ class CampaignTablesCsv(APIView):
         chosen_tests(campaign, request.query_params)  # refused also where they choose nothing
         if not wants_blocks(request.query_params):
             runs = whole_runs(campaign.runs.order_by("position"))
-            return text_file(f"campaign-{campaign.pk}.csv", csv_of_runs(runs))
+            text = without_connection(csv_of_runs(runs))
+            return text_stream(f"campaign-{campaign.pk}.csv", text)
         tables = _answer(request, campaign).tables
         return text_file(f"campaign-{campaign.pk}-tables.csv", csv_of_tables(tables))
 

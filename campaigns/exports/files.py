@@ -1,8 +1,8 @@
 """Texts as files to download."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.models import Run
@@ -13,11 +13,20 @@ _TYPES = {"csv": "text/csv", "txt": "text/plain"}
 
 def text_file(name: str, text: str) -> HttpResponse:
     """The text as a download of that name, which ends in .csv or .txt."""
-    return HttpResponse(
-        text,
-        content_type=f"{_TYPES[name.rpartition('.')[2]]}; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )
+    return HttpResponse(text, content_type=_type_of(name), headers=_download(name))
+
+
+def text_stream(name: str, parts: Iterable[str]) -> StreamingHttpResponse:
+    """As `text_file`, of a text that is made while it is sent."""
+    return StreamingHttpResponse(parts, content_type=_type_of(name), headers=_download(name))
+
+
+def _type_of(name: str) -> str:
+    return f"{_TYPES[name.rpartition('.')[2]]}; charset=utf-8"
+
+
+def _download(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
 def wants_blocks(asked: Mapping[str, str]) -> bool:

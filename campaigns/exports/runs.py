@@ -1,15 +1,13 @@
 """Runs as one tidy table for other programs: a row per run, a column per value, times in µs."""
 
-import csv
-from collections.abc import Iterable
-from io import StringIO
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from campaigns.domain.judged.observations import judged_percentile
 from campaigns.domain.measured.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
 from campaigns.domain.shown.threshold_words import broken_words
-from campaigns.exports.tables import safe
+from campaigns.exports.tables import csv_of_lines, safe
 from campaigns.models import Run
 from campaigns.queries.measured import MeasuredRun
 
@@ -63,20 +61,18 @@ COLUMNS = (
 )
 
 
-def csv_of_runs(runs: Iterable[MeasuredRun]) -> str:
-    """A row for each run, with the same columns in every file; empty cells: no such value.
+def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:
+    """The head, then a row for each run, with the same columns in every file; empty cells: no such
+    value.
 
     `weak` names the percentiles that fewer than ten requests are beyond, or of which a part is the
     injector's own delay; those with fewer than five beyond are empty. Text is escaped so that a
     spreadsheet evaluates none.
     """
-    out = StringIO()
-    writer = csv.DictWriter(out, COLUMNS, restval="", lineterminator="\r\n")
-    writer.writeheader()
+    yield csv_of_lines([COLUMNS])
     for each in runs:
         row = {**_setting(each.run), **_answers(each), **_figures(each)}
-        writer.writerow({key: _plain(value) for key, value in row.items()})
-    return out.getvalue()
+        yield csv_of_lines([[_plain(row.get(key, "")) for key in COLUMNS]])
 
 
 def _plain(value: Any) -> Any:

@@ -1,10 +1,10 @@
 """A run's seconds as CSV: the charts' data, one row per second."""
 
-import csv
-from collections.abc import Iterable
-from io import StringIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from campaigns.domain.measured.series import Point
+from campaigns.exports.tables import csv_of_lines
 
 _COLUMNS = (
     ("second", "second (s)"),
@@ -27,17 +27,17 @@ _COLUMNS = (
 )
 
 
-def csv_of_seconds(points: Iterable[Point]) -> str:
-    """One row per second (warm-up negative), one column per error kind that occurred.
+def csv_of_seconds(parts: Iterable[Iterable[Point]], kinds: Sequence[str]) -> Iterator[str]:
+    """The head, then a text for each part: one row per second (warm-up negative), one column for
+    each of these kinds of errors.
 
     Empty cells: no value. Percentiles cover that second alone, however few requests it had.
     """
-    points = list(points)
-    kinds = sorted({kind for point in points for kind in point["errors"]})
-    out = StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([*(title for _, title in _COLUMNS), *(f"error {kind}" for kind in kinds)])
-    for point in points:
-        errors = (point["errors"].get(kind, 0) for kind in kinds)
-        writer.writerow([*(point.get(key) for key, _ in _COLUMNS), *errors])
-    return out.getvalue()
+    yield csv_of_lines([[*(title for _, title in _COLUMNS), *(f"error {kind}" for kind in kinds)]])
+    for points in parts:
+        yield csv_of_lines(_row(point, kinds) for point in points)
+
+
+def _row(point: Point, kinds: Sequence[str]) -> list[Any]:
+    errors = (point["errors"].get(kind, 0) for kind in kinds)
+    return [*(point.get(key) for key, _ in _COLUMNS), *errors]

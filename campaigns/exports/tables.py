@@ -36,6 +36,13 @@ def csv_of_tables(tables: Iterable[Table]) -> str:
     return out.getvalue()
 
 
+def csv_of_lines(lines: Iterable[Sequence[Any]]) -> str:
+    """A part of a file: lines of cells that need no escaping."""
+    out = StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows(lines)
+    return out.getvalue()
+
+
 def csv_of_rows(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """A header and a row each; what a row does not have stays empty."""
     out = StringIO()

@@ -1,7 +1,7 @@
 """Waits without holding a database connection: connections are few, viewers are many."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from django.db import connection
@@ -11,6 +11,13 @@ def release_connection() -> None:
     """Give this thread's connection back, except inside a transaction (a test)."""
     if not connection.in_atomic_block:
         connection.close()
+
+
+def without_connection(parts: Iterable[str]) -> Iterator[str]:
+    """The parts of a file, each sent without a connection: whoever reads it may be slow."""
+    for part in parts:
+        release_connection()
+        yield part
 
 
 @contextmanager

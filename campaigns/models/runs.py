@@ -225,7 +225,7 @@ class Shard(models.Model):
 class ShardSecond(models.Model):
     """What one shard measured in one second at one step. Immutable; may be written twice."""
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="seconds")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="seconds", db_index=False)
     shard = models.PositiveIntegerField()
     second = models.IntegerField()
     step = models.PositiveIntegerField()
@@ -239,9 +239,10 @@ class ShardSecond(models.Model):
     vitals = models.JSONField(null=True)
 
     class Meta:
+        # In this order its index serves all: what came since a second, and pages in their order.
         constraints = [
             models.UniqueConstraint(
-                fields=["run", "shard", "second", "step"], name="one_row_per_second"
+                fields=["run", "second", "step", "shard"], name="one_row_per_second"
             )
         ]
 

@@ -1,12 +1,12 @@
 """A run's measurement: a finished run's from its summary, an active one's from its seconds."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import groupby
 from math import floor
 from operator import itemgetter
 
-from django.db.models import QuerySet
+from django.db.models import F, Func, JSONField, QuerySet, Value
 from django.utils import timezone
 
 from campaigns.domain.judged.thresholds import ThresholdJudge, Verdict
@@ -17,6 +17,8 @@ from campaigns.domain.measured.series import Point
 from campaigns.models import Run, RunSummary, Shard, ShardSecond
 
 WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not delivered it
+POINTS_AT_ONCE = 2000  # of an export, about 3 MB
+_BY_PATH = "%(function)s(%(expressions)s::jsonpath)"
 
 
 def latest_summary(run: Run) -> RunSummary | None:
@@ -34,6 +36,40 @@ def points_of(run: Run) -> list[Point]:
     stored = run.summaries.order_by("-revision").values_list("series", flat=True)
     series = stored.first() if run.is_done else None
     return measurement_so_far(run).series if series is None else series
+
+
+def points_in_parts(run: Run) -> Iterator[list[Point]]:
+    """The stored points of a finished run, oldest first, some at once. Each part is a statement of
+    its own, so that a slow reader holds neither the memory nor a transaction for the rest."""
+    newest = run.summaries.order_by("-revision").values_list("pk", flat=True).first()
+    summary, start = RunSummary.objects.filter(pk=newest), 0
+    while part := summary.values_list(_slice(start), flat=True).first():
+        yield part
+        start += len(part)
+
+
+def error_kinds_of(run: Run) -> list[str]:
+    """The kinds of errors in any stored point of a finished run, sorted."""
+    keys = Func(
+        F("series"),
+        Value("$[*].errors.keyvalue().key"),
+        function="jsonb_path_query",
+        template=_BY_PATH,
+        output_field=JSONField(),
+    )
+    newest = run.summaries.order_by("-revision").values("pk")[:1]
+    kinds = RunSummary.objects.filter(pk__in=newest).annotate(kind=keys)
+    return sorted(set(kinds.values_list("kind", flat=True)))
+
+
+def _slice(start: int) -> Func:
+    return Func(
+        F("series"),
+        Value(f"$[{start} to {start + POINTS_AT_ONCE - 1}]"),
+        function="jsonb_path_query_array",
+        template=_BY_PATH,
+        output_field=JSONField(),
+    )
 
 
 def whole_seconds(run: Run) -> int | None:

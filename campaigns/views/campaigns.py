@@ -19,11 +19,12 @@ from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
 from campaigns.domain.units import counted, figure
-from campaigns.exports.files import text_file, wants_blocks
+from campaigns.exports.files import text_file, text_stream, wants_blocks
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignForm
 from campaigns.live.memory import answer_of, campaign_key, gists_of
+from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Search
 from campaigns.permissions import Action, require
 from campaigns.queries.arm_pairs import chosen_tests
@@ -380,6 +381,7 @@ def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponse:
     found = find(Campaign, actor_of(request), pk=campaign)
     if not _checked(wants_blocks, request.GET):
         runs = whole_runs(found.runs.order_by("position"))
-        return text_file(f"campaign-{found.pk}.csv", csv_of_runs(runs))
+        text = without_connection(csv_of_runs(runs))
+        return text_stream(f"campaign-{found.pk}.csv", text)
     answer = answer_of(found, _chosen(request, found), relative_column(request.GET))
     return text_file(f"campaign-{found.pk}-tables.csv", csv_of_tables(answer.tables))

@@ -5,9 +5,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from campaigns.exports.files import text_file
+from campaigns.exports.files import text_stream
 from campaigns.exports.runs import csv_of_runs
 from campaigns.forms.filters import RunFilterForm
+from campaigns.live.waiting import without_connection
 from campaigns.models import Project
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.pages import page_of
@@ -49,4 +50,5 @@ def run_list_csv(request: HttpRequest, project: int) -> HttpResponse:
     found = find(Project, actor, pk=project)
     chosen = RunFilterForm(request.GET, project=found).chosen()
     runs = whole_runs(filtered_runs(actor, found, chosen))
-    return text_file(f"runs-of-project-{found.pk}.csv", csv_of_runs(runs))
+    text = without_connection(csv_of_runs(runs))
+    return text_stream(f"runs-of-project-{found.pk}.csv", text)

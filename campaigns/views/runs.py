@@ -10,15 +10,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.other_tools.reports import STYLE_WORDS
-from campaigns.exports.files import text_file, tool_report_file
+from campaigns.exports.files import text_file, text_stream, tool_report_file
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.tool_outputs import OutputForm
+from campaigns.live.feed import FEED
 from campaigns.live.memory import report_of, run_key, tool_reports_of
+from campaigns.live.waiting import without_connection
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.machines import machine_tables
-from campaigns.queries.measurements import points_of
+from campaigns.queries.measurements import error_kinds_of, points_in_parts
 from campaigns.queries.tool_outputs import output_tables
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
@@ -85,7 +87,13 @@ def run_csv(request: HttpRequest, run: int) -> HttpResponse:
 @require_GET
 def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
-    return text_file(f"run-{found.label}-seconds.csv", csv_of_seconds(points_of(found)))
+    if found.is_done:
+        parts, kinds = points_in_parts(found), error_kinds_of(found)
+    else:
+        points = FEED.points(found.pk)
+        parts, kinds = [points], sorted({kind for point in points for kind in point["errors"]})
+    text = without_connection(csv_of_seconds(parts, kinds))
+    return text_stream(f"run-{found.label}-seconds.csv", text)
 
 
 @login_required

@@ -1,4 +1,6 @@
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from campaigns.domain.measured.snapshot import Second, Timing
 from tests.api.conftest import client_of
@@ -119,6 +121,31 @@ def test_seconds_come_in_pages_and_from_where_one_stopped(api, run):
     rows = api.get(f"{address}?after=2&step=1").json()["results"]
     assert [(row["second"], row["step"]) for row in rows] == [(3, 1), (4, 1)]
     assert api.get(f"{address}?shard=1").json()["count"] == 0
+
+
+def test_each_page_of_seconds_names_the_row_from_which_the_next_one_goes_on(api, run):
+    for second in range(-1, 3):
+        for shard, step in ((0, 0), (0, 1), (1, 0)):
+            store_second(run, make_second(second, [1000], step=step), shard=shard)
+    address, seen, pages = f"{RUNS}{run.pk}/seconds/?page_size=5", [], 0
+    while address:
+        page = api.get(address).json()
+        seen += [(row["second"], row["step"], row["shard"]) for row in page["results"]]
+        address, pages = page["next"], pages + 1
+        assert page["count"] == 12
+        assert (page["previous"] is None) == (pages == 1)
+    assert (pages, seen) == (3, sorted(set(seen)))
+    assert len(seen) == 12
+
+
+def test_a_page_of_seconds_after_a_row_skips_no_rows_by_counting(api, run):
+    for second in range(4):
+        store_second(run, make_second(second, [1000]))
+    with CaptureQueriesContext(connection) as seen:
+        rows = api.get(f"{RUNS}{run.pk}/seconds/?page=2&page_size=2&after_row=1.0.0").json()
+    assert [row["second"] for row in rows["results"]] == [2, 3]
+    assert not any("OFFSET" in each["sql"] for each in seen)
+    assert api.get(f"{RUNS}{run.pk}/seconds/?after_row=1").status_code == 400
 
 
 def test_a_stranger_finds_no_run_and_no_second(charlie, run):

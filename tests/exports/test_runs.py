@@ -22,7 +22,7 @@ def test_(project):
 
 def rows_of(*runs: Run) -> list[dict[str, str]]:
     found = Run.objects.filter(pk__in=[run.pk for run in runs]).order_by("position")
-    return list(csv.DictReader(StringIO(csv_of_runs(whole_runs(found)))))
+    return list(csv.DictReader(StringIO("".join(csv_of_runs(whole_runs(found))))))
 
 
 def test_a_row_says_what_ran_where_and_when(test_):

@@ -96,7 +96,7 @@ def test_no_page_and_no_answer_of_the_api_shows_it(run, version, client, bob, by
     for address in pages:
         answer = client.get(address)
         assert answer.status_code == 200, address
-        assert SECRET not in answer.content.decode(), address
+        assert SECRET not in answer.getvalue().decode(), address
     api = client_of(bob)
     for address in (
         "plans/", f"plans/{plan}/", f"plans/{plan}/versions/", f"plans/{plan}/versions/1/",

@@ -141,7 +141,7 @@ def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, watched
     if watched.is_done:
         _, _, block = page_of(viewer, watched).partition('<script id="points" ')
         assert json.loads(block.partition(">")[2].partition("</script>")[0]) == columns
-    text = viewer.get(reverse("run-seconds-csv", args=[watched.pk])).content.decode()
+    text = viewer.get(reverse("run-seconds-csv", args=[watched.pk])).getvalue().decode()
     rows = list(csv.DictReader(StringIO(text)))
     assert [int(row["second (s)"]) for row in rows] == columns["second"] == list(range(6))
     for row, requests, response in zip(

@@ -86,11 +86,10 @@ def run(project):
     return run
 
 
-def test_all_who_watch_get_the_finished_page_when_the_run_ends(run, vera, port):
+def test_all_who_watch_get_the_finished_page_when_the_run_ends(project, vera, port):
     """Each fetches it in the same moment, with four database connections for them all."""
-    client = Client()
-    client.force_login(vera)
-    cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+    run = make_run(make_test(make_campaign(project, started_at=timezone.now())))
+    cookie = cookie_of(vera)
     viewers = [Viewer(port, reverse("run-stream", args=[run.pk]), cookie) for _ in range(N_VIEWERS)]
     measure(run, 12_000)
     for viewer in viewers:
@@ -104,6 +103,12 @@ def test_all_who_watch_get_the_finished_page_when_the_run_ends(run, vera, port):
     assert not any("data-run-progress" in text for _, text in answers)
 
 
+def cookie_of(user) -> str:
+    client = Client()
+    client.force_login(user)
+    return f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+
+
 def fetched(port: int, path: str, headers: dict[str, str]) -> tuple[int, str]:
     with closing(HTTPConnection("127.0.0.1", port, timeout=20)) as server:
         server.request("GET", path, headers=headers)
@@ -112,9 +117,7 @@ def fetched(port: int, path: str, headers: dict[str, str]) -> tuple[int, str]:
 
 
 def test_many_viewers_hear_each_second_once_and_go_on_where_they_were(run, vera, port):
-    client = Client()
-    client.force_login(vera)
-    cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
+    cookie = cookie_of(vera)
     path = reverse("run-stream", args=[run.pk])
 
     # More viewers than the pool has connections: a sleeping stream must hold none.

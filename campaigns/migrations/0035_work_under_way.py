@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("campaigns", "0032_search_baselines")]
+    dependencies = [("campaigns", "0034_tool_outputs")]
 
     operations = [
         migrations.RemoveIndex(model_name="run", name="run_by_state"),
