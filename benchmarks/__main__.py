@@ -1,5 +1,6 @@
 """The whole table, with one command: cost, punctuality, memory, accuracy, the target's side, pages,
-words, changes, judgement, capacity, real searches for it, words of real campaigns; or parts.
+many viewers, words, changes, judgement, capacity, real searches for it, words of real campaigns; or
+parts.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from benchmarks import (
     pages,
     target_side,
     tls,
+    watched,
     websocket,
     words,
     words_real,
@@ -37,6 +39,7 @@ from benchmarks.selection import (
     PAGES,
     TARGET_SIDE,
     TLS,
+    WATCHED,
     WEBSOCKET,
     WORDS,
     WORDS_REAL,
@@ -58,6 +61,8 @@ def main() -> int:
         show(live.TITLE, live.measure())
     if selection.wants(PAGES):
         show(pages.TITLE, pages.measure())
+    if selection.wants(WATCHED):
+        show(watched.TITLE, watched.measure())
     if selection.wants(ACCURACY):
         show("Accuracy, against the demo target's own log", accuracy.measure())
         with awake():
