@@ -211,6 +211,17 @@ def test_a_single_plan_has_no_row_of_all_plans(ask):
     assert answer().matrix.overall == ()
 
 
+def test_an_interval_of_times_does_not_reach_below_0(client, alice, ask):
+    campaign, _, answer = ask({"L1": [[1_000, 1_000, 40_000], around(10_000)[:3]]})
+    assert answer().matrix.rows[0].cells[0].mean.low < 0
+    client.force_login(alice)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    ((_, cells),) = page.context["matrix"]["rows"]
+    assert cells[0].interval.startswith("0.0 to ")
+    found = client.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()["matrix"]
+    assert found["rows"][0]["values"]["low"] == 0
+
+
 def test_every_chart_and_legend_has_the_targets_by_name_and_one_style_each(client, alice, ask):
     campaign, runs, _ = ask({"L1": [around(20_000), around(10_000)], "L2": [around(9_000)] * 2})
     spoil(runs[0], cpu=0.99)
