@@ -23,6 +23,7 @@ from campaigns.models import (
     ApiToken,
     Campaign,
     HostClaim,
+    HostPermit,
     MachineSecond,
     Probe,
     Project,
@@ -163,6 +164,15 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
     spec["steps"][0]["headers"] = [["X-Api-Key", f"{secret}-header"]]
     spec["steps"][0]["body"] = f"<{secret}/>"
     version = make_plan(project, f"{open_word} plan", Plan.from_json(spec).to_json())
+    claim = HostClaim.objects.create(
+        project=project,
+        host=host,
+        token="t" * 43,
+        places=["192.168.0.9/32:8081"],
+        approval_asked_at=timezone.now(),
+        approval_reason=f"{open_word} agreed",
+    )
+    HostPermit.objects.create(claim=claim, kind="approval", places=claim.places)
     owner = project.memberships.get(role=Role.OWNER).user
     return {
         "target": target,
@@ -170,14 +180,7 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         "https": make_endpoint(target, "https", host=host),
         "version": version,
         "plan": version.plan,
-        "claim": HostClaim.objects.create(
-            project=project,
-            host=host,
-            token="t" * 43,
-            places=["192.168.0.9/32:8081"],
-            approval_asked_at=timezone.now(),
-            approval_reason=f"{open_word} agreed",
-        ),
+        "claim": claim,
         "agent": Agent.objects.create(
             target=target,
             lookup=f"{target.pk:016}",
