@@ -9,13 +9,10 @@ from OpenSSL import SSL
 
 from tests.injector.authority import authority, issue, server_context
 from workers.injector.tls import GROUPS
+from workers.injector.tls_errors import CertificateRefused, RaggedEnd, WantRead, WantWrite
 from workers.injector.tls_library import (
-    CertificateRefused,
-    RaggedEnd,
     ReadBuffer,
     Tls,
-    WantRead,
-    WantWrite,
     expect_name,
     offer_groups,
     write_as_much_as_fits,

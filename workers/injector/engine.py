@@ -19,7 +19,7 @@ from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.stop_reasons import StopReason
-from workers.injector import drivers, tls_library
+from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.crew import Crew
@@ -191,7 +191,7 @@ class Engine:
                 TlsHandshakes(version, cipher, n, bits, resumed, group)
                 for (version, cipher, bits, group, resumed), n in handshakes.items()
             ],
-            tls_library=tls_library.VERSION if dialler.tls else None,
+            tls_library=dialler.tls.library if dialler.tls else None,
             peers=dialler.peers,
             servers=self._crew.servers,
             warnings=self._warnings,

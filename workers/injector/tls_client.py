@@ -12,12 +12,15 @@ from workers.injector.faults import AttemptFailed
 from workers.injector.order import Refusal
 from workers.injector.read_delay import unread_for_ns
 from workers.injector.tls import make_tls_context
-from workers.injector.tls_library import ReadBuffer, Tls, WantRead, WantWrite
+from workers.injector.tls_errors import WantRead, WantWrite
+from workers.injector.tls_library import VERSION, ReadBuffer, Tls
 from workers.injector.tls_sessions import Sessions
 
 
 class TlsClient:
     """`handshakes`: how many there were per (version, cipher, bits, group, resumed)."""
+
+    library = VERSION
 
     def __init__(self, endpoint: Origin, *, resumes: bool):
         name = _encoded(endpoint.tls.sni or endpoint.host)

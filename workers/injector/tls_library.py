@@ -12,6 +12,14 @@ from cryptography.hazmat.bindings.openssl.binding import Binding
 from OpenSSL import SSL
 from OpenSSL.crypto import FILETYPE_ASN1, dump_certificate
 
+from workers.injector.tls_errors import (
+    CertificateRefused,
+    RaggedEnd,
+    TlsError,
+    WantRead,
+    WantWrite,
+)
+
 _lib, _ffi = Binding.lib, Binding.ffi
 _read, _write = _lib.SSL_read, _lib.SSL_write
 # OpenSSL reads one record at a time, and this is the most that one may hold.
@@ -27,30 +35,6 @@ _REFUSALS = {_ALERT + number for number in (42, 43, 44, 45, 46, 48, 49, 116)}
 _CLOSED = _lib.SSL_SENT_SHUTDOWN | _lib.SSL_RECEIVED_SHUTDOWN
 # Without its date.
 VERSION = " ".join(SSL.OpenSSL_version(SSL.OPENSSL_VERSION).decode().split()[:2])
-
-
-class TlsError(OSError):
-    """The server broke the rules of TLS, or refused something. `is_refusal`: our certificate."""
-
-    def __init__(self, detail: str, *, is_refusal: bool = False):
-        super().__init__(detail)
-        self.is_refusal = is_refusal
-
-
-class CertificateRefused(TlsError):
-    """The server's certificate does not verify."""
-
-
-class RaggedEnd(TlsError):
-    """TCP ended without a close_notify."""
-
-
-class WantRead(BlockingIOError):
-    """Nothing can be done before bytes have arrived."""
-
-
-class WantWrite(BlockingIOError):
-    """Nothing can be done before there is room to write."""
 
 
 class ReadBuffer:

@@ -3,7 +3,7 @@
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.attempt import Worker
 from workers.injector.connection import now
-from workers.injector.tls_library import RaggedEnd
+from workers.injector.tls_errors import RaggedEnd
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.exchange_context import ExchangeContext
 
