@@ -122,9 +122,9 @@ def test_a_stranger_finds_no_history(client, charlie, project):
 def test_the_filtered_runs_are_one_file_with_a_row_each(client, vera, project, runs):
     client.force_login(vera)
     address = reverse("run-list-csv", args=[project.pk])
-    rows = list(csv.DictReader(StringIO(client.get(address).content.decode())))
+    rows = list(csv.DictReader(StringIO(client.get(address).getvalue().decode())))
     assert {int(row["run_id"]) for row in rows} == {run.pk for run in runs}
-    chosen = client.get(address, {"target": runs[0].target_id}).content.decode()
+    chosen = client.get(address, {"target": runs[0].target_id}).getvalue().decode()
     assert [int(row["run_id"]) for row in csv.DictReader(StringIO(chosen))] == [runs[0].pk]
     page = client.get(reverse("run-list", args=[project.pk]), {"state": "complete"})
     assert f"{address}?state=complete" in page.content.decode()

@@ -141,7 +141,7 @@ def test_a_tick_arms_some_the_oldest_first_and_none_that_is_not_ready(project, m
             "event_to_answer",
         ),
         (
-            Campaign.objects.filter(finished_at=None, opened_at__isnull=False),
+            Campaign.objects.filter(finished_at=None, opened_at__isnull=False).order_by(),
             "campaign_not_finished",
         ),
     ],
