@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from campaigns.domain.shown.tables import Cell, Table
 
 _GAP = "  "
+_FEW_BEYOND = "fewer than ten requests are beyond this percentile"
+_OWN_DELAY = "a part of this percentile is the injector's own delay; its page says how much"
 
 
 def text_of_tables(tables: Iterable[Table]) -> str:
@@ -40,6 +42,11 @@ def _notes(table: Table) -> list[str]:
         table.note,
         *dict.fromkeys(f"{row.label}: {row.note}" for row in table.rows if row.note),
     ]
-    if any(cell.weak for row in table.rows for cell in row.cells):
-        notes.append("~ weak: fewer than ten requests are beyond this percentile.")
-    return [note for note in notes if note]
+    return [note for note in (*notes, *_meanings(table)) if note]
+
+
+def _meanings(table: Table) -> list[str]:
+    """What ~ means in this table, by why its cells are weak."""
+    whys = [cell.why for row in table.rows for cell in row.cells if cell.weak]
+    meanings = (_OWN_DELAY if "own delay" in why else _FEW_BEYOND for why in whys)
+    return [f"~ weak: {meaning}." for meaning in dict.fromkeys(meanings)]

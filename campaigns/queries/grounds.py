@@ -6,6 +6,7 @@ Checks no permissions: callers pass what was read for rows found with visible_to
 from collections.abc import Sequence
 
 from campaigns.domain.judged.comparison import holm
+from campaigns.domain.judged.trust import OWN_TAIL
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.plan.target import counted_in
@@ -117,8 +118,12 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
 
 
 def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
-    """Of each kind of note the one with the highest value, and how many runs have one."""
-    notes = [note for each in runs if each.judged for note in each.judged.notes]
+    """Of each kind of note the one with the highest value, and how many runs have one.
+
+    A weak tail is told where it is read, at its percentile: a quarter of sound runs have one.
+    """
+    every = (note for each in runs if each.judged for note in each.judged.notes)
+    notes = [note for note in every if note.code != OWN_TAIL]
     found = []
     for code in dict.fromkeys(note.code for note in notes):
         alike = sorted((each for each in notes if each.code == code), key=lambda each: each.value)

@@ -128,7 +128,9 @@ def judged_in_short(judged: Judgement) -> str:
 
 
 def in_short(sentence: str) -> str:
-    """Its first statement, for a table row: "only 100 requests were measured"."""
+    """Its first statement, for a table row: "only 100 requests were measured"; "" of ""."""
+    if not sentence:
+        return ""
     first = re.split(r"[:,;.] ", sentence + " ", maxsplit=1)[0].rstrip(".")
     if first.count("(") > first.count(")"):
         first = re.split(r"[:.] ", sentence + " ", maxsplit=1)[0].rstrip(".")

@@ -1,4 +1,5 @@
 import csv
+from collections.abc import Sequence
 from io import StringIO
 
 import pytest
@@ -7,7 +8,7 @@ from campaigns.domain.measured.snapshot import Timing, Total
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.metrics import METRICS
 from campaigns.domain.shown.report_tables import parts_table
-from campaigns.domain.shown.tables import Row, Table
+from campaigns.domain.shown.tables import Cell, Row, Table
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables, safe
 from campaigns.exports.text import text_of_tables
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.pure
 AVERAGES = column_cells([Figure(1234.56), Figure(None, "why"), Figure(-2.0, weak=True)], decimals=1)
 
 
-def table(label: str = "Repeat 1", note: str = "") -> Table:
+def table(label: str = "Repeat 1", note: str = "", averages: Sequence[Cell] = AVERAGES) -> Table:
     counts = [count_cell(60_000), count_cell(None, "why"), count_cell(3)]
     words = [text_cell("slower"), text_cell(""), text_cell("=1+1")]
     labels = (label, "Repeat 2", "Pooled")
@@ -27,7 +28,7 @@ def table(label: str = "Repeat 1", note: str = "") -> Table:
         tuple(METRICS[key].column() for key in ("mean", "n", "word")),
         tuple(
             Row(name, cells, note=note if name == label else "")
-            for name, *cells in zip(labels, AVERAGES, counts, words, strict=True)
+            for name, *cells in zip(labels, averages, counts, words, strict=True)
         ),
         label_title="run",
         note="A note.",
@@ -81,6 +82,14 @@ def test_the_terminal_aligns_columns_and_marks_weak_figures():
         "Repeat 1: Look at this run.",
         "~ weak: fewer than ten requests are beyond this percentile.",
     ]
+
+
+def test_the_terminal_says_why_a_figure_is_weak():
+    own = "About 1.50 ms of the p99 are the injector's own delay."
+    delayed = column_cells([Figure(1, own, weak=True), Figure(2, own), Figure(3)])
+    assert text_of_tables([table(averages=delayed)]).splitlines()[-1] == (
+        "~ weak: a part of this percentile is the injector's own delay; its page says how much."
+    )
 
 
 POINT = {

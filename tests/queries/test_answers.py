@@ -121,6 +121,7 @@ def test_a_run_that_is_not_usable_is_shown_with_its_reason_and_enters_nothing(fi
     table = answer.tests[0].table
     assert values(table, "Repeat 1")["mean"] == 18.9
     assert table.rows[0].note == "Not usable: the injector was busy"
+    assert table.rows[1].note == ""
     assert table.rows[3].label == "Mean of 2 runs"
     assert values(table, "Pooled")["n"] == 4000
     assert answer.overheads[0].word == "inconclusive"
