@@ -22,8 +22,9 @@ from campaigns.exports.files import text_file
 from campaigns.exports.searches import csv_of_search, trial_row
 from campaigns.models import Project, Search
 from campaigns.permissions import Action, require
+from campaigns.queries.search_busy import busy_by_run
 from campaigns.queries.search_cost import checks_of_search, cost_of_search
-from campaigns.queries.search_limiter import limiter_of_search
+from campaigns.queries.search_limiter import busy_near, limiter_beside
 from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.services.searches import (
     LONGEST_SEARCH_S,
@@ -72,6 +73,17 @@ class TrialSerializer(serializers.Serializer):
     p50_us = serializers.FloatField(allow_null=True)
     p95_us = serializers.FloatField(allow_null=True)
     p99_us = serializers.FloatField(allow_null=True)
+    target_cpu = serializers.FloatField(
+        allow_null=True, help_text="Of all cores of the target's machine, 0 to 1; null if untold."
+    )
+    injector_cpu = serializers.FloatField(
+        allow_null=True, help_text="Of a core, of the busiest injector process, as a share of 1."
+    )
+    network = serializers.FloatField(
+        allow_null=True,
+        help_text="Of the fullest link at either end, as a share of its speed; null if the speed "
+        "is not known.",
+    )
 
 
 class CapacitySerializer(serializers.Serializer):
@@ -101,7 +113,7 @@ class SearchEstimateSerializer(serializers.Serializer):
 
 
 class LimiterSerializer(serializers.Serializer):
-    word = serializers.CharField(help_text="Such as target side, injectors or cap.")
+    word = serializers.CharField(help_text="Such as target CPU, injectors or cap.")
     why = serializers.CharField()
 
 
@@ -183,13 +195,14 @@ class SearchOfCampaignCsv(APIView):
 
     @extend_schema(responses=CSV, operation_id="campaigns_search_csv")
     def get(self, request, pk):
-        """A row for each finished trial, times in µs."""
+        """A row for each finished trial, times in µs, CPU and network as shares of 1."""
         report = report_of_search(find(Search, request, pk=pk))
-        return text_file(f"search-{pk}.csv", csv_of_search(report))
+        return text_file(f"search-{pk}.csv", csv_of_search(report, busy_by_run(report.made)))
 
 
 def _as_json(report: SearchReport) -> dict[str, Any]:
     search, answer, found = report.search, report.answer, report.answer.capacity
+    busy = busy_by_run(report.made)
     return {
         "campaign": search.pk,
         "sentence": plain_text(report.sentence),
@@ -210,7 +223,7 @@ def _as_json(report: SearchReport) -> dict[str, Any]:
         "below_per_s": answer.below,
         "drift": answer.drift,
         "rule": answer.rule,
-        "limited_by": LimiterSerializer(limiter_of_search(report)).data,
+        "limited_by": LimiterSerializer(limiter_beside(report, busy_near(report, busy))).data,
         "against": search.against and SearchAgainstSerializer(search.against).data,
-        "trials": [trial_row(each) for each in report.made],
+        "trials": [trial_row(each, busy[each.run.pk]) for each in report.made],
     }

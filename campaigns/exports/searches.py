@@ -1,21 +1,23 @@
-"""A search as CSV: a row for each trial, in their order. Times in µs."""
+"""A search as CSV: a row for each trial, in their order. Times in µs, shares of 1."""
 
 from typing import Any
 
+from campaigns.domain.judged.busy import Busy
 from campaigns.exports.tables import csv_of_rows
+from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 
 _COLUMNS = (
     *("trial", "search", "run", "rate_per_s", "result", "reason", "ended_at", "requests", "errors"),
-    *("mean_us", "p50_us", "p95_us", "p99_us"),
+    *("mean_us", "p50_us", "p95_us", "p99_us", "target_cpu", "injector_cpu", "network"),
 )
 
 
-def csv_of_search(report: SearchReport) -> str:
-    return csv_of_rows(_COLUMNS, map(trial_row, report.made))
+def csv_of_search(report: SearchReport, busy: BusyByRun) -> str:
+    return csv_of_rows(_COLUMNS, [trial_row(each, busy[each.run.pk]) for each in report.made])
 
 
-def trial_row(made: MadeTrial) -> dict[str, Any]:
+def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
     """Also the trial of the JSON."""
     run = made.run
     return {
@@ -32,4 +34,7 @@ def trial_row(made: MadeTrial) -> dict[str, Any]:
         "p50_us": run.p50_us,
         "p95_us": run.p95_us,
         "p99_us": run.p99_us,
+        "target_cpu": busy.target_cpu,
+        "injector_cpu": busy.injector_cpu,
+        "network": busy.network,
     }

@@ -2,24 +2,37 @@
 
 from collections.abc import Sequence
 
+from campaigns.domain.judged.busy import Busy, mean_busy
 from campaigns.domain.judged.capacity import Ending, TrialResult
 from campaigns.domain.judged.injector_vitals import observed_vitals
 from campaigns.domain.shown.capacity_limiter import Limiter, limiter_of, signs_of
 from campaigns.domain.units import rate
 from campaigns.models import RunSummary
+from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 
 _NEAR = 1.03  # the answer, as a factor
 
 
+def busy_near(report: SearchReport, busy: BusyByRun) -> Busy:
+    """How busy everyone was on average in the trials near the answer."""
+    return mean_busy([busy[each.run.pk] for each in near_the_answer(report)])
+
+
+def limiter_beside(report: SearchReport, near: Busy, *, with_machines: bool = True) -> Limiter:
+    """With what the target's machine told of the trials near the answer. That is read each time:
+    an agent may tell it after the search has ended."""
+    limiter = limiter_of_search(report)
+    return limiter.beside_machine(near) if with_machines else limiter.without_machine()
+
+
 def limiter_of_search(report: SearchReport) -> Limiter:
-    """As it was stored with the answer; else from the trials."""
+    """Without the target's machine: as it was stored with the answer; else from the trials."""
     if report.search.answer is not None:
         return Limiter.from_json(report.search.answer["limiter"])
-    failed = [each for each in report.made if each.trial.result == TrialResult.FAILED]
     return limiter_of(
         report.ending,
-        [signs_of(each.run.verdicts, each.run.judged) for each in failed],
+        [signs_of(each.run.verdicts, each.run.judged) for each in _failed(report)],
         [each.trial.reason for each in _doubtful(report)],
         _vitals_of(near_the_answer(report)),
         f"{rate(report.search.limit_per_s)} requests/s",
@@ -27,8 +40,9 @@ def limiter_of_search(report: SearchReport) -> Limiter:
 
 
 def near_the_answer(report: SearchReport) -> list[MadeTrial]:
-    """The trials that say how busy the injectors were: those that passed within 3 % of the answer,
-    or at the highest rate; those that do not count where the injectors were the limit."""
+    """The trials that say how busy everyone was: those that passed within 3 % of the answer, or at
+    the highest rate; where none passed, the one that failed; those that do not count where the
+    injectors were the limit."""
     if report.ending == Ending.INJECTOR:
         return _doubtful(report)
     passed = [each for each in report.made if each.trial.result == TrialResult.PASSED]
@@ -36,7 +50,11 @@ def near_the_answer(report: SearchReport) -> list[MadeTrial]:
     found = report.answer.capacity
     rates = (found.rate_per_s / _NEAR, found.rate_per_s * _NEAR) if found else (0.0, 0.0)
     near = [each for each in passed if rates[0] <= each.trial.rate_per_s <= rates[1]]
-    return near or passed[-1:]
+    return near or passed[-1:] or _failed(report)[:1]
+
+
+def _failed(report: SearchReport) -> list[MadeTrial]:
+    return [each for each in report.made if each.trial.result == TrialResult.FAILED]
 
 
 def _doubtful(report: SearchReport) -> list[MadeTrial]:

@@ -1,26 +1,27 @@
 """Every trial of a search as a mark: its rate against a response time, both on log scales.
 
-At the left the way up to the first answer, at the right what is around the limit; under it the
-searches on the same axis. Positions in percent of each drawing; see drawings.
+At the left the way up to the first answer, at the right what is around the limit; under it, on the
+same axis, the searches, and how busy everyone was. Positions in percent of each drawing; see
+drawings.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, floor, log10
 
 from campaigns.domain.judged.capacity import Ending, TrialResult
 from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.shown.capacity_words import RESULT_WORDS
-from campaigns.domain.units import figure, ms, rate
+from campaigns.domain.units import ms, rate
+from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
+from campaigns.views.log_axis import LogAxis
+from campaigns.views.search_busy import BusyPanel, busy_panel
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 2.0, 97.0, 6.0, 88.0
 _AROUND = 1.1  # as a factor, beside the outermost values
 _NARROW_AROUND = 1.02
 _IN_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
-_STEPS = (1, 2, 5)
-_FEW_TICKS, _MOST_TICKS = 3, 8
 # Where a dot's number may be, the first choice first: above, to the right, to the left, below. A
 # drawing is about so many px wide and high, a digit and a dot about so many.
 _LABEL_PLACES = ((0, -9, "middle"), (8, 4, "start"), (-8, 4, "end"), (0, 18, "middle"))
@@ -74,6 +75,7 @@ class SearchPanel:
     answer: float | None = None
     now: float | None = None
     searches: tuple[SearchRow, ...] = ()
+    busy: BusyPanel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,29 +94,31 @@ class _Timed:
         return self.made.trial.rate_per_s
 
 
-def search_drawing(report: SearchReport, now_per_s: float | None = None) -> SearchDrawing | None:
+def search_drawing(
+    report: SearchReport, busy: BusyByRun, now_per_s: float | None = None
+) -> SearchDrawing | None:
     """`now_per_s`: the rate of the trial under way. None without a trial with response times."""
     metric, limit_ms = _of_objective(report.rules)
     timed = [_Timed(each, v) for each in report.made if (v := ms_of(each, metric))]
     if not timed:
         return None
     if any(each.made.search is None for each in timed):
-        return SearchDrawing(metric, [_panel("By their rate", timed, limit_ms, _AROUND, now_per_s)])
+        panel = _panel("By their rate", timed, limit_ms, _AROUND, now_per_s, busy=busy)
+        return SearchDrawing(metric, [panel])
     near = [each for each in timed if each.made.search]
     way_up = [each for each in timed if not each.made.search]
     if not near:
-        panel = _panel("On the way up", way_up, limit_ms, _AROUND, now_per_s, numbered=True)
+        panel = _panel(
+            "On the way up", way_up, limit_ms, _AROUND, now_per_s, numbered=True, busy=busy
+        )
         return SearchDrawing(metric, [panel])
     low, high = _ends(near)
     shown = [each for each in timed if low <= each.rate_per_s <= high]
-    wash = (low, high)
-    return SearchDrawing(
-        metric,
-        [
-            _panel("On the way up", way_up, limit_ms, _AROUND, wash=wash, numbered=True),
-            _panel("Around the limit", shown, limit_ms, _NARROW_AROUND, now_per_s, report=report),
-        ],
+    left = _panel("On the way up", way_up, limit_ms, _AROUND, wash=(low, high), numbered=True)
+    right = _panel(
+        "Around the limit", shown, limit_ms, _NARROW_AROUND, now_per_s, report=report, busy=busy
     )
+    return SearchDrawing(metric, [left, right])
 
 
 def _ends(timed: Sequence[_Timed]) -> tuple[float, float]:
@@ -132,14 +136,16 @@ def _panel(
     wash: tuple[float, float] | None = None,
     report: SearchReport | None = None,
     numbered: bool = False,
+    busy: BusyByRun | None = None,
 ) -> SearchPanel:
+    """`busy`: as the lowest part of the panel."""
     rates = [each.rate_per_s for each in timed] + [now_per_s] * bool(now_per_s)
     found = _steady(report) if report else None
     if found and found.low is not None:
         wash = (found.low, found.high)
         rates += wash
-    x = _LogAxis(rates, _LEFT, _RIGHT, around)
-    y = _LogAxis([t.value_ms for t in timed] + [limit_ms] * bool(limit_ms), _BOTTOM, _TOP, _AROUND)
+    x = LogAxis(rates, _LEFT, _RIGHT, around)
+    y = LogAxis([t.value_ms for t in timed] + [limit_ms] * bool(limit_ms), _BOTTOM, _TOP, _AROUND)
     dots = [_dot(each, x, y) for each in timed]
     return SearchPanel(
         title,
@@ -151,6 +157,7 @@ def _panel(
         x.at(found.rate_per_s) if found else None,
         x.at(now_per_s) if now_per_s else None,
         tuple(_rows(report, x)) if report else (),
+        busy_panel([each.made for each in timed], busy, x.at) if busy else None,
     )
 
 
@@ -159,7 +166,7 @@ def _steady(report: SearchReport) -> CapacityInterval | None:
     return None if report.ending == Ending.DRIFTED else report.answer.capacity
 
 
-def _dot(timed: _Timed, x: "_LogAxis", y: "_LogAxis") -> TrialDot:
+def _dot(timed: _Timed, x: LogAxis, y: LogAxis) -> TrialDot:
     return _trial_dot(timed.made, x.at(timed.rate_per_s), y.at(timed.value_ms), timed.value_ms)
 
 
@@ -211,7 +218,7 @@ def _overlap(one: _Box, other: _Box) -> bool:
     return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
-def _rows(report: SearchReport, x: "_LogAxis"):
+def _rows(report: SearchReport, x: LogAxis):
     """Of each search but the first."""
     last = max(each.search for each in report.made)
     for number in range(1, last + 1):
@@ -225,7 +232,7 @@ def _rows(report: SearchReport, x: "_LogAxis"):
         )
 
 
-def _span(x: "_LogAxis", low: float, high: float) -> tuple[float, float]:
+def _span(x: LogAxis, low: float, high: float) -> tuple[float, float]:
     return x.at(low), round(x.at(high) - x.at(low), 2)
 
 
@@ -240,31 +247,3 @@ def _of_objective(rules: tuple[Threshold, ...]) -> tuple[str, float]:
 def ms_of(made: MadeTrial, metric: str) -> float | None:
     value_us = getattr(made.run, f"{metric}_us")
     return value_us and value_us / 1000
-
-
-class _LogAxis:
-    def __init__(self, values: Sequence[float], start: float, end: float, around: float):
-        self._low, self._high = min(values) / around, max(values) * around
-        self._start, self._end = start, end
-
-    def at(self, value: float) -> float:
-        share = log10(value / self._low) / log10(self._high / self._low)
-        return round(self._start + (self._end - self._start) * min(1.0, max(0.0, share)), 2)
-
-    def ticks(self) -> list[tuple[float, str]]:
-        """1, 2 and 5 of each decade; of a short axis a number of equal steps."""
-        decades = range(floor(log10(self._low)), ceil(log10(self._high)) + 1)
-        values = [step * 10.0**decade for decade in decades for step in _STEPS]
-        values = [value for value in values if self._low <= value <= self._high]
-        if len(values) < _FEW_TICKS:
-            values = self._even()
-        elif len(values) > _MOST_TICKS:
-            values = [value for value in values if log10(value).is_integer()]
-        return [(self.at(v), f"{v:,.0f}" if v >= 100 else figure(v, 2)) for v in values]
-
-    def _even(self) -> list[float]:
-        size = (self._high - self._low) / 7
-        decade = 10.0 ** floor(log10(size))
-        step = next(n * decade for n in (1, 2, 5, 10) if n * decade >= size)
-        first = ceil(self._low / step)
-        return [n * step for n in range(first, floor(self._high / step) + 1)]

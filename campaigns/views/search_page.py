@@ -14,8 +14,10 @@ from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.compared_searches import steady_capacity
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.queries.search_limiter import limiter_of_search
+from campaigns.queries.search_busy import busy_by_run
+from campaigns.queries.search_limiter import busy_near, limiter_beside
 from campaigns.queries.searches import report_of_search
+from campaigns.views.run_page import shows_machines
 from campaigns.views.search_drawing import search_drawing
 from campaigns.views.search_tiles import around_the_limit, overlap_of, search_tiles
 from campaigns.views.search_trials import TrialsShown, shown_of, switches, trial_row, trial_rows
@@ -24,8 +26,11 @@ from campaigns.views.search_trials import TrialsShown, shown_of, switches, trial
 def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, Any]:
     """Without the project's navigation and the user's rights. `trials`: which are in the table."""
     campaign, report = search.campaign, report_of_search(search)
-    current, limiter = current_run_of(campaign), limiter_of_search(report)
-    shown = shown_of(trials, report)
+    with_machines = shows_machines(actor)
+    busy = busy_by_run(report.made, with_machines=with_machines)
+    near = busy_near(report, busy)
+    limiter = limiter_beside(report, near, with_machines=with_machines)
+    current, shown = current_run_of(campaign), shown_of(trials, report)
     now_per_s = current.frozen.plan.load.rate_per_s if current else None
     is_live = campaign.state in {"running", "stopping"}
     is_stopped = campaign.stop_requested_at is not None
@@ -41,13 +46,14 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "came_back": first_requests_of(campaign, actor),
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
-        "drawing": search_drawing(report, now_per_s),
-        "tiles": search_tiles(report, limiter, now_per_s),
-        "around": [(name, trial_row(made)) for name, made in around_the_limit(report)],
+        "drawing": search_drawing(report, busy, now_per_s),
+        "tiles": search_tiles(report, limiter, near, now_per_s),
+        "around": [(name, trial_row(made, busy)) for name, made in around_the_limit(report)],
         "overlap": overlap_of(report),
         "limiter": limiter,
         "usual_trials": max(USUAL_TRIALS, len(report.made) + 1),
-        "trials": trial_rows(report, shown),
+        "trials": trial_rows(report, shown, busy),
+        "tells_target_cpu": any(each.target_cpu is not None for each in busy.values()),
         "trials_by_rate": shown is TrialsShown.NEAR,
         "switches": switches(shown, report),
         "against": search_against(search),

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from django.utils import timezone
 
+from campaigns.domain.judged.busy import Busy
 from campaigns.domain.judged.capacity import Ending, TrialResult
 from campaigns.domain.shown.capacity_limiter import Limiter
 from campaigns.domain.shown.capacity_words import lacks_its_rule, objective_words
@@ -22,13 +23,20 @@ class SearchTile:
 
 
 def search_tiles(
-    report: SearchReport, limiter: Limiter, now_per_s: float | None
+    report: SearchReport, limiter: Limiter, near: Busy, now_per_s: float | None
 ) -> list[SearchTile]:
+    """`near`: how busy everyone was near the answer."""
     tiles = [_capacity(report), _trials(report), _time(report)]
     if now_per_s:
         words = objective_words(report.rules)
         tiles.insert(1, SearchTile("Now trying", rate(now_per_s), _REQUESTS, (words,)))
-    return [*tiles, SearchTile("What limited it", limiter.word, "", (limiter.why,))]
+    return [*tiles, SearchTile("What limited it", limiter.word, "", (limiter.why, *_near(near)))]
+
+
+def _near(near: Busy) -> tuple[str, ...]:
+    told = [("target CPU", near.target_cpu), ("injector CPU", near.injector_cpu)]
+    words = [f"{name} {percent(share, decimals=0)}" for name, share in told if share is not None]
+    return (f"near the limit: {', '.join(words)}",) if words else ()
 
 
 def _capacity(report: SearchReport) -> SearchTile:

@@ -5,7 +5,8 @@ from typing import Any
 
 from campaigns.domain.judged.capacity import TrialResult
 from campaigns.domain.shown.capacity_words import RESULT_WORDS
-from campaigns.domain.units import DASH, ms, percent, rate
+from campaigns.domain.units import DASH, ms, number, percent, rate
+from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 
 _GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
@@ -36,7 +37,7 @@ def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, 
     ]
 
 
-def trial_rows(report: SearchReport, chosen: TrialsShown) -> list[dict[str, Any]]:
+def trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> list[dict[str, Any]]:
     """Newest first; those near the answer by their rate."""
     made = report.made[::-1]
     if chosen is TrialsShown.FAILED:
@@ -45,10 +46,10 @@ def trial_rows(report: SearchReport, chosen: TrialsShown) -> list[dict[str, Any]
         answer = report.answer.capacity.rate_per_s
         near = [e for e in made if answer / _NEAR <= e.trial.rate_per_s <= answer * _NEAR]
         made = sorted(near, key=lambda each: -each.trial.rate_per_s)
-    return [trial_row(each) for each in made]
+    return [trial_row(each, busy) for each in made]
 
 
-def trial_row(made: MadeTrial) -> dict[str, Any]:
+def trial_row(made: MadeTrial, busy: BusyByRun) -> dict[str, Any]:
     run, trial = made.run, made.trial
     attempts = (run.n or 0) + (run.errors or 0)
     return {
@@ -59,7 +60,13 @@ def trial_row(made: MadeTrial) -> dict[str, Any]:
         "p95": ms(run.p95_us),
         "p99": ms(run.p99_us),
         "errors": percent((run.errors or 0) / attempts if attempts else None),
+        "target_cpu": _whole_percent(busy[run.pk].target_cpu),
+        "injector_cpu": _whole_percent(busy[run.pk].injector_cpu),
         "glyph": _GLYPHS[trial.result],
         "result": RESULT_WORDS[trial.result],
         "reason": trial.reason,
     }
+
+
+def _whole_percent(share: float | None) -> str:
+    return number(None if share is None else 100 * share)

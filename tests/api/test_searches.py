@@ -9,6 +9,7 @@ from campaigns.domain.judged.capacity import RULE_VERSION
 from campaigns.domain.lifecycle import Trust
 from campaigns.models import Campaign, PlanVersion
 from tests.factories import make_endpoint, make_plan, make_target
+from tests.queries.test_machines import tell
 from tests.searches import end_trial, judged, limit_of, search_through, searching
 from tests.services.engine import host
 
@@ -92,6 +93,22 @@ def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):
     assert head.startswith("trial,search,run,rate_per_s,result,reason")
     assert "untrusted,inj-2 ran 14.8 ms late." in doubtful
     assert "failed,p95 758" in failed
+
+
+def test_each_trial_says_how_busy_everyone_was_in_json_and_csv(api, project):
+    campaign = searching(project)
+    run = end_trial(campaign, 900)
+    tell(run, range(20), user_s=1.5, system_s=0.3, idle_s=0.2)
+    found = api.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
+    (trial,) = found["trials"]
+    assert trial["target_cpu"] == pytest.approx(0.9)
+    assert (trial["injector_cpu"], trial["network"]) == (0.46, None)
+    assert found["limited_by"]["word"] == "target CPU"
+    csv = api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv").content.decode()
+    head, row = (line.split(",") for line in csv.splitlines())
+    values = dict(zip(head, row, strict=True))
+    assert float(values["target_cpu"]) == pytest.approx(0.9)
+    assert (values["injector_cpu"], values["network"]) == ("0.46", "")
 
 
 def test_a_campaign_that_is_no_search_has_none(api, campaign):

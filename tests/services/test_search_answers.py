@@ -10,6 +10,7 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.exports.searches import csv_of_search
 from campaigns.models import Run, Search
 from campaigns.models.dbtime import db_now
+from campaigns.queries.search_busy import busy_by_run
 from campaigns.queries.search_limiter import limiter_of_search
 from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch, searches
@@ -37,7 +38,8 @@ def said(search: Search) -> list:
     """All that pages, REST and CSV say of it."""
     report = report_of_search(Search.objects.select_related("campaign").get(pk=search.pk))
     limiter = limiter_of_search(report)
-    return [report.sentence, asdict(report.answer), csv_of_search(report), limiter]
+    rows = csv_of_search(report, busy_by_run(report.made))
+    return [report.sentence, asdict(report.answer), rows, limiter]
 
 
 def test_it_stays_when_the_rule_changes(project, another_rule):

@@ -8,9 +8,11 @@ from django.urls import reverse
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.units import DASH, ms, rate
-from campaigns.models import Run, Search
+from campaigns.models import Campaign, Run, Search
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.searches import report_of_search
+from campaigns.services.shares import create_share
+from tests.queries.test_machines import tell
 from tests.searches import end_trial, judged, limit_of, search_through, searching
 from tests.views.campaign_form import text_of
 
@@ -132,6 +134,72 @@ def _middle_px(dot, label) -> tuple[float, float]:
     half = 3.5 * len(label.text)
     aside = {"start": half, "middle": 0, "end": -half}[label.anchor]
     return x + label.dx + aside, y + label.dy - 5.5
+
+
+@pytest.fixture
+def on_a_busy_machine(project) -> Campaign:
+    """A finished search whose target's agent reported two cores at 90 %."""
+    campaign = searching(project)
+    search_through(campaign, limit_of(1850))
+    for run in campaign.runs.all():
+        tell(run, range(20), user_s=1.5, system_s=0.3, idle_s=0.2)
+    return campaign
+
+
+def test_the_page_shows_how_busy_everyone_was_on_the_axis_of_the_trials(
+    client, alice, on_a_busy_machine
+):
+    client.force_login(alice)
+    page = client.get(reverse("campaign-detail", args=[on_a_busy_machine.pk]))
+    around = page.context["drawing"].panels[1]
+    target, injector = around.busy.lines
+    assert (target.name, injector.name) == ("target CPU", "injector CPU")
+    assert {dot.x for dot in target.dots} == {dot.x for dot in around.dots}
+    assert len({dot.y for dot in target.dots}) == 1
+    assert {each.said.replace("\u202f", " ") for each in around.busy.trials} == {
+        "target CPU 90 %, injector CPU 46 %"
+    }
+    rows = page.context["trials"]
+    assert {(each["target_cpu"], each["injector_cpu"]) for each in rows} == {("90", "46")}
+    assert page.context["tiles"][-1].value == "target CPU"
+    assert "likely the limit, at 90 %." in text_of(page).replace("\u202f", " ")
+
+
+def test_the_way_up_shows_it_as_long_as_there_is_nothing_else(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    end_trial(campaign, 20)
+    (panel,) = client.get(reverse("campaign-detail", args=[campaign.pk])).context["drawing"].panels
+    assert [line.name for line in panel.busy.lines] == ["injector CPU"]
+
+
+def test_no_line_leads_to_a_trial_that_does_not_count(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    end_trial(campaign, 20)
+    end_trial(campaign, 20, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
+    end_trial(campaign, 20)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    ((line,),) = [panel.busy.lines for panel in page.context["drawing"].panels]
+    assert [dot.is_counted for dot in line.dots].count(False) == 1
+    assert len(line.dots) == 3
+    assert len(line.pieces) == 1
+
+
+@pytest.mark.parametrize("shows_machines", [True, False])
+def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
+    client, as_bob, on_a_busy_machine, shows_machines
+):
+    _, token = create_share(
+        by=as_bob,
+        project=on_a_busy_machine.project,
+        campaign=on_a_busy_machine,
+        days=1,
+        shows_machines=shows_machines,
+    )
+    page = client.get(reverse("share-view", args=[token]))
+    assert ("target CPU" in text_of(page)) is shows_machines
+    assert "injector CPU" in text_of(page)
 
 
 def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project):

@@ -33,7 +33,10 @@ export function trialReader() {
 
 function tell(panel, trial) {
   const mark = panel.querySelector(`[data-trial="${trial}"]`);
-  panel.closest(".chart").querySelector(".readout").textContent = mark?.dataset.said ?? "";
+  for (const readout of panel.closest(".chart").querySelectorAll("[data-reads]")) {
+    const { reads } = readout.dataset;
+    readout.textContent = panel.querySelector(`[data-trial="${trial}"][data-${reads}]`)?.dataset[reads] ?? "";
+  }
   for (const line of panel.querySelectorAll(".search-crosshair")) {
     line.setAttribute("visibility", mark ? "visible" : "hidden");
     if (!mark) continue;

@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaigns.domain.judged.busy import Busy
 from campaigns.domain.judged.capacity import Ending
 from campaigns.domain.judged.criteria import JudgementReason
 from campaigns.domain.judged.judgement import Finding, Judgement
@@ -67,3 +68,68 @@ def test_every_ending_has_a_word_and_a_sentence(ending):
 
 def test_a_search_under_way_claims_nothing():
     assert limiter_of(None, [], [], [], CAP).word == "–"
+
+
+FAILED = [["p95 < 300 ms was broken"]]
+WITH_ROOM = [{"cpu": 0.40}]
+
+
+def found_beside(near: Busy, ending: Ending | None = Ending.FOUND):
+    return limiter_of(ending, FAILED, [], WITH_ROOM, CAP).beside_machine(near)
+
+
+def test_a_busy_machine_of_the_target_is_the_likely_limit():
+    found = found_beside(Busy(target_cpu=0.94, target_cores=8))
+    assert found.word == "target CPU"
+    assert found.why.replace("\u202f", " ") == (
+        "The target's CPU was likely the limit, at 94 %. The injectors had room."
+    )
+    cpu, broken, own = found.rows
+    assert (cpu.figure, cpu.was_it, cpu.bar) == (
+        "CPU of 8 cores",
+        "likely",
+        pytest.approx(DOUBTFUL_AT * 0.94 / 0.80, abs=0.1),
+    )
+    assert (broken.who, own.who) == ("Target", "Injectors"), "its CPU is known now"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "cores", "was_it"), [(0.42, 8, "one core may be"), (0.10, 8, "no"), (0.60, 1, "no")]
+)
+def test_a_machine_with_room_leaves_it_at_the_target_s_side(cpu, cores, was_it):
+    """A thread that fills one of eight cores is 12.5 % of them."""
+    found = found_beside(Busy(target_cpu=cpu, target_cores=cores))
+    assert (found.word, found.rows[0].was_it) == ("target side", was_it)
+    assert f"its CPU was at {percent(cpu, decimals=0)}." in found.why
+
+
+def test_a_full_link_of_the_target_is_named():
+    found = found_beside(Busy(target_cpu=0.30, target_link=0.95))
+    assert found.word == "target network"
+    assert [row.was_it for row in found.rows[:2]] == ["no", "likely"]
+
+
+def test_a_busy_machine_is_not_the_limit_of_a_search_that_met_its_cap():
+    found = found_beside(Busy(target_cpu=0.94), Ending.LIMIT)
+    assert (found.word, found.rows[0].was_it) == ("cap", "")
+    assert not found.names_machine
+
+
+def test_while_it_goes_on_a_busy_machine_is_shown_and_not_named():
+    found = found_beside(Busy(target_cpu=0.94), None)
+    assert (found.word, found.rows[0].was_it) == ("–", "likely")
+
+
+def test_what_nobody_told_stays_unknown():
+    found = limiter_of(Ending.FOUND, FAILED, [], WITH_ROOM, CAP)
+    assert found.beside_machine(Busy()) == found
+    assert "unknown" in {row.measured for row in found.rows}
+
+
+def test_readers_who_may_not_see_machines_see_no_sign_of_them():
+    full = JudgementReason("target_cpu", TargetState.OVERLOADED, "Full.")
+    target = Finding(TargetState.OVERLOADED, (full,))
+    judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
+    signs = signs_of([verdict(passed=False)], judgement)
+    found = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM, CAP).without_machine()
+    assert [row.figure for row in found.rows if row.who == "Target"] == ["p95 < 300 ms was broken"]

@@ -1,0 +1,81 @@
+"""How busy everyone was in each trial of a search. No permissions: the caller found its campaign,
+and says whether its reader may see the target's machines."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
+
+from django.db.models import Avg, F, FloatField, Func, Max, Q
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models.functions import Cast, Coalesce, NullIf
+
+from campaigns.domain.judged.busy import Busy, MachineLoad, busy_of, link_share
+from campaigns.domain.measured.machine import BUSY, CPU
+from campaigns.domain.measured.machine_use import MachineUse, n_whole_seconds
+from campaigns.models import MachineSecond, RunSummary, RunUse
+from campaigns.queries.searches import MadeTrial
+
+BusyByRun = Mapping[int, Busy]
+
+
+def busy_by_run(made: Sequence[MadeTrial], *, with_machines: bool = True) -> BusyByRun:
+    """By the number of each trial's run. Without machines nothing is said of the target's."""
+    pks = [each.run.pk for each in made]
+    newest = RunSummary.objects.filter(run__in=pks).order_by("run_id", "-revision")
+    rows = newest.distinct("run_id").values_list("run_id", "vitals", "duration_s")
+    summaries = {pk: (vitals, duration_s) for pk, vitals, duration_s in rows}
+    machines = {}
+    if with_machines:
+        measured = {pk: n_whole_seconds(duration_s) for pk, (_, duration_s) in summaries.items()}
+        machines = _stored_loads(measured) | _kept_loads(pks)
+    return {
+        pk: busy_of(summaries[pk][0] if pk in summaries else [], machines.get(pk, [])) for pk in pks
+    }
+
+
+def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
+    """Of the runs with so many measured seconds each, added up by the database: a search may have
+    tens of thousands of seconds. The figures are those of `machine_use`."""
+    if not n_seconds:
+        return {}
+    seconds = MachineSecond.objects.filter(_measured(n_seconds)).values("run_id", "source")
+    rows = seconds.annotate(
+        cpu=Avg(_sum_of(BUSY) / NullIf(_sum_of(CPU), 0.0)),
+        n_cores=Max(Func(KeyTransform("cores", "did"), function="jsonb_array_length")),
+        received=Avg(_told("received_bytes") / F("lasted_s")),
+        sent=Avg(_told("sent_bytes") / F("lasted_s")),
+        speed=Avg(_told("link_bytes_per_s")),
+    )
+    loads = defaultdict(list)
+    for row in rows.order_by("run_id", "source"):
+        link = link_share((row["received"], row["sent"]), row["speed"])
+        loads[row["run_id"]].append(MachineLoad(row["cpu"], row["n_cores"] or 0, link))
+    return dict(loads)
+
+
+def _kept_loads(pks: Sequence[int]) -> dict[int, list[MachineLoad]]:
+    """Of the runs whose seconds retention removed."""
+    kept = RunUse.objects.filter(run__in=pks, kept__has_key="machines").values_list("run", "kept")
+    return {
+        pk: [MachineLoad.of_use(MachineUse.from_json(each)) for each in found["machines"]]
+        for pk, found in kept
+        if found["machines"]
+    }
+
+
+def _measured(n_seconds: Mapping[int, int]) -> Q:
+    """The seconds of the measurements: most trials have as many."""
+    runs = defaultdict(list)
+    for pk, n in n_seconds.items():
+        runs[n].append(pk)
+    return reduce(or_, (Q(run__in=pks, second__range=(0, n - 1)) for n, pks in runs.items()))
+
+
+def _told(name: str) -> Cast:
+    return Cast(KeyTextTransform(name, "did"), FloatField())
+
+
+def _sum_of(states: Sequence[str]):
+    first, *others = (Coalesce(_told(state), 0.0) for state in states)
+    return sum(others, first)
