@@ -3,7 +3,7 @@
 Pure. Templates write the numbers into SVG attributes, so the plots stretch without a script.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any
@@ -44,9 +44,18 @@ class Tick:
 
 
 class RatioAxis:
-    """A logarithmic axis for all rows that includes 1, the threshold's band and every interval."""
+    """A logarithmic axis for all rows that includes 1, the threshold's band and every interval.
 
-    def __init__(self, forests: Iterable[Sequence[dict[str, Any]]], threshold: float):
+    `gap`: the percent between two labels of ticks, `words` what they say of a ratio.
+    """
+
+    def __init__(
+        self,
+        forests: Iterable[Sequence[dict[str, Any]]],
+        threshold: float,
+        gap: float = _LEAST_GAP,
+        words: Callable[[float], str] = "{:g}".format,
+    ):
         ends = [
             edge
             for forest in forests
@@ -62,7 +71,7 @@ class RatioAxis:
         self.band_from = self.at(1 / widest)
         self.band_width = round(self.at(widest) - self.band_from, 2)
         self.ticks = _thinned(
-            [Tick(self.at(t), f"{t:g}") for t in _TICKS if low < t < high], self.one
+            [Tick(self.at(t), words(t)) for t in _TICKS if low < t < high], self.one, gap
         )
 
     def at(self, ratio: float) -> float:
@@ -75,11 +84,11 @@ class RatioAxis:
         return Mark(self.at(row["ratio"]), low, high, round(high - low, 2), row["primary"])
 
 
-def _thinned(ticks: list[Tick], one: float) -> list[Tick]:
+def _thinned(ticks: list[Tick], one: float, gap: float) -> list[Tick]:
     """Ticks that leave room between their labels; 1 always stays."""
     kept: list[Tick] = [tick for tick in ticks if tick.at == one]
     for tick in sorted(ticks, key=lambda each: abs(each.at - one)):
-        if all(abs(tick.at - other.at) >= _LEAST_GAP for other in kept):
+        if all(abs(tick.at - other.at) >= gap for other in kept):
             kept.append(tick)
     return sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
 

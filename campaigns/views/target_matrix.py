@@ -6,14 +6,28 @@ from typing import Any
 from campaigns.domain.shown.network import difference_texts, network_decimals
 from campaigns.domain.shown.target_matrix import (
     MatrixCell,
+    MatrixRow,
     TargetMatrix,
     difference_interval,
     difference_words,
     interval_words,
     mean_words,
 )
+from campaigns.domain.units import number
 from campaigns.views.drawings import Mark, RatioAxis
-from campaigns.views.line_styles import line_style
+from campaigns.views.line_styles import LineStyle, line_style
+
+_GAP = 22.0  # percent between two labels: a plot is as wide as a column
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixColumn:
+    """A target. `number` counts from 1 and is what the address calls it."""
+
+    number: int
+    name: str
+    style: LineStyle
+    is_reference: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +46,25 @@ class DrawnCell:
 
 
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
-    """{"axis", "columns": [(number, name, style)], "relative", "reference", "rows": [(row, cells)],
-    "overall": the rows of all plans, "has_places": bool, "network": [(label, [texts])]}; a cell is
-    None where a plan has no test of that target."""
+    """{"axis", "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows":
+    [(row, [(column, cell)])], "overall": the rows of all plans, "has_places": bool, "network":
+    [(label, [texts])]}; a cell is None where a plan has no test of that target."""
     if matrix is None:
         return None
-    axis = RatioAxis([[_ends(cell) for cell in matrix.cells if _has_interval(cell)]], threshold)
+    ends = [_ends(cell) for cell in matrix.cells if _has_interval(cell)]
+    axis = RatioAxis([ends], threshold, _GAP, _percent_tick)
+    columns = [
+        MatrixColumn(n, name, line_style(n - 1), n == matrix.relative)
+        for n, name in enumerate(matrix.columns, 1)
+    ]
     return {
         "axis": axis,
-        "columns": [(n + 1, name, line_style(n)) for n, name in enumerate(matrix.columns)],
-        "relative": matrix.relative,
+        "columns": columns,
+        "n_cells": 2 * len(columns),
         "reference": matrix.columns[matrix.relative - 1],
         "has_short": any(cell.is_short for cell in matrix.cells),
         "rows": [
-            (row, [cell and _drawn(cell, row.best, matrix.decimals, axis) for cell in row.cells])
+            (row, list(zip(columns, _drawn_cells(row, matrix.decimals, axis), strict=True)))
             for row in matrix.all_rows
         ],
         "overall": matrix.overall,
@@ -60,6 +79,14 @@ def _network(matrix: TargetMatrix) -> list[tuple[str, list[tuple[str, str] | Non
         (row.label, [each and difference_texts(each, decimals) for each in row.columns])
         for row in matrix.network
     ]
+
+
+def _percent_tick(ratio: float) -> str:
+    return number(100 * (ratio - 1), signed=True)
+
+
+def _drawn_cells(row: MatrixRow, decimals: int, axis: RatioAxis) -> list[DrawnCell | None]:
+    return [cell and _drawn(cell, row.best, decimals, axis) for cell in row.cells]
 
 
 def _has_interval(cell: MatrixCell) -> bool:

@@ -40,6 +40,14 @@ def test_ticks_keep_their_distance_and_one_is_among_them():
     assert all(right - left >= 6.9 for left, right in pairwise(places))
 
 
+def test_a_narrow_axis_has_fewer_ticks_and_says_them_as_it_is_told():
+    axis = RatioAxis([[row(3, 0.5, 4)]], threshold=0.05, gap=25, words=lambda ratio: f"{ratio}x")
+    places = [tick.at for tick in axis.ticks]
+    assert "1x" in [tick.text for tick in axis.ticks]
+    assert 1 < len(places) <= 4
+    assert all(right - left >= 25 for left, right in pairwise(places))
+
+
 def test_without_an_interval_there_is_still_an_axis():
     axis = RatioAxis([], threshold=0.05)
     assert 0 < axis.at(1) < 100

@@ -1,0 +1,33 @@
+"""The matrix of several targets as its page has it: each cell beside its target, one axis."""
+
+import pytest
+from django.urls import reverse
+
+from tests.queries.test_target_matrix import around, ask
+from tests.views.campaign_form import text_of
+
+__all__ = ["ask"]
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def page(client, alice, ask):
+    client.force_login(alice)
+    campaign, _, _ = ask({"L1": [around(2000), around(1800)], "L2": [around(2100), around(2300)]})
+    return client.get(reverse("campaign-detail", args=[campaign.pk]))
+
+
+def test_each_cell_names_its_target_for_pages_without_heads(page):
+    matrix = page.context["matrix"]
+    names = [column.name for column in matrix["columns"]]
+    assert names == ["apache", "nginx"]
+    assert [column.is_reference for column in matrix["columns"]] == [True, False]
+    for _, cells in matrix["rows"]:
+        assert [column.name for column, cell in cells if cell] == names
+    assert text_of(page).count('<span class="matrix-name">') >= 2 * len(matrix["rows"])
+
+
+def test_the_axis_is_in_percent_and_has_room_between_its_ticks(page):
+    ticks = page.context["matrix"]["axis"].ticks
+    assert "0" in [tick.text for tick in ticks]
+    assert all(text in text_of(page) for text in (f">{tick.text}</text>" for tick in ticks))
