@@ -5,55 +5,30 @@ same axis, the searches, and how busy everyone was. Positions in percent of each
 drawings.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from campaigns.domain.judged.capacity import Ending, TrialResult
+from campaigns.domain.judged.capacity import FEWEST_SEARCHES, Ending
 from campaigns.domain.judged.capacity_interval import CapacityInterval
 from campaigns.domain.plan.threshold import Threshold
-from campaigns.domain.shown.capacity_words import RESULT_WORDS
 from campaigns.domain.units import ms, rate
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 from campaigns.views.log_axis import LogAxis
 from campaigns.views.search_busy import BusyPanel, busy_panel
+from campaigns.views.search_marks import Shape, TrialDot, numbered, trial_dot
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 2.0, 97.0, 6.0, 88.0
 _AROUND = 1.1  # as a factor, beside the outermost values
 _NARROW_AROUND = 1.02
 _IN_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
-# Where a dot's number may be, the first choice first: above, to the right, to the left, below. A
-# drawing is about so many px wide and high, a digit and a dot about so many.
-_LABEL_PLACES = ((0, -9, "middle"), (8, 4, "start"), (-8, 4, "end"), (0, 18, "middle"))
-_DRAWING_PX, _DIGIT_PX, _LETTERS_PX, _DOT_PX = 280, 7, 11, 10
-
-
-@dataclass(frozen=True, slots=True)
-class DotLabel:
-    """A text beside a dot: so many px to the right of it and below it, aligned at its `anchor`."""
-
-    text: str
-    dx: int
-    dy: int
-    anchor: str
-
-
-@dataclass(frozen=True, slots=True)
-class TrialDot:
-    """`said`: what the crosshair reads of it; `label`: its number, where it is written."""
-
-    number: int
-    x: float
-    y: float
-    result: TrialResult
-    words: str
-    said: str
-    label: DotLabel | None = None
+_FIRST_SEARCHES = range(1, FEWEST_SEARCHES + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRow:
-    """One search on the axis of the rates: its trials, and where it ended as (from, width)."""
+    """One search on the axis of the rates: its trials, and where it ended as (from, width). The
+    last row is that of all together."""
 
     name: str
     dots: list[TrialDot]
@@ -63,8 +38,8 @@ class SearchRow:
 
 @dataclass(frozen=True, slots=True)
 class SearchPanel:
-    """`band` is the interval as (from, width), or what the other panel shows; `answer` is its line,
-    `now` that of the trial under way; `objective` is (height, words)."""
+    """`band` is the interval as (from, width), or what the other panel shows; `answer` is its line
+    with its words, `now` that of the trial under way; `objective` is (height, words)."""
 
     title: str
     dots: list[TrialDot]
@@ -72,7 +47,7 @@ class SearchPanel:
     y_ticks: list[tuple[float, str]]
     objective: tuple[float, str] | None
     band: tuple[float, float] | None = None
-    answer: float | None = None
+    answer: tuple[float, str] | None = None
     now: float | None = None
     searches: tuple[SearchRow, ...] = ()
     busy: BusyPanel | None = None
@@ -80,8 +55,15 @@ class SearchPanel:
 
 @dataclass(frozen=True, slots=True)
 class SearchDrawing:
+    """`shapes`: those that occur, in the order of the key."""
+
     metric: str
     panels: list[SearchPanel]
+
+    @property
+    def shapes(self) -> list[Shape]:
+        found = {dot.shape for panel in self.panels for dot in panel.dots}
+        return [shape for shape in Shape if shape in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +90,11 @@ def search_drawing(
     near = [each for each in timed if each.made.search]
     way_up = [each for each in timed if not each.made.search]
     if not near:
-        panel = _panel(
-            "On the way up", way_up, limit_ms, _AROUND, now_per_s, numbered=True, busy=busy
-        )
+        panel = _panel("On the way up", way_up, limit_ms, _AROUND, now_per_s, busy=busy)
         return SearchDrawing(metric, [panel])
     low, high = _ends(near)
     shown = [each for each in timed if low <= each.rate_per_s <= high]
-    left = _panel("On the way up", way_up, limit_ms, _AROUND, wash=(low, high), numbered=True)
+    left = _panel("On the way up", way_up, limit_ms, _AROUND, wash=(low, high))
     right = _panel(
         "Around the limit", shown, limit_ms, _NARROW_AROUND, now_per_s, report=report, busy=busy
     )
@@ -135,7 +115,6 @@ def _panel(
     *,
     wash: tuple[float, float] | None = None,
     report: SearchReport | None = None,
-    numbered: bool = False,
     busy: BusyByRun | None = None,
 ) -> SearchPanel:
     """`busy`: as the lowest part of the panel."""
@@ -149,12 +128,12 @@ def _panel(
     dots = [_dot(each, x, y) for each in timed]
     return SearchPanel(
         title,
-        _numbered(dots) if numbered else dots,
+        numbered(dots, dots if report is None else [dot for dot in dots if dot.misleads]),
         x.ticks(),
         y.ticks(),
         (y.at(limit_ms), f"objective {ms(limit_ms * 1000)}") if limit_ms else None,
         _span(x, *wash) if wash else None,
-        x.at(found.rate_per_s) if found else None,
+        (x.at(found.rate_per_s), _answer_words(found)) if found else None,
         x.at(now_per_s) if now_per_s else None,
         tuple(_rows(report, x)) if report else (),
         busy_panel([each.made for each in timed], busy, x.at) if busy else None,
@@ -167,69 +146,33 @@ def _steady(report: SearchReport) -> CapacityInterval | None:
 
 
 def _dot(timed: _Timed, x: LogAxis, y: LogAxis) -> TrialDot:
-    return _trial_dot(timed.made, x.at(timed.rate_per_s), y.at(timed.value_ms), timed.value_ms)
+    return trial_dot(timed.made, x.at(timed.rate_per_s), y.at(timed.value_ms), timed.value_ms)
 
 
-def _trial_dot(made: MadeTrial, x: float, y: float, value_ms: float | None = None) -> TrialDot:
-    number, trial = made.run.repeat, made.trial
-    time = f", {ms(value_ms * 1000)}" if value_ms else ""
-    result = RESULT_WORDS[trial.result]
-    reason = f": {trial.reason}" if trial.reason else ""
-    return TrialDot(
-        number,
-        x,
-        y,
-        trial.result,
-        words=f"Trial {number}: {rate(trial.rate_per_s)} requests/s{time}, {result}{reason}",
-        said=f"trial {number}: {rate(trial.rate_per_s)}/s{time}, {result}",
-    )
+def _answer_words(found: CapacityInterval) -> str:
+    if found.low is None:
+        return f"about {rate(found.rate_per_s)}"
+    return f"{rate(found.rate_per_s)}, shaded: {rate(found.low)} to {rate(found.high)}"
 
 
-def _numbered(dots: Sequence[TrialDot]) -> list[TrialDot]:
-    """With their numbers, where these lie on no dot and on no other number."""
-    taken = [_box(dot, 0, 0, _DOT_PX, _DOT_PX) for dot in dots]
-    numbered = []
-    for dot in dots:
-        for place in _LABEL_PLACES:
-            box = _label_box(dot, *place)
-            if not any(_overlap(box, other) for other in taken):
-                taken.append(box)
-                dot = replace(dot, label=DotLabel(str(dot.number), *place))
-                break
-        numbered.append(dot)
-    return numbered
-
-
-def _label_box(dot: TrialDot, dx: int, dy: int, anchor: str) -> "_Box":
-    wide = _DIGIT_PX * len(str(dot.number))
-    aside = {"start": wide / 2, "end": -wide / 2, "middle": 0}[anchor]
-    return _box(dot, dx + aside, dy - _LETTERS_PX / 2, wide, _LETTERS_PX)
-
-
-_Box = tuple[float, float, float, float]  # left, right, top, bottom
-
-
-def _box(dot: TrialDot, dx: float, dy: float, wide: float, high: float) -> _Box:
-    x, y = dot.x * _DRAWING_PX / 100 + dx, dot.y * _DRAWING_PX / 100 + dy
-    return x - wide / 2, x + wide / 2, y - high / 2, y + high / 2
-
-
-def _overlap(one: _Box, other: _Box) -> bool:
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
-
-
-def _rows(report: SearchReport, x: LogAxis):
-    """Of each search but the first."""
+def _rows(report: SearchReport, x: LogAxis) -> Iterator[SearchRow]:
+    """Of each search but the first, those to come while it goes on, and all together."""
     last = max(each.search for each in report.made)
     for number in range(1, last + 1):
         trials = [each for each in report.made if each.search == number]
         done = report.answer.searches[number - 1 : number]
         yield SearchRow(
             str(number),
-            [_trial_dot(each, x.at(each.trial.rate_per_s), 50) for each in trials],
+            [trial_dot(each, x.at(each.trial.rate_per_s), 50) for each in trials],
             _span(x, done[0].low, done[0].high) if done else None,
             f"{rate(done[0].low)} to {rate(done[0].high)}" if done else "so far",
         )
+    if report.ending is None:
+        yield from (SearchRow(str(n), [], None, "waits") for n in _FIRST_SEARCHES if n > last)
+    found = _steady(report)
+    if found and found.low is not None:
+        words = f"{rate(found.low)} to {rate(found.high)}"
+        yield SearchRow(f"all {found.n_searches}", [], _span(x, found.low, found.high), words)
 
 
 def _span(x: LogAxis, low: float, high: float) -> tuple[float, float]:

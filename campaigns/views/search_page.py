@@ -19,6 +19,8 @@ from campaigns.queries.search_limiter import busy_near, limiter_beside
 from campaigns.queries.searches import report_of_search
 from campaigns.views.run_page import shows_machines
 from campaigns.views.search_drawing import search_drawing
+from campaigns.views.search_marks import SHAPE_WORDS
+from campaigns.views.search_rules import search_rules
 from campaigns.views.search_tiles import around_the_limit, overlap_of, search_tiles
 from campaigns.views.search_trials import TrialsShown, shown_of, switches, trial_row, trial_rows
 
@@ -32,6 +34,8 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     limiter = limiter_beside(report, near, with_machines=with_machines)
     current, shown = current_run_of(campaign), shown_of(trials, report)
     now_per_s = current.frozen.plan.load.rate_per_s if current else None
+    drawing = search_drawing(report, busy, now_per_s)
+    tests = list(campaign.tests.select_related("endpoint__target", "plan_version__plan"))
     is_live = campaign.state in {"running", "stopping"}
     is_stopped = campaign.stop_requested_at is not None
     badge = campaign_badge(campaign.state, Answers(), is_stopped=is_stopped)
@@ -46,7 +50,9 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "came_back": first_requests_of(campaign, actor),
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
-        "drawing": search_drawing(report, busy, now_per_s),
+        "drawing": drawing,
+        "shapes": [(shape, SHAPE_WORDS[shape]) for shape in drawing.shapes] if drawing else [],
+        "rules": search_rules(report, tests[0].plan_version.value().warm_up_s),
         "tiles": search_tiles(report, limiter, near, now_per_s),
         "around": [(name, trial_row(made, busy)) for name, made in around_the_limit(report)],
         "overlap": overlap_of(report),
@@ -61,6 +67,5 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "seen_baseline": newest_baseline(actor, campaign.project_id),
         "may_be_baseline": bool(found := steady_capacity(report)) and found.low is not None,
         "stop_words": {"n_done": len(report.made)},
-        "limits": (rate(search.start_per_s), rate(search.limit_per_s)),
-        "tests": list(campaign.tests.select_related("endpoint__target", "plan_version__plan")),
+        "tests": tests,
     }

@@ -8,6 +8,7 @@ from campaigns.domain.shown.capacity_words import RESULT_WORDS
 from campaigns.domain.units import DASH, ms, number, percent, rate
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
+from campaigns.views.search_marks import broken_by
 
 _GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
 _NEAR = 1.05  # the answer, as a factor
@@ -46,7 +47,15 @@ def trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> li
         answer = report.answer.capacity.rate_per_s
         near = [e for e in made if answer / _NEAR <= e.trial.rate_per_s <= answer * _NEAR]
         made = sorted(near, key=lambda each: -each.trial.rate_per_s)
-    return [trial_row(each, busy) for each in made]
+    rows = [trial_row(each, busy) for each in made]
+    return _with_line(rows, report) if chosen is TrialsShown.NEAR else rows
+
+
+def _with_line(rows: list[dict[str, Any]], report: SearchReport) -> list[dict[str, Any]]:
+    """The first row whose rate is below the answer says so."""
+    answer = report.answer.capacity.rate_per_s
+    below = next((row for row in rows if row["rate_per_s"] < answer), None)
+    return [row | {"is_below": row is below and row is not rows[0]} for row in rows]
 
 
 def trial_row(made: MadeTrial, busy: BusyByRun) -> dict[str, Any]:
@@ -56,12 +65,14 @@ def trial_row(made: MadeTrial, busy: BusyByRun) -> dict[str, Any]:
         "run": run,
         "search": DASH if made.search is None else made.search or "first",
         "rate": rate(trial.rate_per_s),
+        "rate_per_s": trial.rate_per_s,
         "p50": ms(run.p50_us),
         "p95": ms(run.p95_us),
         "p99": ms(run.p99_us),
         "errors": percent((run.errors or 0) / attempts if attempts else None),
         "target_cpu": _whole_percent(busy[run.pk].target_cpu),
         "injector_cpu": _whole_percent(busy[run.pk].injector_cpu),
+        "broken": broken_by(made),
         "glyph": _GLYPHS[trial.result],
         "result": RESULT_WORDS[trial.result],
         "reason": trial.reason,

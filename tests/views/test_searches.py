@@ -13,7 +13,7 @@ from campaigns.queries.answers import campaign_answer
 from campaigns.queries.searches import report_of_search
 from campaigns.services.shares import create_share
 from tests.queries.test_machines import tell
-from tests.searches import end_trial, judged, limit_of, search_through, searching
+from tests.searches import end_trial, judged, limit_of, rate_of, search_through, searching
 from tests.views.campaign_form import text_of
 
 pytestmark = pytest.mark.django_db
@@ -200,6 +200,60 @@ def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
     page = client.get(reverse("share-view", args=[token]))
     assert ("target CPU" in text_of(page)) is shows_machines
     assert "injector CPU" in text_of(page)
+
+
+def test_each_mark_says_how_a_trial_failed(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    end_trial(campaign, 20)
+    end_trial(campaign, 20, judged(Trust.DOUBTFUL, "inj-2 ran 14.8 ms late."))
+    end_trial(campaign, 900)
+    end_trial(campaign, 900, judged(target="Requests in flight grew."))
+    (panel,) = client.get(reverse("campaign-detail", args=[campaign.pk])).context["drawing"].panels
+    assert [dot.shape for dot in panel.dots] == ["passed", "untrusted", "broke", "grew"]
+
+
+def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(client, alice, project):
+    """Its height says that the response time was right."""
+    client.force_login(alice)
+    campaign = searching(project)
+    search_through(campaign, limit_of(1850))
+    run = campaign.runs.order_by("repeat").last()
+    summary = run.summaries.get()
+    rule = {"rule": "errors < 1 %", "metric": "errors", "limit": 1, "unit": "%", "since": None}
+    summary.thresholds = [{**rule, "measured": 1.6, "passed": False}]
+    summary.save()
+    stored = campaign.search.answer
+    stored["trials"][-1] |= {"result": "failed", "reason": "errors 1.6 %"}
+    Search.objects.update(answer=stored)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    (dot,) = [dot for dot in page.context["drawing"].panels[1].dots if dot.shape == "errors"]
+    assert (dot.number, dot.misleads) == (run.repeat, True)
+    assert ("errors", "by errors alone") in page.context["shapes"]
+
+
+def test_the_searches_end_with_all_together_and_say_which_wait(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    while not any(each.search for each in report_of_search(campaign.search).made):
+        end_trial(campaign, limit_of(1850)(rate_of(campaign.runs.exclude(state="done").get())))
+    address = reverse("campaign-detail", args=[campaign.pk])
+    rows = client.get(address).context["drawing"].panels[1].searches
+    assert [row.words for row in rows] == ["so far", *["waits"] * 5]
+    search_through(campaign, limit_of(1850))
+    rows = client.get(address).context["drawing"].panels[1].searches
+    assert rows[-1].name == "all 6"
+    assert rows[-1].box == client.get(address).context["drawing"].panels[1].band
+
+
+def test_the_line_of_the_answer_is_in_the_table_of_the_trials_near_it(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    answer = report_of_search(search_through(campaign, limit_of(1850))).answer.capacity.rate_per_s
+    address = reverse("campaign-detail", args=[campaign.pk])
+    rows = client.get(address, {"trials": "near"}).context["trials"]
+    (line,) = [number for number, row in enumerate(rows) if row["is_below"]]
+    assert rows[line]["rate_per_s"] < answer < rows[line - 1]["rate_per_s"]
 
 
 def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project):
