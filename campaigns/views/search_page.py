@@ -4,25 +4,27 @@ from typing import Any
 
 from campaigns.domain.plan.search_start import USUAL_TRIALS
 from campaigns.domain.shown.badges import Answers, campaign_badge, on_hold_badge
+from campaigns.domain.shown.capacity_limiter import Limiter
 from campaigns.domain.units import rate
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
-from campaigns.models import Search
+from campaigns.models import Search, Test
 from campaigns.permissions import Actor
 from campaigns.queries.baselines import newest_baseline, own_baselines, search_against
 from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.compared_searches import steady_capacity
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.queries.search_busy import busy_by_run
+from campaigns.queries.search_busy import BusyByRun, busy_by_run
 from campaigns.queries.search_limiter import busy_near, limiter_beside
-from campaigns.queries.searches import report_of_search
+from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.views.run_page import shows_machines
 from campaigns.views.search_drawing import search_drawing
 from campaigns.views.search_marks import SHAPE_WORDS
+from campaigns.views.search_next import OpenQuestion, open_questions, steps_to_come
 from campaigns.views.search_rules import search_rules
-from campaigns.views.search_tiles import around_the_limit, overlap_of, search_tiles
-from campaigns.views.search_trials import TrialsShown, shown_of, switches, trial_row, trial_rows
+from campaigns.views.search_tiles import overlap_of, search_tiles
+from campaigns.views.search_trials import TrialsShown, shown_of, switches, trial_rows
 
 
 def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, Any]:
@@ -54,12 +56,13 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "shapes": [(shape, SHAPE_WORDS[shape]) for shape in drawing.shapes] if drawing else [],
         "rules": search_rules(report, tests[0].plan_version.value().warm_up_s),
         "tiles": search_tiles(report, limiter, near, now_per_s),
-        "around": [(name, trial_row(made, busy)) for name, made in around_the_limit(report)],
         "overlap": overlap_of(report),
         "limiter": limiter,
+        "open_questions": _open_questions(report, tests[0], limiter, busy),
+        "steps_to_come": steps_to_come(report) if is_live else [],
         "usual_trials": max(USUAL_TRIALS, len(report.made) + 1),
         "trials": trial_rows(report, shown, busy),
-        "tells_target_cpu": any(each.target_cpu is not None for each in busy.values()),
+        "tells_target_cpu": _knows_machine(busy),
         "trials_by_rate": shown is TrialsShown.NEAR,
         "switches": switches(shown, report),
         "against": search_against(search),
@@ -69,3 +72,15 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "stop_words": {"n_done": len(report.made)},
         "tests": tests,
     }
+
+
+def _open_questions(
+    report: SearchReport, test: Test, limiter: Limiter, busy: BusyByRun
+) -> list[OpenQuestion]:
+    if report.ending is None:
+        return []
+    return open_questions(report, test, limiter, knows_machine=_knows_machine(busy))
+
+
+def _knows_machine(busy: BusyByRun) -> bool:
+    return any(each.target_cpu is not None for each in busy.values())

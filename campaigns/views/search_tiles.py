@@ -1,4 +1,4 @@
-"""The tiles of a search's page, and the two trials between which the limit lies."""
+"""The tiles of a search's page, and where its trials passed and failed side by side."""
 
 from dataclasses import dataclass
 
@@ -75,14 +75,6 @@ def _time(report: SearchReport) -> SearchTile:
     longest = (report.search.deadline - began).total_seconds()
     lines = (f"of at most {duration(round(longest))}", f"each trial {report.search.trial_s:g} s")
     return SearchTile("Time", duration(round(took)), "", lines)
-
-
-def around_the_limit(report: SearchReport) -> list[tuple[str, MadeTrial]]:
-    """The highest rate that passed and the lowest that failed, where there are such."""
-    highest = max(_with(report, TrialResult.PASSED), key=_rate, default=None)
-    lowest = min(_with(report, TrialResult.FAILED), key=_rate, default=None)
-    rows = [("Highest that passed", highest), ("Lowest that failed", lowest)]
-    return [(name, made) for name, made in rows if made]
 
 
 def overlap_of(report: SearchReport) -> tuple[str, str] | None:

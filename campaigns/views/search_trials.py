@@ -24,9 +24,12 @@ _WORDS = {TrialsShown.ALL: "all", TrialsShown.NEAR: "near the answer", TrialsSho
 
 
 def shown_of(asked: str, report: SearchReport) -> TrialsShown:
-    """What is asked for; all where that is unknown, or there is no answer to be near to."""
-    is_known = asked in list(TrialsShown) and (asked != TrialsShown.NEAR or report.answer.capacity)
-    return TrialsShown(asked) if is_known else TrialsShown.ALL
+    """What is asked for, by default those near the answer of a search that has ended; all where
+    there is no answer to be near to."""
+    usual = TrialsShown.ALL if report.ending is None else TrialsShown.NEAR
+    shown = TrialsShown(asked) if asked in list(TrialsShown) else usual
+    is_near = shown is TrialsShown.NEAR
+    return TrialsShown.ALL if is_near and not report.answer.capacity else shown
 
 
 def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, bool]]:

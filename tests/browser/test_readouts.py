@@ -115,12 +115,13 @@ def test_one_crosshair_reads_a_trial_of_a_search_in_every_drawing_that_has_it(si
     way_up, around = (signed_in.locator(f"figure:has(#trials-{n})") for n in (1, 2))
     signed_in.locator("#trials-1").focus()
     signed_in.keyboard.press("ArrowRight")
-    assert way_up.locator(".readout").inner_text().split()[:3] == ["trial", "1:", "100/s,"]
-    assert around.locator(".readout").inner_text() == "", "its rate is far from the limit"
+    assert way_up.locator("[data-reads=said]").inner_text().split()[:3] == ["trial", "1:", "100/s,"]
+    assert around.locator("[data-reads=said]").inner_text() == "", "its rate is far from the limit"
     signed_in.locator("#trials-2").focus()
     signed_in.keyboard.press("ArrowRight")
-    said = around.locator(".readout").inner_text()
+    said = around.locator("[data-reads=said]").inner_text()
     trial = said.split()[1].rstrip(":")
+    assert around.locator("[data-reads=busy]").inner_text() == "injector CPU 46\u202f%"
     for line in around.locator(".search-crosshair").all():
         assert line.get_attribute("visibility") == "visible"
     signed_in.keyboard.press("Enter")
@@ -128,6 +129,6 @@ def test_one_crosshair_reads_a_trial_of_a_search_in_every_drawing_that_has_it(si
     assert row.locator("th").inner_text() == trial
     signed_in.locator("#trials-2").focus()
     signed_in.keyboard.press("Escape")
-    assert around.locator(".readout").inner_text() == ""
+    assert around.locator("[data-reads=said]").inner_text() == ""
     around.locator(f"[data-trial='{trial}']").first.hover(force=True)
-    assert around.locator(".readout").inner_text() == said
+    assert around.locator("[data-reads=said]").inner_text() == said
