@@ -54,7 +54,6 @@ class BusyPanel:
     lines: list[BusyLine]
     trials: list[BusyTrial]
     y_ticks: list[tuple[float, str]]
-    has_target: bool
 
 
 def busy_panel(
@@ -73,7 +72,6 @@ def busy_panel(
         lines,
         [_trial(each, busy[each.run.pk], at_x) for each in by_rate],
         [(_at_y(share), f"{100 * share:g}") for share in _TICKS],
-        has_target=any(busy[each.run.pk].target_cpu is not None for each in made),
     )
 
 

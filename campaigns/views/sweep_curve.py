@@ -18,6 +18,7 @@ from campaigns.domain.shown.sweep_points import SweepPoint
 from campaigns.domain.units import figure
 from campaigns.views.drawings import round_up
 from campaigns.views.line_styles import LineStyle, line_style
+from campaigns.views.sweep_table import side_by_side
 
 # The y axis labels are left of 0, in the drawing's padding.
 _LEFT, _RIGHT, _TOP, _BOTTOM = 2.0, 97.0, 8.0, 88.0
@@ -76,7 +77,8 @@ class _Series:
 
 def drawn_sweeps(sweeps: Sequence[SweepAnswer]) -> list[dict[str, Any]]:
     """The sweeps of one plan and parameter together, their arms on the same axes:
-    [{"sweeps", "parameter", "keys": [(name, style)], "panels"}]."""
+    [{"sweeps", "parameter", "keys": [(name, style)], "side": their table together, None of one
+    arm, "panels"}]."""
     groups: dict[tuple[str, str], list[SweepAnswer]] = {}
     for sweep in sweeps:
         groups.setdefault((sweep.plan_label, sweep.field), []).append(sweep)
@@ -86,6 +88,7 @@ def drawn_sweeps(sweeps: Sequence[SweepAnswer]) -> list[dict[str, Any]]:
             "sweeps": group,
             "parameter": parameter_words(field),
             "keys": [(each.name, line_style(n)) for n, each in enumerate(group)],
+            "side": side_by_side(group) if len(group) > 1 else None,
             "panels": _panels(field, group),
         }
         for (plan, field), group in groups.items()
