@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import or_
 
-from django.db.models import Avg, F, FloatField, Func, Max, Q
+from django.db.models import Avg, F, FloatField, Func, IntegerField, Max, Q
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Coalesce, NullIf
 
@@ -42,7 +42,7 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
     seconds = MachineSecond.objects.filter(_measured(n_seconds)).values("run_id", "source")
     rows = seconds.annotate(
         cpu=Avg(_sum_of(BUSY) / NullIf(_sum_of(CPU), 0.0)),
-        n_cores=Max(Func(KeyTransform("cores", "did"), function="jsonb_array_length")),
+        n_cores=Max(_length_of("cores")),
         received=Avg(_told("received_bytes") / F("lasted_s")),
         sent=Avg(_told("sent_bytes") / F("lasted_s")),
         speed=Avg(_told("link_bytes_per_s")),
@@ -74,6 +74,11 @@ def _measured(n_seconds: Mapping[int, int]) -> Q:
 
 def _told(name: str) -> Cast:
     return Cast(KeyTextTransform(name, "did"), FloatField())
+
+
+def _length_of(name: str) -> Func:
+    listed = KeyTransform(name, "did")
+    return Func(listed, function="jsonb_array_length", output_field=IntegerField())
 
 
 def _sum_of(states: Sequence[str]):

@@ -217,7 +217,7 @@ def test_an_interval_of_times_does_not_reach_below_0(client, alice, ask):
     client.force_login(alice)
     page = client.get(reverse("campaign-detail", args=[campaign.pk]))
     ((_, cells),) = page.context["matrix"]["rows"]
-    assert cells[0].interval.startswith("0.0 to ")
+    assert cells[0][1].interval.startswith("0.0 to ")
     found = client.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()["matrix"]
     assert found["rows"][0]["values"]["low"] == 0
 

@@ -33,7 +33,8 @@ def test_a_finished_search_says_its_capacity_and_shows_every_trial(client, alice
     for number in range(1, campaign.runs.count() + 1):
         assert f"<title>Trial {number}: " in page
     assert "Stop search" not in page
-    assert f'/runs/{Run.objects.filter(campaign=campaign).first().pk}/"' in page
+    every = client.get(reverse("campaign-detail", args=[campaign.pk]), {"trials": "all"})
+    assert f'/runs/{Run.objects.filter(campaign=campaign).first().pk}/"' in text_of(every)
 
 
 def test_a_search_under_way_follows_its_trials_and_can_be_stopped(client, alice, project):
