@@ -7,8 +7,8 @@ from campaigns.domain.judged.against import Against
 from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.compared import ENVIRONMENT, ReferenceState, as_read
 from campaigns.domain.shown.compared_words import REFERENCE_DID
-from campaigns.domain.shown.sentences import Sentence
-from campaigns.domain.units import THIN, counted, decimals_for, number
+from campaigns.domain.shown.sentences import Sentence, size_words
+from campaigns.domain.units import counted
 
 _METRICS = {"p95": "p95", "mean": "average", "capacity": "capacity"}
 
@@ -17,14 +17,7 @@ def against_size(against: Against) -> str:
     """12 % [9, 15], without a sign: the word tells the direction. "" without an interval."""
     if against.ratio is None:
         return ""
-    values = [(each - 1) * 100 for each in (against.ratio, against.low, against.high)]
-    if against.is_clear:
-        values = [abs(each) for each in values]
-    value, low, high = values[0], min(values[1:]), max(values[1:])
-    decimals = min(1, decimals_for([abs(value)], 2))
-    signed = not against.is_clear
-    ends = ", ".join(number(each, decimals, signed=signed) for each in (low, high))
-    return f"{number(value, decimals, signed=signed)}{THIN}% [{ends}]"
+    return size_words(against.ratio, against.low, against.high, signed=not against.is_clear)
 
 
 def against_words(against: Against) -> str:

@@ -103,7 +103,8 @@ def cost_sentence(compared: Sequence[ComparedCost]) -> Sentence:
         baseline, candidate = each.names
         interval, word = each.difference.interval, each.difference.word
         if word.startswith("costs"):
-            share = percent(abs(interval.ratio - 1), decimals=change_decimals(interval))
+            decimals = change_decimals(interval.low, interval.high)
+            share = percent(abs(interval.ratio - 1), decimals=decimals)
             more = f"{share} {word.removeprefix('costs ')} CPU per request"
             said += [(f"{each.title}: {candidate} costs the server ", False), (more, True)]
             said += [(f" than {baseline} ({interval_words(interval)}). ", False)]

@@ -7,7 +7,7 @@ from enum import StrEnum
 from campaigns.domain.judged.changes import MIN_CAMPAIGNS, Change, Expected
 from campaigns.domain.judged.histories import PLAN_VERSION, TestHistory
 from campaigns.domain.judged.words import Word
-from campaigns.domain.shown.sentences import Sentence
+from campaigns.domain.shown.sentences import Sentence, size_words
 from campaigns.domain.units import THIN, counted, decimals_for, figure, ms, number, percent
 
 _NOT_USABLE = "its measurements are not usable"
@@ -147,11 +147,7 @@ def words_of_causes(causes: Sequence[Sequence[str]]) -> str:
 
 def size(change: Change) -> str:
     """12 % [9, 15], without a sign: the word tells the direction."""
-    ends = sorted(abs(each - 1) * 100 for each in (change.low, change.high))
-    value = abs(change.ratio - 1) * 100
-    decimals = min(1, decimals_for([value], 2))
-    low, high = (number(each, decimals) for each in ends)
-    return f"{number(value, decimals)}{THIN}% [{low}, {high}]"
+    return size_words(change.ratio, change.low, change.high, signed=False)
 
 
 def began(history: TestHistory, change: Change) -> str:

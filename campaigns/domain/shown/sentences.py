@@ -9,7 +9,7 @@ from campaigns.domain.judged.ratio import RatioInterval
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.shown.overhead_table import HTTP_NAMES, time_decimals
 from campaigns.domain.shown.results import Sentence, trimmed
-from campaigns.domain.units import number, percent, with_unit
+from campaigns.domain.units import THIN, decimals_for, number, percent, with_unit
 
 MODES = {
     "new": "new connection",
@@ -105,20 +105,32 @@ def _interval(mean: OverheadRow) -> str:
 
 def interval_words(found: RatioInterval) -> str:
     """Of a ratio, such as "95 % interval +52 to +56 %"."""
-    places = change_decimals(found)
+    places = change_decimals(found.low, found.high)
     low = number((found.low - 1) * 100, places, signed=True)
     high = percent(found.high - 1, decimals=places, signed=True)
     return f"{percent(0.95, decimals=0)} interval {low} to {high}"
 
 
 def _decimals(mean: OverheadRow) -> int:
-    return change_decimals(mean.interval) if mean.interval else 1
+    return change_decimals(mean.interval.low, mean.interval.high) if mean.interval else 1
 
 
-def change_decimals(found: RatioInterval) -> int:
-    """Decimals of percentages: as many as the interval supports, down to half of its width."""
-    width = 100 * (found.high - found.low)
+def change_decimals(low: float, high: float) -> int:
+    """Decimals of percentages: as many as a ratio's interval supports, down to half its width."""
+    width = 100 * (high - low)
     return next((places for places in (0, 1) if width >= 2 * 10**-places), 2)
+
+
+def size_words(ratio: float, low: float, high: float, *, signed: bool = True) -> str:
+    """Of a ratio with its interval, such as "+12 % [+9, +15]"; without signs where a word tells the
+    direction: "12 % [9, 15]". Two digits, more where the ends of the interval would look alike."""
+    values = [(each - 1) * 100 for each in (ratio, low, high)]
+    if not signed:
+        values = [abs(each) for each in values]
+    value, *ends = values
+    places = min(1, max(decimals_for([abs(value)], 2), change_decimals(low, high)))
+    told = ", ".join(number(each, places, signed=signed) for each in sorted(ends))
+    return f"{number(value, places, signed=signed)}{THIN}% [{told}]"
 
 
 def _first_sentence(text: str) -> str:

@@ -51,6 +51,12 @@ def test_a_change_says_between_which_campaigns_it_began():
     assert words.endswith("between campaigns #5 (6 Nov 2026) and #6 (7 Nov 2026).")
 
 
+def test_the_interval_of_a_change_never_looks_like_a_point():
+    assert said(history([*[26.0, 26.1] * 15, *[28.6, 28.7] * 15])).startswith(
+        "Slower by 10.0 % [9.9, 10.1] since"
+    )
+
+
 def test_an_overview_without_a_level_claims_no_calm():
     assert plain_text(overview_sentence({Standing.UNCOUNTED: 2})).startswith(
         "No test's newest campaign counts: their measurements were not usable"
