@@ -7,13 +7,10 @@ import { applyChartDefaults } from "../charts/theme.js";
 applyChartDefaults();
 const frame = $("[data-percentiles]");
 const { lines } = JSON.parse($("#curves").text());
-if (frame.length) {
+frame.find(".chart-empty").prop("hidden", lines.length > 0);
+if (frame.length && lines.length) {
   const canvas = frame.find("canvas").get(0);
-  percentilePlot(
-    canvas,
-    lines.filter((line) => line.curve.length),
-    { switcher: frame.find(".seg").get(0) },
-  );
+  percentilePlot(canvas, lines, { switcher: frame.find(".seg").get(0) });
   // The shift below has the same x axis: it takes the plot's place between its labels.
   const below = frame.parent().find(".shift-frame");
   new ResizeObserver(() => {
