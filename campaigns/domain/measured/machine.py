@@ -81,9 +81,10 @@ def busy_s(did: Mapping[str, Any]) -> float | None:
 
 
 def watched_s(did: Mapping[str, Any]) -> float | None:
-    """The CPU time of the chosen processes together; None where none was chosen."""
-    processes = did.get("processes")
-    return sum(each.get("cpu_s", 0.0) for each in processes.values()) if processes else None
+    """The CPU time of the chosen processes together; None where none was chosen, or one of them is
+    told without it."""
+    told = [each.get("cpu_s") for each in did.get("processes", {}).values()]
+    return None if not told or None in told else sum(told)
 
 
 def _texts(reader: JsonReader, name: str) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ _EXTREMES = (
 
 
 def machine_columns(points: Sequence[MachinePoint]) -> dict[str, list[Any]]:
-    """Shares in %, networks in MB/s, `processes` as {name: % of all cores}; thinned as points."""
+    """Shares in %, networks in MB/s, `processes` as {name: % of all cores}, or of one core where the
+    number of `cores` is not told; thinned as points."""
     columns = {key: [make(point) for point in points] for key, make in _COLUMNS.items()}
     return thinned(columns, extremes=_EXTREMES)
 
@@ -45,13 +46,13 @@ def _mb_per_s(name: str):
 
 
 def _n_cores(point: MachinePoint) -> int:
-    return len(point.did.get("cores", ())) or 1
+    return len(point.did.get("cores", ()))
 
 
 def _processes(point: MachinePoint) -> dict[str, float]:
-    whole_s = point.lasted_s * _n_cores(point)
-    processes = point.did.get("processes", {})
-    return {name: _percent(did.get("cpu_s", 0.0) / whole_s) for name, did in processes.items()}
+    whole_s = point.lasted_s * (_n_cores(point) or 1)
+    told = point.did.get("processes", {}).items()
+    return {name: _percent(did["cpu_s"] / whole_s) for name, did in told if "cpu_s" in did}
 
 
 def _cpu_text(point: MachinePoint) -> str:
@@ -85,6 +86,7 @@ def _processes_text(point: MachinePoint) -> str:
 
 _COLUMNS = {
     "second": lambda point: point.second,
+    "cores": _n_cores,
     "busy": lambda point: _percent(point.share(*BUSY)),
     **{name: _state(name) for name in _STATES},
     "memory": _memory,

@@ -22,7 +22,7 @@ const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3]];
 // Each panel's key of a text, and its title in the table.
 const TITLES = {
   cpu: "target's CPU",
-  processes: "target's processes, CPU of all cores",
+  processes: "target's processes, CPU",
   memory: "target's memory",
   network: "target's network, a second",
   trouble: "target's TCP, a second",
@@ -54,6 +54,7 @@ export function machinePanels(frame) {
     reveal(panels.trouble, has((row) => row.retransmitted) || has((row) => row.overflows));
     reveal(panels.processes, rows.some((row) => Object.keys(row.processes).length));
     setCpu(panels.cpu.chart, rows);
+    sayUnit(panels.processes, rows);
     setProcesses(panels.processes.chart, rows);
     panels.memory.chart.data.datasets = [line(lineOf(rows, (row) => row.memory), "ink", {})];
     setNetwork(panels.network.chart, rows);
@@ -77,6 +78,12 @@ function optionsOf(name, share) {
 
 function reveal({ element }, isShown) {
   element.hidden = !isShown;
+}
+
+// An exporter of a single process does not tell how many cores there are.
+function sayUnit({ element }, rows) {
+  const isOfAll = rows.some((row) => row.cores);
+  element.querySelector(".unit").textContent = `CPU, % of ${isOfAll ? "all cores" : "a core"}`;
 }
 
 function setCpu(chart, rows) {

@@ -95,3 +95,4 @@ def test_cpu_time_is_the_machines_own_work_and_that_of_the_chosen_processes():
     assert busy_s({"user_s": 0.5}) is None
     assert watched_s(did) is None
     assert watched_s({"processes": {"a": {"cpu_s": 0.5}, "b": {"cpu_s": 0.25}}}) == 0.75
+    assert watched_s({"processes": {"a": {"cpu_s": 0.5}, "b": {"memory_bytes": 1}}}) is None

@@ -68,6 +68,12 @@ def test_a_machine_that_tells_nothing_has_empty_columns():
     assert columns["cpu_text"] == [""]
 
 
+def test_a_process_on_an_unknown_number_of_cores_is_told_as_a_share_of_one():
+    did = {"processes": {"shop": {"cpu_s": 1.5}, "old": {"memory_bytes": 1}}}
+    columns = machine_columns([MachinePoint(0, 1.0, did)])
+    assert (columns["cores"], columns["processes"]) == ([0], [{"shop": 150}])
+
+
 def test_a_missing_second_is_a_gap():
     assert machine_columns([point(0), point(1), point(4)])["gap"] == [False, False, True]
 
