@@ -17,6 +17,7 @@ PROBE = "workers.probe"
 HOUSEKEEPING = "workers.housekeeping"
 RETENTION = "workers.retention"
 OWNERSHIP = "workers.ownership"
+EXPORTER = "workers.exporter"
 # A page is waiting: without Redis this must fail in under a second. For workers, which have more
 # time, see CELERY_BROKER_TRANSPORT_OPTIONS.
 PATIENCE = {"socket_connect_timeout": 0.4, "socket_timeout": 0.4, "max_retries": 0}

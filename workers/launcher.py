@@ -19,6 +19,7 @@ from campaigns.domain.measured.injector_end import InjectorEnd
 from campaigns.domain.stop_reasons import as_told_to_injectors
 from campaigns.services import shards
 from campaigns.services.plan_secrets import order_secrets
+from campaigns.services.scrapes import ScrapeOrder, exporters_to_scrape
 from campaigns.services.shards import Lease
 from workers.clock import start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
@@ -26,6 +27,7 @@ from workers.delivery import Delivery
 from workers.file_reserve import FileReserve
 from workers.injector_process import InjectorProcess, OutputEnded
 from workers.lines import SecondChecker, end_fault
+from workers.scraping import Scraping
 from workers.spool import Spool, SpoolFull
 from workers.standstill import Standstill
 from workers.watch import Watch
@@ -62,7 +64,7 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
         # Kept apart from the lease, which is written to the spool and the log.
         find = partial(order_secrets, run_id=lease.run_id)
         secrets = retry(find, for_s=settings.DEAD_MAN_S)
-        launch = Launch(lease, Spool.create(lease), command, secrets)
+        launch = Launch(lease, Spool.create(lease), command, secrets, _exporters(lease))
     except (OSError, SpoolFull, Refused) as error:
         reason = f"The injector could not be started: {first_line_of(error)}"
         retry(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
@@ -71,10 +73,16 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
     return True
 
 
+def _exporters(lease: Lease) -> list[ScrapeOrder]:
+    """What the host of the run's first shard scrapes."""
+    find = partial(exporters_to_scrape, run_id=lease.run_id)
+    return [] if lease.number else retry(find, for_s=settings.DEAD_MAN_S)
+
+
 class Launch:
     """One shard under way."""
 
-    def __init__(self, lease: Lease, spool: Spool, command=None, secrets=None):
+    def __init__(self, lease: Lease, spool: Spool, command=None, secrets=None, exporters=()):
         self._lease = lease
         self._spool = spool
         # Child first, threads later: a fork among busy threads may never reach its exec.
@@ -84,6 +92,7 @@ class Launch:
         # If this process freezes, these messages stop, and the injector stops by itself.
         self._watch = Watch(lease, lambda: self._injector.tell({"alive": True}))
         self._delivery = Delivery(lease, spool)
+        self._scraping = Scraping(lease, exporters)
         self._checker = SecondChecker()
         self._is_sending = False
         self._stopped_at: float | None = None
@@ -107,12 +116,14 @@ class Launch:
         except Exception as error:  # whatever it is, the injector must not be left running
             logger.exception("Run %s: the launcher failed", self._lease.order["run"])
             reason = f"The launcher failed: {error!r}"
+        self._scraping.end()
         exit_text = self._injector.end(EXIT_GRACE_S)
         self._watch.has_ended = True
         self._relay_remaining()
         try:
             self._settle(end, (self._cut_off_reason or reason or exit_text) if is_wanted else "")
         finally:
+            self._scraping.close()
             self._watch.close()
             self._standstill.close()
 
@@ -148,6 +159,7 @@ class Launch:
                 if pulse.t0 is not None:
                     start_at_ns, error_ns = start_of(pulse.t0)
                     self._start_error_us = error_ns // 1000
+                    self._scraping.begin(start_at_ns, pulse.t0)
                     return start_at_ns
             except UNREACHABLE:
                 drop_connection()

@@ -5,7 +5,6 @@ followed, little is read, and all requests of a check have one deadline.
 """
 
 import socket
-import ssl
 import time
 from collections.abc import Collection, Iterable
 
@@ -21,6 +20,7 @@ from campaigns.domain.plan.ownership import (
     why_not_checked,
 )
 from campaigns.domain.plan.target import Origin
+from workers.dialling import dial, left_s, tls_context
 
 LIMIT_S = 5.0
 LIMIT_OF_ALL_S = 20.0
@@ -67,7 +67,7 @@ def _fault(
             return why
     for address in unlisted:
         try:
-            limit_s = min(LIMIT_S, _left(ends))
+            limit_s = min(LIMIT_S, left_s(ends))
             why = proof_fault(fetch(origin, address, proof_path(token), limit_s), token)
         except (OSError, ValueError) as error:
             why = f"there was no answer ({error})"
@@ -86,42 +86,21 @@ def _own(address: str, port: int, never: Collection[str]) -> str | None:
 def fetch(origin: Origin, address: str, path: str, limit_s: float = LIMIT_S) -> bytes:
     """The beginning of the raw reply of the server at this address. Raises OSError, ValueError."""
     ends = time.monotonic() + limit_s
-    with socket.create_connection((address, origin.port), timeout=limit_s) as plain:
-        if not origin.is_tls:
-            return _exchange(plain, origin, path, ends)
-        name = (origin.tls.sni or origin.host).rstrip(".")
-        plain.settimeout(_left(ends))
-        with _context(origin).wrap_socket(plain, server_hostname=name) as secured:
-            return _exchange(secured, origin, path, ends)
+    with dial(origin, address, ends, tls_context(origin)) as connection:
+        return _exchange(connection, origin, path, ends)
 
 
 def _exchange(connection: socket.socket, origin: Origin, path: str, ends: float) -> bytes:
     host = str(origin).partition("://")[2]
     # In HTTP/1.0 no server sends chunks, and it closes at the end.
     request = f"GET {path} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: benchsite\r\n\r\n"
-    connection.settimeout(_left(ends))
+    connection.settimeout(left_s(ends))
     connection.sendall(request.encode("ascii"))
     reply = b""
     while len(reply) < MOST_BYTES:
-        connection.settimeout(_left(ends))
+        connection.settimeout(left_s(ends))
         data = connection.recv(MOST_BYTES - len(reply))
         if not data:
             break
         reply += data
     return reply
-
-
-def _left(ends: float) -> float:
-    left_s = ends - time.monotonic()
-    if left_s <= 0:
-        raise TimeoutError("it took too long")
-    return left_s
-
-
-def _context(origin: Origin) -> ssl.SSLContext:
-    """As the endpoint is verified in runs."""
-    context = ssl.create_default_context(cadata=origin.tls.ca_pem or None)
-    if not origin.verify_tls or origin.tls.fingerprint:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context

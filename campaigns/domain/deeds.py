@@ -32,6 +32,7 @@ class Deed(StrEnum):
     HOST_APPROVED = auto()
     HOST_REFUSED = auto()
     PERMIT_WITHDRAWN = auto()
+    EXPORTER_SET = auto()
 
     @property
     def words(self) -> str:

@@ -5,7 +5,7 @@ from campaigns.models.campaigns import Campaign, Test, without_references
 from campaigns.models.histories import Baseline, TestFigures, TimeMark
 from campaigns.models.hosts import InjectorHost
 from campaigns.models.load_control import LoadControl
-from campaigns.models.machines import Agent, MachineSecond, ToolOutput
+from campaigns.models.machines import Agent, Exporter, MachineSecond, ToolOutput
 from campaigns.models.ownership import HostClaim, HostPermit
 from campaigns.models.plans import PlanVersion, SavedPlan
 from campaigns.models.probes import Probe
@@ -27,6 +27,7 @@ __all__ = [
     "Baseline",
     "Campaign",
     "Endpoint",
+    "Exporter",
     "FailureExample",
     "HostClaim",
     "HostPermit",

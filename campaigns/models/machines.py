@@ -1,13 +1,17 @@
-"""What a target's machine did during runs: as agents told it, and as tools printed it."""
+"""What a target's machine did during runs: as agents and exporters told it, and as tools printed
+it."""
 
 from django.conf import settings
 from django.db import models
 
+from campaigns.domain.plan.exporters import MOST_NAME, ExporterAddress
 from campaigns.domain.printed.output import PrintedBy, PrintedOutput
 from campaigns.domain.units import duration, ms
 from campaigns.models.runs import Run
 from campaigns.models.targets import Target
 from campaigns.models.visibility import ProjectQuerySet
+
+EXPORTER_PROBLEM = "exporter_problem"  # the kind of a run's event
 
 
 class Agent(models.Model):
@@ -48,11 +52,52 @@ class Agent(models.Model):
         return f"{size} {'ahead' if self.clock_ahead_s > 0 else 'behind'}, corrected"
 
 
+class Exporter(models.Model):
+    """A Prometheus exporter of a target, which the injector host of each run scrapes; and what came
+    of it last. Its seconds have its name as their source."""
+
+    project_path = "target__project"
+
+    target = models.ForeignKey(Target, models.CASCADE, related_name="exporters")
+    name = models.CharField(max_length=MOST_NAME)
+    url = models.CharField(max_length=600)  # domain.plan.exporters.ExporterAddress, written whole
+    verify_tls = models.BooleanField(default=True)
+    # Whether the process that answers is what is measured; node_exporter is not.
+    is_server = models.BooleanField(default=False)
+    # Sent as a bearer token; encrypted by services.vault. Only orders to scrape carry it.
+    token = models.TextField(default="", blank=True, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    asked_at = models.DateTimeField(null=True, blank=True)  # a check that is not answered yet
+    told_at = models.DateTimeField(null=True, blank=True)  # when it last told something
+    offers = models.JSONField(default=list)  # what it told then, in words
+    problem = models.TextField(blank=True)  # why it told nothing since; what to do
+    problem_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ProjectQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["target", "name"], name="one_exporter_per_name")
+        ]
+
+    def __str__(self) -> str:
+        return f"exporter {self.name} of {self.target}"
+
+    @property
+    def address(self) -> ExporterAddress:
+        return ExporterAddress.read(self.url)
+
+    @property
+    def has_token(self) -> bool:
+        return bool(self.token)
+
+
 class MachineSecond(models.Model):
     """What a machine of the target did in a second of a run. Immutable; may be written twice."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="machine_seconds")
-    source = models.CharField(max_length=100)  # the machine's name
+    source = models.CharField(max_length=100)  # the machine's name, or its exporter's
     second = models.IntegerField()  # of the run, in which its middle is
     lasted_s = models.FloatField()
     # Of all cores, and of the chosen processes; beside `did`, so that the database can add them up.

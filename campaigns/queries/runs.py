@@ -13,8 +13,10 @@ from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.stop_reasons import StopReason
 from campaigns.domain.units import rate
 from campaigns.models import Run, RunEvent, RunSummary
+from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.measurements import whole_seconds
 
+_BAD = {"shard_lost", EXPORTER_PROBLEM}
 ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
 
 
@@ -94,10 +96,12 @@ class Happening:
     tone: str = ""
 
 
-def happenings(run: Run, points: list[Point]) -> list[Happening]:
-    """A run's events, newest first: states, injectors, first errors."""
+def happenings(run: Run, points: list[Point], *, shows_machines: bool = False) -> list[Happening]:
+    """A run's events, newest first: states, injectors, first errors, and what was wrong with the
+    exporters of its target, where the reader may see its machines."""
     zero = measured_from(run)
-    told = [_told(event, zero) for event in run.events.all()]
+    events = run.events.all() if shows_machines else run.events.exclude(kind=EXPORTER_PROBLEM)
+    told = [_told(event, zero) for event in events]
     told += _first_errors(points, zero)
     if zero and points and points[-1]["second"] >= 0 and planned_of(run).warm_up_s:
         told.append(Happening(zero, 0, "the measurement starts"))
@@ -109,11 +113,13 @@ def _told(event: RunEvent, zero: datetime | None) -> Happening | None:
     if not text:
         return None
     second = None if zero is None else round((event.at - zero).total_seconds())
-    tone = "bad" if event.kind == "shard_lost" else ""
+    tone = "bad" if event.kind in _BAD else ""
     return Happening(event.at, second, text, tone)
 
 
 def _words_of(kind: str, data: dict[str, Any]) -> str:
+    if kind == EXPORTER_PROBLEM:
+        return f"the exporter {data['exporter']} tells nothing. {data['problem']}"
     noun, _, state = kind.partition("_")
     if noun == "shard":
         return _shard_words(state, data)

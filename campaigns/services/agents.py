@@ -18,14 +18,13 @@ from django.utils import timezone
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
-from campaigns.domain.lifecycle import RunState
-from campaigns.domain.measured.machine import AgentReport, AgentSecond, busy_s, watched_s
-from campaigns.models import Agent, MachineSecond, Run, RunEvent, Target
+from campaigns.domain.measured.machine import AgentReport, AgentSecond
+from campaigns.models import Agent, MachineSecond, Run, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 from campaigns.services.keyed_hash import keyed_hash
-from campaigns.services.shards import LATE_SECONDS
+from campaigns.services.machine_seconds import machine_second, store_machine_seconds
 
 MOST_AGENTS = 20  # live ones of a target
 # An agent keeps an hour; what is older was not measured when it says.
@@ -90,30 +89,8 @@ def take_report(*, agent: Agent, report: AgentReport) -> int:
         clock_error_s=report.clock_error_s,
     )
     rows = list(_rows(agent, report))
-    for run in {row.run_id for row in rows}:
-        _check_sources(run, report.host)
-    MachineSecond.objects.bulk_create(rows, ignore_conflicts=True)
-    _note_late({row.run_id for row in rows})
+    store_machine_seconds(rows=rows, told_by="agent")
     return len(rows)
-
-
-def _check_sources(run: int, host: str) -> None:
-    """An agent that always has another name must not fill the disk. Raises Refused."""
-    told = MachineSecond.objects.filter(run=run)
-    if told.filter(source=host).exists():
-        return
-    if told.order_by().values("source").distinct().count() >= MOST_AGENTS:
-        raise Refused(f"This run has seconds of {MOST_AGENTS} machines; no more are taken.")
-
-
-def _note_late(runs: set[int]) -> None:
-    """Those that have ended are judged again, by what their target's machine did as well.
-
-    The run's lock orders the note before or after the summary's own read of notes.
-    """
-    ended = Run.objects.filter(pk__in=runs, state__in=(RunState.FINALIZING, RunState.DONE))
-    for run in ended.order_by("pk").select_for_update(no_key=True):
-        RunEvent.objects.create(run=run, kind=LATE_SECONDS, data={"from": "agent"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +114,11 @@ def _rows(agent: Agent, report: AgentReport) -> Iterator[MachineSecond]:
     spans = _spans(agent, [at for at, _ in seconds])
     for at, each in seconds:
         if span := next((span for span in spans if span.holds(at)), None):
-            yield MachineSecond(
-                run_id=span.run,
+            yield machine_second(
+                run=span.run,
                 source=report.host,
                 second=(at - span.zero) // timedelta(seconds=1),
                 lasted_s=each.lasted_s,
-                busy_s=busy_s(each.did),
-                watched_s=watched_s(each.did),
                 did=each.did,
             )
 

@@ -53,7 +53,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "chart_plan": drawing,
         "machine": machine_report(run) if shows_machines(actor) else {},
         "outputs": outputs_of_run(run) if shows_machines(actor) else [],
-        "happened": happenings(run, points),
+        "happened": happenings(run, points, shows_machines=shows_machines(actor)),
         "under_way": waiting or ("" if run.is_done else _under_way(run)),
         "waiting": waiting,
         "cursor": Cursor(event),

@@ -3,7 +3,7 @@
 import socket
 import threading
 
-from campaigns.domain.plan.addresses import Allowed, parse_address, vet, written
+from campaigns.domain.plan.addresses import Allowed, why_refused
 from campaigns.domain.plan.target import Origin
 from workers.injector.order import Refusal
 
@@ -73,16 +73,8 @@ class Guard:
         if address not in self._verdicts:
             if len(self._verdicts) >= MAX_VERDICTS:
                 self._verdicts.clear()
-            self._verdicts[address] = self._vet(address)
+            self._verdicts[address] = why_refused(address, self.port, self._allowed, self._never)
         return self._verdicts[address]
-
-    def _vet(self, address: str) -> str | None:
-        if refusal := vet(address, self.port, self._allowed):
-            return refusal
-        service = written(parse_address(address), self.port)
-        if service in self._never:
-            return f"{service} is a server of this installation; no load is ever sent there."
-        return None
 
     def prefer(self, address: str) -> None:
         """Dial this address first from now on: those before it did not answer."""

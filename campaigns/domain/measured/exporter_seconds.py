@@ -2,7 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from campaigns.domain.measured.exporter import METRICS, ExporterReading, did_between, read_exporter
+from campaigns.domain.measured.exporter import (
+    METRICS,
+    ExporterReading,
+    did_between,
+    offers,
+    read_exporter,
+)
 from campaigns.domain.measured.exposition import check_exposition, samples_of
 
 # An interval shorter than this is too coarse a reading; a longer one is a gap, not a second.
@@ -55,7 +61,7 @@ def _missing(reading: ExporterReading) -> str:
 
 class ExporterSeconds:
     """What the answers of an exporter named `name` tell. `trouble`: why they tell nothing for some
-    time; "" while they do."""
+    time; "" while they do. `offers`: what the last one has, in words."""
 
     def __init__(self, name: str, *, counts_process: bool):
         self._name, self._counts_process = name, counts_process
@@ -63,6 +69,7 @@ class ExporterSeconds:
         self._text_hash: int | None = None
         self._why = ""
         self._n_without = 0
+        self.offers: list[str] = []
 
     @property
     def trouble(self) -> str:
@@ -80,7 +87,7 @@ class ExporterSeconds:
             self._why = _OLD
             return None
         now = reading_of(text, counts_process=self._counts_process)
-        self._text_hash = hash(text)
+        self._text_hash, self.offers = hash(text), offers(now)
         if self._before and now.is_as_old_as(self._before[1]):
             # The next interval begins where these values were first seen.
             self._why = _OLD

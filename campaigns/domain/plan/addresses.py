@@ -5,7 +5,7 @@ a list names them, because a mistake there would hit something unintended.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Self
@@ -162,6 +162,18 @@ def vet(text: str, port: int, allowed: Iterable[Allowed]) -> str | None:
         return None
     ports = " or ".join(each.port_words for each in listed)
     return f"{address} may be put under load only at port {ports}, not at port {port}."
+
+
+def why_refused(
+    text: str, port: int, allowed: Iterable[Allowed], never: Container[str]
+) -> str | None:
+    """As `vet`; `never` are servers of the installation, as 10.0.0.5:5432."""
+    if refusal := vet(text, port, allowed):
+        return refusal
+    service = written(parse_address(text), port)
+    if service in never:
+        return f"{service} is a server of this installation; no load is ever sent there."
+    return None
 
 
 def _holds(network: Network, address: Address) -> bool:

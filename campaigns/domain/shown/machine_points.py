@@ -18,7 +18,7 @@ _EXTREMES = (
 
 
 def machine_columns(points: Sequence[MachinePoint]) -> dict[str, list[Any]]:
-    """Shares in %, networks in MB/s, `processes` as {name: % of all cores}, or of one core where the
+    """Shares in %, networks in MB/s, `processes` as {name: % of all cores}, or of one where the
     number of `cores` is not told; thinned as points."""
     columns = {key: [make(point) for point in points] for key, make in _COLUMNS.items()}
     return thinned(columns, extremes=_EXTREMES)

@@ -4,6 +4,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.domain.errors import Refused
 from campaigns.services.client_keys import rotate_client_keys
+from campaigns.services.exporters import rotate_exporter_tokens
 from campaigns.services.plan_secrets import rotate_secrets
 
 
@@ -12,7 +13,7 @@ class Command(BaseCommand):
 
     def handle(self, *args, **options):
         try:
-            count = rotate_secrets() + rotate_client_keys()
+            count = rotate_secrets() + rotate_client_keys() + rotate_exporter_tokens()
         except Refused as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Re-encrypted {count} secrets with the first key.")

@@ -1,0 +1,112 @@
+"""Where a target's Prometheus exporter is, as people type it."""
+
+import re
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import urlsplit
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.plan.target import Origin, host_fault
+
+USUAL_PATH = "/metrics"
+MOST_URL, MOST_NAME, MOST_TOKEN = 500, 100, 4096
+_PORTS = {"http": 80, "https": 443}
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_VISIBLE = re.compile(r"[!-~]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ExporterAddress:
+    """An origin and a path with its query."""
+
+    origin: Origin
+    path: str
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Without a scheme it is http, without a path /metrics. Raises ValueError with a sentence
+        that says what to write."""
+        text = text.strip()
+        if not text:
+            raise ValueError("Write an address, such as http://10.0.0.5:9100/metrics.")
+        if len(text) > MOST_URL:
+            raise ValueError(f"{len(text):,} characters are too many; at most {MOST_URL}.")
+        if not _VISIBLE.fullmatch(text):
+            raise ValueError("Write an address without spaces; other letters as %C3%BC.")
+        return cls._of(text if _SCHEME.match(text) else f"http://{text}")
+
+    @classmethod
+    def _of(cls, url: str) -> Self:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise ValueError("This is no address. Write http://10.0.0.5:9100/metrics.") from None
+        if parts.scheme not in _PORTS:
+            raise ValueError("Write an address that begins with http:// or https://.")
+        if "@" in parts.netloc:
+            raise ValueError("Leave out user and password; a token has its own field.")
+        host = (parts.hostname or "").lower()
+        if fault := host_fault(host):
+            raise ValueError(fault)
+        if port == 0:
+            raise ValueError("Write a port from 1 to 65535.")
+        path = parts.path if parts.path.strip("/") else USUAL_PATH
+        query = f"?{parts.query}" if parts.query else ""
+        return cls(Origin(parts.scheme, host, port or _PORTS[parts.scheme]), path + query)
+
+    def __str__(self) -> str:
+        return f"{self.origin}{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExporterFields:
+    """What an editor says of an exporter, checked. `token`: None keeps the stored one."""
+
+    name: str
+    url: str
+    verify_tls: bool
+    is_server: bool
+    token: str | None
+
+    @property
+    def address(self) -> ExporterAddress:
+        return ExporterAddress.read(self.url)
+
+
+def check_exporter(
+    *, url: str, name: str = "", verify_tls: bool = True, is_server: bool = False,
+    token: str | None = None,
+) -> ExporterFields:  # fmt: skip
+    """Cleaned; without a name it is the address's host and port. Raises InvalidFields."""
+    errors: dict[str, str] = {}
+    address = None
+    try:
+        address = ExporterAddress.read(url)
+    except ValueError as fault:
+        errors["url"] = str(fault)
+    name = name.strip() or _name_of(address)
+    if len(name) > MOST_NAME:
+        errors["name"] = f"{len(name)} characters are too many; at most {MOST_NAME}."
+    elif not name.isprintable():
+        errors["name"] = "Write a name without line breaks and other control characters."
+    if fault := _token_fault(token, address, verify_tls):
+        errors["token"] = fault
+    if errors or address is None:
+        raise InvalidFields(errors)
+    return ExporterFields(name, str(address), verify_tls, is_server, token)
+
+
+def _name_of(address: ExporterAddress | None) -> str:
+    return str(address.origin).partition("://")[2][:MOST_NAME] if address else ""
+
+
+def _token_fault(token: str | None, address: ExporterAddress | None, verify_tls: bool) -> str:
+    """The sentences must not contain the token: they are shown and logged."""
+    if not token:
+        return ""
+    if len(token) > MOST_TOKEN or not _VISIBLE.fullmatch(token):
+        return f"Use at most {MOST_TOKEN:,} characters, none of them a space or a line break."
+    if address and not (address.origin.is_tls and verify_tls):
+        return "A token is sent only over https, and only if the certificate is verified."
+    return ""

@@ -1,0 +1,115 @@
+"""Prometheus exporters of targets: set, check and remove them.
+
+A token is sent only to the origin that it was entered for: who enters another address enters it
+again.
+"""
+
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+
+from campaigns import queue
+from campaigns.domain.deeds import Deed
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.plan.exporters import ExporterFields, check_exporter
+from campaigns.models import Exporter, Target
+from campaigns.models.dbtime import ClockTimestamp, db_now
+from campaigns.permissions import Action, Actor, require
+from campaigns.services import audit
+from campaigns.services.vault import encrypt, encrypt_anew
+
+MOST_EXPORTERS = 5  # of a target
+CHECK_EVERY_S = 3
+_NAME_TAKEN = {"name": "The target already has a machine with this name. Choose another."}
+
+
+def add_exporter(*, by: Actor, target: Target, **fields: Any) -> Exporter:
+    """`fields` as in domain.plan.exporters.check_exporter. Raises InvalidFields."""
+    require(by, Action.EDIT, target.project)
+    if target.archived_at:
+        raise Refused(f"{target.name} is archived. Restore it first.")
+    if target.exporters.count() >= MOST_EXPORTERS:
+        raise Refused(f"{target.name} has {MOST_EXPORTERS} exporters. Remove one of them first.")
+    return _save(by, Exporter(target=target), check_exporter(**fields))
+
+
+def change_exporter(*, by: Actor, exporter: Exporter, **fields: Any) -> Exporter:
+    """As `add_exporter`; without a token the stored one stays, "" removes it."""
+    require(by, Action.EDIT, exporter.target.project)
+    checked = check_exporter(**fields)
+    if exporter.token and checked.token is None:
+        is_same = checked.address.origin == exporter.address.origin
+        if not (is_same and checked.verify_tls):
+            raise InvalidFields({"token": _enter_again(exporter)})
+    return _save(by, exporter, checked)
+
+
+def _enter_again(exporter: Exporter) -> str:
+    origin = exporter.address.origin
+    return f"The stored token is for {origin} with its certificate verified. Enter it again."
+
+
+@transaction.atomic
+def _save(by: Actor, exporter: Exporter, given: ExporterFields) -> Exporter:
+    if exporter.target.agents.filter(revoked_at=None, host=given.name).exists():
+        raise InvalidFields(_NAME_TAKEN)
+    exporter.name, exporter.url = given.name, given.url
+    exporter.verify_tls, exporter.is_server = given.verify_tls, given.is_server
+    # What was told before was told by another address, or read otherwise.
+    exporter.offers, exporter.told_at = [], None
+    exporter.problem, exporter.problem_at = "", None
+    deeds = [Deed.EXPORTER_SET, *_keep_token(exporter, given.token)]
+    try:
+        with transaction.atomic():
+            exporter.save()
+    except IntegrityError:
+        raise InvalidFields(_NAME_TAKEN) from None
+    for deed in deeds:
+        audit.note(by, deed, _label(exporter), project=exporter.target.project)
+    _ask_worker(Exporter.objects.filter(pk=exporter.pk), exporter.pk)
+    return exporter
+
+
+def _keep_token(exporter: Exporter, token: str | None) -> list[Deed]:
+    """Store the token encrypted; "" removes it, None keeps it."""
+    if token is None or token == exporter.token == "":
+        return []
+    exporter.token = encrypt(token) if token else ""
+    return [Deed.SECRET_STORED if token else Deed.SECRET_DELETED]
+
+
+@transaction.atomic
+def remove_exporter(*, by: Actor, exporter: Exporter) -> None:
+    """It is not scraped by runs that begin from now on. What it told stays."""
+    require(by, Action.EDIT, exporter.target.project)
+    audit.note(by, Deed.DELETED, _label(exporter), project=exporter.target.project)
+    exporter.delete()
+
+
+def _label(exporter: Exporter) -> str:
+    return f"exporter {exporter.pk}: {exporter.name} of {exporter.target}, {exporter.url}"
+
+
+@transaction.atomic
+def ask_check(*, by: Actor, exporter: Exporter) -> None:
+    """Have a worker scrape it once, to tell what it offers."""
+    require(by, Action.EDIT, exporter.target.project)
+    rested = Q(asked_at=None) | Q(asked_at__lt=db_now(-CHECK_EVERY_S))
+    if not _ask_worker(Exporter.objects.filter(rested, pk=exporter.pk), exporter.pk):
+        raise Refused(f"A check was asked for a moment ago. Try again in {CHECK_EVERY_S} s.")
+
+
+def _ask_worker(rows: QuerySet[Exporter], pk: int) -> bool:
+    asked = rows.update(asked_at=ClockTimestamp())
+    if asked:
+        queue.enqueue(queue.EXPORTER, [pk])
+    return bool(asked)
+
+
+def rotate_exporter_tokens() -> int:
+    """Re-encrypt every stored token under the vault's first key; returns their number."""
+    stored = Exporter.objects.exclude(token="")
+    for each in stored:
+        Exporter.objects.filter(pk=each.pk, token=each.token).update(token=encrypt_anew(each.token))
+    return len(stored)

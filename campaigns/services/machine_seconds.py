@@ -1,0 +1,52 @@
+"""Stores what was told of targets' machines, whoever told it: agents, or exporters."""
+
+from collections.abc import Collection
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.measured.machine import busy_s, watched_s
+from campaigns.models import MachineSecond, Run, RunEvent
+from campaigns.services.shards import LATE_SECONDS
+
+MOST_SOURCES = 20  # of a run
+
+
+def machine_second(*, run: int, source: str, second: int, lasted_s: float, did) -> MachineSecond:
+    """A row to store; `did` as in AgentSecond."""
+    return MachineSecond(
+        run_id=run,
+        source=source,
+        second=second,
+        lasted_s=lasted_s,
+        busy_s=busy_s(did),
+        watched_s=watched_s(did),
+        did=did,
+    )
+
+
+def store_machine_seconds(*, rows: Collection[MachineSecond], told_by: str) -> None:
+    """Store them; those that are stored already stay as they are. Raises Refused for a machine more
+    than a run may have. `told_by`: agent or exporter. Call it in a transaction."""
+    for run, source in {(row.run_id, row.source) for row in rows}:
+        _check_sources(run, source)
+    MachineSecond.objects.bulk_create(rows, ignore_conflicts=True)
+    _note_late({row.run_id for row in rows}, told_by)
+
+
+def _check_sources(run: int, source: str) -> None:
+    """One that always has another name must not fill the disk."""
+    told = MachineSecond.objects.filter(run=run)
+    if told.filter(source=source).exists():
+        return
+    if told.order_by().values("source").distinct().count() >= MOST_SOURCES:
+        raise Refused(f"This run has seconds of {MOST_SOURCES} machines; no more are taken.")
+
+
+def _note_late(runs: set[int], told_by: str) -> None:
+    """Those that have ended are judged again, by what their target's machine did as well.
+
+    The run's lock orders the note before or after the summary's own read of notes.
+    """
+    ended = Run.objects.filter(pk__in=runs, state__in=(RunState.FINALIZING, RunState.DONE))
+    for run in ended.order_by("pk").select_for_update(no_key=True):
+        RunEvent.objects.create(run=run, kind=LATE_SECONDS, data={"from": told_by})

@@ -1,0 +1,121 @@
+"""What injector hosts need to scrape the exporters of targets, and what they tell of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models.functions import Now
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.plan.exporters import ExporterAddress
+from campaigns.models import Exporter, MachineSecond, Run, RunEvent
+from campaigns.models.machines import EXPORTER_PROBLEM
+from campaigns.queries.ownership import networks_for
+from campaigns.services.machine_seconds import store_machine_seconds
+from campaigns.services.own_services import policy
+from campaigns.services.vault import decrypt
+
+_MOST_PROBLEM = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ScrapeOrder:
+    """An exporter to scrape. `allowed` and `never` as in an order's policy; `fault`: why it cannot
+    be scraped at all."""
+
+    exporter: int
+    name: str
+    url: str
+    verify_tls: bool
+    is_server: bool
+    allowed: tuple[str, ...]
+    never: tuple[str, ...]
+    token: str = field(default="", repr=False)
+    fault: str = ""
+
+    @property
+    def address(self) -> ExporterAddress:
+        return ExporterAddress.read(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Scraped:
+    """What came of asking an exporter in a run: what it offers, in words, with a second of the run
+    if there is one; or why it tells nothing, and what to do."""
+
+    order: ScrapeOrder
+    row: MachineSecond | None = None
+    offers: tuple[str, ...] = ()
+    problem: str = ""
+
+
+def exporters_to_scrape(*, run_id: int) -> list[ScrapeOrder]:
+    """Those of the run's target, as they are now."""
+    target = Run.objects.values_list("target", flat=True).get(pk=run_id)
+    found = Exporter.objects.filter(target=target).select_related("target")
+    return [_order(each) for each in found]
+
+
+def _order(exporter: Exporter) -> ScrapeOrder:
+    """As this host has it: its own list may be narrower than the site's."""
+    where = policy(networks_for(exporter.target.project_id, exporter.address.origin.host))
+    token, fault = "", ""
+    try:
+        token = decrypt(exporter.token) if exporter.token else ""
+    except Refused as refusal:
+        fault = str(refusal)
+    return ScrapeOrder(
+        exporter=exporter.pk,
+        name=exporter.name,
+        url=exporter.url,
+        verify_tls=exporter.verify_tls,
+        is_server=exporter.is_server,
+        allowed=tuple(where["allow"]),
+        never=tuple(where["never"]),
+        token=token,
+        fault=fault,
+    )
+
+
+def what_to_scrape_once(*, exporter_id: int) -> tuple[ScrapeOrder, datetime] | None:
+    """An exporter whose check is not answered yet, and when that was asked for."""
+    found = Exporter.objects.select_related("target").filter(pk=exporter_id).first()
+    return (_order(found), found.asked_at) if found and found.asked_at else None
+
+
+def finish_exporter_check(
+    *, order: ScrapeOrder, asked_at: datetime, offers: Iterable[str] = (), problem: str = ""
+) -> bool:
+    """Answer the check that was asked for then; False if it is answered already, or another
+    address was entered meanwhile."""
+    asked = Exporter.objects.filter(pk=order.exporter, url=order.url, asked_at=asked_at)
+    return bool(asked.update(asked_at=None, **(_problem(problem) if problem else _told(offers))))
+
+
+@transaction.atomic
+def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
+    """Store the seconds, and say on the pages of target and run what went wrong. The same seconds
+    may be stored twice."""
+    store_machine_seconds(rows=[each.row for each in scraped if each.row], told_by="exporter")
+    for order, last in {each.order: each for each in scraped}.items():
+        state = _problem(last.problem) if last.problem else _told(last.offers)
+        Exporter.objects.filter(pk=order.exporter, url=order.url).update(**state)
+    RunEvent.objects.bulk_create(
+        RunEvent(run_id=run_id, kind=EXPORTER_PROBLEM, data=_said(each))
+        for each in scraped
+        if each.problem
+    )
+
+
+def _said(scraped: Scraped) -> dict[str, str]:
+    return {"exporter": scraped.order.name, "problem": scraped.problem[:_MOST_PROBLEM]}
+
+
+def _told(offers: Iterable[str]) -> dict[str, Any]:
+    return {"told_at": Now(), "offers": list(offers), "problem": "", "problem_at": None}
+
+
+def _problem(text: str) -> dict[str, Any]:
+    return {"problem": text[:_MOST_PROBLEM], "problem_at": Now()}

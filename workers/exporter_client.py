@@ -1,0 +1,184 @@
+"""Asks a target's Prometheus exporter, where the network policy allows it.
+
+Every address is vetted before it is dialled, as those of the load. No redirect is followed, and
+time and size of an answer are bounded. The connection is kept for the next answer, because opening
+one a second would cost the target more than the answer does.
+"""
+
+import io
+import socket
+import ssl
+import time
+from dataclasses import replace
+from http.client import HTTPException, HTTPResponse
+from typing import NamedTuple
+
+from campaigns.domain.plan.addresses import parse_networks, why_refused
+from campaigns.domain.units import size
+from campaigns.services.scrapes import ScrapeOrder
+from workers.dialling import dial, left_s, tls_context
+from workers.names import addresses_of
+
+LIMIT_S = 1.0
+MOST_BYTES = 4 * 1024 * 1024
+# A server closes a connection that it kept in the moment in which it is used again.
+_CLOSED = (BrokenPipeError, ConnectionResetError, ssl.SSLEOFError, HTTPException)
+_CORRECT = "Correct its address on the page of the target."
+_TOO_LARGE = (
+    f"Its answer is larger than {size(MOST_BYTES)}. Ask for less: node_exporter takes "
+    "?collect[]=cpu&collect[]=meminfo after the path."
+)
+_NOT_ALLOWED = "What may be scraped is what may be put under load; administrators list networks."
+_STATUS_WORDS = {
+    401: "Enter its token on the page of the target.",
+    403: "Enter a token that it accepts on the page of the target.",
+    404: "Correct the path on the page of the target; node_exporter's is /metrics.",
+    503: "It is too busy, or starting. It is asked again every second of a run.",
+}
+
+
+class ScrapeFailed(Exception):
+    """The text says what happened and what to do."""
+
+
+class ExporterAnswer(NamedTuple):
+    """`at_ns`: when its values were read, by CLOCK_MONOTONIC: the middle between the request and
+    the begin of the answer."""
+
+    at_ns: int
+    text: str
+
+
+class ExporterClient:
+    """One exporter; belongs to one thread."""
+
+    def __init__(self, order: ScrapeOrder, limit_s: float = LIMIT_S):
+        address = order.address
+        self._origin = replace(address.origin, verify_tls=order.verify_tls)
+        self._allowed, self._never = parse_networks(order.allowed), frozenset(order.never)
+        self._fault, self._limit_s = order.fault, limit_s
+        self._request = _request(str(self._origin), address.path, order.token, limit_s)
+        self._context: ssl.SSLContext | None = None
+        self._kept: socket.socket | None = None
+
+    def ask(self) -> ExporterAnswer:
+        """What it answers now. Raises ScrapeFailed."""
+        if self._fault:
+            raise ScrapeFailed(self._fault)
+        try:
+            return self._ask(time.monotonic() + self._limit_s)
+        except OSError as error:
+            raise ScrapeFailed(_words(error, str(self._origin), self._limit_s)) from error
+        except (HTTPException, ValueError) as error:
+            raise ScrapeFailed(f"{self._origin} does not answer in HTTP. {_CORRECT}") from error
+
+    def close(self) -> None:
+        if self._kept:
+            self._kept.close()
+            self._kept = None
+
+    def _ask(self, ends: float) -> ExporterAnswer:
+        if self._kept:
+            kept, self._kept = self._kept, None
+            try:
+                return self._exchange(kept, ends)
+            except _CLOSED:
+                pass
+        return self._exchange(self._connect(ends), ends)
+
+    def _connect(self, ends: float) -> socket.socket:
+        """All addresses of a name must be allowed, and the first that answers is taken."""
+        host, port = self._origin.host, self._origin.port
+        addresses = addresses_of(host, port)
+        for each in addresses:
+            if why := why_refused(each, port, self._allowed, self._never):
+                raise ScrapeFailed(f"{why} {_NOT_ALLOWED}")
+        if self._context is None:
+            self._context = tls_context(self._origin)
+        fault: OSError | None = None
+        for each in addresses:
+            try:
+                return dial(self._origin, each, ends, self._context)
+            except OSError as error:
+                fault = error
+        raise fault or ScrapeFailed(f"The name server knows no address of {host}. {_CORRECT}")
+
+    def _exchange(self, connection: socket.socket, ends: float) -> ExporterAnswer:
+        try:
+            asked_ns = time.monotonic_ns()
+            connection.settimeout(left_s(ends))
+            connection.sendall(self._request)
+            response = HTTPResponse(_Incoming(connection, ends), method="GET")
+            response.begin()
+            at_ns = (asked_ns + time.monotonic_ns()) // 2
+            if response.status != 200:
+                raise ScrapeFailed(_status_words(response.status, str(self._origin)))
+            body = response.read()
+        except BaseException:
+            connection.close()
+            raise
+        if response.will_close:
+            connection.close()
+        else:
+            self._kept = connection
+        return ExporterAnswer(at_ns, body.decode("utf-8", "replace"))
+
+
+class _Incoming(io.RawIOBase):
+    """What http.client reads an answer from: up to the deadline, and not too much."""
+
+    def __init__(self, connection: socket.socket, ends: float):
+        self._connection, self._ends = connection, ends
+        self._left = MOST_BYTES
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        self._connection.settimeout(left_s(self._ends))
+        n_bytes = self._connection.recv_into(buffer)
+        self._left -= n_bytes
+        if self._left < 0:
+            raise ScrapeFailed(_TOO_LARGE)
+        return n_bytes
+
+
+def _request(origin: str, path: str, token: str, limit_s: float) -> bytes:
+    lines = [
+        f"GET {path} HTTP/1.1",
+        f"Host: {origin.partition('://')[2]}",
+        "User-Agent: benchsite",
+        "Accept: text/plain;version=0.0.4",
+        f"X-Prometheus-Scrape-Timeout-Seconds: {limit_s:g}",
+        *([f"Authorization: Bearer {token}"] if token else []),
+    ]
+    return "\r\n".join([*lines, "", ""]).encode("ascii")
+
+
+def _words(error: OSError, origin: str, limit_s: float) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return f"{origin} refuses connections. Start the exporter there, or correct its address."
+    if isinstance(error, TimeoutError):
+        return (
+            f"{origin} does not answer within {limit_s:g} s. Let the injector hosts through its "
+            "firewall, or ask for less: node_exporter takes ?collect[]=cpu after the path."
+        )
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"The certificate of {origin} is not accepted: {error.verify_message}. Give it one "
+            "that the injector hosts trust, or switch the verification off."
+        )
+    if isinstance(error, ssl.SSLError):
+        return f"TLS with {origin} fails ({error.reason}). Is its address http://?"
+    return f"{origin} cannot be reached: {error.strerror or error}. {_CORRECT}"
+
+
+def _status_words(status: int, origin: str) -> str:
+    if 300 <= status < 400:
+        what = "Redirects are not followed: enter the address that it leads to."
+    else:
+        what = _STATUS_WORDS.get(status, _CORRECT)
+    return f"{origin} answers with status {status}. {what}"
