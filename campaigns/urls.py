@@ -10,6 +10,7 @@ from campaigns.views import (
     campaigns,
     caps,
     comparisons,
+    exporters,
     glossary,
     health,
     history,
@@ -106,6 +107,10 @@ target_urls = [
     path("targets/<int:target>/agents/", agents.agent_new, name="agent-new"),
     path("agents/<int:agent>/revoke/", agents.agent_revoke, name="agent-revoke"),
     path("agent.pyz", agents.agent_file, name="agent-file"),
+    path("targets/<int:target>/exporters/", exporters.exporter_new, name="exporter-new"),
+    path("exporters/<int:exporter>/", exporters.exporter_edit, name="exporter-edit"),
+    path("exporters/<int:exporter>/check/", exporters.exporter_check, name="exporter-check"),
+    path("exporters/<int:exporter>/remove/", exporters.exporter_remove, name="exporter-remove"),
     path("endpoints/<int:endpoint>/probe/", probes.probe_new, name="probe-new"),
     path("probes/<int:probe>/", probes.probe_detail, name="probe-detail"),
 ]

@@ -96,6 +96,10 @@ def _host(rows: Rows) -> dict[str, Any]:
     return {"host": "shop.example"}
 
 
+def _exporter(rows: Rows) -> dict[str, Any]:
+    return {"url": "http://127.0.0.1:9100/metrics", "name": "another"}
+
+
 def _judged(rows: Rows) -> dict[str, Any]:
     return {"state": "acknowledged", "seen": "open"}
 
@@ -195,6 +199,10 @@ PAGES: dict[str, dict[str, Rule]] = {
     "agent-new": {"POST": EDIT},
     "agent-revoke": {"POST": EDIT},
     "agent-file": {"GET": OPEN_TO_ALL},
+    "exporter-new": {"GET": EDIT, "POST": Rule("edit", _exporter)},
+    "exporter-edit": {"GET": EDIT, "POST": Rule("edit", _exporter)},
+    "exporter-check": {"POST": EDIT},
+    "exporter-remove": {"POST": EDIT},
     "probe-new": {"POST": RUN},
     "probe-detail": {"GET": VIEW},
     "plan-list": {"GET": VIEW},
@@ -276,6 +284,8 @@ API: dict[str, dict[str, Rule]] = {
     "api-target-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_target))},
     "api-target": {"GET": VIEW, "PUT": Rule("edit", _target), "PATCH": TAG, "DELETE": EDIT},
     "api-target-ownership": {"GET": VIEW, "POST": Rule("edit", _host)},
+    "api-target-exporters": {"GET": VIEW, "POST": Rule("edit", _exporter)},
+    "api-exporter": {"GET": VIEW, "PUT": Rule("edit", _exporter), "DELETE": EDIT},
     "api-target-archive": {"POST": Rule("edit")},
     "api-plan-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_plan))},
     "api-plan": {"GET": VIEW, "PUT": Rule("edit", _plan), "PATCH": TAG, "DELETE": EDIT},

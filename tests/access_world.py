@@ -22,11 +22,13 @@ from campaigns.models import (
     Agent,
     ApiToken,
     Campaign,
+    Exporter,
     HostClaim,
     HostPermit,
     MachineSecond,
     Probe,
     Project,
+    RunEvent,
     SavedView,
     Search,
     ShareLink,
@@ -37,6 +39,7 @@ from campaigns.models import (
     TriageEntry,
     TriageNote,
 )
+from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.permissions import Actor, Role, Scope
 from campaigns.services.baselines import make_baseline
 from campaigns.services.kept_figures import keep_figures
@@ -187,6 +190,9 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
             token_hash=f"{target.pk:064}",
             host=f"{open_word}-1",
         ),
+        "exporter": Exporter.objects.create(
+            target=target, name=f"{open_word}-exporter", url=f"http://{host}:9100/metrics"
+        ),
         "probe": Probe.objects.create(
             endpoint=endpoint,
             request=spec["steps"][0],
@@ -250,7 +256,8 @@ def _done_run(test):
 
 
 def _watch_machine(run, secret: str) -> None:
-    """What an agent told of the run; a share link shows it only where it shows machines."""
+    """What an agent told of the run, and why an exporter did not; a share link shows them only
+    where it shows machines."""
     cpu = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "stolen_s": 0, "idle_s": 1.6}
     did = {**cpu, "cores": [20, 20], "processes": {f"{secret}-server": {"cpu_s": 0.3}}}
     did |= {"memory_bytes": 8e9, "memory_used_bytes": 2e9, "sent_bytes": 9e5, "retransmitted": 2}
@@ -258,6 +265,8 @@ def _watch_machine(run, secret: str) -> None:
         MachineSecond(run=run, source=f"{secret}-1", second=second, lasted_s=1, busy_s=0.4, did=did)
         for second in range(3)
     )
+    problem = {"exporter": f"{secret}-exporter", "problem": f"{secret}.internal refuses."}
+    RunEvent.objects.create(run=run, kind=EXPORTER_PROBLEM, data=problem)
 
 
 def _kept_output(run, secret: str) -> ToolOutput:

@@ -7,6 +7,7 @@ from campaigns.api.baselines import BaselineViewSet
 from campaigns.api.campaigns import CampaignViewSet
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
 from campaigns.api.estimates import CampaignEstimate
+from campaigns.api.exporters import ExporterViewSet
 from campaigns.api.failures import RunFailures
 from campaigns.api.history import (
     HistoryOfProject,
@@ -43,6 +44,7 @@ LIST_AND_CREATE = {"get": "list", "post": "create"}
 READ = {"get": "retrieve"}
 READ_AND_DELETE = {"get": "retrieve", "delete": "destroy"}
 DELETE = {"delete": "destroy"}
+READ_EDIT_DELETE = {**READ_AND_DELETE, "put": "update"}
 ITEM = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
 ITEM_AND_EDIT = {**ITEM, "put": "update"}
 
@@ -93,6 +95,12 @@ urlpatterns = [
     path("targets/", TargetViewSet.as_view(LIST_AND_CREATE), name="api-target-list"),
     path("targets/<int:pk>/", TargetViewSet.as_view(ITEM_AND_EDIT), name="api-target"),
     path("targets/<int:pk>/ownership/", OwnershipOfTarget.as_view(), name="api-target-ownership"),
+    path(
+        "targets/<int:target>/exporters/",
+        ExporterViewSet.as_view(LIST_AND_CREATE),
+        name="api-target-exporters",
+    ),
+    path("exporters/<int:pk>/", ExporterViewSet.as_view(READ_EDIT_DELETE), name="api-exporter"),
     path("targets/<int:pk>/archive/", _post(TargetViewSet, "archive"), name="api-target-archive"),
     path("plans/", PlanViewSet.as_view(LIST_AND_CREATE), name="api-plan-list"),
     path("plans/<int:pk>/", PlanViewSet.as_view(ITEM_AND_EDIT), name="api-plan"),

@@ -9,6 +9,8 @@ from campaigns.queries.items import ItemFilter, count_of, narrowed
 
 # An agent that the site answers reports every 2 s.
 HEARD_S = 20
+# A worker that lives answers a check in a second or two.
+ASKED_S = 30
 
 
 def list_targets(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[Target]:
@@ -47,3 +49,9 @@ def live_agents(target: Target):
     return target.agents.filter(revoked_at=None).annotate(
         is_heard=Case(When(heard, then=True), default=False)
     )
+
+
+def exporters_of(target: Target):
+    """Each with whether it `is_asked`: a worker is about to answer what it offers."""
+    asked = Q(asked_at__gt=db_now(-ASKED_S))
+    return target.exporters.annotate(is_asked=Case(When(asked, then=True), default=False))

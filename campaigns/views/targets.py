@@ -79,6 +79,7 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200, sta
         "may": may,
         "can_try": may["run"] and endpoints and not target.archived_at,
         "agents": queries.live_agents(target),
+        "exporters": queries.exporters_of(target),
         "hosts": hosts_of(target),
         "start_agent": start_agent,
     }

@@ -1,0 +1,97 @@
+"""Prometheus exporters of a target: set, check and remove them."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.forms.exporters import ExporterForm
+from campaigns.models import Exporter, Target
+from campaigns.permissions import Action, require
+from campaigns.services import exporters as services
+from campaigns.views.access import actor_of, answers_refusals, find
+
+_ROWS = Exporter.objects.select_related("target__project")
+
+
+def _of_target(target: int) -> str:
+    return reverse("target-detail", args=[target]) + "#agents"
+
+
+def _of_exporter(request: HttpRequest, exporter: int) -> str:
+    return _of_target(find(_ROWS, actor_of(request), pk=exporter).target_id)
+
+
+@login_required
+@answers_refusals(lambda request, target: _of_target(target))
+def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Target.objects.select_related("project"), actor, pk=target)
+    require(actor, Action.EDIT, found.project)
+    form = ExporterForm(request.POST) if request.method == "POST" else ExporterForm()
+    saved = _saved(form, lambda fields: services.add_exporter(by=actor, target=found, **fields))
+    return _answer(request, found, form, saved)
+
+
+@login_required
+@answers_refusals(_of_exporter)
+def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(_ROWS, actor, pk=exporter)
+    require(actor, Action.EDIT, found.target.project)
+    form = ExporterForm.of(found)
+    if request.method == "POST":
+        form = ExporterForm(request.POST, has_token=found.has_token)
+    saved = _saved(
+        form, lambda fields: services.change_exporter(by=actor, exporter=found, **fields)
+    )
+    return _answer(request, found.target, form, saved, is_new=False)
+
+
+@login_required
+@require_POST
+@answers_refusals(_of_exporter)
+def exporter_check(request: HttpRequest, exporter: int) -> HttpResponse:
+    found = find(_ROWS, actor_of(request), pk=exporter)
+    services.ask_check(by=actor_of(request), exporter=found)
+    messages.success(request, f"A worker asks {found.name} now. Reload this page in a few seconds.")
+    return redirect(_of_target(found.target_id))
+
+
+@login_required
+@require_POST
+def exporter_remove(request: HttpRequest, exporter: int) -> HttpResponse:
+    found = find(_ROWS, actor_of(request), pk=exporter)
+    services.remove_exporter(by=actor_of(request), exporter=found)
+    messages.success(request, f"{found.name} is not scraped any more. What it told is kept.")
+    return redirect(_of_target(found.target_id))
+
+
+def _saved(form: ExporterForm, save: Callable[[dict], Exporter]) -> Exporter | None:
+    """None without a form that was posted, and with one that has errors."""
+    if not form.is_valid():
+        return None
+    try:
+        return save(form.fields_of_service())
+    except InvalidFields as invalid:
+        form.take_errors(invalid.errors)
+        return None
+
+
+def _answer(
+    request: HttpRequest,
+    target: Target,
+    form: ExporterForm,
+    saved: Exporter | None,
+    is_new: bool = True,
+) -> HttpResponse:
+    if saved:
+        messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
+        return redirect(_of_target(target.pk))
+    context = {"project": target.project, "target": target, "form": form, "is_new": is_new}
+    return render(request, "targets/exporter.html", context, status=422 if form.errors else 200)

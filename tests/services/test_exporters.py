@@ -1,0 +1,177 @@
+"""Setting exporters of a target, and what may be done with their tokens."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns import queue
+from campaigns.domain.deeds import Deed
+from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.models import Agent, AuditEntry, Exporter
+from campaigns.services import exporters as services
+from campaigns.services.exporters import (
+    add_exporter,
+    ask_check,
+    change_exporter,
+    remove_exporter,
+    rotate_exporter_tokens,
+)
+from campaigns.services.vault import decrypt
+from tests.factories import make_target
+
+URL = "https://shop.internal:9100/metrics"
+TOKEN = "s3cret-scrape-token"
+
+
+@pytest.fixture
+def target(project):
+    return make_target(project, "shop")
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch) -> list:
+    """What workers are asked to do."""
+    found = []
+    monkeypatch.setattr(queue, "enqueue", lambda name, args: found.append((name, args)))
+    return found
+
+
+def add(by, target, **fields) -> Exporter:
+    return add_exporter(by=by, target=target, **{"url": URL, "name": "shop-1", **fields})
+
+
+def test_an_exporter_is_set_and_a_worker_asks_it_what_it_offers(as_bob, target, asked):
+    exporter = add(as_bob, target, url="10.0.0.5:9100", name="")
+    stored = Exporter.objects.get(pk=exporter.pk)
+    assert (stored.name, stored.url) == ("10.0.0.5:9100", "http://10.0.0.5:9100/metrics")
+    assert stored.asked_at
+    assert asked == [(queue.EXPORTER, [exporter.pk])]
+
+
+def test_what_is_wrong_is_said_by_field(as_bob, target):
+    with pytest.raises(InvalidFields) as refused:
+        add(as_bob, target, url="ftp://shop", token="a b")
+    assert refused.value.errors.keys() == {"url", "token"}
+    assert not Exporter.objects.exists()
+
+
+def test_only_editors_and_owners_set_change_check_and_remove_them(
+    as_vera, as_charlie, as_bob, target
+):
+    exporter = add(as_bob, target)
+    for actor in (as_vera, as_charlie):
+        for act in (
+            lambda by: add(by, target),
+            lambda by: change_exporter(by=by, exporter=exporter, url=URL),
+            lambda by: ask_check(by=by, exporter=exporter),
+            lambda by: remove_exporter(by=by, exporter=exporter),
+        ):
+            with pytest.raises(Forbidden):
+                act(actor)
+
+
+def test_the_audit_log_says_who_did_it(as_bob, target, project):
+    exporter = add(as_bob, target, token=TOKEN)
+    change_exporter(by=as_bob, exporter=exporter, url=URL, name="shop-2", token="")
+    number = exporter.pk
+    remove_exporter(by=as_bob, exporter=exporter)
+    told = AuditEntry.objects.filter(project=project.pk).order_by("pk")
+    first, second = (f"exporter {number}: {name} of shop, {URL}" for name in ("shop-1", "shop-2"))
+    assert list(told.values_list("deed", "what", "who")) == [
+        (Deed.EXPORTER_SET, first, "bob"),
+        (Deed.SECRET_STORED, first, "bob"),
+        (Deed.EXPORTER_SET, second, "bob"),
+        (Deed.SECRET_DELETED, second, "bob"),
+        (Deed.DELETED, second, "bob"),
+    ]
+    assert TOKEN not in repr(list(AuditEntry.objects.values()))
+
+
+def test_a_target_has_each_name_once_and_none_of_an_agents(as_bob, target):
+    add(as_bob, target)
+    other = add(as_bob, target, name="shop-2")
+    with pytest.raises(InvalidFields, match="already has a machine with this name"):
+        add(as_bob, target)
+    with pytest.raises(InvalidFields, match="already has a machine with this name"):
+        change_exporter(by=as_bob, exporter=other, url=URL, name="shop-1")
+    Agent.objects.create(target=target, lookup="a" * 16, host="shop-3")
+    with pytest.raises(InvalidFields, match="already has a machine with this name"):
+        add(as_bob, target, name="shop-3")
+    assert add(as_bob, make_target(target.project), name="shop-1")
+
+
+def test_a_target_has_few_exporters(as_bob, target, monkeypatch):
+    monkeypatch.setattr(services, "MOST_EXPORTERS", 1)
+    add(as_bob, target)
+    with pytest.raises(Refused, match="Remove one of them first"):
+        add(as_bob, target, name="shop-2")
+
+
+def test_an_archived_target_gets_none(as_bob, target):
+    target.archived_at = timezone.now()
+    target.save()
+    with pytest.raises(Refused, match="archived"):
+        add(as_bob, target)
+
+
+def test_a_token_is_stored_encrypted(as_bob, target):
+    exporter = add(as_bob, target, token=TOKEN)
+    assert TOKEN not in repr(list(Exporter.objects.values()))
+    assert decrypt(Exporter.objects.get(pk=exporter.pk).token) == TOKEN
+
+
+def test_a_change_without_a_token_keeps_it(as_bob, target):
+    exporter = add(as_bob, target, token=TOKEN)
+    change_exporter(by=as_bob, exporter=exporter, url=f"{URL}?collect[]=cpu", name="new name")
+    exporter.refresh_from_db()
+    assert (exporter.name, decrypt(exporter.token)) == ("new name", TOKEN)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"url": "https://evil.example:9100/metrics"}, {"url": URL, "verify_tls": False}],
+)
+def test_a_stored_token_goes_to_no_other_origin(as_bob, target, change):
+    """Whoever may edit could read it there."""
+    exporter = add(as_bob, target, token=TOKEN)
+    with pytest.raises(InvalidFields, match="Enter it again"):
+        change_exporter(by=as_bob, exporter=exporter, **change)
+    assert Exporter.objects.get(pk=exporter.pk).url == URL
+    change_exporter(by=as_bob, exporter=exporter, **change, token="")
+    assert Exporter.objects.get(pk=exporter.pk).token == ""
+
+
+def test_what_another_address_told_is_forgotten(as_bob, target):
+    exporter = add(as_bob, target)
+    now = timezone.now()
+    Exporter.objects.update(told_at=now, offers=["CPU"], problem="It was away.", problem_at=now)
+    exporter.refresh_from_db()
+    change_exporter(by=as_bob, exporter=exporter, url="http://10.0.0.6:9100")
+    stored = Exporter.objects.get()
+    assert (stored.told_at, stored.offers, stored.problem, stored.problem_at) == (
+        None,
+        [],
+        "",
+        None,
+    )
+
+
+def test_a_check_is_asked_for_once_in_a_moment(as_bob, target, asked):
+    exporter = add(as_bob, target)
+    with pytest.raises(Refused, match="a moment ago"):
+        ask_check(by=as_bob, exporter=exporter)
+    Exporter.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
+    ask_check(by=as_bob, exporter=exporter)
+    assert len(asked) == 2
+
+
+def test_tokens_are_encrypted_anew_with_the_other_secrets(as_bob, target, settings):
+    exporter = add(as_bob, target, token=TOKEN)
+    before = Exporter.objects.get().token
+    settings.VAULT_KEYS = ["a new key", *settings.VAULT_KEYS]
+    assert rotate_exporter_tokens() == 1
+    settings.VAULT_KEYS = settings.VAULT_KEYS[:1]
+    exporter.refresh_from_db()
+    assert exporter.token != before
+    assert decrypt(exporter.token) == TOKEN

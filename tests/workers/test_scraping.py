@@ -1,0 +1,202 @@
+"""Scraping a target's exporters beside a run, with a small program in the injector's place."""
+
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.db import OperationalError
+
+from campaigns.models import Exporter, Run
+from campaigns.models.machines import EXPORTER_PROBLEM
+from tests.injector.servers import scripted
+from tests.services.engine import preparing
+from tests.waiting import eventually
+from tests.workers.node_exporter import BUSY, node_exporter, recorded_after, reply
+from workers import exporter_client, launcher, scraping
+from workers.scraping import RunClock
+
+# Its seconds are short: what counts here is how long the run takes.
+FAKE = (sys.executable, str(Path(__file__).with_name("fake_injector.py")), "--second-s", "0.2")
+SENDS_S = 2.6
+pytestmark = pytest.mark.django_db(transaction=True)
+S = 1_000_000_000
+
+
+@pytest.fixture(autouse=True)
+def _spool(settings, tmp_path):
+    settings.SPOOL_DIR = tmp_path
+
+
+@pytest.fixture
+def run(project) -> Run:
+    return preparing(project)
+
+
+@pytest.fixture
+def server() -> Iterator:
+    with scripted(node_exporter()) as found:
+        yield found
+
+
+def exporter(run: Run, port: int, **fields) -> Exporter:
+    url = f"http://127.0.0.1:{port}/metrics"
+    return Exporter.objects.create(target=run.target, name="shop-1", url=url, **fields)
+
+
+def launch(run: Run, sends_s: float = SENDS_S) -> Run:
+    """To the run's end."""
+    seconds = round(sends_s / 0.2)
+    assert launcher.launch_one(worker="w", host="h", command=(*FAKE, "--seconds", str(seconds)))
+    eventually(lambda: run.refresh_from_db() or run.state == "done", 10, "the run's end")
+    return run
+
+
+def problems(run: Run) -> list[str]:
+    told = run.events.filter(kind=EXPORTER_PROBLEM).values_list("data", flat=True)
+    return [data["problem"] for data in told]
+
+
+def test_a_run_has_its_exporters_seconds_from_the_start_to_the_end(run, dispatcher, server):
+    exporter(run, server.port)
+    launch(run)
+    rows = list(run.machine_seconds.order_by("second"))
+    assert {row.source for row in rows} == {"shop-1"}
+    assert [row.second for row in rows] == list(range(len(rows)))
+    # The first begins on a second of the site's clock before the start, or a moment before it.
+    assert sum(row.lasted_s for row in rows) == pytest.approx(SENDS_S, abs=1.3)
+    for row in rows:
+        assert row.did["user_s"] == pytest.approx(BUSY * row.lasted_s, rel=0.2)
+        assert row.did["cores"] == [25, 0]
+        assert row.did["memory_bytes"] > row.did["memory_used_bytes"] > 0
+    stored = Exporter.objects.get()
+    assert stored.told_at
+    assert {"CPU", "memory", "TCP"} <= set(stored.offers)
+    assert problems(run) == []
+    assert server.n_connections == 1
+
+
+def test_it_is_asked_on_the_whole_seconds_of_the_sites_clock(run, dispatcher, monkeypatch):
+    asked_at = []
+
+    def answer(age_s):
+        asked_at.append(time.time() % 1)
+        return reply(recorded_after(age_s))
+
+    with scripted(node_exporter(answer)) as server:
+        exporter(run, server.port)
+        launch(run)
+    # Not the first and the last, which are as soon as the start is known and the load has ended.
+    assert len(asked_at[1:-1]) >= 2
+    assert all(part < 0.2 or part > 0.95 for part in asked_at[1:-1])
+
+
+def test_an_exporter_that_is_not_there_is_said_and_harms_no_run(run, dispatcher):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        exporter(run, closed.getsockname()[1])
+        launch(run)
+    assert run.outcome == "complete"
+    (problem,) = problems(run)
+    assert "refuses connections. Start the exporter there" in problem
+    assert Exporter.objects.get().problem == problem
+    assert not run.machine_seconds.exists()
+
+
+def test_an_exporter_that_hangs_delays_no_run(run, dispatcher, monkeypatch):
+    monkeypatch.setattr(exporter_client, "LIMIT_S", 0.3)
+
+    def hang(sock, server):
+        server.read_request(sock)
+        time.sleep(30)  # slower than anything that waits for it
+
+    with scripted(hang) as server:
+        exporter(run, server.port)
+        launch(run, 1.6)
+    assert run.outcome == "complete"
+    last = run.events.get(kind="shard_done").at
+    assert last - run.t0 < timedelta(seconds=1.6 + 1.5)
+    assert "does not answer within" in problems(run)[0]
+
+
+def test_what_answers_no_metrics_is_said_with_its_line(run, dispatcher):
+    with scripted(node_exporter(lambda age_s: reply("<!DOCTYPE html>\n<h1>Hello</h1>\n"))) as page:
+        exporter(run, page.port)
+        launch(run, 1.6)
+    assert problems(run) == ["Line 1 is not in Prometheus' text format: <!DOCTYPE html>"]
+
+
+def test_an_exporter_that_is_away_for_a_while_makes_a_gap(run, dispatcher):
+    ages = []
+
+    def away(age_s):
+        """Two answers in a row are none."""
+        ages.append(age_s)
+        is_away = len(ages) in {3, 4}
+        return reply("", "503 Away") if is_away else reply(recorded_after(age_s))
+
+    with scripted(node_exporter(away)) as server:
+        exporter(run, server.port)
+        launch(run, 5)
+    rows = list(run.machine_seconds.order_by("second"))
+    seconds = [row.second for row in rows]
+    assert 2 <= seconds[-1] - len(seconds) + 1 <= 3, "a gap of three seconds"
+    assert all(row.lasted_s < 2.5 for row in rows)
+    assert all(row.did["user_s"] < BUSY * 2.5 for row in rows)
+    assert "answers with status 503" in problems(run)[0]
+    assert Exporter.objects.get().problem == ""
+
+
+def test_what_the_database_does_not_take_is_stored_later(run, dispatcher, server, monkeypatch):
+    take, n_failed = scraping.take_scraped, []
+
+    def fail_once(**given):
+        if not n_failed:
+            n_failed.append(1)
+            raise OperationalError("the database is away")
+        take(**given)
+
+    monkeypatch.setattr(scraping, "take_scraped", fail_once)
+    exporter(run, server.port)
+    launch(run)
+    assert n_failed
+    assert run.machine_seconds.filter(second=0).exists()
+
+
+def test_only_the_first_shards_host_scrapes(run, server):
+    exporter(run, server.port)
+    found = [launcher._exporters(SimpleNamespace(run_id=run.pk, number=n)) for n in range(2)]
+    assert [len(each) for each in found] == [1, 0]
+
+
+def test_a_run_without_exporters_has_no_thread_for_them(run, dispatcher, monkeypatch):
+    monkeypatch.setattr(scraping.threading, "Thread", None)
+    idle = scraping.Scraping(SimpleNamespace(), [])
+    idle.begin(0, datetime(2026, 1, 1, tzinfo=UTC))
+    idle.end()
+    idle.close()
+
+
+T0 = datetime(2026, 11, 23, 12, 0, 0, 400_000, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("after_s", "second"),
+    [(-0.1, None), (0.0, -5), (4.9, -1), (5.0, 0), (65.2, 60)],
+)
+def test_a_second_is_the_runs_in_which_its_middle_is(after_s, second):
+    clock = RunClock(7 * S, T0, 5)
+    assert clock.second_of(7 * S + round(after_s * S)) == second
+
+
+@pytest.mark.parametrize(
+    ("after_s", "left_s"),
+    [(0.0, 0.6), (0.35, 0.25 + 1), (0.34, 0.26), (0.599, 1.001), (0.6, 1.0), (-3.0, 0.6)],
+)
+def test_the_next_second_of_the_sites_clock_is_not_too_near(after_s, left_s):
+    clock = RunClock(7 * S, T0, 5)
+    assert clock.to_next_second_s(7 * S + round(after_s * S)) == pytest.approx(left_s)
