@@ -81,6 +81,12 @@ TERMS = (
         True,
     ),
     Term(
+        "exporter",
+        "A program on a target's machine, such as node_exporter, that answers with figures in "
+        "Prometheus' text format. Scraped in each second of a run, it takes an agent's place.",
+        ("exporters", "Prometheus exporter", "Prometheus exporters"),
+    ),
+    Term(
         "Holm's correction",
         "The more comparisons a campaign makes, the likelier one of them "
         "shows a difference by chance. Holm's correction demands stronger evidence in return, "
