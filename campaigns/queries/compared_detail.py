@@ -49,10 +49,9 @@ def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
                 "scheme": arm.scheme,
                 "mode": arm.test.connection_mode,
                 "dash": dash,
-                "curve": points,
+                "curve": curve(total.timing("response")),
             }
             for name, arm, dash, (total, _) in zip(names, arms, (_DOTTED, []), pooled, strict=True)
-            if (points := curve(total.timing("response")))
         ],
         shift=_shift(overhead) if test.is_sound else [],
     )

@@ -91,7 +91,7 @@ def comparison_context(
         "shift": shift_drawing(detail.shift, threshold, _plotted_to(detail)) if detail else None,
         "shift_words": shift_words(detail.shift) if detail and detail.shift else "",
         "shift_table": shift_table(detail.shift) if detail and detail.shift else None,
-        "curves": {"lines": detail.lines if detail else []},
+        "curves": {"lines": [each for each in detail.lines if each["curve"]] if detail else []},
     }
 
 

@@ -92,6 +92,8 @@ def test_a_comparison_states_no_figure_and_gives_no_word(as_editor, campaign):
     assert told["sentences"]
     assert FIGURE not in " ".join([*told["sentences"], *told["grounds"]])
     assert {each["word"] for each in told["tests"]} <= {"", "inconclusive"}
+    drawn = as_editor.get(reverse("comparison"), columns).context["curves"]
+    assert drawn == {"lines": []}
 
 
 def test_a_sweep_has_no_speed_up_and_no_curve(as_editor, campaign):
