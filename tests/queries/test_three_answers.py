@@ -83,6 +83,17 @@ def test_of_a_measurement_that_is_not_usable_nothing_else_is_claimed(project):
     assert [each.place for each in report.remedies] == ["hosts", "again"]
 
 
+def test_a_campaign_whose_other_tests_can_be_used_says_in_part_and_how_precise_these_are(project):
+    campaign, (http, https) = https_campaign(project)
+    run_in_blocks([http], [HTTP])
+    run_in_blocks([https], [HTTPS], lateness_us=15_000)
+    answer = campaign_answer(done(campaign))
+    (word, why), _, (precision, _) = told(answer.answers)
+    assert word == "Not usable in part"
+    assert why.startswith("3 of 6 runs: The injector sent late")
+    assert precision == "Up to p99"
+
+
 def test_a_campaign_says_how_many_runs_are_in_doubt_and_keeps_its_word(project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP, HTTPS], vitals={"cpu_share": 0.7})

@@ -106,12 +106,14 @@ class Answers:
     """What was found about a run, or the worst of a campaign's tests; "" where nothing is known.
 
     `thresholds` is kept or broken. `finds_limit`: overload is what was looked for.
+    `is_usable_in_part`: a test can be used although the worst one can not.
     """
 
     trust: str = ""
     target_state: str = ""
     thresholds: str = ""
     finds_limit: bool = False
+    is_usable_in_part: bool = False
 
 
 def run_badge(state: str, outcome: str, found: Answers) -> Badge:
@@ -142,9 +144,11 @@ def _words(found: Answers) -> dict[str, str]:
     the target's state is known of its trusted runs while others are in doubt."""
     state = found.target_state
     limit_found = found.finds_limit and state == "overloaded"
+    not_usable = found.trust == "not_usable"
     told = {
         "broken": ("threshold broken", found.thresholds == "broken"),
-        "not_usable": ("not usable", found.trust == "not_usable"),
+        "not_usable": ("not usable", not_usable and not found.is_usable_in_part),
+        "warning": ("not usable in part", not_usable and found.is_usable_in_part),
         "failing": ("target failing", state == "failing"),
         "overloaded": ("target overloaded", state == "overloaded" and not limit_found),
         "doubtful": ("doubtful", found.trust == "doubtful"),

@@ -210,11 +210,13 @@ class Answer:
     def found(self) -> Answers:
         """What its badge tells."""
         overloaded = [each for each in self.tests if each.target_state == TargetState.OVERLOADED]
+        unusable = [each for each in self.tests if each.trust == Trust.NOT_USABLE]
         return Answers(
             trust=self.trust,
             target_state=self.target_state,
             thresholds=self.threshold_state,
             finds_limit=bool(overloaded) and all(each.finds_limit for each in overloaded),
+            is_usable_in_part=0 < len(unusable) < sum(bool(each.trust) for each in self.tests),
         )
 
     @property

@@ -34,13 +34,15 @@ def three_answers(
     return (
         _measurement(judged, found),
         _target(judged, found, plain_text(told)),
-        _precision(judged, found),
+        _precision(judged),
     )
 
 
 def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
     doubted = [each for each in runs if each.judged.is_in_doubt]
-    word = Trust(found.trust).words.capitalize()
+    word, glyph = Trust(found.trust).words.capitalize(), found.trust
+    if found.is_usable_in_part:
+        word, glyph = f"{word} in part", "warning"
     if doubted:
         worst = min(doubted, key=lambda each: each.judged.is_usable)
         reason = f"{_share(doubted, runs)}{worst.judged.measurement.text}"
@@ -48,7 +50,7 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
         n = sum(each.figures.attempts for each in runs)
         everything = counted(n, runs[0].plan.nouns)
         reason = f"The injector kept up, and all {everything} are accounted for."
-    return ShownAnswer(_MEASUREMENT, found.trust, word, reason)
+    return ShownAnswer(_MEASUREMENT, glyph, word, reason)
 
 
 def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer:
@@ -87,14 +89,15 @@ def _errors(runs: Sequence[RunStatus]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _precision(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
-    if found.trust == Trust.NOT_USABLE:
+def _precision(runs: Sequence[RunStatus]) -> ShownAnswer:
+    usable = [each for each in runs if each.judged.is_usable]
+    if not usable:
         nothing = _PRECISION_WORDS[Precision.NONE]
         why = "The figures are in no answer, however many there are."
         return ShownAnswer(_PRECISION, Precision.NONE, nothing, why)
-    least = min(runs, key=lambda each: each.figures.n)
+    least = min(usable, key=lambda each: each.figures.n)
     finding = least.judged.precision
-    lead = "The run with the fewest: " if len({each.figures.n for each in runs}) > 1 else ""
+    lead = "The run with the fewest: " if len({each.figures.n for each in usable}) > 1 else ""
     return ShownAnswer(
         _PRECISION, finding.state, _PRECISION_WORDS[finding.state], f"{lead}{finding.text}"
     )

@@ -36,6 +36,11 @@ class Place(StrEnum):
 _MEASURE_AGAIN = Remedy(
     "Measure again.", "This measurement says nothing about the target.", Place.AGAIN
 )
+_MEASURE_THE_REST = Remedy(
+    "Measure again.",
+    "The tests without a usable run say nothing about their targets.",
+    Place.AGAIN,
+)
 _NOT_THE_PAGE = Remedy(
     "Do you want the page behind the redirect?",
     "Then measure the address in its Location header.",
@@ -64,7 +69,8 @@ def what_to_do(
     """
     judged = list(judged)
     if found.trust == Trust.NOT_USABLE:
-        return (*_of_injector(judged), _MEASURE_AGAIN)
+        again = _MEASURE_THE_REST if found.is_usable_in_part else _MEASURE_AGAIN
+        return (*_of_injector(judged), again)
     if found.target_state == TargetState.FAILING:
         return tuple(_of_failures(rows))[:_MOST]
     if judged and all(each.target.has(ONLY_REDIRECTS) for each in judged):

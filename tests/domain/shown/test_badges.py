@@ -91,6 +91,11 @@ def test_a_campaign_shows_its_state_then_the_worst_of_its_tests(
     assert (badge.glyph, badge.word) == (glyph, word)
 
 
+def test_a_campaign_with_tests_that_can_be_used_is_not_thrown_away():
+    badge = campaign_badge("done", Answers("not_usable", is_usable_in_part=True), is_stopped=False)
+    assert (badge.glyph, badge.word) == ("warn", "Complete, not usable in part")
+
+
 @pytest.mark.parametrize(
     ("found", "glyph", "word"),
     [

@@ -69,6 +69,12 @@ def test_a_measurement_that_is_not_usable_says_what_the_injector_needs():
     assert (again.title, again.place) == ("Measure again.", "again")
 
 
+def test_where_some_tests_can_be_used_only_the_others_say_nothing():
+    judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
+    *_, again = what_to_do([judged], [], Answers("not_usable", is_usable_in_part=True))
+    assert again.text == "The tests without a usable run say nothing about their targets."
+
+
 def test_every_reason_that_makes_a_measurement_unusable_has_a_cause():
     assert CAUSES.keys() >= CODES
 
