@@ -28,6 +28,7 @@ from campaigns.domain.measured.machine_use import (
 from campaigns.domain.measured.measurement import Measurement
 from workers.agent.__main__ import watch
 from workers.agent.machine import Interval, Sampler
+from workers.agent.perf import PerfStat
 from workers.agent.processes import Processes
 from workers.agent.site import SiteClock, boot_ns
 
@@ -132,8 +133,9 @@ def _own_cpu_s(target: subprocess.Popen) -> float:
 @contextlib.contextmanager
 def _watching(target: subprocess.Popen, watched: Watched) -> Iterator[None]:
     """The agent's own loop beside the run, on the whole seconds of this machine's clock."""
-    sampler, stop = Sampler(Processes([f"pid:{target.pid}"])), threading.Event()
-    loop = threading.Thread(target=watch, args=(sampler, watched, SiteClock(), stop))
+    processes, stop = Processes([f"pid:{target.pid}"]), threading.Event()
+    parts = (Sampler(processes), PerfStat(processes), watched, SiteClock(), stop)
+    loop = threading.Thread(target=watch, args=parts)
     before_s = _own_cpu_s(target)
     loop.start()
     time.sleep(_AROUND_S)

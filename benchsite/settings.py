@@ -340,6 +340,7 @@ SPECTACULAR_SETTINGS = {
         "Precision": "campaigns.api.choices.PRECISIONS",
         "Validity": "campaigns.api.choices.VALIDITIES",
         "ConnectionMode": "campaigns.api.choices.CONNECTION_MODES",
+        "PerfOf": "campaigns.api.choices.PERF_OF",
         "Role": "campaigns.api.choices.ROLES",
         "RowOrder": "campaigns.api.choices.ROW_ORDERS",
         "CampaignOrder": "campaigns.models.Campaign.Order",

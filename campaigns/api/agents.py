@@ -6,7 +6,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api.authentication import AgentAuthentication, IsAgent
+from campaigns.api.choices import PERF_OF
 from campaigns.domain.measured.machine import MOST_SECONDS, AgentReport
+from campaigns.queries.perf_counts import perf_wanted
 from campaigns.services.agents import database_time, take_report
 
 
@@ -27,6 +29,11 @@ class AgentReportSerializer(serializers.Serializer):
 class AgentAnswerSerializer(serializers.Serializer):
     now = serializers.FloatField(help_text="The site's clock, in seconds since 1970.")
     stored = serializers.IntegerField(help_text="Seconds that fall into runs of the target.")
+    perf = serializers.ChoiceField(
+        choices=PERF_OF,
+        allow_blank=True,
+        help_text="What to count by perf stat for the next seconds; empty: nothing.",
+    )
 
 
 class AgentSeconds(APIView):
@@ -40,8 +47,10 @@ class AgentSeconds(APIView):
     )
     def post(self, request):
         """Report seconds of a target's machine, with an agent's token. Those outside of runs are
-        not kept; the same ones may be sent twice. Without seconds: only the site's clock."""
+        not kept; the same ones may be sent twice. Without seconds: the site's clock, and what to
+        count."""
         now = database_time()
         report = AgentReport.from_json(request.data)
         stored = take_report(agent=request.auth, report=report)
-        return Response({"now": now, "stored": stored})
+        perf = perf_wanted(request.auth.target_id)
+        return Response({"now": now, "stored": stored, "perf": perf})

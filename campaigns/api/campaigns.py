@@ -6,10 +6,11 @@ from rest_framework import serializers, status
 
 from campaigns.api.access import actor_of, find
 from campaigns.api.cells import CellInput, cells_of
-from campaigns.api.choices import CAMPAIGN_STATES, PRECISIONS, TARGET_STATES, TRUSTS
+from campaigns.api.choices import CAMPAIGN_STATES, PERF_OF, PRECISIONS, TARGET_STATES, TRUSTS
 from campaigns.api.fields import LARGEST_ID, IdField, StrictSerializer, validated
 from campaigns.api.items import ITEM_FIELDS, ItemViewSet, OfProject, ordering_of
 from campaigns.api.sweeps import SweepInput
+from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.models import Campaign, Project, Test
 from campaigns.queries.campaign_list import (
     STATE_IS,
@@ -73,6 +74,11 @@ class CampaignSerializer(serializers.ModelSerializer):
         default=None,
         help_text="Who has looked at it.",
     )
+    perf = serializers.ChoiceField(
+        choices=PERF_OF,
+        allow_blank=True,
+        help_text="What the agents of the targets count by perf stat.",
+    )
     tests = TestSerializer(many=True)
     n_runs = serializers.IntegerField()
     n_done = serializers.IntegerField(help_text="Runs that have ended, with any outcome.")
@@ -91,6 +97,7 @@ class CampaignSerializer(serializers.ModelSerializer):
             "seed",
             "practical_threshold",
             "keeps_going",
+            "perf",
             "stop_reason",
             "created_by",
             "created_at",
@@ -125,6 +132,13 @@ class NewCampaign(StrictSerializer):
     keeps_going = serializers.BooleanField(
         default=False,
         help_text="Make all runs, even if first requests or everything in a run fails.",
+    )
+    perf = serializers.ChoiceField(
+        choices=PERF_OF,
+        allow_blank=True,
+        default=PerfOf.NONE,
+        help_text="What the agents of the targets count by perf stat during the runs: processes "
+        "(those that they watch), machine, or nothing.",
     )
     reference = serializers.BooleanField(
         default=False,

@@ -15,6 +15,7 @@ from campaigns.domain.lifecycle import (
     Trust,
     Validity,
 )
+from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.plan.plan import ConnectionMode, HttpVersion
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
@@ -38,6 +39,7 @@ THRESHOLD_STATES = _pairs(ThresholdState)
 PRECISIONS = _pairs(Precision)
 VALIDITIES = _pairs(Validity)
 CONNECTION_MODES = _pairs(ConnectionMode)
+PERF_OF = _pairs(of for of in PerfOf if of)  # or nothing: allow_blank
 ROLES = _pairs(Role)
 ROW_ORDERS = _pairs(RowOrder)
 WORDS = _pairs(Word)

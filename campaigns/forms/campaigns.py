@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.plan.injectors import share_fault
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import (
@@ -65,6 +66,13 @@ class ValuesField(forms.CharField):
             return values_of_text(text)
         except ValueError as fault:
             raise forms.ValidationError(str(fault)) from None
+
+
+_PERF_CHOICES = (
+    (PerfOf.NONE, "Nothing"),
+    (PerfOf.PROCESSES, "Watched processes"),
+    (PerfOf.MACHINE, "Whole machine"),
+)
 
 
 class CampaignForm(forms.Form):
@@ -128,6 +136,13 @@ class CampaignForm(forms.Form):
         label="Keep going, whatever fails",
         help_text="Otherwise the campaign waits for you when a first request fails, and stops "
         "after a run in which everything failed.",
+    )
+    perf = forms.ChoiceField(
+        required=False,
+        choices=_PERF_CHOICES,
+        initial=PerfOf.NONE,
+        widget=forms.RadioSelect,
+        label="perf stat",
     )
     reference = forms.BooleanField(required=False, label="Reference")
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)

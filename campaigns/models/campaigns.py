@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from django.conf import settings
 from django.db import models
 
+from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
 from campaigns.domain.tags import REFERENCE_TAG
@@ -34,6 +35,10 @@ class Campaign(Item):
     practical_threshold = models.FloatField(default=0.05)
     # Whether it makes all runs even if first requests, or everything in a run, fail.
     keeps_going = models.BooleanField(default=False)
+    # What the agents of its targets count by perf stat during its runs.
+    perf = models.CharField(
+        max_length=10, choices=[(of, of.words) for of in PerfOf], blank=True, default=PerfOf.NONE
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)

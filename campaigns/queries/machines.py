@@ -11,8 +11,10 @@ from campaigns.domain.measured.machine_use import (
     machine_use,
     n_whole_seconds,
 )
+from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.shown.machine_points import machine_columns
 from campaigns.domain.shown.machine_table import machine_table
+from campaigns.domain.shown.perf_table import no_perf_table, perf_table
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Run
 from campaigns.queries.measurements import machines_of_run, whole_seconds
@@ -50,25 +52,33 @@ def ok_rate(run: Run) -> float | None:
 
 def machine_report(run: Run) -> dict[str, Any]:
     """{"limit": the table of who was the limit, None until it is judged, "tables": a table for each
-    machine, "columns": what the charts draw of the first one, "source": its name}; columns are None
-    without seconds."""
+    machine, "perf": one for each perf stat, "columns": what the charts draw of the first machine,
+    "source": its name}; columns are None without seconds."""
     points = machines_of_run(run)
     source = next(iter(points), "")
-    limit, *tables = _tables(run, points)
+    limit, machines, perfs = _tables(run, points)
     return {
         "source": source,
         "columns": machine_columns(points[source]) if points else None,
         "limit": limit,
-        "tables": tables,
+        "tables": machines,
+        "perf": perfs,
     }
 
 
 def machine_tables(run: Run) -> list[Table]:
-    """Who was the limit, and a table for each machine that told something of the measurement."""
-    return [table for table in _tables(run, machines_of_run(run)) if table]
+    """Who was the limit, and the tables of each machine that told something of the measurement."""
+    limit, machines, perfs = _tables(run, machines_of_run(run))
+    return [*([limit] if limit else []), *machines, *perfs]
 
 
-def _tables(run: Run, points: dict[str, list[MachinePoint]]) -> list[Table | None]:
+def _tables(
+    run: Run, points: dict[str, list[MachinePoint]]
+) -> tuple[Table | None, list[Table], list[Table]]:
+    """Who was the limit, the tables of the machines, and those of their perf stat."""
     uses, rate, seconds = uses_of(run, points), ok_rate(run), whole_seconds(run)
     machines = [machine_table(use, rate, seconds) for use in uses]
-    return [limit_of_run(run, uses, rate), *machines]
+    perfs = [perf_table(use, rate, seconds) for use in uses if use.perf]
+    if run.is_done and not perfs and (asked := PerfOf(run.campaign.perf)):
+        perfs = [no_perf_table(asked)]
+    return limit_of_run(run, uses, rate), machines, perfs

@@ -1,4 +1,5 @@
-"""What tools printed on the target's machine, over the runs of a campaign that count.
+"""What tools printed on the target's machine, and what its agent's perf counted, over the runs of
+a campaign that count.
 
 Checks no permissions: callers pass campaigns found with visible_to.
 """
@@ -21,6 +22,7 @@ from campaigns.domain.shown.printed_table import chief_values, figures_of_output
 from campaigns.domain.shown.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.shown.tables import Table
 from campaigns.models import Campaign, ToolOutput
+from campaigns.queries.perf_counts import BY_AGENT, perf_by_run
 
 # Of one tool: the value of each figure by run. A run's newest output counts.
 ByRun = dict[int, dict[str, float]]
@@ -39,8 +41,11 @@ class CampaignCounters:
 
 
 def tool_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None:
-    """None where nothing was added to a run that counts."""
-    told = _told(campaign, {pk for test in answer.tests for pk in test.counted})
+    """None where nothing was added to a run that counts, and nothing counted in one."""
+    counted = {pk for test in answer.tests for pk in test.counted}
+    told = dict(_told(campaign, counted))
+    if by_agent := perf_by_run(campaign, counted):
+        told[BY_AGENT] = by_agent
     if not told:
         return None
     names_plan = len({test.plan_label for test in answer.tests}) > 1

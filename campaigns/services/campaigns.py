@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.measured.perf_counts import PerfOf
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.stop_reasons import StopReason
@@ -39,6 +40,7 @@ _EDITED = [
     "injectors",
     "practical_threshold",
     "keeps_going",
+    "perf",
     "seed",
 ]
 
@@ -58,14 +60,16 @@ def create_campaign(
     practical_threshold: float = 0.05,
     seed: int | None = None,
     keeps_going: bool = False,
+    perf: str = "",
     reference: bool = False,
     is_more: bool = True,
 ) -> Campaign:
     """A draft with its tests. Raises Forbidden, or Refused with what to change.
 
     With a `sweep`, every cell becomes one test for each of its values. `keeps_going`: make all runs
-    even if everything fails in one. `reference`: measure the installation's own target in each
-    block as well. Not `is_more`: it takes another campaign's place.
+    even if everything fails in one. `perf`: a PerfOf, what the targets' agents count. `reference`:
+    measure the installation's own target in each block as well. Not `is_more`: it takes another
+    campaign's place.
     """
     require(by, Action.EDIT, project)
     if is_more:
@@ -74,9 +78,8 @@ def create_campaign(
     if reference and (own := reference_cell(by=by, project=project)) not in cells:
         cells.append(own)
     values = {"repeats": repeats, "order": order, "pause_s": pause_s, "keeps_going": keeps_going}
-    return _create(
-        by, project, cells, name=name, practical_threshold=practical_threshold, seed=seed, **values
-    )
+    values |= {"perf": perf, "practical_threshold": practical_threshold, "seed": seed}
+    return _create(by, project, cells, name=name, **values)
 
 
 @transaction.atomic
@@ -109,10 +112,13 @@ def _create(
     pause_s: float,
     practical_threshold: float,
     keeps_going: bool,
+    perf: str,
     seed: int | None = None,
 ) -> Campaign:
     counts = [cell.injectors for cell in cells] or [1]
     _check_numbers(name, repeats, order, pause_s, counts, practical_threshold)
+    if perf not in list(PerfOf):
+        raise Refused("perf stat counts processes, machine, or nothing.")
     check_cells(project, cells, repeats)
     campaign = Campaign.objects.create(
         project=project,
@@ -123,6 +129,7 @@ def _create(
         injectors=max(counts),
         practical_threshold=practical_threshold,
         keeps_going=keeps_going,
+        perf=perf,
         seed=secrets.randbelow(2**31) if seed is None else seed,
         created_by=by.user,
     )
@@ -224,6 +231,7 @@ def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
         pause_s=campaign.pause_s,
         practical_threshold=campaign.practical_threshold,
         keeps_going=campaign.keeps_going,
+        perf=campaign.perf,
     )
 
 

@@ -123,6 +123,7 @@ def _settings_of(campaign: Campaign) -> dict[str, Any]:
         "pause_s": campaign.pause_s,
         "practical_threshold": round(campaign.practical_threshold * 100, 6),
         "keeps_going": campaign.keeps_going,
+        "perf": campaign.perf,
     }
 
 

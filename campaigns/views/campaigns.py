@@ -41,6 +41,7 @@ from campaigns.queries.confirming import Confirmation, sides_in
 from campaigns.queries.first_requests import tried_lately
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.measured import whole_runs
+from campaigns.queries.perf_counts import perf_checks
 from campaigns.queries.room import room_checks, room_of
 from campaigns.queries.target_matrix import relative_column
 from campaigns.queries.trends import trends_of
@@ -252,6 +253,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "checks": [
             first_requests_check(requests),
             *checks_before_start([each for _, each in requests], max(known["injectors"])),
+            *perf_checks([arm.endpoint for _, arm in cells], known["perf"]),
             *room_checks(estimate, room),
         ]
         if cells

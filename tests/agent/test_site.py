@@ -129,3 +129,12 @@ def test_before_the_first_answer_its_own_clock_counts():
     clock = SiteClock()
     assert abs(clock.ahead_s()) < 0.01
     assert 0.2 < clock.to_next_second_s() <= 1.25
+
+
+def test_what_the_site_answers_is_handed_on(site):
+    answers = []
+    outbox = Outbox(site.post, SiteClock(), {"host": "shop-1"}, answers.append)
+    outbox.says_hello()
+    site.fault = OSError("away")
+    outbox.says_hello()
+    assert [list(each) for each in answers] == [["now"]]

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from campaigns.models import MachineSecond, Run
+from campaigns.models import Campaign, MachineSecond, Run
 from campaigns.services.agents import create_agent, revoke_agent
 from tests.api.conftest import token_client
 from tests.factories import make_target
@@ -45,6 +45,17 @@ def test_seconds_of_a_run_are_stored(made, run):
     answer = post(agent_client(made[1]), seconds=[{"at_s": now.timestamp() - 5, "did": did}])
     assert answer.json()["stored"] == 1
     assert MachineSecond.objects.get(run=run).busy_s == pytest.approx(0.6)
+
+
+def test_the_answer_says_what_to_count_while_a_run_is_loading(made, run):
+    client = agent_client(made[1])
+    assert post(client).json()["perf"] == ""
+    Run.objects.filter(pk=run.pk).update(target=made[0].target)
+    Campaign.objects.filter(pk=run.campaign_id).update(perf="machine")
+    wanted = {"queued": "", "preparing": "machine"}
+    for state, of in wanted.items():
+        Run.objects.filter(pk=run.pk).update(state=state)
+        assert post(client).json()["perf"] == of
 
 
 def test_a_revoked_token_is_refused_with_what_to_do(made, as_bob):

@@ -56,6 +56,14 @@ def test_blocks_are_added_to_what_the_program_has_seen(api, body, asked):
     assert answer.status_code == 400
 
 
+@pytest.mark.parametrize("perf", ["", "processes", "machine"])
+def test_it_says_what_perf_counts(api, body, perf):
+    made = api.post(CAMPAIGNS, body | {"perf": perf}, format="json").json()
+    assert made["perf"] == perf
+    again = api.post(f"{CAMPAIGNS}{made['id']}/repeat/").json()
+    assert again["perf"] == perf
+
+
 def test_it_makes_a_draft_with_a_test_per_cell(api, body, plan, endpoint):
     answer = api.post(CAMPAIGNS, body, format="json")
     assert answer.status_code == 201
@@ -152,6 +160,7 @@ def test_a_plan_of_another_of_my_projects_does_not_fit(api, body, alice):
         ("pause_s", -1),
         ("order", "alphabetical"),
         ("practical_threshold", 7),
+        ("perf", "everything"),
         ("seed", -1),
         ("cells", []),
         ("name", ""),

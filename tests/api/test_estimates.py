@@ -60,6 +60,12 @@ def test_it_says_what_would_keep_a_start_from_succeeding(api, asked):
     assert "No injector host is online" in str(checks)
 
 
+def test_it_says_that_nobody_would_count_what_is_asked_for(api, asked):
+    assert "perf stat" not in str(estimate(api, asked).json()["checks"])
+    checks = estimate(api, asked | {"perf": "machine"}).json()["checks"]
+    assert any(each["text"].startswith("No agent of") for each in checks)
+
+
 def test_a_wrong_cell_is_named(api, asked):
     answer = estimate(api, asked | {"cells": [{"plan": 987654, "endpoint": 987654}]})
     assert answer.status_code == 400

@@ -111,6 +111,15 @@ def test_seconds_go_to_the_run_and_second_in_which_their_middle_is(made, running
     assert (row.busy_s, row.watched_s) == (0.75, 0.5)
 
 
+def test_counts_are_kept_with_their_second(made, running):
+    agent, _ = made
+    perf = {"of": "machine", "lasted_s": 0.99, "counts": {"page-faults": [7, 100]}, "lacks": {}}
+    take_report(agent=agent, report=report(running, 6.5, perf=perf))
+    take_report(agent=agent, report=report(running, 6.5, perf=perf))
+    (second,) = MachineSecond.objects.filter(run=running)
+    assert second.did["perf"] == perf
+
+
 def test_a_report_may_arrive_twice_and_late(made, running):
     agent, _ = made
     take_report(agent=agent, report=report(running, 6.5, 7.5))

@@ -44,6 +44,7 @@ def test_a_draft_has_its_tests_in_the_order_of_the_cells(project, as_bob):
         ({"pause_s": -1}, "Pause 0 to"),
         ({"injectors": 65}, "1 to 64"),
         ({"practical_threshold": 1.5}, "5 %"),
+        ({"perf": "everything"}, "processes, machine"),
         ({"cells": []}, "at least one plan"),
     ],
 )

@@ -23,12 +23,14 @@ def test_it_measures_something_else_and_stays_the_same_campaign(project, as_alic
         repeats=7,
         order="listed",
         pause_s=3,
+        perf="machine",
         sweep=Sweep("injectors", (1, 2)),
         seed=5,
     )
     found = Campaign.objects.get()
     assert (found.pk, found.created_by, found.tags) == (campaign.pk, as_alice.user, ["nightly"])
     assert (found.name, found.repeats, found.order, found.seed) == ("larger", 7, "listed", 5)
+    assert found.perf == "machine"
     tests = found.tests.values_list("plan_version", "connection_mode", "injectors")
     assert list(tests) == [(cell.plan_version.pk, "keep-alive", count) for count in (1, 2)]
 

@@ -49,6 +49,19 @@ def test_starting_queues_the_runs_in_the_order_that_the_form_showed(
     assert made == [turn.scheme for block in preview for turn in block]
 
 
+def test_what_perf_counts_is_chosen_warned_of_and_run_again(as_editor, project, target, version):
+    asked = fields(cells(version, target, ("http", "new")), perf="processes")
+    preview = as_editor.post(reverse("campaign-estimate", args=[project.pk]), asked)
+    assert f"No agent of {target.name} reports now" in text_of(preview)
+    as_editor.post(new_url(project), asked | {"draft": "1"})
+    campaign = Campaign.objects.get()
+    assert campaign.perf == "processes"
+    page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
+    assert "perf stat of the watched processes" in page
+    form = as_editor.get(new_url(project), {"again": campaign.pk}).context["form"]
+    assert form["perf"].value() == "processes"
+
+
 def test_without_a_tick_the_form_says_what_to_do_and_keeps_the_rest(
     as_editor, project, target, version
 ):

@@ -14,6 +14,7 @@ import threading
 from collections.abc import Sequence
 
 from workers.agent.machine import Sampler
+from workers.agent.perf import PerfStat
 from workers.agent.processes import Processes
 from workers.agent.site import Outbox, SiteClient, SiteClock, TokenRefused, boot_ns, say
 
@@ -24,12 +25,16 @@ HELLOS = 4  # empty requests at the start, to know the site's clock
 _WATCHED = re.compile(r":\d{1,5}|pid:\d+|[^:,]+")
 
 
-def watch(sampler: Sampler, outbox: Outbox, clock: SiteClock, stop: threading.Event) -> None:
+def watch(
+    sampler: Sampler, perf: PerfStat, outbox: Outbox, clock: SiteClock, stop: threading.Event
+) -> None:
     """Sample at each whole second of the site's clock until `stop`."""
     sampler.take(boot_ns())
     while not stop.wait(clock.to_next_second_s()):
-        if seen := sampler.take(boot_ns()):
+        now_ns = boot_ns()
+        for seen in perf.take(sampler.take(now_ns), now_ns):
             outbox.add(seen)
+    perf.end()
 
 
 def keep_sending(outbox: Outbox, stop: threading.Event, refusals: list[str]) -> None:
@@ -73,7 +78,10 @@ def main(words: Sequence[str] | None = None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     about = {"host": socket.gethostname()[:100], "watched": asked.watch}
-    outbox = Outbox(SiteClient(asked.url, asked.token, asked.ca_file).post, clock, about)
+    processes = Processes(asked.watch)
+    perf = PerfStat(processes)
+    post = SiteClient(asked.url, asked.token, asked.ca_file).post
+    outbox = Outbox(post, clock, about, perf.obey)
     try:
         for _ in range(HELLOS):
             if not outbox.says_hello():
@@ -85,7 +93,7 @@ def main(words: Sequence[str] | None = None) -> int:
     sender.start()
     if not stop.is_set():
         say(f"Watching {about['host']} for {asked.url}. Ctrl-C ends it.")
-        watch(Sampler(Processes(asked.watch)), outbox, clock, stop)
+        watch(Sampler(processes), perf, outbox, clock, stop)
     sender.join(15)
     if refusals:
         say(f"The site refuses this token: {refusals[0]}")

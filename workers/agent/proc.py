@@ -143,6 +143,12 @@ class Process(NamedTuple):
     threads: int
     started: int  # in ticks since boot: tells a process from a later one with its number
     memory_bytes: int
+    parent: int
+
+    @property
+    def started_ns(self) -> int:
+        """Since boot."""
+        return self.started * 1_000_000_000 // _TICKS_PER_S
 
 
 def process_of(stat: str) -> Process | None:
@@ -152,7 +158,11 @@ def process_of(stat: str) -> Process | None:
         return None
     ticks = int(words[11]) + int(words[12])
     return Process(
-        ticks / _TICKS_PER_S, int(words[17]), int(words[19]), int(words[21]) * _PAGE_BYTES
+        cpu_s=ticks / _TICKS_PER_S,
+        threads=int(words[17]),
+        started=int(words[19]),
+        memory_bytes=int(words[21]) * _PAGE_BYTES,
+        parent=int(words[1]),
     )
 
 

@@ -25,6 +25,16 @@ class Processes:
         self._cpu_s: dict[tuple[str, int], float] = {}
         self._takes = 0
 
+    @property
+    def names(self) -> Sequence[str]:
+        """What somebody named."""
+        return self._watched
+
+    @property
+    def pids(self) -> frozenset[str]:
+        """The numbers of those that count now."""
+        return frozenset().union(*self._pids.values())
+
     def take(self) -> dict[str, Figures]:
         """What each used since the last call; of one that came since then, nothing yet."""
         if self._takes % _LOOK_EVERY == 0:

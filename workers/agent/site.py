@@ -121,10 +121,17 @@ def _answer(status: int, text: bytes) -> dict[str, Any]:
 
 
 class Outbox:
-    """The seconds that the site does not have yet, and the sending of them."""
+    """The seconds that the site does not have yet, and the sending of them. `obey` takes what the
+    site answers."""
 
-    def __init__(self, post: Callable[[str], tuple], clock: SiteClock, about: Mapping[str, Any]):
-        self._post, self._clock, self._about = post, clock, about
+    def __init__(
+        self,
+        post: Callable[[str], tuple],
+        clock: SiteClock,
+        about: Mapping[str, Any],
+        obey: Callable[[Mapping[str, Any]], None] = lambda answer: None,
+    ):
+        self._post, self._clock, self._about, self._obey = post, clock, about, obey
         self._waiting: deque[tuple[int, float, str]] = deque(maxlen=KEPT_S)
         self.is_away = False
 
@@ -150,6 +157,7 @@ class Outbox:
         try:
             asked_ns, answered_ns, answer = self._post(self._body(batch))
             self._clock.note(asked_ns, answered_ns, float(answer["now"]))
+            self._obey(answer)
         except NotTaken as refusal:
             say(f"{len(batch)} seconds were not taken: {refusal}")
         except (OSError, KeyError, ValueError) as error:

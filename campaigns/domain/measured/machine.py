@@ -7,6 +7,7 @@ from typing import Any
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.measured.perf_counts import read_perf
 
 MOST_SECONDS = 300
 MOST_WATCHED = 20
@@ -36,7 +37,8 @@ _HIGHEST_CPU_S = MOST_CORES * LONGEST_S
 @dataclass(frozen=True, slots=True)
 class AgentSecond:
     """`at_s` is its middle, since the epoch by the site's clock. `did`: what is known of COUNTED
-    and GAUGES, `cores` (% busy of each), and `processes` by name, each with OF_PROCESSES."""
+    and GAUGES, `cores` (% busy of each), `processes` by name, each with OF_PROCESSES, and `perf`,
+    see `read_perf`."""
 
     at_s: float
     lasted_s: float
@@ -121,6 +123,8 @@ def _second(report: JsonReader, index: int, data: Any) -> AgentSecond:
         values["cores"] = _cores(did)
     if "processes" in did.data:
         values["processes"] = _processes(did)
+    if "perf" in did.data:
+        values["perf"] = read_perf(did.child("perf"))
     return AgentSecond(at_s or 0.0, lasted_s, values)
 
 

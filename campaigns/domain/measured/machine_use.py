@@ -6,6 +6,7 @@ from math import floor
 from typing import Any
 
 from campaigns.domain.measured.machine import CPU, GAUGES, OF_PROCESSES, busy_s, watched_s
+from campaigns.domain.measured.perf_counts import PerfUse, perf_use
 
 Pair = tuple[float, float]  # mean and highest second
 # Figures per second, beside those of GAUGES: each of these counts over the length of its second.
@@ -41,7 +42,8 @@ class MachineUse:
 
     `busy_s` and `watched_s`: CPU time of all cores, and of the chosen processes, in the seconds
     that are `is_inner`, which took `lasted_s`; None where one of them does not have it. `figures`
-    and each of `processes`: mean and highest second.
+    and each of `processes`: mean and highest second. `perf`: of the same seconds, where it was
+    asked for.
     """
 
     source: str
@@ -52,6 +54,7 @@ class MachineUse:
     watched_s: float | None = None
     figures: dict[str, Pair] = field(default_factory=dict)
     processes: dict[str, dict[str, Pair]] = field(default_factory=dict)
+    perf: PerfUse | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,7 +66,8 @@ class MachineUse:
             name: {key: tuple(pair) for key, pair in figures.items()}
             for name, figures in data["processes"].items()
         }
-        return cls(**{**data, "figures": pairs, "processes": processes})
+        perf = PerfUse.from_json(data["perf"]) if data.get("perf") else None
+        return cls(**{**data, "figures": pairs, "processes": processes, "perf": perf})
 
 
 def cpu_s_per_1000(cpu_s: float | None, lasted_s: float, rate_per_s: float | None) -> float | None:
@@ -107,6 +111,7 @@ def machine_use(
         watched_s=_sum(watched_s(point.did) for point in inner),
         figures=_figures(points),
         processes={name: _of_process(name, points) for name in sorted(names)},
+        perf=perf_use([point.did["perf"] for point in inner if "perf" in point.did]),
     )
 
 

@@ -46,7 +46,7 @@ _OTHER_NAMES = {
     "CPU-migrations": "cpu-migrations",
     "faults": "page-faults",
 }
-_WHY = {
+WHY_NO_COUNT = {
     "not supported": "not supported on this machine",
     "not counted": "not counted: perf had no free counter, or what it measured did not run",
 }
@@ -126,7 +126,7 @@ def _of_text(text: str) -> _Row | None:
     rest = found["rest"] or ""
     spread, counted = _percent(_SPREAD, rest), _percent(_COUNTED, rest)
     if found["why"]:
-        return _Row(event, None, unit, _WHY[found["why"]])
+        return _Row(event, None, unit, WHY_NO_COUNT[found["why"]])
     try:
         count = localised(found["count"], has_decimals=bool(unit))
     except ValueError:
@@ -154,8 +154,8 @@ def _of_fields(fields: list[str]) -> _Row | None:
     after = fields[4 + (spread is not None) :]
     counted = _percent(re.compile(r"([\d.,]+)$"), after[0]) if after else None
     unit = _UNITS.get(unit, unit)
-    if count.strip("<>") in _WHY:
-        return _Row(event, None, unit, _WHY[count.strip("<>")])
+    if count.strip("<>") in WHY_NO_COUNT:
+        return _Row(event, None, unit, WHY_NO_COUNT[count.strip("<>")])
     if not re.fullmatch(r"\d+(?:[.,]\d+)?", count):
         return None
     return _Row(event, decimal(count), unit, spread=spread, counted=counted)

@@ -1,5 +1,5 @@
-"""What tools printed on the target's machine, over the runs of a campaign: means of the tests, and
-the same figures of two tests beside each other."""
+"""What tools printed and counted on the target's machine, over the runs of a campaign: means of the
+tests, and the same figures of two tests beside each other."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ def counter_means_table(key: str, tool: str, tests: Sequence[TestCounters]) -> T
             Column("mean", "mean"),
             Column("low", "from", "", _LOW),
             Column("high", "to", "", _HIGH),
-            Column("runs", "runs", "", "Runs with an output that has this figure."),
+            Column("runs", "runs", "", "Runs that have this figure."),
         ),
         tuple(
             Row(f"{each}: {test.label}", _mean_cells(test.means[each]))

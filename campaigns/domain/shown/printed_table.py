@@ -66,7 +66,7 @@ def printed_table(output: PrintedOutput, key: str) -> Table:
     if has_highest:
         columns.append(Column("highest", "highest interval"))
     rows = [
-        Row(words_of_value(output.tool, each), _cells(each, has_highest), note=_note(each))
+        Row(words_of_value(output.tool, each), _cells(each, has_highest), note=note_of_value(each))
         for each in shown
     ]
     about = f": {output.about}" if output.about else ""
@@ -101,7 +101,8 @@ def _decimals(value: float) -> int | None:
     return 0 if value == int(value) else None
 
 
-def _note(value: PrintedValue) -> str:
+def note_of_value(value: PrintedValue) -> str:
+    """Why there is no value, or how sure it is."""
     if value.value is None:
         return value.why
     notes = []

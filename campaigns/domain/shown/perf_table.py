@@ -1,0 +1,136 @@
+"""The table of what an agent's perf stat counted in a run, and the figures that follow from it."""
+
+from collections.abc import Iterator
+
+from campaigns.domain.measured.machine_use import MachineUse
+from campaigns.domain.measured.perf_counts import EVENTS, USER_ONLY, PerfOf, PerfUse
+from campaigns.domain.printed.output import PrintedValue
+from campaigns.domain.printed.perf_figures import perf_figures
+from campaigns.domain.printed.perf_stat import ELAPSED, WHY_NO_COUNT
+from campaigns.domain.shown.cells import Figure, column_cells, empty
+from campaigns.domain.shown.printed_table import note_of_value
+from campaigns.domain.shown.tables import Cell, Column, Row, Table
+from campaigns.domain.units import counted
+
+PER_1000 = "per 1,000 requests"
+# Events come in thousands a second, or in billions: (unit, what a count is multiplied by).
+_UNITS = {
+    "task-clock": ("ms", 1.0),
+    **dict.fromkeys(("cycles", "instructions", "branches", "branch-misses"), ("millions", 1e-6)),
+}
+_WHY = {
+    "not supported": WHY_NO_COUNT["not supported"],
+    "not counted": "not counted: perf had no free counter",
+    USER_ONLY: "not known: the agent's user may count in user space only",
+}
+_NOT_TOLD = "perf said nothing of it"
+_NO_RATE = "Known for a run that has ended and has ok requests."
+_OF_WHOLE = "A figure of the whole measurement."
+_COLUMNS = (
+    Column("total", "measurement", "", "Per second × the seconds of the measurement."),
+    Column("per_s", "per second"),
+    Column("per_1000", PER_1000, "", "Per second ÷ ok requests/s × 1,000."),
+)
+_NOBODY = (
+    "Nothing was counted: no agent of this target told anything of perf in this run. Start one on "
+    "its machine, or renew its agent.pyz."
+)
+
+
+def perf_table(use: MachineUse, rate_per_s: float | None, seconds: int | None = None) -> Table:
+    """`use` has perf. `rate_per_s`: ok requests/s of a run that has ended; `seconds`: how many it
+    measured."""
+    perf = use.perf
+    whole_s = seconds or perf.lasted_s
+    rows = (*_event_rows(perf, whole_s, rate_per_s), *_figure_rows(perf, whole_s))
+    return Table(
+        f"perf-{use.source}",
+        f"perf stat on {use.source}: {perf.of.words}",
+        _COLUMNS,
+        rows if perf.rates or perf.lacks else (),
+        label_title="figure",
+        note=_note(perf, use.lasted_s),
+    )
+
+
+def no_perf_table(of: PerfOf) -> Table:
+    """Of a run that has ended, for which nobody counted what was asked for."""
+    return Table("perf", f"perf stat: {of.words}", _COLUMNS, (), label_title="figure", note=_NOBODY)
+
+
+def figures_of_perf(perf: PerfUse, rate_per_s: float) -> dict[str, float]:
+    """Counts per 1,000 ok requests and what follows from two of them, by their words."""
+    per_1000 = {
+        _label(f"{event} {PER_1000}", unit): 1000 * scale * per_s / rate_per_s
+        for event, (per_s, _) in sorted(perf.rates.items(), key=_place)
+        for unit, scale in [_unit(event)]
+    }
+    return per_1000 | {_label(each.name, each.unit): each.value for each in _figures(perf, 1.0)}
+
+
+def _event_rows(perf: PerfUse, whole_s: float, rate_per_s: float | None) -> Iterator[Row]:
+    told = {event.removesuffix(":u"): event for event in (*perf.lacks, *perf.rates)}
+    for plain in perf.of.events:
+        event = told.get(plain, plain)
+        if event in perf.rates:
+            yield _counted_row(event, perf.rates[event], whole_s, rate_per_s)
+        else:
+            why = _WHY.get(perf.lacks.get(event, ""), _NOT_TOLD)
+            yield Row(
+                _label(event, _unit(event)[0]),
+                tuple(empty(why) for _ in _COLUMNS),
+                "event",
+                note=why,
+            )
+
+
+def _counted_row(
+    event: str, rate: tuple[float, float], whole_s: float, rate_per_s: float | None
+) -> Row:
+    per_s, counted_percent = rate
+    unit, scale = _unit(event)
+    scaled = per_s * scale
+    per_1000 = Figure(1000 * scaled / rate_per_s if rate_per_s else None, _NO_RATE)
+    cells = [_cell(Figure(scaled * whole_s)), _cell(Figure(scaled)), _cell(per_1000)]
+    note = note_of_value(PrintedValue(event, per_s, counted_percent=counted_percent))
+    return Row(_label(event, unit), tuple(cells), "event", note=note)
+
+
+def _figure_rows(perf: PerfUse, whole_s: float) -> Iterator[Row]:
+    for each in _figures(perf, whole_s):
+        cells = (_cell(Figure(each.value)), empty(_OF_WHOLE), empty(_OF_WHOLE))
+        yield Row(_label(each.name, each.unit), cells, "figure")
+
+
+def _figures(perf: PerfUse, whole_s: float) -> list[PrintedValue]:
+    totals = [PrintedValue(event, per_s * whole_s) for event, (per_s, _) in perf.rates.items()]
+    return list(perf_figures([*totals, PrintedValue(ELAPSED, whole_s, "s")]))
+
+
+def _cell(figure: Figure) -> Cell:
+    """Each in its own decimals: the rows are of different things."""
+    (cell,) = column_cells([figure], decimals=0 if figure.value == 0 else None)
+    return cell
+
+
+def _place(rate: tuple[str, tuple[float, float]]) -> int:
+    """Of an event with its rate, among all events."""
+    return EVENTS.index(rate[0].removesuffix(":u"))
+
+
+def _unit(event: str) -> tuple[str, float]:
+    return _UNITS.get(event.removesuffix(":u"), ("", 1.0))
+
+
+def _label(name: str, unit: str) -> str:
+    return f"{name}, {unit}" if unit else name
+
+
+def _note(perf: PerfUse, told_s: float) -> str:
+    counted_s = round(perf.lasted_s)
+    notes = []
+    if perf.lasted_s and counted_s < round(told_s):
+        notes.append(f"Counted for {counted_s:,} of {counted(round(told_s), 'seconds')}.")
+    if any(event.endswith(":u") for event in perf.rates):
+        notes.append(":u is user space alone: the agent's user may not count the kernel.")
+    return " ".join([*notes, *([perf.fault] if perf.fault else [])])

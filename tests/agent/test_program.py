@@ -1,0 +1,65 @@
+"""The whole program, beside a site that orders perf stat."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.waiting import eventually
+
+PERF = """#!/bin/sh
+n=0
+while :; do
+    n=$((n + 1))
+    sleep 1
+    echo "     $n.0;7;;page-faults;1000;100.00;;"
+done
+"""
+
+
+@pytest.fixture
+def site():
+    """Answers each report with the order to count the machine; `site.seconds` is what it got."""
+
+    class Site(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self.server.seconds += body["seconds"]
+            answer = json.dumps({"now": time.time(), "stored": 0, "perf": "machine"}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *words):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as server:
+        server.seconds = []
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def test_it_counts_what_the_site_orders(site, tmp_path):
+    (tmp_path / "perf").write_text(PERF)
+    (tmp_path / "perf").chmod(0o755)
+    url = f"http://127.0.0.1:{site.server_port}"
+    command = [sys.executable, "-m", "workers.agent", "--url", url, "--token", "x"]
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    with subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL) as agent:
+        try:
+            counted = eventually(
+                lambda: [each for each in site.seconds if "perf" in each["did"]], 30, "counts came"
+            )
+        finally:
+            agent.terminate()
+    assert counted[0]["did"]["perf"]["counts"] == {"page-faults": [7, 100]}
+    assert "user_s" in counted[0]["did"]

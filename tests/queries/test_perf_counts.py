@@ -1,0 +1,174 @@
+import pytest
+from django.utils import timezone
+
+from campaigns.models import Campaign, MachineSecond, Run
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.machines import machine_tables
+from campaigns.queries.perf_counts import perf_checks, perf_wanted
+from campaigns.queries.tool_counters import tool_counters
+from campaigns.services.agents import create_agent
+from campaigns.services.tool_outputs import add_output
+from tests.factories import make_endpoint, make_run, make_target, make_test
+from tests.queries.measured import https_campaign, measure, run_in_blocks
+
+pytestmark = pytest.mark.django_db
+CPU = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "stolen_s": 0, "idle_s": 1.6}
+
+
+def tell(run: Run, cycles: float, source: str = "shop-1", seconds: int = 10, **more) -> None:
+    """So many cycles, and half as many instructions, in each second; no branches."""
+    counts = {"cycles": [cycles, 100], "instructions": [cycles / 2, 100]}
+    perf = {"of": "processes", "lasted_s": 1.0, "counts": counts}
+    perf |= {"lacks": {"branches": "not supported"}, **more}
+    MachineSecond.objects.bulk_create(
+        MachineSecond(run=run, source=source, second=second, lasted_s=1, did={**CPU, "perf": perf})
+        for second in range(seconds)
+    )
+
+
+def rows_of(table) -> dict[str, list]:
+    return {row.label: [cell.value for cell in row.cells] for row in table.rows}
+
+
+@pytest.fixture
+def asked(campaign) -> Campaign:
+    campaign.perf = "processes"
+    campaign.save()
+    return campaign
+
+
+@pytest.fixture
+def measured(project):
+    """HTTP and HTTPS, three repeats of each, with counts."""
+    campaign, tests = https_campaign(project, repeats=3, order="blocks", perf="processes")
+    return campaign, run_in_blocks(tests, [[10_000] * 3, [20_000] * 3])
+
+
+class TestWanted:
+    @pytest.mark.parametrize(
+        ("state", "of"),
+        [
+            ("queued", ""),
+            ("preparing", "processes"),
+            ("armed", "processes"),
+            ("running", "processes"),
+            ("stopping", "processes"),
+            ("finalizing", ""),
+            ("done", ""),
+        ],
+    )
+    def test_it_is_wanted_from_before_the_load_until_its_end(self, asked, state, of):
+        outcome = "complete" if state == "done" else None
+        run = make_run(make_test(asked), state=state, outcome=outcome)
+        assert perf_wanted(run.target_id) == of
+
+    def test_a_campaign_that_asks_for_nothing_orders_nothing(self, campaign):
+        run = make_run(make_test(campaign), state="running")
+        assert perf_wanted(run.target_id) == ""
+
+    def test_another_targets_run_orders_nothing(self, asked, project):
+        make_run(make_test(asked), state="running")
+        assert perf_wanted(make_target(project).pk) == ""
+
+
+class TestBeforeTheStart:
+    @pytest.fixture
+    def endpoint(self, project):
+        return make_endpoint(make_target(project, "shop"))
+
+    def hear(self, by, endpoint, *watched: str) -> None:
+        agent, _ = create_agent(by=by, target=endpoint.target)
+        agent.heard_at, agent.watched = timezone.now(), list(watched)
+        agent.save()
+
+    def test_a_target_that_nobody_watches_is_said(self, endpoint):
+        (check,) = perf_checks([endpoint], "machine")
+        assert check.shape == "warn"
+        assert check.text.startswith("No agent of shop reports now")
+
+    def test_an_agent_that_watches_no_process_can_count_the_machine_alone(self, endpoint, as_bob):
+        self.hear(as_bob, endpoint)
+        (check,) = perf_checks([endpoint], "processes")
+        assert "watches no processes" in check.text
+        assert not list(perf_checks([endpoint], "machine"))
+
+    def test_what_can_be_counted_and_what_nobody_asks_for_is_not_mentioned(self, endpoint, as_bob):
+        assert not list(perf_checks([endpoint], ""))
+        self.hear(as_bob, endpoint, ":8081")
+        assert not list(perf_checks([endpoint], "processes"))
+
+
+class TestRun:
+    @pytest.fixture
+    def finished(self, asked):
+        """Ten seconds with 200 ok requests each."""
+        return measure(make_run(make_test(asked)), 10_000)
+
+    def test_its_table_follows_those_of_the_machines(self, finished):
+        tell(finished, 4e8)
+        table = machine_tables(finished)[-1]
+        assert table.title == "perf stat on shop-1: the watched processes"
+        rows = rows_of(table)
+        assert rows["cycles, millions"] == [4000, 400, 2000]
+        assert rows["instructions per cycle"][0] == 0.5
+        assert rows["branches, millions"] == [None, None, None]
+
+    def test_where_nothing_was_counted_it_says_why(self, finished):
+        MachineSecond.objects.create(
+            run=finished,
+            source="shop-1",
+            second=3,
+            lasted_s=1,
+            did={**CPU, "perf": {"of": "processes", "fault": "perf is not installed."}},
+        )
+        assert machine_tables(finished)[-1].note == "perf is not installed."
+
+    def test_an_agent_that_told_nothing_of_perf_is_said(self, finished):
+        assert "no agent of this target" in machine_tables(finished)[-1].note
+
+    def test_a_run_that_was_asked_for_nothing_has_no_such_table(self, campaign):
+        run = measure(make_run(make_test(campaign)), 10_000)
+        assert not [table for table in machine_tables(run) if table.key.startswith("perf")]
+
+
+class TestCampaign:
+    def counters(self, campaign):
+        return tool_counters(campaign, campaign_answer(campaign))
+
+    def test_http_is_beside_https_with_the_interval_of_the_ratio(self, measured):
+        campaign, runs = measured
+        for run in runs:
+            times = 1.5 if run.test.endpoint.scheme == "https" else 1
+            tell(run, (1e8 + 1e6 * run.repeat) * times)
+        (table,) = self.counters(campaign).compared
+        assert table.title.startswith("perf stat by the agent: ")
+        assert [column.title for column in table.columns[:2]] == ["HTTP", "HTTPS"]
+        rows = rows_of(table)
+        http, https, ratio, low, high = rows["cycles per 1,000 requests, millions"]
+        assert (http, https) == (510, 765)
+        assert ratio == pytest.approx(1.5, abs=0.001)
+        assert low <= ratio <= high
+        assert rows["instructions per cycle"][:2] == [0.5, 0.5]
+        assert not any("branches" in label for label in rows)
+
+    def test_several_machines_of_a_run_count_together(self, measured):
+        campaign, runs = measured
+        for source in ("shop-1", "shop-2"):
+            tell(runs[0], 1e8, source)
+        (table,) = self.counters(campaign).means
+        row = next(row for row in table.rows if row.label.startswith("cycles per 1,000"))
+        assert [cell.value for cell in row.cells] == [1000, None, None, 1]
+
+    def test_it_stands_beside_what_tools_printed(self, measured, as_bob):
+        campaign, runs = measured
+        tell(runs[0], 1e8)
+        printed = " Performance counter stats for 'sleep':\n\n    7      cycles\n"
+        add_output(by=as_bob, run=runs[0], text=printed)
+        found = self.counters(campaign)
+        assert [table.key for table in found.means] == [
+            "counters-perf-stat",
+            "counters-perf-stat-by-the-agent",
+        ]
+
+    def test_without_counts_there_is_none(self, measured):
+        assert self.counters(measured[0]) is None
