@@ -187,6 +187,11 @@ run_urls = [
     path("runs/<int:run>/stream/", streams.run_stream, name="run-stream"),
     path("runs/<int:run>/tables.csv", runs.run_csv, name="run-csv"),
     path("runs/<int:run>/seconds.csv", runs.run_seconds_csv, name="run-seconds-csv"),
+    path(
+        "runs/<int:run>/machine-seconds.csv",
+        runs.run_machine_seconds_csv,
+        name="run-machine-seconds-csv",
+    ),
     path("runs/<int:run>/report.txt", runs.run_report_text, name="run-report-text"),
     path("runs/<int:run>/outputs/", tool_outputs.output_new, name="output-new"),
     path("outputs/<int:output>/", tool_outputs.output_text, name="output-text"),

@@ -16,6 +16,11 @@ from campaigns.api.history import (
     HistoryOfTestCsv,
 )
 from campaigns.api.injector_hosts import InjectorHostList
+from campaigns.api.machine_seconds import (
+    MachineSecondsCsv,
+    MachineSecondsNdjson,
+    MachineSecondViewSet,
+)
 from campaigns.api.marks import MarkViewSet
 from campaigns.api.metrics import MetricList
 from campaigns.api.ownership import OwnershipOfTarget
@@ -145,6 +150,21 @@ urlpatterns = [
     path("runs/<int:pk>/", RunViewSet.as_view(READ), name="api-run"),
     path("runs/<int:pk>/stop/", _post(RunViewSet, "stop"), name="api-run-stop"),
     path("runs/<int:pk>/seconds/", SecondViewSet.as_view(LIST), name="api-run-seconds"),
+    path(
+        "runs/<int:pk>/machine-seconds/",
+        MachineSecondViewSet.as_view(LIST),
+        name="api-run-machine-seconds",
+    ),
+    path(
+        "runs/<int:pk>/machine-seconds.csv",
+        MachineSecondsCsv.as_view(),
+        name="api-run-machine-seconds-csv",
+    ),
+    path(
+        "runs/<int:pk>/machine-seconds.ndjson",
+        MachineSecondsNdjson.as_view(),
+        name="api-run-machine-seconds-ndjson",
+    ),
     path("runs/<int:pk>/failures/", RunFailures.as_view(), name="api-run-failures"),
     path("runs/<int:pk>/tables/", RunTables.as_view(), name="api-run-tables"),
     path("runs/<int:pk>/tables.csv", RunTablesCsv.as_view(), name="api-run-csv"),

@@ -8,11 +8,11 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.models import Run
 from campaigns.queries.tool_reports import tool_report
 
-_TYPES = {"csv": "text/csv", "txt": "text/plain"}
+_TYPES = {"csv": "text/csv", "txt": "text/plain", "ndjson": "application/x-ndjson"}
 
 
 def text_file(name: str, text: str) -> HttpResponse:
-    """The text as a download of that name, which ends in .csv or .txt."""
+    """The text as a download of that name, which ends as one of `_TYPES`."""
     return HttpResponse(text, content_type=_type_of(name), headers=_download(name))
 
 

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.other_tools.reports import STYLE_WORDS
 from campaigns.exports.files import text_file, text_stream, tool_report_file
+from campaigns.exports.machine_seconds import csv_of_machine_seconds
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.tool_outputs import OutputForm
@@ -20,7 +21,7 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Run
 from campaigns.permissions import Actor
 from campaigns.queries.machines import machine_tables
-from campaigns.queries.measurements import error_kinds_of, points_in_parts
+from campaigns.queries.measurements import error_kinds_of, machines_of_run, points_in_parts
 from campaigns.queries.tool_outputs import output_tables
 from campaigns.services.runs import stop_run
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
@@ -94,6 +95,14 @@ def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
         parts, kinds = [points], sorted({kind for point in points for kind in point["errors"]})
     text = without_connection(csv_of_seconds(parts, kinds))
     return text_stream(f"run-{found.label}-seconds.csv", text)
+
+
+@login_required
+@require_GET
+def run_machine_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
+    found = find_run(actor_of(request), run)
+    text = csv_of_machine_seconds(machines_of_run(found))
+    return text_stream(f"run-{found.label}-machines.csv", text)
 
 
 @login_required

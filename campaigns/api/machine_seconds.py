@@ -1,0 +1,88 @@
+"""The seconds of a run's target machines."""
+
+import django_filters
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.views import APIView
+
+from campaigns.api.access import VisibleViewSet, find
+from campaigns.api.fields import WholeFilter
+from campaigns.api.negotiation import CSV, AnyAccept
+from campaigns.domain.errors import Removed
+from campaigns.exports.files import text_stream
+from campaigns.exports.machine_seconds import csv_of_machine_seconds, ndjson_of_machine_seconds
+from campaigns.models import MachineSecond, Run
+from campaigns.queries.measurements import machines_of_run
+from campaigns.queries.retention import why_no_seconds
+
+_NDJSON = {
+    (200, "application/x-ndjson"): OpenApiResponse(OpenApiTypes.STR, "A JSON object a line.")
+}
+
+
+class MachineSecondSerializer(serializers.ModelSerializer):
+    """What a machine did in one second, as its agent told it."""
+
+    did = serializers.DictField(help_text="Figures by name. What was not told is absent.")
+
+    class Meta:
+        model = MachineSecond
+        fields = ("source", "second", "lasted_s", "did")
+        read_only_fields = fields
+
+
+class MachineSecondFilterSet(django_filters.FilterSet):
+    source = django_filters.CharFilter(help_text="The name of a machine.")
+    after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
+
+    class Meta:
+        model = MachineSecond
+        fields = ()
+
+
+class MachineSecondViewSet(VisibleViewSet):
+    """By machine, in order. Seconds of the warm-up are negative."""
+
+    model = MachineSecond
+    serializer_class = MachineSecondSerializer
+    filterset_class = MachineSecondFilterSet
+
+    def get_queryset(self):
+        # Seconds have no permissions of their own: `list` has found their run.
+        seconds = MachineSecond.objects.filter(run=self.kwargs.get("pk"))
+        return seconds.order_by("source", "second")
+
+    def list(self, request, pk):
+        _run_with_seconds(request, pk)
+        return super().list(request)
+
+
+class MachineSecondsCsv(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(responses=CSV, operation_id="runs_machine_seconds_csv")
+    def get(self, request, pk):
+        """A row per machine and second, and a column for each figure that was told."""
+        run = _run_with_seconds(request, pk)
+        text = csv_of_machine_seconds(machines_of_run(run))
+        return text_stream(f"run-{run.label}-machines.csv", text)
+
+
+class MachineSecondsNdjson(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(responses=_NDJSON, operation_id="runs_machine_seconds_ndjson")
+    def get(self, request, pk):
+        """A JSON object a line for each machine and second."""
+        run = _run_with_seconds(request, pk)
+        text = ndjson_of_machine_seconds(machines_of_run(run))
+        return text_stream(f"run-{run.label}-machines.ndjson", text)
+
+
+def _run_with_seconds(request, pk: int) -> Run:
+    """Raises Removed where they are gone by age."""
+    run = find(Run, request, pk=pk)
+    if why := why_no_seconds(run):
+        raise Removed(why)
+    return run
