@@ -63,17 +63,20 @@ def scripted(
     server = Scripted(listener.getsockname()[1])
 
     def serve(sock: socket.socket) -> None:
-        with contextlib.suppress(OSError):
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if tls is not None:
                 sock = shake_hands(sock, tls)
             script(sock, server)
-        sock.close()
+        except OSError:
+            pass  # the client left, as it may
+        finally:
+            sock.close()
 
     def accept() -> None:
         with contextlib.suppress(OSError):
             while True:
                 sock, _ = listener.accept()
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 server.n_connections += 1
                 threading.Thread(target=serve, args=(sock,), daemon=True).start()
 
@@ -92,8 +95,9 @@ def shake_hands(sock: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket:
     )
     try:
         secured.do_handshake()
-    except ssl.SSLError:
-        time.sleep(0.2)
+    except OSError as error:
+        if isinstance(error, ssl.SSLError):
+            time.sleep(0.2)
         secured.close()
         raise
     return secured
