@@ -14,7 +14,7 @@ from order import requests_of, share
 from seen import Row, say, timing
 
 NS = 1_000_000_000
-DRAIN_S = 0.7
+DRAIN_S = 0.5
 now = time.monotonic_ns
 
 
