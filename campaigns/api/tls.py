@@ -2,14 +2,22 @@
 
 from rest_framework import serializers
 
-from campaigns.api.choices import TLS_VERSIONS
+from campaigns.api.choices import TLS_PROFILES, TLS_VERSIONS
 from campaigns.api.fields import StrictSerializer
 from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
 
 
 class TlsSerializer(StrictSerializer):
-    """Each default is OpenSSL's; TLS 1.2 is the oldest version."""
+    """TLS 1.2 is the oldest version; groups are those of a current browser, every other default is
+    OpenSSL's. Lists of names are in the order of preference, with colons in between.
+    """
 
+    profile = serializers.ChoiceField(
+        choices=TLS_PROFILES,
+        allow_blank=True,
+        default="",
+        help_text="Sets what is left at its default. Tells endpoints of one origin apart.",
+    )
     min_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
     max_version = serializers.ChoiceField(choices=TLS_VERSIONS, allow_null=True, default=None)
     ciphers = serializers.CharField(
@@ -35,5 +43,23 @@ class TlsSerializer(StrictSerializer):
         default="",
         max_length=200,
         help_text="SHA-256 of the one certificate to accept, instead of verifying it.",
+    )
+    groups = serializers.CharField(
+        allow_blank=True,
+        default="",
+        max_length=1000,
+        help_text="Key exchange groups, such as X25519MLKEM768:X25519.",
+    )
+    ciphersuites = serializers.CharField(
+        allow_blank=True, default="", max_length=1000, help_text="Ciphers of TLS 1.3."
+    )
+    signatures = serializers.CharField(
+        allow_blank=True,
+        default="",
+        max_length=1000,
+        help_text="Signature algorithms, such as ecdsa_secp256r1_sha256.",
+    )
+    ocsp = serializers.BooleanField(
+        default=False, help_text="Whether to ask for a stapled OCSP reply."
     )
     alpn = serializers.BooleanField(default=True, help_text="Whether ALPN offers http/1.1.")

@@ -10,20 +10,26 @@ NAMES = (
     "sni",
     "client_certificate_pem",
     "fingerprint",
+    "profile",
+    "groups",
+    "ciphersuites",
+    "signatures",
 )
 KEY = "client_key_pem"
 
 
 def posted_tls(data, n_rows: int) -> list[dict[str, Any]]:
     """Each row's options, the key under its own name; empty for rows without TLS fields."""
-    columns = {name: data.getlist(f"tls_{name}") for name in (*NAMES, KEY, "alpn")}
+    columns = {name: data.getlist(f"tls_{name}") for name in (*NAMES, KEY, "alpn", "ocsp")}
     return [_row(columns, index) for index in range(n_rows)]
 
 
 def _row(columns: dict[str, list[str]], index: int) -> dict[str, Any]:
-    given = {name: _at(columns[name], index) for name in NAMES}
+    given: dict[str, Any] = {name: _at(columns[name], index) for name in NAMES}
     given |= {name: given[name] or None for name in ("min_version", "max_version")}
-    return {**given, "alpn": _at(columns["alpn"], index) != "no", KEY: _at(columns[KEY], index)}
+    given["alpn"] = _at(columns["alpn"], index) != "no"
+    given["ocsp"] = _at(columns["ocsp"], index) == "yes"
+    return {**given, KEY: _at(columns[KEY], index)}
 
 
 def _at(column: list[str], index: int) -> str:

@@ -1,6 +1,9 @@
 """A target is the system under test; its endpoints are its origins."""
 
 from django.db import models
+from django.db.models import Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce
 
 from campaigns.domain.plan.target import SCHEMES, Origin
 from campaigns.domain.plan.tls_options import TlsOptions
@@ -56,7 +59,11 @@ class Endpoint(models.Model):
         ordering = ["scheme", "host", "port"]
         constraints = [
             models.UniqueConstraint(
-                fields=["target", "scheme", "host", "port"],
+                "target",
+                "scheme",
+                "host",
+                "port",
+                Coalesce(KeyTextTransform("profile", "tls"), Value("")),
                 condition=models.Q(archived_at=None),
                 name="one_endpoint_per_origin",
             ),
@@ -66,20 +73,25 @@ class Endpoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.origin
+        return ", ".join(filter(None, [self.origin, self.tls_profile]))
 
     @property
     def origin(self) -> str:
         return str(self.frozen())
 
     def frozen(self) -> Origin:
-        """The copy stored with a run and sent to injectors."""
-        tls = TlsOptions.of(self.tls)
+        """The copy stored with a run, of which injectors get orders."""
+        tls = TlsOptions.of(self.tls).resolved()
         return Origin(self.scheme, self.host, self.port, self.verify_tls, tls)
 
     @property
     def tls_words(self) -> list[str]:
         return TlsOptions.of(self.tls).words()
+
+    @property
+    def tls_profile(self) -> str:
+        """The name of its TLS profile; "" for the standard one."""
+        return TlsOptions.of(self.tls).profile_name
 
     @property
     def has_client_key(self) -> bool:

@@ -69,6 +69,7 @@ class MeasuredTest:
             test.connection_mode,
             test.injectors,
             test.swept_words,
+            test.endpoint.tls_profile,
         )
 
     @property

@@ -39,11 +39,15 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
 
 
 def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]:
-    """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443"."""
-    if len(endpoints) == n_told_apart:
-        return dict.fromkeys((each.pk for each in endpoints), "")
+    """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443", and the
+    TLS profile."""
+    profiles = {each.pk: each.tls_profile for each in endpoints}
+    origins = {(each.target_id, each.origin) for each in endpoints}
+    if len(origins) == n_told_apart:
+        return profiles
     one_host = len({each.host for each in endpoints}) == 1
-    return {each.pk: f"{'' if one_host else each.host}:{each.port}" for each in endpoints}
+    places = {each.pk: f"{'' if one_host else each.host}:{each.port}" for each in endpoints}
+    return {pk: ", ".join(filter(None, [place, profiles[pk]])) for pk, place in places.items()}
 
 
 def _arm_label(test, address: str, *, names_target: bool, names_injectors: bool) -> str:

@@ -92,7 +92,8 @@ def search_against(search: Search) -> Sentence:
 
 
 def _told(row: TestFigures) -> tuple[str, Against]:
-    label = f"{row.plan.name}, {row.endpoint.scheme.upper()} {row.connection_mode}"
+    arm = f"{row.endpoint.scheme.upper()} {row.connection_mode}"
+    label = ", ".join(filter(None, [row.plan.name, arm, row.endpoint.tls_profile]))
     return label, Against.from_json(row.against)
 
 

@@ -111,6 +111,7 @@ def key_of(test: Test) -> PlanOnArm:
         scheme=endpoint.scheme,
         connection_mode=test.connection_mode,
         injectors=test.injectors,
+        tls_profile=endpoint.tls_profile,
     )
 
 

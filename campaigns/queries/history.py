@@ -95,9 +95,10 @@ class NamedHistory:
 
 
 def arm_label_of(endpoint: Endpoint, connection_mode: str, injectors: int) -> str:
-    """HTTPS keep-alive, 2 injectors."""
-    more = f", {injectors} injectors" if injectors > 1 else ""
-    return f"{endpoint.scheme.upper()} {connection_mode}{more}"
+    """HTTPS keep-alive, TLS 1.2 only, 2 injectors."""
+    more = f"{injectors} injectors" if injectors > 1 else ""
+    words = [f"{endpoint.scheme.upper()} {connection_mode}", endpoint.tls_profile, more]
+    return ", ".join(filter(None, words))
 
 
 def history_of(actor: Actor, test: Test, by: HistoryFilter) -> NamedHistory:

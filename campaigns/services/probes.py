@@ -120,7 +120,7 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "probe": True,
         **_what_is_tried(probe),
-        "endpoint": probe.endpoint.frozen().to_json(),
+        "endpoint": probe.endpoint.frozen().to_order(),
         "secrets": {
             **secret_of(probe.endpoint),
             **secret_of_plan(probe.request.get("plan"), probe.endpoint),

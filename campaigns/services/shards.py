@@ -119,7 +119,7 @@ def _order(run: Run, number: int) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "run": run.label,
         "plan": ordered_plan(frozen.plan_json),
-        "endpoint": frozen.endpoint.to_json(),
+        "endpoint": frozen.endpoint.to_order(),
         "connection_mode": str(frozen.connection_mode),
         "policy": policy(common_networks(frozen.allowed_networks, allowed)),
         "seed": frozen.seed,

@@ -1,4 +1,4 @@
-"""Create and edit targets. Endpoints are identified by their origin."""
+"""Create and edit targets. Endpoints are identified by their origin and TLS profile."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -57,13 +57,13 @@ def _save(target: Target, description: Description) -> Target:
 
 
 def _keep_only(target: Target, origins: Sequence[Origin]) -> None:
-    """An archived endpoint whose origin is added again is restored with its history."""
+    """An archived endpoint that is added again is restored with its history."""
     known: dict[tuple, Endpoint] = {}
     for endpoint in target.endpoints.select_for_update().order_by("archived_at", "-pk"):
-        known.setdefault((endpoint.scheme, endpoint.host, endpoint.port), endpoint)
+        known.setdefault(endpoint.frozen().key, endpoint)
     wanted = {origin.key for origin in origins}
     for endpoint in target.endpoints.filter(archived_at=None):
-        if (endpoint.scheme, endpoint.host, endpoint.port) not in wanted:
+        if endpoint.frozen().key not in wanted:
             _let_go(endpoint)
     for index, origin in enumerate(origins):
         endpoint = known.get(origin.key) or Endpoint(

@@ -72,14 +72,16 @@ def _credentials(by: Actor, project: Project, request: TypedRequest) -> PlanVers
 
 
 def _endpoint_of(project: Project, request: TypedRequest) -> Endpoint | None:
-    return Endpoint.objects.filter(
+    """With the standard TLS profile, if there are several."""
+    found = Endpoint.objects.filter(
         target__project=project,
         target__archived_at=None,
         archived_at=None,
         scheme=request.scheme,
         host=request.host,
         port=request.port,
-    ).first()
+    )
+    return min(found, key=lambda each: (each.tls_profile, each.pk), default=None)
 
 
 def _new_endpoint(by: Actor, project: Project, request: TypedRequest) -> Endpoint:

@@ -7,6 +7,7 @@ from django.shortcuts import redirect, render
 from campaigns.domain.errors import InvalidTarget
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import VERSIONS
+from campaigns.domain.plan.tls_profiles import PROFILES
 from campaigns.forms.probes import ProbeForm
 from campaigns.forms.targets import FACT_LABELS, TargetForm
 from campaigns.models import Project, Target
@@ -101,5 +102,6 @@ def _form_page(request, project: Project, form: TargetForm, target: Target | Non
         "target": target,
         "labels": FACT_LABELS,
         "versions": VERSIONS,
+        "profiles": PROFILES.values(),
     }
     return render(request, "targets/form.html", context, status=422 if form.errors else 200)

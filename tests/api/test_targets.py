@@ -126,6 +126,22 @@ def test_the_key_of_a_client_certificate_goes_in_and_never_out(api, project):
     assert "PRIVATE KEY" not in answer.content.decode()
 
 
+def test_a_profile_goes_in_and_out_and_two_of_them_share_an_origin(api, project):
+    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443}
+    endpoints = [{**endpoint, "tls": {"profile": each}} for each in ("", "tls12")]
+    answer = api.post(TARGETS, body(project, endpoints=endpoints), format="json")
+    made = {each["tls"]["profile"]: each for each in answer.json()["endpoints"]}
+    assert made.keys() == {"", "tls12"}
+    assert (made["tls12"]["tls"]["max_version"], made["tls12"]["tls"]["ocsp"]) == (None, False)
+    assert api.get(f"{TARGETS}{answer.json()['id']}/").json() == answer.json()
+
+
+def test_an_unknown_group_is_refused_under_its_path(api, project):
+    endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443, "tls": {"groups": "rot13"}}
+    answer = api.post(TARGETS, body(project, endpoints=[endpoint]), format="json")
+    assert "X25519MLKEM768" in answer.json()["error"]["fields"]["endpoints.0.tls.groups"]
+
+
 def test_options_that_cannot_work_are_refused_under_their_path(api, project):
     tls = {"min_version": "1.3", "max_version": "1.2"}
     endpoint = {"scheme": "https", "host": "10.0.0.5", "port": 443, "tls": tls}

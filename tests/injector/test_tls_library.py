@@ -7,8 +7,9 @@ import threading
 import pytest
 from OpenSSL import SSL
 
+from campaigns.domain.plan.tls_names import with_key_shares
+from campaigns.domain.plan.tls_profiles import USUAL_GROUPS
 from tests.injector.authority import authority, issue, server_context
-from workers.injector.tls import GROUPS
 from workers.injector.tls_errors import CertificateRefused, RaggedEnd, WantRead, WantWrite
 from workers.injector.tls_library import (
     ReadBuffer,
@@ -142,7 +143,7 @@ def shake_hands_expecting(ends, **expected):
 
 def test_a_server_of_today_gets_a_hybrid_key_exchange(ends):
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
-    offer_groups(context, GROUPS)
+    offer_groups(context, with_key_shares(USUAL_GROUPS))
     client = Tls(context, ends[0], None, ReadBuffer())
 
     def serve():

@@ -75,6 +75,36 @@ def test_whether_the_certificate_is_verified_can_be_changed(project, as_bob):
     assert target.endpoints.get().verify_tls
 
 
+def test_an_origin_is_listed_once_for_each_tls_profile(project, as_bob):
+    old = {**HTTPS, "tls": {"profile": "tls12"}}
+    target = make(as_bob, project, endpoints=[HTTPS, old])
+    names = sorted(map(str, target.endpoints.all()))
+    assert names == ["https://10.0.0.5:443", "https://10.0.0.5:443, TLS 1.2 only"]
+    with pytest.raises(InvalidTarget) as refusal:
+        make(as_bob, project, name="other", endpoints=[old, old])
+    assert "another TLS profile" in refusal.value.errors["endpoints.1.host"]
+
+
+def test_the_endpoint_of_another_profile_is_another_one_and_comes_back_as_it_was(project, as_bob):
+    target = make(as_bob, project, endpoints=[HTTPS])
+    tested = target.endpoints.get()
+    make_test(make_campaign(project), endpoint=tested)
+    for tls, is_there in (({"profile": "rsa"}, False), ({}, True)):
+        endpoints = [{**HTTPS, "tls": tls}]
+        edit_target(by=as_bob, target=target, name="shop", environment=[], endpoints=endpoints)
+        tested.refresh_from_db()
+        assert (tested.archived_at is None) is is_there
+
+
+def test_a_run_keeps_what_its_profile_meant_and_an_injector_gets_only_that(project, as_bob):
+    target = make(as_bob, project, endpoints=[{**HTTPS, "tls": {"profile": "classical"}}])
+    endpoint = target.endpoints.get()
+    groups = {"groups": "X25519:P-256:P-384"}
+    assert endpoint.tls == {"profile": "classical"}
+    assert endpoint.frozen().to_json()["tls"] == {"profile": "classical", **groups}
+    assert endpoint.frozen().to_order()["tls"] == groups
+
+
 def test_a_wrong_edit_changes_nothing(project, as_bob):
     target = make(as_bob, project)
     with pytest.raises(InvalidTarget):

@@ -1,5 +1,7 @@
 """The TLS part of a target's form: what it takes, shows again, and never shows."""
 
+import re
+
 import pytest
 
 from tests.injector.authority import CLIENT, issue
@@ -16,6 +18,11 @@ POSTED = {
     "tls_ciphers": ["", "ECDHE+AESGCM"],
     "tls_sni": ["", "shop.example"],
     "tls_alpn": ["yes", "no"],
+    "tls_profile": ["", "classical"],
+    "tls_groups": ["", "P-256"],
+    "tls_ciphersuites": ["", "TLS_AES_128_GCM_SHA256"],
+    "tls_signatures": ["", "ecdsa_secp256r1_sha256"],
+    "tls_ocsp": ["no", "yes"],
     "tls_ca_pem": ["", ""],
     "tls_client_certificate_pem": ["", ISSUED.pem],
     "tls_client_key_pem": ["", ISSUED.key_pem],
@@ -33,12 +40,17 @@ def test_it_takes_the_options_of_each_endpoint(posted):
     http, https = posted.endpoints.order_by("port")
     assert http.tls == {}
     assert https.tls_words == [
+        "profile “Without post-quantum”",
         "TLS 1.2 or newer",
         "TLS 1.2 or older",
         "ciphers ECDHE+AESGCM",
         "announces shop.example",
         "shows a client certificate",
         "offers no ALPN",
+        "groups P-256",
+        "TLS 1.3 ciphers TLS_AES_128_GCM_SHA256",
+        "signatures ecdsa_secp256r1_sha256",
+        "asks for a stapled OCSP reply",
     ]
 
 
@@ -47,6 +59,9 @@ def test_the_pages_show_the_options_but_never_the_key(client, posted):
     form = client.get(f"/targets/{posted.pk}/edit/").content.decode()
     assert "announces shop.example" in detail
     assert 'value="ECDHE+AESGCM"' in form
+    assert 'value="P-256"' in form
+    assert re.search(r'<option value="classical"[^>]* selected>', form)
+    assert re.search(r'<option value="yes" selected>ask for it', form)
     assert "stored; paste a new key to replace it" in form
     assert "PRIVATE KEY" not in detail + form
 

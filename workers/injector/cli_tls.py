@@ -6,15 +6,26 @@ from typing import Any
 
 from campaigns.domain.plan.tls_options import VERSIONS
 
+from campaigns.domain.plan.tls_profiles import PROFILES, STANDARD
+from workers.injector.key_log import KeyLog
+
+_PROFILE = "a named set of versions, groups, ciphers and signatures (the standard one)"
+_GROUPS = "key exchange groups in order, such as X25519MLKEM768:X25519 (a browser's)"
+_KEY_LOG = "write the connections' secrets for Wireshark; who has FILE can read the traffic (none)"
 
 def add_tls_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("TLS").add_argument
     add("--insecure", action="store_true", help="accept any certificate (off)")
     add("--fingerprint", metavar="SHA256", default="", help="the only certificate to accept (none)")
     add("--tls-min", choices=VERSIONS, help="oldest version offered (1.2)")
+    add("--tls-profile", choices=list(filter(None, PROFILES)), default=STANDARD, help=_PROFILE)
     add("--tls-max", choices=VERSIONS, help="newest version offered (1.3)")
     add("--ciphers", metavar="LIST", default="", help="OpenSSL's list for TLS 1.2 (OpenSSL's own)")
     add("--ca-file", metavar="FILE", help="trust these authorities, PEM (those of the machine)")
+    add("--ciphersuites", metavar="LIST", default="", help="ciphers of TLS 1.3 (OpenSSL's own)")
+    add("--groups", metavar="LIST", default="", help=_GROUPS)
+    add("--signatures", metavar="LIST", default="", help="signature algorithms (OpenSSL's own)")
+    add("--ocsp", action="store_true", help="ask for a stapled OCSP reply (off)")
     add("--sni", metavar="NAME", default="", help="name to announce and verify (the host)")
     add("--client-certificate", metavar="FILE", help="certificate to show, PEM (none)")
     add("--client-key", metavar="FILE", help="its private key, PEM without a passphrase (none)")
@@ -23,21 +34,25 @@ def add_tls_options(parser: argparse.ArgumentParser) -> None:
 
 def tls_fields(options: argparse.Namespace) -> dict[str, Any]:
     """The fields of the order's endpoint. Raises OSError where a file cannot be read."""
-    return {
-        "verify_tls": not options.insecure,
-        "tls": {
-            "min_version": options.tls_min,
-            "max_version": options.tls_max,
-            "ciphers": options.ciphers,
-            "ca_pem": _text(options.ca_file),
-            "sni": options.sni,
-            "client_certificate_pem": _text(options.client_certificate),
-            "fingerprint": options.fingerprint,
-            "alpn": not options.no_alpn,
-        },
+    given = {
+        "min_version": options.tls_min,
+        "max_version": options.tls_max,
+        "ciphers": options.ciphers,
+        "ca_pem": _text(options.ca_file),
+        "sni": options.sni,
+        "client_certificate_pem": _text(options.client_certificate),
+        "fingerprint": options.fingerprint,
+        "groups": options.groups,
+        "ciphersuites": options.ciphersuites,
+        "signatures": options.signatures,
+        "ocsp": options.ocsp,
+        "alpn": not options.no_alpn,
     }
 
 
+    offers = PROFILES[options.tls_profile].offers
+    tls = {name: given[name] or offers.get(name, given[name]) for name in given}
+    return {"verify_tls": not options.insecure, "tls": tls}
 def read_client_key(options: argparse.Namespace) -> dict[str, str]:
     """The order's secret, from a file. Raises OSError, ValueError."""
     if bool(options.client_key) != bool(options.client_certificate):

@@ -134,7 +134,7 @@ def _read_tls(data: dict[str, Any]) -> TlsOptions:
     options = read_tls_options(reader)
     if reader.errors:
         raise ValueError("; ".join(f"{name}: {text}" for name, text in reader.errors.items()))
-    return options
+    return options.resolved()
 
 
 def _read_shard(data: dict[str, Any]) -> LoadSlice:

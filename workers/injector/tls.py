@@ -13,13 +13,13 @@ from OpenSSL import SSL
 
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.target import Origin
+from campaigns.domain.plan.tls_names import with_key_shares
+from campaigns.domain.plan.tls_profiles import USUAL_GROUPS
 from workers.injector import tls_library
 from workers.injector.order import Refusal
 
 _VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
 _OLDEST = "1.2"
-# What browsers offer since 2024, with key shares of the first two.
-GROUPS = "*X25519MLKEM768:*X25519:P-256:P-384"
 
 
 def make_tls_context(endpoint: Origin, name: str) -> SSL.Context:
@@ -40,7 +40,9 @@ def _make(endpoint: Origin, name: str) -> SSL.Context:
     options = endpoint.tls
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     tls_library.write_as_much_as_fits(context)
-    tls_library.offer_groups(context, GROUPS)
+    tls_library.offer_groups(context, with_key_shares(options.groups or USUAL_GROUPS))
+    if options.signatures:
+        tls_library.offer_signatures(context, options.signatures)
     if endpoint.verify_tls and not options.fingerprint:
         context.set_verify(SSL.VERIFY_PEER)
         _trust(context, options.ca_pem)
@@ -57,6 +59,8 @@ def _make(endpoint: Origin, name: str) -> SSL.Context:
         context.set_alpn_protos([b"http/1.1"])
     if options.client_certificate_pem:
         with _as_file(options.client_certificate_pem) as path:
+    if options.ciphersuites:
+        context.set_tls13_ciphersuites(options.ciphersuites.encode())
             context.use_certificate_chain_file(path)
         context.use_privatekey(_key(endpoint.client_key_pem))
     return context

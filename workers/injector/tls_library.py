@@ -226,3 +226,10 @@ def _take_error() -> int:
 
 def _text(pointer: Any) -> str:
     return "" if pointer == _ffi.NULL else _ffi.string(pointer).decode("latin-1")
+def offer_signatures(context: SSL.Context, names: str) -> None:
+    """Signature algorithms in the order of preference, joined by colons. Raises ValueError."""
+    if not _lib.SSL_CTX_set1_sigalgs_list(context._context, names.encode("ascii")):
+        _take_error()
+        raise ValueError(f"OpenSSL knows no such signature algorithms: {names}")
+
+

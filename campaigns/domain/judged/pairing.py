@@ -16,6 +16,7 @@ class PlanOnArm:
     scheme: str
     connection_mode: str
     injectors: int
+    tls_profile: str = ""
 
 
 def partners(
@@ -25,7 +26,8 @@ def partners(
 
     Closest first, each test once: the same version of the plan before another version before
     another plan of the same name; then the same endpoint before the same target before another
-    target. Scheme, connection mode and number of injectors must be equal.
+    target, and of either with the same TLS profile first. Scheme, connection mode and number of
+    injectors must be equal.
     """
     of_baseline: set[int] = set()
     found: dict[int, int] = {}
@@ -61,7 +63,15 @@ def _distance(first: PlanOnArm, second: PlanOnArm) -> tuple[int, int] | None:
     )
     if plan is None:
         return None
-    arm = _first_true(first.endpoint == second.endpoint, first.target == second.target, True)
+    same_target = first.target == second.target
+    same_profile = first.tls_profile == second.tls_profile
+    arm = _first_true(
+        first.endpoint == second.endpoint,
+        same_target and same_profile,
+        same_target,
+        same_profile,
+        True,
+    )
     return plan, arm
 
 

@@ -45,8 +45,9 @@ class FrozenRun:
 
     @property
     def arm_label(self) -> str:
-        """HTTPS keep-alive"""
-        return f"{self.endpoint.scheme.upper()} {self.connection_mode}"
+        """HTTPS keep-alive, TLS 1.2 only"""
+        words = f"{self.endpoint.scheme.upper()} {self.connection_mode}"
+        return ", ".join(filter(None, [words, self.endpoint.tls.profile_name]))
 
     @property
     def is_exchange(self) -> bool:

@@ -11,6 +11,7 @@ from campaigns.domain.errors import InvalidTarget
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.addresses import is_address, never_because, parse_address
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
+from campaigns.domain.plan.tls_profiles import STANDARD
 
 SCHEMES = ("http", "https", "ws", "wss")
 TLS_SCHEMES = frozenset({"https", "wss"})
@@ -22,6 +23,9 @@ _USUAL_TLS = TlsOptions()
 MAX_FACTS = 100
 MAX_LABEL = 60
 MAX_VALUE = 500
+_TWICE = (
+    "This endpoint is already listed above. Over TLS, one with another TLS profile can be added."
+)
 _NAME = re.compile(
     r"(?=.{1,253}\Z)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*"
     r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?\Z"
@@ -46,8 +50,9 @@ class Origin:
     client_key_pem: str = field(default="", repr=False)
 
     @property
-    def key(self) -> tuple[str, str, int]:
-        return (self.scheme, self.host, self.port)
+    def key(self) -> tuple[str, str, int, str]:
+        """What tells the endpoints of a target apart: origin and TLS profile."""
+        return (self.scheme, self.host, self.port, self.tls.profile)
 
     @property
     def is_tls(self) -> bool:
@@ -77,7 +82,7 @@ class Origin:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As stored in runs and sent to injectors; only non-default TLS options."""
+        """As stored in runs; only non-default TLS options."""
         tls = self.tls.chosen()
         return {
             "scheme": self.scheme,
@@ -86,6 +91,11 @@ class Origin:
             "verify_tls": self.verify_tls,
             **({"tls": tls} if tls else {}),
         }
+
+    def to_order(self) -> dict[str, Any]:
+        """As sent to injectors, which need what the TLS profile means and not its name."""
+        tls = replace(self.tls.resolved(), profile=STANDARD)
+        return replace(self, tls=tls).to_json()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +169,7 @@ def _origins(rows: Sequence[dict[str, Any]], errors: dict[str, str]) -> tuple[Or
     seen: set[tuple] = set()
     for index, origin in enumerate(origins):
         if origin.key in seen:
-            errors.setdefault(f"endpoints.{index}.host", "This endpoint is already listed above.")
+            errors.setdefault(f"endpoints.{index}.host", _TWICE)
         seen.add(origin.key)
     return origins
 

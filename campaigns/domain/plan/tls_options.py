@@ -1,11 +1,21 @@
-"""An endpoint's TLS options. Every default is OpenSSL's; TLS 1.2 is the oldest version."""
+"""An endpoint's TLS options. TLS 1.2 is the oldest version; groups are those of a current browser,
+every other default is OpenSSL's.
+"""
 
 import re
 import ssl
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.tls_names import (
+    CIPHERSUITES,
+    GROUPS,
+    SIGNATURES,
+    is_post_quantum,
+    joined_names,
+)
+from campaigns.domain.plan.tls_profiles import PROFILES, STANDARD
 
 VERSIONS = ("1.2", "1.3")
 MAX_PEM_BYTES = 256 * 1024
@@ -18,6 +28,11 @@ _NAMES = (
     "client_certificate_pem",
     "alpn",
     "fingerprint",
+    "profile",
+    "groups",
+    "ciphersuites",
+    "signatures",
+    "ocsp",
 )
 _SHA_256 = re.compile(r"[0-9a-f]{64}")
 
@@ -29,6 +44,10 @@ class TlsOptions:
     http/1.1. `fingerprint`: the SHA-256 of the one certificate that is accepted, in hexadecimal
     digits; authorities, names and dates are then not looked at. The client certificate's key is a
     secret and never part of this.
+
+    `groups` (of the key exchange), `ciphersuites` (of TLS 1.3) and `signatures` are names in the
+    order of preference, joined by colons. `ocsp`: ask for a stapled OCSP reply. `profile`: a key of
+    PROFILES; it sets what was left at its default.
     """
 
     min_version: str | None = None
@@ -39,6 +58,24 @@ class TlsOptions:
     client_certificate_pem: str = ""
     alpn: bool = True
     fingerprint: str = ""
+    profile: str = STANDARD
+    groups: str = ""
+    ciphersuites: str = ""
+    signatures: str = ""
+    ocsp: bool = False
+
+    def resolved(self) -> Self:
+        """With what the profile sets, so that a run keeps it whatever becomes of the profile."""
+        chosen = self.chosen()
+        offers = PROFILES[self.profile].offers
+        return replace(
+            self, **{name: value for name, value in offers.items() if name not in chosen}
+        )
+
+    @property
+    def profile_name(self) -> str:
+        """The profile as arms are told apart by it; "" for the standard one."""
+        return PROFILES[self.profile].name
 
     def to_json(self) -> dict[str, Any]:
         """The stored form; `read_tls_options` reads it back."""
@@ -55,8 +92,9 @@ class TlsOptions:
         return cls(**chosen)
 
     def words(self) -> list[str]:
-        """The non-default options in words, for pages."""
+        """The non-default options in words, for pages: the profile, and what it does not set."""
         said = {
+            "profile": f"profile “{PROFILES[self.profile].title}”",
             "min_version": f"TLS {self.min_version} or newer",
             "max_version": f"TLS {self.max_version} or older",
             "ciphers": f"ciphers {self.ciphers}",
@@ -65,8 +103,14 @@ class TlsOptions:
             "client_certificate_pem": "shows a client certificate",
             "alpn": "offers no ALPN",
             "fingerprint": f"only the certificate {self.fingerprint[:16]}… is accepted",
+            "groups": f"groups {self.groups}",
+            "ciphersuites": f"TLS 1.3 ciphers {self.ciphersuites}",
+            "signatures": f"signatures {self.signatures}",
+            "ocsp": "asks for a stapled OCSP reply",
         }
-        return [said[name] for name in self.chosen()]
+        offers = PROFILES[self.profile].offers
+        told = {name for name, value in self.chosen().items() if offers.get(name) != value}
+        return [words for name, words in said.items() if name in told]
 
 
 def read_tls_options(reader: JsonReader) -> TlsOptions:
@@ -78,8 +122,13 @@ def read_tls_options(reader: JsonReader) -> TlsOptions:
         ca_pem=reader.text("ca_pem", limit=MAX_PEM_BYTES).strip(),
         sni=reader.text("sni", limit=253).strip().lower(),
         client_certificate_pem=reader.text("client_certificate_pem", limit=MAX_PEM_BYTES).strip(),
-        alpn=_flag(reader, "alpn"),
+        alpn=reader.boolean("alpn", default=True),
         fingerprint=_fingerprint(reader),
+        profile=_profile(reader),
+        groups=_names(reader, "groups", GROUPS),
+        ciphersuites=_names(reader, "ciphersuites", CIPHERSUITES),
+        signatures=_names(reader, "signatures", SIGNATURES),
+        ocsp=reader.boolean("ocsp", default=False),
     )
     reader.refuse_unknown(*_NAMES)
     _refuse_what_cannot_work(options, reader)
@@ -102,16 +151,29 @@ def _fingerprint(reader: JsonReader) -> str:
     return given
 
 
-def _flag(reader: JsonReader, name: str) -> bool:
-    value = reader.data.get(name, True)
-    if not isinstance(value, bool):
-        reader.fail(name, "Write true or false.")
-    return bool(value)
+def _profile(reader: JsonReader) -> str:
+    value = reader.data.get("profile") or STANDARD
+    if value not in PROFILES:
+        reader.fail("profile", f"Choose one of: {', '.join(filter(None, PROFILES))}.")
+        return STANDARD
+    return value
+
+
+def _names(reader: JsonReader, name: str, known: tuple[str, ...]) -> str:
+    """A list that is typed with colons, commas or spaces in between."""
+    names, unknown = joined_names(reader.text(name, limit=1000), known)
+    if unknown:
+        reader.fail(name, f"There is no {unknown[0]!r} here. Known: {', '.join(known)}.")
+    return names
 
 
 def _refuse_what_cannot_work(options: TlsOptions, reader: JsonReader) -> None:
-    if (options.min_version, options.max_version) == ("1.3", "1.2"):
+    offered = options.resolved()
+    if (offered.min_version, offered.max_version) == ("1.3", "1.2"):
         reader.fail("max_version", "The newest version cannot be older than the oldest.")
+    groups = offered.groups.split(":")
+    if offered.max_version == "1.2" and all(map(is_post_quantum, groups)):
+        reader.fail("groups", "TLS 1.2 has no post-quantum groups; add another, such as X25519.")
     if options.ciphers and not _names_ciphers(options.ciphers):
         reader.fail("ciphers", "OpenSSL knows no such ciphers; write as in ECDHE+AESGCM.")
     if options.ca_pem and not _holds_certificates(options.ca_pem):

@@ -19,6 +19,7 @@ class ArmFacts:
     connection_mode: str
     injectors: int = 1
     swept: str = ""
+    tls_profile: str = ""
 
 
 def arm_names(baseline: ArmFacts, candidate: ArmFacts) -> tuple[str, str]:
@@ -56,8 +57,16 @@ def _where(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
         MODES[arm.connection_mode] if tells_mode else "",
         injector_words(arm.injectors) if _differ(arms, "injectors") else "",
         arm.swept if _differ(arms, "swept") else "",
+        _profile(arm, arms),
     ]
     return " ".join(filter(None, words))
+
+
+def _profile(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
+    """The TLS profile; the standard one has a name only beside another."""
+    if not _differ(arms, "tls_profile"):
+        return ""
+    return arm.tls_profile or ("" if _differ(arms, "scheme") else "standard TLS")
 
 
 def _address(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:

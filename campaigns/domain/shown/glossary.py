@@ -226,6 +226,12 @@ TERMS = (
         ("thresholds",),
     ),
     Term(
+        "TLS profile",
+        "A named set of TLS versions, groups, ciphers and signatures that an endpoint offers, such "
+        "as “Without post-quantum”.",
+        ("TLS profiles",),
+    ),
+    Term(
         "trust",
         "Whether a run's measurement can be trusted: trusted, doubtful or not usable. It "
         "judges the injectors, never the target. Only runs that are not usable are left out.",

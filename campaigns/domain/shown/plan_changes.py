@@ -18,6 +18,12 @@ _NAMES = {
     "endpoint.tls.client_certificate_pem": "Client certificate",
     "endpoint.tls.sni": "Server name (SNI)",
     "endpoint.tls.alpn": "ALPN",
+    "endpoint.tls.profile": "TLS profile",
+    "endpoint.tls.groups": "Key exchange groups",
+    "endpoint.tls.ciphers": "Ciphers of TLS 1.2",
+    "endpoint.tls.ciphersuites": "Ciphers of TLS 1.3",
+    "endpoint.tls.signatures": "Signatures",
+    "endpoint.tls.ocsp": "Stapled OCSP reply",
 }
 
 

@@ -24,6 +24,13 @@ def test_the_same_endpoint_comes_before_the_same_target_and_that_before_another(
     assert partners([elsewhere], [PRICES]) == [(0, 0)]
 
 
+def test_of_another_target_the_arm_with_the_same_tls_profile_comes_first():
+    modern = replace(PRICES, scheme="https")
+    old = replace(modern, endpoint=11, tls_profile="TLS 1.2 only")
+    there = [replace(each, endpoint=each.endpoint + 10, target=200) for each in (old, modern)]
+    assert partners([modern, old], there) == [(1, 0), (0, 1)]
+
+
 def test_another_scheme_connection_mode_or_number_of_injectors_is_another_test():
     for other in (
         replace(PRICES, scheme="https"),

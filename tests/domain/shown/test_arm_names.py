@@ -28,6 +28,12 @@ def arm(**fields) -> ArmFacts:
         (arm(), arm(plan="100 over 1 s"), ("100 over 5 s", "100 over 1 s")),
         (arm(), arm(connection_mode="keep-alive"), ("HTTP new connection", "HTTP keep-alive")),
         (arm(), arm(injectors=2), ("1 injector process", "2 injector processes")),
+        (
+            arm(scheme="https"),
+            arm(scheme="https", tls_profile="TLS 1.2 only"),
+            ("standard TLS", "TLS 1.2 only"),
+        ),
+        (arm(), arm(scheme="https", port=8443, tls_profile="RSA"), ("HTTP", "HTTPS RSA")),
         (arm(), arm(), ("the baseline", "the candidate")),
         (
             arm(),
