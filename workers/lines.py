@@ -13,6 +13,7 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.measured.snapshot import TIMINGS
 
 _KINDS = frozenset(Kind)
+_OF_HANDSHAKES = ("chain_bytes", "bytes_sent", "bytes_received", "stapled")
 _MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
 
 
@@ -97,8 +98,9 @@ def _is_handshake(value: Any) -> bool:
         isinstance(value, dict)
         and _is_text(value.get("version"))
         and _is_text(value.get("cipher"))
-        and _is_text(value.get("group") or "")
         and _is_whole(value.get("count"))
+        and all(_is_text(value.get(name) or "") for name in ("group", "certificate"))
+        and all(_is_whole(value.get(name) or 0) for name in _OF_HANDSHAKES)
     )
 
 

@@ -58,6 +58,7 @@ def _facts_of(each: MeasuredRun) -> dict:
     return {
         **settings_of(each.run),
         "TLS agreed": sorted({tls.agreed for end in ends for tls in end.tls}),
+        "Certificate": sorted({tls.certificate for end in ends for tls in end.tls} - {None}),
         "TLS library": tls_libraries_of(ends),
         "server names": sorted({name for end in ends for name in end.servers or ()}),
     }

@@ -1,17 +1,13 @@
 """Facts about a run besides its times: negotiated TLS, handshakes, environment."""
 
-from campaigns.domain.measured.injector_end import (
-    InjectorEnd,
-    peers_of,
-    servers_of,
-    tls_libraries_of,
-)
+from campaigns.domain.measured.injector_end import InjectorEnd, peers_of, servers_of
 from campaigns.domain.measured.measurement import Measurement
 from campaigns.domain.measured.reply_sizes import reply_sizes
 from campaigns.domain.measured.snapshot import Total
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.shown.exchange_tables import close_codes
 from campaigns.domain.shown.plan_words import plan_load_words
+from campaigns.domain.shown.tls_facts import tls_facts
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
 
@@ -26,30 +22,13 @@ def run_facts(run: Run, seen: Measurement) -> Facts:
     total, ends = seen.total, seen.ends
     groups = [
         ("Load, planned and reached", _load(seen)),
-        ("TLS", _tls(run, ends)),
+        ("TLS", tls_facts(run.frozen.endpoint, ends)),
         ("Handshakes", _handshakes(total)),
         ("Bytes", [*_bytes(total), *_reply_parts(total)]),
         ("Environment", _environment(run, ends)),
         ("Pre-start checks", _warnings(ends)),
     ]
     return [(title, pairs) for title, pairs in groups if pairs]
-
-
-def _tls(run: Run, ends: list[InjectorEnd]) -> list[list[str]]:
-    endpoint = run.frozen.endpoint
-    if not endpoint.is_tls:
-        return []
-    counts: dict[str, int] = {}
-    for each in (each for end in ends for each in end.tls):
-        kind = "resumed" if each.resumed else "full"
-        name = f"{each.agreed}, {each.bits} bits, {kind}"
-        counts[name] = counts.get(name, 0) + each.count
-    return [
-        ["Certificate verified", "yes" if endpoint.verify_tls else "no"],
-        *(["Chosen", words] for words in endpoint.tls.words()),
-        *([name, count(number)] for name, number in sorted(counts.items())),
-        *(["Library", name] for name in tls_libraries_of(ends)),
-    ]
 
 
 def _load(seen: Measurement) -> list[list[str]]:

@@ -119,18 +119,21 @@ def _facts_of(
     environment: Iterable[Sequence[str]], endpoint: Mapping[str, Any], shards: Iterable[Any]
 ) -> dict[str, str]:
     origin = Origin.from_json(endpoint)
-    hosts, servers, libraries, tls = (set() for _ in range(4))
+    hosts, servers, libraries, tls, keys = (set() for _ in range(5))
     for host, said, handshakes, library in shards:
         hosts.add(host)
         servers.add(", ".join(said or ()))
         libraries.add(library)
-        tls |= {TlsHandshakes.from_json(each).agreed for each in handshakes or ()}
+        agreed = [TlsHandshakes.from_json(each) for each in handshakes or ()]
+        tls |= {each.agreed for each in agreed}
+        keys |= {each.certificate for each in agreed}
     found = {
         "Endpoint": str(origin),
         "TLS options": ", ".join(origin.tls.words()),
         "Injector hosts": ", ".join(sorted(filter(None, hosts))),
         "Server": ", ".join(sorted(filter(None, servers))),
         "TLS": "; ".join(sorted(tls)),
+        "Certificate": ", ".join(sorted(filter(None, keys))),
         "TLS library": ", ".join(sorted(filter(None, libraries))),
     }
     return {**dict(environment), **{name: words for name, words in found.items() if words}}

@@ -6,8 +6,10 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric import dsa, ec, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from campaigns.domain.measured.certificate_key import key_words
 
 MAX_CHAIN = 10
 
@@ -31,7 +33,7 @@ def _facts(certificate: x509.Certificate) -> dict[str, Any]:
         "names": _alternative_names(certificate),
         "not_before": certificate.not_valid_before_utc.isoformat(),
         "not_after": certificate.not_valid_after_utc.isoformat(),
-        "key": _key(certificate),
+        "key": key_words(certificate.public_bytes(Encoding.DER)) or "unknown",
         "signature": _signature(certificate),
         "serial": f"{certificate.serial_number:x}",
         "sha256": certificate.fingerprint(SHA256()).hex(),
@@ -49,18 +51,6 @@ def _alternative_names(certificate: x509.Certificate) -> list[str]:
     except (x509.ExtensionNotFound, ValueError):
         return []
     return [str(name.value) for name in extension.value]
-
-
-def _key(certificate: x509.Certificate) -> str:
-    key = certificate.public_key()
-    match key:
-        case rsa.RSAPublicKey():
-            return f"RSA {key.key_size}"
-        case ec.EllipticCurvePublicKey():
-            return f"ECDSA {key.curve.name}"
-        case dsa.DSAPublicKey():
-            return f"DSA {key.key_size}"
-    return type(key).__name__.removesuffix("PublicKey")
 
 
 def _signature(certificate: x509.Certificate) -> str:

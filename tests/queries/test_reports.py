@@ -228,11 +228,14 @@ def test_tls_facts_are_counted_not_assumed(project):
     run = new_run(project, endpoint=make_endpoint(make_target(project), "https"))
     tls = {"version": "TLSv1.3", "cipher": "TLS_AES_256_GCM_SHA384", "bits": 256, "group": "x25519"}
     store_second(run, make_second(0, [1000], counters={"connections_opened": 9, "tls_full": 9}))
-    handshakes = [{**tls, "resumed": False, "count": 9}]
+    carried = {"bytes_sent": 4500, "bytes_received": 27_000, "chain_bytes": 1204}
+    handshakes = [{**tls, "resumed": False, "count": 9, "certificate": "RSA 2048", **carried}]
     end_shards(run, end={"tls": handshakes, "peers": {"10.0.0.9:443": 9}})
     end(run, Outcome.COMPLETE)
     facts = dict(run_report(run).facts)
     assert ["TLSv1.3, TLS_AES_256_GCM_SHA384, x25519, 256 bits, full", "9"] in facts["TLS"]
+    assert ["Certificate", "RSA 2048, 1,204 B sent"] in facts["TLS"]
+    assert ["Bytes of a full handshake, mean", "500 B sent, 3,000 B received"] in facts["TLS"]
     assert ["TLS handshakes", "9 full, 0 resumed"] in facts["Handshakes"]
     assert ["Address 10.0.0.9:443", "9 connections"] in facts["Environment"]
 

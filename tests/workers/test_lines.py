@@ -68,6 +68,10 @@ def test_an_end_may_lack_anything_and_say_more():
         ({"peers": ["10.0.0.5:443"]}, "peers is not an object of counts"),
         ({"warnings": "few ports"}, "warnings is not a list of texts"),
         ({"tls": [{"version": "TLSv1.3", "count": 1}]}, "tls is not a list of handshakes"),
+        (
+            {"tls": [{"version": "TLSv1.3", "cipher": "AES", "count": 1, "stapled": "all"}]},
+            "tls is not a list of handshakes",
+        ),
         ({"tls_library": 4}, "tls_library is not a text"),
     ],
 )

@@ -13,7 +13,6 @@ from campaigns.domain.measured.injector_end import (
     COMPLETE,
     STOPPED,
     InjectorEnd,
-    TlsHandshakes,
 )
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
@@ -172,7 +171,6 @@ class Engine:
         dialler, total, recorders = self._dialler, self._seconds.total, self._crew.recorders
         visits = self._crew.sessions and self._crew.sessions.visits
         certificate = dialler.tls and dialler.tls.certificate
-        handshakes = dialler.tls.handshakes if dialler.tls else {}
         last_end_ns = max(recorder.last_end_ns for recorder in recorders)
         last_start_ns = max(recorder.last_start_ns for recorder in recorders)
         return InjectorEnd(
@@ -188,10 +186,7 @@ class Engine:
             cpu_user_us=round(user_s * 1e6),
             connect_burst=dialler.longest_burst,
             connections_at_once=dialler.most_at_once,
-            tls=[
-                TlsHandshakes(version, cipher, n, bits, resumed, group)
-                for (version, cipher, bits, group, resumed), n in handshakes.items()
-            ],
+            tls=dialler.tls.tally.handshakes() if dialler.tls else [],
             tls_library=dialler.tls.library if dialler.tls else None,
             peers=dialler.peers,
             servers=self._crew.servers,

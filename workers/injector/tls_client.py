@@ -1,6 +1,5 @@
 """TLS for the connections of one endpoint: handshakes, session resumption, negotiated values."""
 
-from collections import Counter
 from hashlib import sha256
 from typing import Any
 
@@ -16,9 +15,10 @@ from workers.injector.tls_errors import WantRead, WantWrite
 from workers.injector.tls_library import VERSION, ReadBuffer, Tls
 from workers.injector.tls_sessions import Sessions
 
+from workers.injector.tls_tally import TlsTally
 
 class TlsClient:
-    """`handshakes`: how many there were per (version, cipher, bits, group, resumed)."""
+    """`tally`: what the handshakes agreed on."""
 
     library = VERSION
 
@@ -29,8 +29,8 @@ class TlsClient:
         self._buffer = ReadBuffer()
         self._fingerprint = endpoint.tls.fingerprint
         self._sessions = Sessions() if resumes else None
-        self._words: dict[tuple[Any, ...], tuple[str, str, int, str | None]] = {}
-        self.handshakes: Counter[tuple[str, str, int, str | None, bool]] = Counter()
+        self._asks_for_staple = endpoint.tls.ocsp
+        self.tally = TlsTally(counts_staples=endpoint.tls.ocsp)
         self.certificate: bytes | None = None
 
     def secure(self, worker: Any, connection: Any) -> None:
@@ -38,6 +38,8 @@ class TlsClient:
         tls = Tls(self._context, connection.sock, self._announced, self._buffer)
         connection.tls = tls
         if self._sessions is not None:
+        if self._asks_for_staple:
+            tls.ask_for_staple()
             connection.offered = self._sessions.offer()
             if connection.offered is not None:
                 tls.offer(connection.offered)
@@ -64,11 +66,7 @@ class TlsClient:
         if connection.offered is not None:
             self._sessions.learn(connection.offered, was_taken=resumed)
             connection.offered = None
-        terms = tls.terms()
-        words = self._words.get(terms)
-        if words is None:
-            words = self._words[terms] = tls.in_words()
-        self.handshakes[(*words, resumed)] += 1
+        self.tally.add(tls, connection.sock, is_resumed=resumed)
         if self.certificate is None:
             self.certificate = tls.certificate
         return resumed

@@ -134,6 +134,18 @@ class Tls:
     def in_words(self) -> tuple[str, str, int, str | None]:
         """(version, cipher, its bits, group); no group where none was negotiated."""
         _, cipher, group = self.terms()
+    # --- a stapled OCSP reply --------------------------------------------------------------------
+    def ask_for_staple(self) -> None:
+        """Before the handshake."""
+        _lib.SSL_set_tlsext_status_type(self._ssl, _lib.TLSEXT_STATUSTYPE_ocsp)
+
+    @property
+    def staple(self) -> bytes | None:
+        """The OCSP reply that came with the certificate, as DER; None without one."""
+        start = _ffi.new("unsigned char **")
+        n_bytes = _lib.SSL_get_tlsext_status_ocsp_resp(self._ssl, start)
+        return bytes(_ffi.buffer(start[0], n_bytes)) if n_bytes > 0 else None
+
         return (
             _text(_lib.SSL_get_version(self._ssl)),
             _text(_lib.SSL_CIPHER_get_name(cipher)),

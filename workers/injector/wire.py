@@ -22,6 +22,7 @@ _TCP_INFO = np.dtype(
 _FOLD_AT = 256
 _UP_TO_RESENT = 216
 _TAKEN = struct.Struct("=120xQ72xQQ")  # tcpi_bytes_acked, tcpi_bytes_sent, tcpi_bytes_retrans
+_CARRIED = struct.Struct("=128xQ64xQQ")  # tcpi_bytes_received, …sent, …retrans
 _SENT_DATA = struct.Struct("=156xI40xQ")  # tcpi_data_segs_out, tcpi_bytes_sent
 
 
@@ -29,6 +30,15 @@ def sent_with_data(sock: socket.SocketType) -> tuple[int, int]:
     """(segments with data, bytes) sent so far; zeros if the kernel is too old to tell."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_SENT)
     return _SENT_DATA.unpack(info) if len(info) == _UP_TO_SENT else (0, 0)
+
+
+def carried_bytes(sock: socket.SocketType) -> tuple[int, int] | None:
+    """(sent, received) so far, without retransmissions; None if the kernel is too old to tell."""
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_RESENT)
+    if len(info) < _UP_TO_RESENT:
+        return None
+    received, sent, resent = _CARRIED.unpack(info)
+    return sent - resent, received
 
 
 def is_acknowledged(sock: socket.socket) -> bool:

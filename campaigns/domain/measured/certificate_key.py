@@ -1,4 +1,4 @@
-"""The size of a certificate's public key, read from its DER (RFC 5280, section 4.1)."""
+"""Kind and size of a certificate's public key, read from its DER (RFC 5280, section 4.1)."""
 
 import base64
 import binascii
@@ -8,6 +8,23 @@ _SEQUENCE, _INTEGER, _BIT_STRING, _VERSION = 0x30, 0x02, 0x03, 0xA0
 _UNCOMPRESSED = 4
 # Its coordinates do not fill their 66 bytes.
 _P521_BYTES, _P521_BITS = 66, 521
+# Object identifiers as in DER.
+_RSA, _EC = bytes.fromhex("2a864886f70d010101"), bytes.fromhex("2a8648ce3d0201")
+_KINDS = {
+    _RSA: "RSA",
+    bytes.fromhex("2a864886f70d01010a"): "RSA-PSS",
+    _EC: "ECDSA",
+    bytes.fromhex("2b6570"): "Ed25519",
+    bytes.fromhex("2b6571"): "Ed448",
+    bytes.fromhex("608648016503040311"): "ML-DSA-44",
+    bytes.fromhex("608648016503040312"): "ML-DSA-65",
+    bytes.fromhex("608648016503040313"): "ML-DSA-87",
+}
+_CURVES = {
+    bytes.fromhex("2a8648ce3d030107"): "secp256r1",
+    bytes.fromhex("2b81040022"): "secp384r1",
+    bytes.fromhex("2b81040023"): "secp521r1",
+}
 
 
 def key_bits(certificate_der_b64: str | None) -> int | None:
@@ -19,13 +36,31 @@ def key_bits(certificate_der_b64: str | None) -> int | None:
         return None
 
 
-def _bits(der: bytes) -> int | None:
+def key_words(der: bytes) -> str | None:
+    """RSA 2048, ECDSA secp256r1, Ed25519; None for other keys and what cannot be read."""
+    try:
+        algorithm, _ = _elements(_public_key(der))
+        kind, *parameters = (content for _, content in _elements(algorithm[1]))
+        bits = _bits(der)
+    except (ValueError, IndexError, StopIteration):
+        return None
+    if kind not in _KINDS:
+        return None
+    curve = _CURVES.get(parameters[0]) if kind == _EC and parameters else None
+    size = curve or (str(bits) if bits else "")
+    return f"{_KINDS[kind]} {size}".rstrip()
+
+
+def _public_key(der: bytes) -> bytes:
     certificate = next(_elements(der))[1]
     signed = next(_elements(certificate))[1]
     fields = [each for each in _elements(signed) if each[0] != _VERSION]
     # Serial number, signature, issuer, validity, subject, public key.
-    _, public_key = fields[5]
-    _, (kind, bits) = _elements(public_key)
+    return fields[5][1]
+
+
+def _bits(der: bytes) -> int | None:
+    _, (kind, bits) = _elements(_public_key(der))
     if kind != _BIT_STRING:
         return None
     key = bits[1:]

@@ -11,8 +11,14 @@ COMPLETE, STOPPED = "complete", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class TlsHandshakes:
-    """Finished handshakes that agreed on the same; `bits` is None where it is not known, and so is
-    `group`, the key exchange's."""
+    """Finished handshakes that agreed on the same; `group` is of the key exchange. What is not
+    known is None.
+
+    `certificate`: kind and size of the server's key, and `chain_bytes` all certificates that it
+    sent as DER, at the first of these handshakes; a resumed one has none. `bytes_sent` and
+    `bytes_received`: what TCP carried until the handshakes were over, of all together. `stapled`:
+    how many came with an OCSP reply; None if it was not asked for.
+    """
 
     version: str
     cipher: str
@@ -20,6 +26,11 @@ class TlsHandshakes:
     bits: int | None = None
     resumed: bool = False
     group: str | None = None
+    certificate: str | None = None
+    chain_bytes: int | None = None
+    bytes_sent: int | None = None
+    bytes_received: int | None = None
+    stapled: int | None = None
 
     @property
     def agreed(self) -> str:

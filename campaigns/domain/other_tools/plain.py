@@ -22,6 +22,7 @@ from campaigns.domain.other_tools.report_words import (
 from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.shown.no_answer import no_answer_words
 from campaigns.domain.shown.threshold_words import broken_words
+from campaigns.domain.shown.tls_facts import handshake_lines
 from campaigns.domain.units import counted
 
 _NAME_WIDTH = 15
@@ -43,6 +44,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         *_message_lines(total, duration_s),
         *_session_lines(total, duration_s),
         *load_lines(result),
+        *handshake_lines(result.ends),
         f"Clocks: response counts from {intended_start(result.plan)},"
         " service from the actual start.",
         "",

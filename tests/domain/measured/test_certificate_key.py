@@ -9,7 +9,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from campaigns.domain.measured.certificate_key import key_bits
+from campaigns.domain.measured.certificate_key import key_bits, key_words
+
+
+def der_of(key) -> bytes:
+    return base64.b64decode(certificate_of(key))
 
 
 def certificate_of(key) -> str:
@@ -41,3 +45,22 @@ def test_the_size_is_that_of_the_modulus_or_the_curve(make_key, bits):
 @pytest.mark.parametrize("text", [None, "", "no base64!", "AAAA", "MIIB", "MAA="])
 def test_what_is_no_certificate_has_no_size(text):
     assert key_bits(text) is None
+
+
+@pytest.mark.parametrize(
+    ("make_key", "words"),
+    [
+        (lambda: rsa.generate_private_key(65537, 2048), "RSA 2048"),
+        (lambda: ec.generate_private_key(ec.SECP256R1()), "ECDSA secp256r1"),
+        (lambda: ec.generate_private_key(ec.SECP521R1()), "ECDSA secp521r1"),
+        (lambda: ec.generate_private_key(ec.BrainpoolP256R1()), "ECDSA 256"),
+        (ed25519.Ed25519PrivateKey.generate, "Ed25519"),
+    ],
+)
+def test_a_key_has_a_kind_and_a_size(make_key, words):
+    assert key_words(der_of(make_key())) == words
+
+
+@pytest.mark.parametrize("der", [b"", b"hello", b"\x30\x82\x01", b"\x30\x00"])
+def test_what_is_no_certificate_has_no_words(der):
+    assert key_words(der) is None
