@@ -24,6 +24,7 @@ from campaigns.services.certificates import chain_facts
 from campaigns.services.client_keys import secret_of
 from campaigns.services.own_services import policy
 from campaigns.services.plan_secrets import name_origin, secret_of_plan
+from campaigns.services.staples import staple_facts
 
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.
@@ -235,15 +236,24 @@ def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _kept(result: dict[str, Any]) -> dict[str, Any]:
-    """The result, limited in size, with the certificates parsed."""
+    """The result, limited in size, with the certificates and their OCSP reply parsed."""
+    chain = list(result.get("certificates_der_b64") or [])
     return _without_nul(
         {
             **result,
             "snippet": str(result.get("snippet") or "")[:MAX_SNIPPET],
             "headers": list(result.get("headers") or [])[:MAX_HEADERS],
-            "certificates": chain_facts(list(result.get("certificates_der_b64") or [])),
+            "certificates": chain_facts(chain),
+            **_staple(result, chain),
         }
     )
+
+
+def _staple(result: dict[str, Any], chain: list[str]) -> dict[str, Any]:
+    """Nothing of an injector that did not ask for one."""
+    if "staple_der_b64" not in result:
+        return {}
+    return {"staple": staple_facts(result["staple_der_b64"], chain)}
 
 
 def _without_nul(value: Any) -> Any:

@@ -9,6 +9,7 @@ import gevent
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.target import Origin
 from workers.injector import http1
 from workers.injector.attempt import interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
@@ -87,7 +88,7 @@ def run(order: Order) -> dict[str, Any]:
 
 
 def _make_prober(order: Order, guard: Guard) -> Prober:
-    endpoint = order.endpoint
+    endpoint = _asking_for_staple(order.endpoint)
     dialler = Dialler(endpoint, guard, ConnectionMode.NEW, order.plan.timeouts)
     looker = _make_looker(order, guard)
     if order.plan.exchange is not None:
@@ -97,6 +98,11 @@ def _make_prober(order: Order, guard: Guard) -> Prober:
     data = http1.request_bytes(step, host, ConnectionMode.NEW, order.plan.http_version)
     request = Request(order.plan, step, data, StepRecorder(0, len(data), is_scheduled=False))
     return HttpProber(dialler, request, looker)
+
+
+def _asking_for_staple(endpoint: Origin) -> Origin:
+    """Whatever runs do: a probe is for looking."""
+    return replace(endpoint, tls=replace(endpoint.tls, ocsp=True))
 
 
 def _make_looker(order: Order, guard: Guard) -> Dialler | None:
@@ -148,7 +154,13 @@ def _answer(
         "certificates_der_b64": [
             base64.b64encode(each).decode() for each in (prober.certificates if prober else [])
         ],
+        "staple_der_b64": _staple_of(prober),
     }
+
+
+def _staple_of(prober: Prober | None) -> str | None:
+    staple = prober and prober.staple
+    return base64.b64encode(staple).decode() if staple else None
 
 
 def _parts_us(began: int, instants: dict[str, int]) -> dict[str, int]:
