@@ -1,8 +1,13 @@
 """TLS on the command line."""
 
+import stat
+
+import pytest
+
 from tests.injector.authority import CLIENT, authority, issue, server_context
+from tests.injector.openssl_server import OpenSslServer
 from tests.injector.servers import OK_REPLY, always, scripted
-from workers.injector.cli import make_order, make_parser
+from workers.injector.cli import REFUSED, main, make_order, make_parser
 from workers.injector.local_run import run_here
 
 
@@ -28,18 +33,13 @@ def test_the_options_become_the_orders_fields(tmp_path):
         "client_certificate_pem": "",
         "alpn": False,
         "fingerprint": "ab" * 32,
-    }
-
-
-def test_a_server_that_wants_a_certificate_gets_one(tmp_path):
-    client = issue(authority(), usage=CLIENT)
         "groups": "P-256",
         "ciphersuites": "TLS_AES_128_GCM_SHA256",
         "signatures": "ed25519",
         "ocsp": True,
-    for name, text in (
-        ("ca", authority().pem), ("certificate", client.pem), ("key", client.key_pem),
-    ):  # fmt: skip
+    }
+
+
 def test_a_profile_becomes_the_options_that_it_stands_for_and_other_options_go_first():
     tls = order("https://10.0.0.5/", "--tls-profile", "browser", "--groups", "P-256")["endpoint"][
         "tls"
@@ -49,6 +49,11 @@ def test_a_profile_becomes_the_options_that_it_stands_for_and_other_options_go_f
     assert "profile" not in tls
 
 
+def test_a_server_that_wants_a_certificate_gets_one(tmp_path):
+    client = issue(authority(), usage=CLIENT)
+    for name, text in (
+        ("ca", authority().pem), ("certificate", client.pem), ("key", client.key_pem),
+    ):  # fmt: skip
         (tmp_path / name).write_text(text)
     context = server_context(issue(authority()), clients_of=authority())
     with scripted(always(OK_REPLY), context) as server:
@@ -58,3 +63,51 @@ def test_a_profile_becomes_the_options_that_it_stands_for_and_other_options_go_f
         )  # fmt: skip
         result = run_here(made, lambda second: None)
     assert (result.total.count("ok"), result.total.errors) == (1, {})
+
+
+def run_with_key_log(path, *more):
+    with scripted(always(OK_REPLY), OpenSslServer(issue())) as server:
+        address = f"https://127.0.0.1:{server.port}/"
+        return main([address, "--insecure", "--key-log", str(path), "--requests", "2", *more])
+
+
+def test_a_key_log_has_the_secrets_of_every_connection_and_only_its_owner_reads_it(tmp_path):
+    log = tmp_path / "keys"
+    log.write_text("# kept\n")
+    log.chmod(0o644)
+    run_with_key_log(log, "--new-connection")
+    kept, *lines = log.read_text().splitlines()
+    assert kept == "# kept"
+    labels = [line.split()[0] for line in lines]
+    assert labels.count("CLIENT_TRAFFIC_SECRET_0") == labels.count("SERVER_TRAFFIC_SECRET_0") == 2
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+
+
+def test_no_report_holds_a_secret_of_the_key_log(tmp_path, capsys):
+    log = tmp_path / "keys"
+    run_with_key_log(log, "--json")
+    said, secrets = "".join(capsys.readouterr()), log.read_text().split()
+    assert secrets
+    assert not any(secret in said for secret in secrets)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["http://127.0.0.1:1/", "--key-log", "keys"], "--key-log needs an https or wss address."),
+        (["https://127.0.0.1:1/", "--key-log", "keys", "--processes", "2"], "by one process"),
+        (["https://127.0.0.1:1/", "--key-log", "no/such/folder"], "no/such/folder: No such file"),
+    ],
+)
+def test_a_key_log_that_could_not_be_written_is_refused_before_anything_is_sent(
+    arguments, words, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == REFUSED
+    assert words in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_order_can_ask_for_a_key_log():
+    made = order("https://10.0.0.5/", "--key-log", "keys")
+    assert "keys" not in str(made)

@@ -20,7 +20,7 @@ from workers.injector.cli_plan import add_plan_options, check_shares, make_plan
 from workers.injector.cli_refusals import advice, lines_of
 from workers.injector.cli_session import add_session_options, read_secrets
 from workers.injector.cli_steps import add_step_options
-from workers.injector.cli_tls import add_tls_options, read_client_key, tls_fields
+from workers.injector.cli_tls import add_tls_options, open_key_log, read_client_key, tls_fields
 from workers.injector.cli_websocket import add_websocket_options
 from workers.injector.hlog import hlog_lines
 from workers.injector.local_run import run_here, run_processes
@@ -86,9 +86,10 @@ def main(arguments: list[str]) -> int:
         Plan.from_json(order["plan"])
         if options.hlog:
             Path(options.hlog).write_text("")  # or an hour of measuring ends in a wrong path
+        key_log = open_key_log(options, order["endpoint"]["scheme"])
         progress = ProgressLine()
         if options.processes == 1:
-            run = run_here(order, progress.show)
+            run = run_here(order, progress.show, key_log)
         else:
             run = run_processes(order, options.processes, progress.show)
         progress.finish()

@@ -15,6 +15,7 @@ from campaigns.domain.plan.target import Origin
 from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name
+from workers.injector.key_log import KeyLog
 from workers.injector.lookup import Lookups
 from workers.injector.read_delay import ReadSample
 from workers.injector.wire import WireCount
@@ -65,11 +66,11 @@ class Connection:
         self.sock.close()
 
 
-def _tls_client(endpoint: Origin, *, resumes: bool) -> Any:
+def _tls_client(endpoint: Origin, *, resumes: bool, key_log: KeyLog | None) -> Any:
     """Loaded only for TLS: OpenSSL takes 30 ms and 10 MB of each injector process."""
     from workers.injector.tls_client import TlsClient
 
-    return TlsClient(endpoint, resumes=resumes)
+    return TlsClient(endpoint, resumes=resumes, key_log=key_log)
 
 
 class Dialler:
@@ -83,9 +84,10 @@ class Dialler:
         timeouts: Timeouts,
         lookups: Lookups | None = None,
         reads: ReadSample | None = None,
+        key_log: KeyLog | None = None,
     ):
         """`lookups`: resolve the host name for every connection, not once before the run. `reads`:
-        times how late replies are read.
+        times how late replies are read. `key_log`: gets the secrets of TLS.
         """
         self._guard = guard
         self._lookups = lookups
@@ -93,8 +95,10 @@ class Dialler:
         self._connect_ns = int(timeouts.connect_s * NS)
         self._tls_ns = int(timeouts.tls_s * NS)
         self._loop = gevent.get_hub().loop
-        resumes = mode == ConnectionMode.RESUMED
-        self.tls = _tls_client(endpoint, resumes=resumes) if endpoint.is_tls else None
+        self.tls = None
+        if endpoint.is_tls:
+            resumes = mode == ConnectionMode.RESUMED
+            self.tls = _tls_client(endpoint, resumes=resumes, key_log=key_log)
         self._lingering: dict[Connection, int] = {}
         self.n_open = 0
         self._wire = WireCount()

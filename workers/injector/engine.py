@@ -23,6 +23,7 @@ from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.crew import Crew
 from workers.injector.guard import Guard, resolve
+from workers.injector.key_log import KeyLog
 from workers.injector.loads import OpenLoad
 from workers.injector.lookup import Lookups
 from workers.injector.order import Order
@@ -49,8 +50,9 @@ class Output(Protocol):
 class Engine:
     """One shard of one run. `prepare`, then `run`; `stop` may come at any time."""
 
-    def __init__(self, order: Order, output: Output):
+    def __init__(self, order: Order, output: Output, key_log: KeyLog | None = None):
         self._order = order
+        self._key_log = key_log
         self._output = output
         self._loop = gevent.get_hub().loop
         self._guard = Guard(order.endpoint, order.allowed, order.never)
@@ -79,6 +81,7 @@ class Engine:
             order.plan.timeouts,
             _lookups_of(order),
             ReadSample(is_on=_reads_one_by_one(order.plan)),
+            self._key_log,
         )
         crew = self._crew = Crew(order, self._dialler)
         ordered = in_order(crew.requests, order.plan.order, order.seed)

@@ -16,6 +16,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.stop_reasons import StopReason
 from workers.injector.connection import NS, now
 from workers.injector.engine import Engine
+from workers.injector.key_log import KeyLog
 from workers.injector.order import Order, Refusal
 from workers.injector.summary import LocalRun
 
@@ -23,11 +24,11 @@ START_DELAY_NS = NS // 20
 Show = Callable[[Second], None]
 
 
-def run_here(order: dict[str, Any], show: Show) -> LocalRun:
+def run_here(order: dict[str, Any], show: Show, key_log: KeyLog | None = None) -> LocalRun:
     """Run one injector in this process; Ctrl-C ends it and keeps the results. Raises Refusal."""
     parsed = Order.from_json(order)
     run = LocalRun(parsed.plan, show=show)
-    engine = Engine(parsed, run)
+    engine = Engine(parsed, run, key_log)
     _warn(engine.prepare())
     handlers = [
         gevent.signal_handler(number, engine.stop, StopReason.USER)

@@ -16,24 +16,28 @@ from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_names import with_key_shares
 from campaigns.domain.plan.tls_profiles import USUAL_GROUPS
 from workers.injector import tls_library
+from workers.injector.key_log import KeyLog
 from workers.injector.order import Refusal
 
 _VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
 _OLDEST = "1.2"
 
 
-def make_tls_context(endpoint: Origin, name: str) -> SSL.Context:
+def make_tls_context(endpoint: Origin, name: str, key_log: KeyLog | None = None) -> SSL.Context:
     """A client context; without verification it accepts any certificate, and with a fingerprint
     TlsClient compares it after the handshake. `name`: the name or address to verify, as ASCII.
-    Raises Refusal.
+    `key_log`: gets the secrets of all connections. Raises Refusal.
 
     Without verification it loads no authorities, which take longer than a handshake.
     """
     try:
-        return _make(endpoint, name)
+        context = _make(endpoint, name)
     except (OSError, TypeError, ValueError, SSL.Error, UnsupportedAlgorithm) as error:
         words = _words(error) if isinstance(error, SSL.Error) else error
         raise Refusal("bad_order", f"TLS cannot be set up with these options: {words}.") from None
+    if key_log is not None:
+        context.set_keylog_callback(key_log.write)
+    return context
 
 
 def _make(endpoint: Origin, name: str) -> SSL.Context:
@@ -55,12 +59,12 @@ def _make(endpoint: Origin, name: str) -> SSL.Context:
         context.set_max_proto_version(_VERSIONS[options.max_version])
     if options.ciphers:
         context.set_cipher_list(options.ciphers.encode())
+    if options.ciphersuites:
+        context.set_tls13_ciphersuites(options.ciphersuites.encode())
     if options.alpn:
         context.set_alpn_protos([b"http/1.1"])
     if options.client_certificate_pem:
         with _as_file(options.client_certificate_pem) as path:
-    if options.ciphersuites:
-        context.set_tls13_ciphersuites(options.ciphersuites.encode())
             context.use_certificate_chain_file(path)
         context.use_privatekey(_key(endpoint.client_key_pem))
     return context

@@ -8,23 +8,24 @@ from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.target import Origin
 from workers.injector import faults
 from workers.injector.faults import AttemptFailed
+from workers.injector.key_log import KeyLog
 from workers.injector.order import Refusal
 from workers.injector.read_delay import unread_for_ns
 from workers.injector.tls import make_tls_context
 from workers.injector.tls_errors import WantRead, WantWrite
 from workers.injector.tls_library import VERSION, ReadBuffer, Tls
 from workers.injector.tls_sessions import Sessions
-
 from workers.injector.tls_tally import TlsTally
+
 
 class TlsClient:
     """`tally`: what the handshakes agreed on."""
 
     library = VERSION
 
-    def __init__(self, endpoint: Origin, *, resumes: bool):
+    def __init__(self, endpoint: Origin, *, resumes: bool, key_log: KeyLog | None = None):
         name = _encoded(endpoint.tls.sni or endpoint.host)
-        self._context = make_tls_context(endpoint, name)
+        self._context = make_tls_context(endpoint, name, key_log)
         self._announced = None if is_address(name) else name.encode("ascii")
         self._buffer = ReadBuffer()
         self._fingerprint = endpoint.tls.fingerprint
@@ -37,9 +38,9 @@ class TlsClient:
         """Do the handshake on an open connection. Raises AttemptFailed."""
         tls = Tls(self._context, connection.sock, self._announced, self._buffer)
         connection.tls = tls
-        if self._sessions is not None:
         if self._asks_for_staple:
             tls.ask_for_staple()
+        if self._sessions is not None:
             connection.offered = self._sessions.offer()
             if connection.offered is not None:
                 tls.offer(connection.offered)
