@@ -5,6 +5,7 @@ With a third argument, the log's path, it writes a line of JSON for each request
 
 import itertools
 import json
+import ssl
 import sys
 import time
 from contextlib import nullcontext
@@ -13,10 +14,10 @@ from typing import IO, Any
 
 from gevent import sleep
 from gevent.server import StreamServer
+from gevent.ssl import SSLContext
 
 from workers.echo.certificate import ensure_certificate
 from workers.echo.faults import reset
-from workers.echo.server import make_tls_context
 
 _OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
 _BUSY = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\n"
@@ -95,10 +96,9 @@ def main(kind: str, port: str, log: str = "") -> None:
     with open(log, "w", buffering=1) if log else nullcontext() as file:
         plain = BadTarget(kind, int(port), file)
         if log:
-            certificate, key = ensure_certificate(Path(log).parent, "127.0.0.1")
-            secure = BadTarget(
-                kind, int(port) + 1, file, ssl_context=make_tls_context(certificate, key)
-            )
+            tls = SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(*ensure_certificate(Path(log).parent, "127.0.0.1"))
+            secure = BadTarget(kind, int(port) + 1, file, ssl_context=tls)
             secure.start()
         plain.serve_forever()
 

@@ -5,7 +5,8 @@ import pytest
 from tests.injector.servers import closed
 from tests.injector.websocket.peers import measure
 from workers.echo.journal import Journal
-from workers.echo.server import EchoServer, make_tls_context
+from workers.echo.server import EchoServer
+from workers.echo.tls import make_tls_context
 
 TIMEOUTS = {"connect_s": 1, "tls_s": 1, "total_s": 1}
 
@@ -18,7 +19,7 @@ def target(request, tmp_path_factory):
     tls = None
     if request.param == "wss":
         folder = tmp_path_factory.mktemp("certificate")
-        tls = make_tls_context(*ensure_certificate(folder, "127.0.0.1"))
+        tls = make_tls_context(ensure_certificate(folder, "127.0.0.1"))
     server = EchoServer(("127.0.0.1", 0), request.param, Journal(None), tls)
     server.start()
     yield request.param, server.port

@@ -8,9 +8,10 @@ from pathlib import Path
 import gevent
 from gevent.event import Event
 
-from workers.echo.certificate import ensure_certificate
+from workers.echo.certificate import ensure_certificate, ensure_rsa_certificate
 from workers.echo.journal import Journal
-from workers.echo.server import EchoServer, make_tls_context
+from workers.echo.server import EchoServer
+from workers.echo.tls import make_tls_context
 
 
 def main() -> int:
@@ -20,8 +21,9 @@ def main() -> int:
     if options.http_port is not None:
         servers.append(EchoServer((options.host, options.http_port), "http", journal))
     if options.https_port is not None:
-        certificate, key = ensure_certificate(Path(options.cert_dir), options.host)
-        tls = make_tls_context(certificate, key)
+        folder = Path(options.cert_dir)
+        ecdsa = ensure_certificate(folder, options.host)
+        tls = make_tls_context(ecdsa, ensure_rsa_certificate(folder, options.host))
         servers.append(EchoServer((options.host, options.https_port), "https", journal, tls))
     if not servers:
         sys.exit("Give --http-port, --https-port or both.")
@@ -43,7 +45,7 @@ def _read_options() -> argparse.Namespace:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--http-port", type=int, help="port for http; 0 takes a free one")
     parser.add_argument("--https-port", type=int, help="port for https; 0 takes a free one")
-    parser.add_argument("--cert-dir", default=".", help="where the certificate is kept or made")
+    parser.add_argument("--cert-dir", default=".", help="where certificates are kept or made")
     parser.add_argument("--log", help="file that gets one JSON line for each request")
     return parser.parse_args()
 

@@ -11,7 +11,7 @@ import time
 from socket import SOL_SOCKET
 from typing import Any
 
-from gevent.ssl import SSLSocket
+from workers.echo.tls import TlsSocket
 
 _CHUNK_BYTES = 65536
 # Linux' SO_TIMESTAMPNS, which is also the type of the note; Python does not name it.
@@ -32,7 +32,7 @@ def receive(sock: Any, since_ns: int = 0) -> tuple[bytes, int]:
 
     Timestamps use the wall clock; `since_ns` bounds the error if that clock is set in between.
     """
-    if isinstance(sock, SSLSocket) or sys.platform != "linux":
+    if isinstance(sock, TlsSocket) or sys.platform != "linux":
         return sock.recv(_CHUNK_BYTES), time.monotonic_ns()
     data, notes, _, _ = sock.recvmsg(_CHUNK_BYTES, _NOTES_BYTES)
     looked_ns = time.monotonic_ns()

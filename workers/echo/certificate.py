@@ -1,29 +1,44 @@
-"""The demo target's own certificate: self-signed, ECDSA P-256, made once and kept."""
+"""The demo target's own certificates: self-signed, ECDSA P-256 and RSA, made once and kept."""
 
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 _DAYS = 3650
+_RSA_BITS, _RSA_EXPONENT = 2048, 65537
+_Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 def ensure_certificate(directory: Path, host: str) -> tuple[Path, Path]:
-    """(certificate, key) as PEM files in `directory`; made if they are missing."""
-    certificate, key = directory / "demo-target.crt", directory / "demo-target.key"
+    """(certificate, key) of ECDSA as PEM files in `directory`; made if they are missing."""
+    return _ensure(directory, "demo-target", host, partial(ec.generate_private_key, ec.SECP256R1()))
+
+
+def ensure_rsa_certificate(directory: Path, host: str) -> tuple[Path, Path]:
+    """The same of RSA."""
+    make_key = partial(rsa.generate_private_key, _RSA_EXPONENT, _RSA_BITS)
+    return _ensure(directory, "demo-target-rsa", host, make_key)
+
+
+def _ensure(
+    directory: Path, name: str, host: str, make_key: Callable[[], _Key]
+) -> tuple[Path, Path]:
+    certificate, key = directory / f"{name}.crt", directory / f"{name}.key"
     if not (certificate.exists() and key.exists()):
         directory.mkdir(parents=True, exist_ok=True)
-        _make(certificate, key, host)
+        _make(certificate, key, host, make_key())
     return certificate, key
 
 
-def _make(certificate: Path, key: Path, host: str) -> None:
-    private = ec.generate_private_key(ec.SECP256R1())
+def _make(certificate: Path, key: Path, host: str, private: _Key) -> None:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "benchsite demo target")])
     now = datetime.now(UTC)
     built = (

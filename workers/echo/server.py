@@ -3,22 +3,22 @@
 import itertools
 import re
 import socket
-import ssl
 import time
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import gevent
 from gevent.server import StreamServer
-from gevent.ssl import SSLContext
+from OpenSSL import SSL
 
 from workers.echo import websocket
 from workers.echo.arrival import enable_receive_timestamps, receive
 from workers.echo.faults import FAULTS
 from workers.echo.journal import Journal
 from workers.echo.replies import EchoRequest, reply_parts
+from workers.echo.tls import TlsSocket
 from workers.injector.alarm import Alarm
+from workers.injector.tls_library import ReadBuffer
 
 _BLANK_LINE = b"\r\n\r\n"
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d{1,9})", re.IGNORECASE)
@@ -29,13 +29,6 @@ _KNOWN_CAP = 1024
 _NS = 1_000_000_000
 
 
-def make_tls_context(certificate: Path, key: Path) -> SSLContext:
-    context = SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
 class EchoServer(StreamServer):
     """The demo target on one port."""
 
@@ -44,10 +37,11 @@ class EchoServer(StreamServer):
         address: tuple[str, int],
         scheme: str,
         journal: Journal,
-        tls: SSLContext | None = None,
+        tls: SSL.Context | None = None,
     ):
         super().__init__(address, self.serve, backlog=_BACKLOG)
         self._tls = tls
+        self._buffer = ReadBuffer()
         self.scheme = scheme
         self._journal = journal
         self._numbers = itertools.count(1)
@@ -69,7 +63,8 @@ class EchoServer(StreamServer):
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._tls is not None:
-                sock = self._tls.wrap_socket(sock, server_side=True)
+                sock = TlsSocket(sock, self._tls, self._buffer)
+                sock.shake_hands()
             self._serve_requests(sock, number)
         except (OSError, gevent.Timeout):
             pass  # the client left, or a fault took effect

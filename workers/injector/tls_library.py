@@ -48,7 +48,7 @@ class ReadBuffer:
 
 
 class Tls:
-    """A client's side of TLS on a connected, non-blocking socket. Call `close` before the socket's.
+    """A side of TLS on a connected, non-blocking socket. Call `close` before the socket's.
 
     Every call raises WantRead or WantWrite where it would block, RaggedEnd, another TlsError, or
     the OSError that ended TCP.
@@ -56,13 +56,24 @@ class Tls:
 
     __slots__ = ("_bare_session", "_buffer", "_connection", "_ssl")
 
-    def __init__(self, context: SSL.Context, sock: Any, name: bytes | None, buffer: ReadBuffer):
+    def __init__(
+        self,
+        context: SSL.Context,
+        sock: Any,
+        name: bytes | None,
+        buffer: ReadBuffer,
+        *,
+        is_server: bool = False,
+    ):
         """`name` is announced to the server; None announces none."""
         self._connection = SSL.Connection(context, sock)
         self._ssl = self._connection._ssl
         self._buffer = buffer
         self._bare_session: Any = _ffi.NULL
-        self._connection.set_connect_state()
+        if is_server:
+            self._connection.set_accept_state()
+        else:
+            self._connection.set_connect_state()
         if name is not None:
             self._connection.set_tlsext_host_name(name)
 
@@ -123,17 +134,6 @@ class Tls:
         """From now on only read. An end without close_notify then does not spoil the session."""
         _lib.SSL_set_shutdown(self._ssl, _lib.SSL_SENT_SHUTDOWN)
 
-    # --- what was negotiated ---------------------------------------------------------------------
-    def terms(self) -> tuple[Any, ...]:
-        """What was negotiated as OpenSSL's own objects, which can be compared; see `in_words`."""
-        ssl = self._ssl
-        return (
-            _lib.SSL_version(ssl), _lib.SSL_get_current_cipher(ssl), _lib.SSL_get0_group_name(ssl),
-        )  # fmt: skip
-
-    def in_words(self) -> tuple[str, str, int, str | None]:
-        """(version, cipher, its bits, group); no group where none was negotiated."""
-        _, cipher, group = self.terms()
     # --- a stapled OCSP reply --------------------------------------------------------------------
     def ask_for_staple(self) -> None:
         """Before the handshake."""
@@ -146,6 +146,17 @@ class Tls:
         n_bytes = _lib.SSL_get_tlsext_status_ocsp_resp(self._ssl, start)
         return bytes(_ffi.buffer(start[0], n_bytes)) if n_bytes > 0 else None
 
+    # --- what was negotiated ---------------------------------------------------------------------
+    def terms(self) -> tuple[Any, ...]:
+        """What was negotiated as OpenSSL's own objects, which can be compared; see `in_words`."""
+        ssl = self._ssl
+        return (
+            _lib.SSL_version(ssl), _lib.SSL_get_current_cipher(ssl), _lib.SSL_get0_group_name(ssl),
+        )  # fmt: skip
+
+    def in_words(self) -> tuple[str, str, int, str | None]:
+        """(version, cipher, its bits, group); no group where none was negotiated."""
+        _, cipher, group = self.terms()
         return (
             _text(_lib.SSL_get_version(self._ssl)),
             _text(_lib.SSL_CIPHER_get_name(cipher)),
@@ -215,6 +226,13 @@ def offer_groups(context: SSL.Context, groups: str) -> None:
         raise ValueError(f"OpenSSL knows no such groups: {groups}")
 
 
+def offer_signatures(context: SSL.Context, names: str) -> None:
+    """Signature algorithms in the order of preference, joined by colons. Raises ValueError."""
+    if not _lib.SSL_CTX_set1_sigalgs_list(context._context, names.encode("ascii")):
+        _take_error()
+        raise ValueError(f"OpenSSL knows no such signature algorithms: {names}")
+
+
 def write_as_much_as_fits(context: SSL.Context) -> None:
     """Let a write be a part of the data, and repeated from another place in memory; keep no buffers
     for idle connections."""
@@ -238,10 +256,3 @@ def _take_error() -> int:
 
 def _text(pointer: Any) -> str:
     return "" if pointer == _ffi.NULL else _ffi.string(pointer).decode("latin-1")
-def offer_signatures(context: SSL.Context, names: str) -> None:
-    """Signature algorithms in the order of preference, joined by colons. Raises ValueError."""
-    if not _lib.SSL_CTX_set1_sigalgs_list(context._context, names.encode("ascii")):
-        _take_error()
-        raise ValueError(f"OpenSSL knows no such signature algorithms: {names}")
-
-
