@@ -1,7 +1,8 @@
 """Campaigns over weeks, made quickly: ended, with the figures of their runs and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from campaigns.domain.lifecycle import Outcome, RunState, TargetState, Trust
 from campaigns.domain.plan.frozen_run import FrozenRun
@@ -22,9 +23,11 @@ def make_history(
     spread: Sequence[float] = SPREAD,
     server: str = "nginx",
     tags: Sequence[str] = (),
+    end: Mapping[str, Any] | None = None,
     **run_fields,
 ) -> list[Test]:
-    """A campaign each night with these p95; returns the tests of the last one."""
+    """A campaign each night with these p95; returns the tests of the last one. `end`: what its
+    injectors said at their ends, beside the server's name."""
     tests = tests or [(make_plan(project), make_endpoint(make_target(project)), "new")]
     made: list[Test] = []
     for night, level in enumerate(levels_ms):
@@ -48,12 +51,15 @@ def make_history(
             )
             for position, (version, endpoint, mode) in enumerate(tests)
         )
-        _run(made, [level * share * 1000 for share in spread], server, **run_fields)
+        values_us = [level * share * 1000 for share in spread]
+        _run(made, values_us, {"servers": [server], **(end or {})}, **run_fields)
         keep_figures(test.pk for test in made)
     return made
 
 
-def _run(tests: Sequence[Test], values_us: Sequence[float], server: str, **fields) -> None:
+def _run(
+    tests: Sequence[Test], values_us: Sequence[float], end: Mapping[str, Any], **fields
+) -> None:
     """A run of each test for each value, as the engine leaves them."""
     usual = {"outcome": Outcome.COMPLETE, "trust": Trust.TRUSTED, "n": 2000, "errors": 2}
     runs = Run.objects.bulk_create(
@@ -76,9 +82,7 @@ def _run(tests: Sequence[Test], values_us: Sequence[float], server: str, **field
         for index, test in enumerate(tests)
         for repeat, value in enumerate(values_us, 1)
     )
-    Shard.objects.bulk_create(
-        Shard(run=run, number=0, host="inj-1", end={"servers": [server]}) for run in runs
-    )
+    Shard.objects.bulk_create(Shard(run=run, number=0, host="inj-1", end=dict(end)) for run in runs)
 
 
 def frozen_of(test: Test) -> dict:

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Trust
-from campaigns.models import PlanVersion, TimeMark
+from campaigns.models import PlanVersion, Test, TimeMark
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import BEGIN, make_history
 
@@ -92,6 +92,47 @@ def test_a_change_with_another_server_is_not_called_slower(opened, project):
     assert re.search(r"Moved: slower by 9.6 % \[.*\] since Server changed from nginx to ap", page)
     assert "the target need not be the reason" in page
     assert "Slower" not in page
+
+
+def test_another_tls_library_draws_its_line_and_explains_a_change(opened, project):
+    (test,) = upgraded(project, tls_end("OpenSSL 4.0.3"), tls_end("OpenSSL 4.0.4"))
+    page = opened(test)
+    words = "TLS library changed from OpenSSL 4.0.3 to OpenSSL 4.0.4"
+    assert re.search(rf"Moved: slower by 9.6 % \[.*\] since {words}", text_of(page))
+    (lane,) = page.context["chart"]["lanes"]
+    assert (lane["name"], [line["text"] for line in lane["events"]]) == (
+        "environment", ["TLS library"],
+    )  # fmt: skip
+
+
+def test_a_server_that_agrees_on_another_group_or_shows_another_key_draws_its_line(opened, project):
+    before = tls_end("OpenSSL 4.0.3", group="x25519", certificate="RSA 2048")
+    after = tls_end("OpenSSL 4.0.3", group="X25519MLKEM768", certificate="ECDSA secp256r1")
+    page = opened(upgraded(project, before, after)[0])
+    (lane,) = page.context["chart"]["lanes"]
+    assert set(lane["events"][0]["text"].split(", ")) == {"TLS", "Certificate"}
+    assert "TLSv1.3, AES, x25519 to TLSv1.3, AES, X25519MLKEM768" in text_of(page)
+
+
+def test_an_injector_that_begins_to_name_its_library_draws_no_line_for_that(opened, project):
+    (test,) = upgraded(project, tls_end(None), tls_end("OpenSSL 4.0.4"))
+    page = opened(test)
+    assert "TLS library" not in text_of(page)
+    assert page.context["chart"]["lanes"] == []
+
+
+def upgraded(project, before, after) -> list[Test]:
+    """A history over TLS whose injectors had another end from the ninth campaign on."""
+    endpoint = make_endpoint(make_target(project), "https")
+    same = {"tests": [(make_plan(project), endpoint, "new")]}
+    make_history(project, SLOWER[:8], end=before, **same)
+    begin = BEGIN + timedelta(days=8)
+    return make_history(project, SLOWER[8:], begin=begin, end=after, **same)
+
+
+def tls_end(library, **agreed) -> dict:
+    tls = [{"version": "TLSv1.3", "cipher": "AES", "count": 9, **agreed}]
+    return {"tls": tls, "tls_library": library}
 
 
 def test_versions_of_a_plan_are_one_history_with_a_mark(opened, project):
