@@ -164,7 +164,8 @@ class TestHistory:
 
 
 def _differences(before: Mapping[str, str], after: Mapping[str, str]):
-    """A fact that one side does not have is not known there, and no difference."""
-    for name in before.keys() & after.keys():
-        if before[name] != after[name]:
+    """A fact that one side does not have is not known there, and no difference. In the order of
+    `after`: the first is named where there is room for one."""
+    for name in after:
+        if name in before and before[name] != after[name]:
             yield name, before[name], after[name]
