@@ -7,7 +7,7 @@ from django.db.models.functions import Coalesce
 
 
 class Migration(migrations.Migration):
-    dependencies = [("campaigns", "0037_exporters")]
+    dependencies = [("campaigns", "0038_perf_of_campaigns")]
 
     operations = [
         migrations.RemoveConstraint("endpoint", "one_endpoint_per_origin"),
