@@ -68,6 +68,8 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "campaigns.views.transfer.CompressionMiddleware",
+    "campaigns.views.transfer.ValidatorMiddleware",
     "campaigns.views.errors.OutageMiddleware",
     "campaigns.views.bearer.BearerMiddleware",
     "csp.middleware.CSPMiddleware",

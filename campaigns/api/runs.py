@@ -1,5 +1,7 @@
 """Runs: list with filters, read with the frozen plan, stop; and their seconds."""
 
+from functools import partial
+
 import django_filters
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -21,7 +23,9 @@ from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.api.pagination import SecondPages
 from campaigns.domain.errors import Removed
 from campaigns.exports.files import text_stream
+from campaigns.exports.known import unless_known
 from campaigns.exports.runs import csv_of_runs
+from campaigns.live.memory import final_key
 from campaigns.live.waiting import without_connection
 from campaigns.models import Run, ShardSecond
 from campaigns.queries.measured import whole_runs
@@ -235,4 +239,5 @@ class SecondViewSet(VisibleViewSet):
         run = find(Run, request, pk=pk)
         if why := why_no_seconds(run):
             raise Removed(why)
-        return super().list(request)
+        page = partial(super().list, request)
+        return unless_known(request, final_key(run), page)

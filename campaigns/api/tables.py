@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.http import StreamingHttpResponse
 from drf_spectacular.utils import (
     OpenApiParameter,
     extend_schema,
@@ -19,9 +20,10 @@ from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, Te
 from campaigns.domain.shown.sentences import plain_text
 from campaigns.domain.shown.tables import Table
 from campaigns.exports.files import text_file, text_stream, wants_blocks
+from campaigns.exports.known import unless_known
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
-from campaigns.live.memory import answer_of, report_of
+from campaigns.live.memory import answer_of, final_key, report_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
@@ -249,11 +251,14 @@ class CampaignTablesCsv(APIView):
         campaign = find(Campaign, request, pk=pk)
         chosen_tests(campaign, request.query_params)  # refused also where they choose nothing
         if not wants_blocks(request.query_params):
-            runs = whole_runs(campaign.runs.order_by("position"))
-            text = without_connection(csv_of_runs(runs))
-            return text_stream(f"campaign-{campaign.pk}.csv", text)
+            return unless_known(request, final_key(campaign), lambda: _runs_file(campaign))
         tables = _answer(request, campaign).tables
         return text_file(f"campaign-{campaign.pk}-tables.csv", csv_of_tables(tables))
+
+
+def _runs_file(campaign: Campaign) -> StreamingHttpResponse:
+    text = without_connection(csv_of_runs(whole_runs(campaign.runs.order_by("position"))))
+    return text_stream(f"campaign-{campaign.pk}.csv", text)
 
 
 class RunTablesCsv(APIView):

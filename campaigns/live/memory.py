@@ -166,3 +166,10 @@ def run_key(run: Run) -> tuple:
     event = RunEvent.objects.filter(run=run).aggregate(newest=Max("pk"))
     summary = RunSummary.objects.filter(run=run).aggregate(newest=Max("pk"))
     return run.pk, run.state, run.trust, event["newest"], summary["newest"]
+
+
+def final_key(of: Run | Campaign) -> tuple | None:
+    """What the files of a run or of a campaign depend on once it has ended; None before."""
+    if isinstance(of, Run):
+        return run_key(of) if of.is_done else None
+    return (of.name, *campaign_key(of)) if of.finished_at else None

@@ -7,7 +7,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -20,10 +21,11 @@ from campaigns.domain.shown.cost_words import cost_facts, cost_notes
 from campaigns.domain.shown.first_steps import nothing_to_tick, question_hint
 from campaigns.domain.units import counted, figure
 from campaigns.exports.files import text_file, text_stream, wants_blocks
+from campaigns.exports.known import unless_known
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignForm
-from campaigns.live.memory import answer_of, campaign_key, gists_of
+from campaigns.live.memory import answer_of, campaign_key, final_key, gists_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Search
 from campaigns.permissions import Action, require
@@ -378,12 +380,15 @@ def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
 @login_required
 @require_GET
 @answers_refusals("campaign-detail")
-def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponse:
+def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponseBase:
     """A row per run; with ?format=blocks the tables of the page, one after another."""
     found = find(Campaign, actor_of(request), pk=campaign)
     if not _checked(wants_blocks, request.GET):
-        runs = whole_runs(found.runs.order_by("position"))
-        text = without_connection(csv_of_runs(runs))
-        return text_stream(f"campaign-{found.pk}.csv", text)
+        return unless_known(request, final_key(found), lambda: _runs_file(found))
     answer = answer_of(found, _chosen(request, found), relative_column(request.GET))
     return text_file(f"campaign-{found.pk}-tables.csv", csv_of_tables(answer.tables))
+
+
+def _runs_file(campaign: Campaign) -> StreamingHttpResponse:
+    text = without_connection(csv_of_runs(whole_runs(campaign.runs.order_by("position"))))
+    return text_stream(f"campaign-{campaign.pk}.csv", text)

@@ -5,18 +5,20 @@ from typing import Any
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.other_tools.reports import STYLE_WORDS
 from campaigns.exports.files import text_file, text_stream, tool_report_file
+from campaigns.exports.known import unless_known
 from campaigns.exports.machine_seconds import csv_of_machine_seconds
 from campaigns.exports.seconds import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.tool_outputs import OutputForm
 from campaigns.live.feed import FEED
-from campaigns.live.memory import report_of, run_key, tool_reports_of
+from campaigns.live.memory import final_key, report_of, run_key, tool_reports_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Run
 from campaigns.permissions import Actor
@@ -86,15 +88,19 @@ def run_csv(request: HttpRequest, run: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
+def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponseBase:
     found = find_run(actor_of(request), run)
-    if found.is_done:
-        parts, kinds = points_in_parts(found), error_kinds_of(found)
+    return unless_known(request, final_key(found), lambda: _seconds_file(found))
+
+
+def _seconds_file(run: Run) -> HttpResponseBase:
+    if run.is_done:
+        parts, kinds = points_in_parts(run), error_kinds_of(run)
     else:
-        points = FEED.points(found.pk)
+        points = FEED.points(run.pk)
         parts, kinds = [points], sorted({kind for point in points for kind in point["errors"]})
     text = without_connection(csv_of_seconds(parts, kinds))
-    return text_stream(f"run-{found.label}-seconds.csv", text)
+    return text_stream(f"run-{run.label}-seconds.csv", text)
 
 
 @login_required
