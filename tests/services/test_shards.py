@@ -91,6 +91,14 @@ class TestClaiming:
         Run.objects.filter(pk=run.pk).update(stop_requested="user")
         assert claim_shard(worker="w", host="h") is None
 
+    def test_a_claim_and_a_doorbell_for_nothing_are_one_statement_each(
+        self, project, django_assert_num_queries
+    ):
+        preparing(project)
+        for is_found in (True, False):
+            with django_assert_num_queries(1):
+                assert bool(claim_shard(worker="w", host="h")) == is_found
+
     @pytest.mark.django_db(transaction=True)
     def test_two_hundred_shards_have_one_worker_each_however_many_ask(self, project):
         for n in range(4):
