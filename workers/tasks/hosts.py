@@ -1,5 +1,6 @@
 """A Celery worker on the queue `inject` announces its host while it is alive."""
 
+import gc
 import logging
 import os
 import platform
@@ -9,7 +10,12 @@ import sys
 import threading
 
 import django
-from celery.signals import worker_process_init, worker_ready, worker_shutting_down
+from celery.signals import (
+    worker_before_create_process,
+    worker_process_init,
+    worker_ready,
+    worker_shutting_down,
+)
 from django.conf import settings
 
 from campaigns.services.hosts import announce_host
@@ -28,6 +34,13 @@ _ended = threading.Event()
 def host_name() -> str:
     """What this injector host is called: the setting, or the machine's own name."""
     return settings.INJECTOR_NAME or socket.gethostname()
+
+
+@worker_before_create_process.connect
+def _share_memory(**_) -> None:
+    """The collector of a child leaves alone what the worker has loaded. It would write to every
+    object, and each child would have a copy of all of them."""
+    gc.freeze()
 
 
 @worker_process_init.connect
