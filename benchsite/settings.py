@@ -176,6 +176,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 60.0,
         "options": {"expires": 60},
     },
+    "gists": {"task": "workers.gists", "schedule": 60.0, "options": {"expires": 60}},
 }
 
 # --- the engine ----------------------------------------------------------------------------------

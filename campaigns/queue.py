@@ -16,6 +16,7 @@ INJECT = "workers.inject"
 PROBE = "workers.probe"
 HOUSEKEEPING = "workers.housekeeping"
 RETENTION = "workers.retention"
+GISTS = "workers.gists"
 OWNERSHIP = "workers.ownership"
 EXPORTER = "workers.exporter"
 # A page is waiting: without Redis this must fail in under a second. For workers, which have more

@@ -1,14 +1,14 @@
 """Answers about what has ended: whoever has one is told so, and it is not made again."""
 
 from collections.abc import Callable, Hashable
-from functools import cache
 from hashlib import blake2b
 
-from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
+
+from campaigns.queries.release import release
 
 
 def unless_known(
@@ -21,14 +21,8 @@ def unless_known(
     """
     if seen is None:
         return make()
-    tag = quote_etag(blake2b(repr((_release(), seen)).encode(), digest_size=16).hexdigest())
+    tag = quote_etag(blake2b(repr((release(), seen)).encode(), digest_size=16).hexdigest())
     response = get_conditional_response(request, etag=tag) or make()
     response["ETag"] = tag
     response["Cache-Control"] = "private, no-cache"
     return response
-
-
-@cache
-def _release() -> int:
-    """When the newest of our modules was written: the next release may tell it in other words."""
-    return max(each.stat().st_mtime_ns for each in (settings.BASE_DIR / "campaigns").rglob("*.py"))

@@ -6,18 +6,20 @@ A key holds everything on which the value depends, so no entry can be stale.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from django.db.models import Aggregate, Count, Max, QuerySet
+from django.db.models import Max
 
 from campaigns.domain.shown.results import Answer, Gist, RunReport
 from campaigns.domain.shown.run_points import point_columns
 from campaigns.domain.shown.thinning import thinned
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
-from campaigns.models import Campaign, Run, RunEvent, RunSummary, Test
+from campaigns.models import Campaign, Run, RunEvent, RunSummary
 from campaigns.queries.answers import campaign_answer, campaign_answers
+from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
+from campaigns.queries.kept_gists import kept_gist
 from campaigns.queries.measurements import points_of
 from campaigns.queries.reports import run_report
 from campaigns.queries.tool_reports import tool_reports
@@ -75,7 +77,7 @@ def answer_of(
 
 def gist_of(campaign: Campaign) -> Gist:
     """The answer's sentence and states alone, for lists."""
-    return _GISTS.get(campaign_key(campaign), lambda: campaign_answer(campaign).gist)
+    return gists_of([campaign])[campaign.pk]
 
 
 # Runs whose summaries are in memory at once.
@@ -83,28 +85,31 @@ _RUNS_AT_ONCE = 500
 
 
 def gists_of(campaigns: Sequence[Campaign]) -> dict[int, Gist]:
-    """`gist_of` each, however many campaigns, with a few queries. They need `n_runs`."""
-    keys = _campaign_keys(campaigns)
-    gists = {}
-    for batch in _batches([each for each in campaigns if keys[each.pk] not in _GISTS]):
+    """`gist_of` each, however many campaigns, with a few queries. Of one that has ended, what was
+    kept then; of the others the results are read, once for each process and change."""
+    keys = campaign_keys(campaigns)
+    gists = {each.pk: kept_gist(each, keys[each.pk]) for each in campaigns}
+    read = [each for each in campaigns if gists[each.pk] is None]
+    for batch in _batches([each for each in read if keys[each.pk] not in _GISTS], keys):
         for pk, answer in campaign_answers(batch).items():
-            gists[pk] = _GISTS.get(keys[pk], lambda gist=answer.gist: gist)
-    for each in campaigns:
-        if each.pk not in gists:
-            gists[each.pk] = _GISTS.get(
-                keys[each.pk], lambda campaign=each: campaign_answer(campaign).gist
-            )
+            _GISTS.get(keys[pk], lambda gist=answer.gist: gist)
+    for each in read:
+        gists[each.pk] = _GISTS.get(
+            keys[each.pk], lambda campaign=each: campaign_answer(campaign).gist
+        )
     return gists
 
 
-def _batches(campaigns: Sequence[Campaign]) -> Iterator[list[Campaign]]:
+def _batches(
+    campaigns: Sequence[Campaign], keys: Mapping[int, CampaignKey]
+) -> Iterator[list[Campaign]]:
     batch, n_runs = [], 0
     for each in campaigns:
-        if batch and n_runs + each.n_runs > _RUNS_AT_ONCE:
+        if batch and n_runs + keys[each.pk].n_runs > _RUNS_AT_ONCE:
             yield batch
             batch, n_runs = [], 0
         batch.append(each)
-        n_runs += each.n_runs
+        n_runs += keys[each.pk].n_runs
     if batch:
         yield batch
 
@@ -123,42 +128,6 @@ def point_columns_of(run: Run) -> dict[str, list]:
 
 def tool_reports_of(run: Run) -> list[tuple[str, str]]:
     return _TOOL_REPORTS.get(run_key(run), lambda: tool_reports(run))
-
-
-def campaign_key(campaign: Campaign) -> tuple:
-    """What its answer depends on: another one whenever that has changed."""
-    return _campaign_keys([campaign])[campaign.pk]
-
-
-def _campaign_keys(campaigns: Sequence[Campaign]) -> dict[int, tuple]:
-    """What each campaign's answer depends on. Names of plans and targets are part of it, and tags
-    of targets: they make a reference."""
-    runs = Run.objects.filter(campaign__in=campaigns)
-    n_runs = _by_campaign(runs, "campaign", Count("pk"))
-    events = _by_campaign(RunEvent.objects.filter(run__in=runs), "run__campaign", Max("pk"))
-    summaries = _by_campaign(RunSummary.objects.filter(run__in=runs), "run__campaign", Max("pk"))
-    tests = Test.objects.filter(campaign__in=campaigns).values_list(
-        "campaign", "plan_version__plan__name", "endpoint__target__name", "endpoint__target__tags"
-    )
-    names: dict[int, list] = {}
-    for campaign, plan, target, tags in tests.order_by("campaign", "position"):
-        names.setdefault(campaign, []).append((plan, target, *tags))
-    return {
-        each.pk: (
-            each.pk,
-            each.state,
-            n_runs.get(each.pk, 0),
-            events.get(each.pk),
-            summaries.get(each.pk),
-            tuple(names.get(each.pk, ())),
-        )
-        for each in campaigns
-    }
-
-
-def _by_campaign(rows: QuerySet, campaign: str, value: Aggregate) -> dict[int, int]:
-    counted = rows.order_by().values(campaign).annotate(value=value)
-    return dict(counted.values_list(campaign, "value"))
 
 
 def run_key(run: Run) -> tuple:

@@ -42,6 +42,7 @@ from campaigns.queries.caps import active_by_project, is_full
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
 from campaigns.services.baselines import judge_by_baselines
+from campaigns.services.kept_gists import keep_gist
 from campaigns.services.runs import end_queued, request_stop
 from campaigns.services.shards import LOST_BEFORE, LOST_SENDING, LOST_STORING
 from campaigns.services.triage import note_changes_safely
@@ -348,6 +349,7 @@ def _finish(open_, pk: int, repeats: int) -> int:
     if n_finished:
         note_changes_safely(campaign_id=pk)
         judge_by_baselines(Campaign.objects.get(pk=pk))
+        keep_gist(pk)
     poke(campaign_id=pk)
     return n_finished
 

@@ -15,6 +15,7 @@ from campaigns.models import Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.services.baselines import judge_by_baselines
 from campaigns.services.kept_figures import keep_figures
+from campaigns.services.kept_gists import keep_gist
 from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
 from campaigns.services.stopping import stop_if_everything_failed
 from campaigns.services.summaries import summarise_run
@@ -103,6 +104,7 @@ def _summarise_again(run: Run) -> bool:
     _keep_figures(run)
     if run.campaign.finished_at:
         judge_by_baselines(run.campaign)
+        keep_gist(run.campaign_id)
     if is_summarised:
         note_changes_safely(campaign_id=run.campaign_id)
     return is_summarised

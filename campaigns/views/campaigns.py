@@ -25,12 +25,13 @@ from campaigns.exports.known import unless_known
 from campaigns.exports.runs import csv_of_runs
 from campaigns.exports.tables import csv_of_tables
 from campaigns.forms.campaigns import CampaignForm
-from campaigns.live.memory import answer_of, campaign_key, final_key, gists_of
+from campaigns.live.memory import answer_of, final_key, gists_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Search
 from campaigns.permissions import Action, require
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import against_by_campaign, newest_baseline, own_baselines
+from campaigns.queries.campaign_keys import campaign_key
 from campaigns.queries.campaign_list import going_on, saved_views_of
 from campaigns.queries.campaigns import (
     current_run_of,

@@ -15,10 +15,11 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.forms.shares import ShareForm
-from campaigns.live.memory import campaign_key, run_key
+from campaigns.live.memory import run_key
 from campaigns.models import Campaign, Project, Run, Search, ShareLink
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.arm_pairs import chosen_tests
+from campaigns.queries.campaign_keys import campaign_key
 from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.facts import MACHINES

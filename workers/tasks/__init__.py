@@ -1,5 +1,23 @@
 """The Celery tasks, one file per noun; imported here so that a worker finds them all."""
 
-from workers.tasks import exporters, hosts, housekeeping, inject, ownership, probes, retention
+from workers.tasks import (
+    exporters,
+    gists,
+    hosts,
+    housekeeping,
+    inject,
+    ownership,
+    probes,
+    retention,
+)
 
-__all__ = ["exporters", "hosts", "housekeeping", "inject", "ownership", "probes", "retention"]
+__all__ = [
+    "exporters",
+    "gists",
+    "hosts",
+    "housekeeping",
+    "inject",
+    "ownership",
+    "probes",
+    "retention",
+]

@@ -3,8 +3,8 @@
 Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -159,6 +159,15 @@ class Gist:
 
     sentence: Sentence
     found: Answers
+
+    def to_json(self) -> dict[str, Any]:
+        return {"sentence": self.sentence, "found": asdict(self.found)}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> "Gist":
+        return cls(
+            [(text, is_bold) for text, is_bold in kept["sentence"]], Answers(**kept["found"])
+        )
 
 
 @dataclass(frozen=True, slots=True)
