@@ -1,6 +1,6 @@
 """The whole table, with one command: cost, punctuality, memory, accuracy, the target's side, pages,
-many viewers, words, changes, judgement, capacity, real searches for it, words of real campaigns; or
-parts.
+what grows with runs and hosts, many viewers, words, changes, judgement, capacity, real searches for
+it, words of real campaigns; or parts.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from benchmarks import (
     capacity,
     capacity_real,
     changes,
+    costs,
     injector_cost,
     judgement,
     live,
@@ -32,6 +33,7 @@ from benchmarks.selection import (
     CAPACITY,
     CAPACITY_REAL,
     CHANGES,
+    COSTS,
     JUDGEMENT,
     LIVE,
     NAMES,
@@ -61,6 +63,8 @@ def main() -> int:
         show(live.TITLE, live.measure())
     if selection.wants(PAGES):
         show(pages.TITLE, pages.measure())
+    if selection.wants(COSTS):
+        show(costs.TITLE, costs.measure())
     if selection.wants(WATCHED):
         show(watched.TITLE, watched.measure())
     if selection.wants(ACCURACY):

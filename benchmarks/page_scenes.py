@@ -28,6 +28,7 @@ from campaigns.models import (
 from campaigns.permissions import Actor
 from campaigns.services.baselines import make_baseline
 from campaigns.services.kept_figures import keep_figures
+from campaigns.services.kept_gists import keep_gist
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -163,6 +164,29 @@ def compared_campaigns(
         tests = [make_test(campaign, version, endpoint=end) for end in ends]
         _run_all(tests, [_shifted(samples, n + slower, 5) for n in range(n_tests)])
         yield campaign
+
+
+def campaigns_of_many_runs(
+    project: Project, samples: Sequence[SampleRun], n: int, n_tests: int, repeats: int
+) -> list[Campaign]:
+    """So many campaigns of the same tests, the newest last; of each what lists say is kept."""
+    target, version = make_target(project), make_plan(project, spec=_spec(samples))
+    ends = [make_endpoint(target, port=9000 + number) for number in range(n_tests)]
+    campaigns = []
+    for number in range(n):
+        campaign = _finished(project, repeats, n - number)
+        tests = [make_test(campaign, version, endpoint=end) for end in ends]
+        _run_all(tests, [_shifted(samples, each, repeats) for each in range(n_tests)])
+        keep_gist(campaign.pk)
+        campaigns.append(campaign)
+    return campaigns
+
+
+def finished_run(project: Project, sample: SampleRun) -> Run:
+    """A campaign of its own with one run, as the sample."""
+    test = make_test(_finished(project, 1, 1), make_plan(project, spec=_spec([sample])))
+    _run_all([test], [[sample]])
+    return Run.objects.get(test=test)
 
 
 def sweep(

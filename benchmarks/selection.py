@@ -10,10 +10,10 @@ COST, TLS, ON_TIME, ACCURACY, WEBSOCKET = "cost", "tls", "open-loop", "accuracy"
 # Of the site and of its judgement; they start what they need themselves.
 LIVE, PAGES, WORDS, CHANGES, JUDGEMENT = "live", "pages", "words", "changes", "judgement"
 CAPACITY, CAPACITY_REAL, WORDS_REAL = "capacity", "capacity-real", "words-real"
-TARGET_SIDE, WATCHED = "target-side", "watched"
+TARGET_SIDE, WATCHED, COSTS = "target-side", "watched", "costs"
 CASE_NAMES = tuple(slug(case) for case in CASES)
 _OF_THE_SITE = (
-    LIVE, PAGES, WATCHED, WORDS, CHANGES, JUDGEMENT, CAPACITY, CAPACITY_REAL, WORDS_REAL,
+    LIVE, PAGES, COSTS, WATCHED, WORDS, CHANGES, JUDGEMENT, CAPACITY, CAPACITY_REAL, WORDS_REAL,
     TARGET_SIDE,
 )  # fmt: skip
 NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)

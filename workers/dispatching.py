@@ -108,9 +108,9 @@ class Dispatcher:
             self._doorbells.ring()
         if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
             self._tidied_at = time.monotonic()
-            self._tidy()
+            self.tidy()
 
-    def _tidy(self) -> None:
+    def tidy(self) -> None:
         """Apply the rules that can wait for a few seconds."""
         rules: tuple[Callable[[], int], ...] = (
             self._follow_clock,

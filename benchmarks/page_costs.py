@@ -1,0 +1,182 @@
+"""One process that serves lists, long runs and exports: `python -m benchmarks.page_costs` prints
+what they cost as lines of JSON. The database is the one that the environment names, and is empty.
+"""
+
+import json
+import os
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import astuple
+from typing import Any
+
+import django
+
+from benchmarks.figures import GoalRow
+from benchmarks.served_pages import COMPRESSED, PLAIN, act_cost, cost_ms, page_cost
+
+LIST, RUNS_EACH = 25, (10, 20)  # campaigns on a page; tests and repeats of each
+HOUR_S, DAY_S = 3600, 86_400
+STORED_S, PER_S = 60, 1000
+
+
+def main() -> Iterator[GoalRow]:
+    from django.core.management import call_command
+    from django.db import connection
+    from django.test import Client
+
+    from benchmarks import page_scenes as scenes
+    from tests.factories import make_project, make_user
+
+    call_command("migrate", verbosity=0)
+    call_command("collectstatic", verbosity=0, interactive=False)
+    owner, client = make_user("viewer"), Client()
+    client.force_login(owner)
+    short, (hour,) = (
+        scenes.sample_runs(owner, 10, 12, 0.05),
+        scenes.sample_runs(owner, HOUR_S, 1, 0),
+    )
+    small, project = make_project(owner=owner), make_project(owner=owner)
+    scenes.campaigns_of_many_runs(small, short, 1, 2, 2)
+    campaigns = scenes.campaigns_of_many_runs(project, short, LIST, *RUNS_EACH)
+    run = scenes.finished_run(make_project(owner=owner), hour)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    for address in _addresses(small, small.campaigns.get(), small.campaigns.get().runs.first()):
+        client.get(address, headers=PLAIN)  # imports and templates
+    of_list, of_campaign, of_run = _addresses(project, campaigns[-1], run)
+    yield from _list_lines(client, of_list)
+    yield from _page_lines("campaign of 200 runs", page_cost(client, of_campaign), 60)
+    yield from _page_lines("run of an hour", page_cost(client, of_run), 50)
+    yield from _export_lines(client, run)
+    yield _stored_line()
+
+
+def _addresses(project, campaign, run) -> list[str]:
+    from django.urls import reverse
+
+    of = (("campaign-list", project), ("campaign-detail", campaign), ("run-detail", run))
+    return [reverse(name, args=[row.pk]) for name, row in of]
+
+
+def _list_lines(client, address: str) -> Iterator[GoalRow]:
+    """First with what is kept, then without, as it was before it was."""
+    from campaigns.models import Campaign
+
+    def get() -> None:
+        assert client.get(address, headers=PLAIN).status_code == 200
+
+    first_ms, n = act_cost(lambda _: get(), None)
+    yield GoalRow(
+        f"list of {LIST} × 200 runs, first",
+        f"{first_ms:.0f} ms, {n} statements",
+        "≤ 100 ms, ≤ 15 statements",
+        first_ms <= 100 and n <= 15,
+    )
+    Campaign.objects.update(gist=None)
+    first_ms, n = act_cost(lambda _: get(), None)
+    yield GoalRow("  with nothing kept", f"{first_ms:.0f} ms, {n} statements")
+
+
+def _page_lines(name: str, cost: dict[str, Any], warm_ms: float) -> Iterator[GoalRow]:
+    first, p95 = cost["first_ms"], cost["p95_ms"]
+    yield GoalRow(f"{name}, first", f"{first:.0f} ms", "≤ 150 ms", first <= 150)
+    said = f"{cost['warm_ms']:.0f} ms, p95 {p95:.0f}; {cost['statements']} statements"
+    yield GoalRow("  warm", said, f"p95 ≤ {warm_ms:g} ms", p95 <= warm_ms)
+    said = f"{cost['sent_kb']:.0f} of {cost['kb']:.0f} kB"
+    yield GoalRow("  sent", said, "≤ 150 kB", cost["sent_kb"] <= 150)
+
+
+def _export_lines(client, run) -> Iterator[GoalRow]:
+    from django.urls import reverse
+
+    address = reverse("run-seconds-csv", args=[run.pk])
+
+    def get(**known: str):
+        answer = client.get(address, headers=PLAIN | known)
+        return answer, answer.getvalue()
+
+    whole_ms, (answer, text) = cost_ms(get)
+    known_ms, (again, _) = cost_ms(lambda: get(**{"If-None-Match": answer["ETag"]}))
+    assert again.status_code == 304
+    sent = client.get(address, headers=COMPRESSED).getvalue()
+    said = f"{whole_ms:.0f} ms; {len(sent) / 1e3:.0f} of {len(text) / 1e3:.0f} kB sent"
+    yield GoalRow("seconds of an hour as CSV", said)
+    yield GoalRow("  by who has it", f"{known_ms:.1f} ms, 304")
+    n_rows, took_s, more_mb = _export_of_a_day(run)
+    said = f"{n_rows / took_s:,.0f} rows/s, {more_mb:.0f} MB more memory"
+    is_met = n_rows / took_s >= 50_000 and more_mb <= 64
+    yield GoalRow("seconds of a day as CSV", said, "≥ 50,000 rows/s, ≤ 64 MB", is_met)
+
+
+def _export_of_a_day(run) -> tuple[int, float, float]:
+    """Rows, seconds by the clock, and by how much the process that made them grew, MB."""
+    from campaigns.exports.seconds import csv_of_seconds
+    from campaigns.models import RunSummary
+    from campaigns.queries.measurements import error_kinds_of, points_in_parts
+    from workers.database import use_own_connection
+
+    summary = RunSummary.objects.filter(run=run)
+    hour = summary.values_list("series", flat=True).get()
+    summary.update(series=[point | {"second": n} for n, point in _repeated(hour, DAY_S)])
+    reader, writer = os.pipe()
+    if not os.fork():
+        use_own_connection()
+        before, began = _peak_mb(), time.perf_counter()
+        n_rows = sum(
+            part.count("\n") for part in csv_of_seconds(points_in_parts(run), error_kinds_of(run))
+        )
+        told = (n_rows - 1, time.perf_counter() - began, _peak_mb() - before)
+        os.write(writer, json.dumps(told).encode())
+        os._exit(0)
+    os.wait()
+    return tuple(json.loads(os.read(reader, 1000)))
+
+
+def _repeated(points: list, n: int) -> Iterator[tuple[int, Any]]:
+    return ((number, points[number % len(points)]) for number in range(n))
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _stored_line() -> GoalRow:
+    """With the rows' indexes and TOAST, of one injector and one step on kept connections."""
+    import numpy as np
+    from django.db import connection
+
+    from campaigns.domain.measured.snapshot import Second, Timing
+    from campaigns.models import ShardSecond
+    from tests.factories import make_campaign, make_project, make_run, make_test
+
+    rng = np.random.default_rng(1)
+    run = make_run(make_test(make_campaign(make_project())))
+    ShardSecond.objects.all().delete()
+    rows = []
+    for number in range(STORED_S):
+        values = (10_000 * rng.lognormal(0, 0.4, PER_S)).astype(int)
+        timings = {name: Timing.of(values) for name in ("response", "service", "wait")}
+        small = {
+            name: Timing.of(rng.integers(20, 90, PER_S))
+            for name in ("lateness", "own_delay", "send", "receive")
+        }
+        counters = {"started": PER_S, "ok": PER_S, "bytes_received": 4000 * PER_S}
+        vitals = {"cpu_share": 0.2, "hub_lag_max_us": 900, "own_delay_p99_us": 90, "rss_bytes": 4e7}
+        second = Second(number, 0, counters, {}, {"200": PER_S}, 4, timings | small, vitals)
+        rows.append(ShardSecond(run=run, shard=0, epoch=1, **second.to_json()))
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM FULL campaigns_shardsecond")
+        ShardSecond.objects.bulk_create(rows)
+        cursor.execute("SELECT pg_total_relation_size('campaigns_shardsecond')")
+        (size,) = cursor.fetchone()
+    each_kb = size / STORED_S / 1e3
+    name = "a run-second of 1,000 requests, stored"
+    return GoalRow(name, f"{each_kb:.1f} kB", "≤ 1 kB", each_kb <= 1)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
+    django.setup()
+    for line in main():
+        print(json.dumps(astuple(line)), flush=True)
