@@ -244,13 +244,13 @@ def _host_of(command: Sequence[str]) -> tuple[float, float]:
         for _ in range(DOORBELLS):
             queue.send(queue.INJECT, [])
         time.sleep(DOORBELLS / 10)
-        return _pss_mb(worker.pid), started_s
+        return pss_mb(worker.pid), started_s
     finally:
         worker.send_signal(signal.SIGQUIT)
         worker.wait(STARTED_WITHIN_S)
 
 
-def _pss_mb(parent: int) -> float:
+def pss_mb(parent: int) -> float:
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     tables = (Path(f"/proc/{pid}/smaps_rollup").read_text() for pid in (parent, *children))
     sizes = (line.split()[1] for text in tables for line in text.splitlines() if line[:4] == "Pss:")

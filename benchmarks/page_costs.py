@@ -46,8 +46,8 @@ def main() -> Iterator[GoalRow]:
         client.get(address, headers=PLAIN)  # imports and templates
     of_list, of_campaign, of_run = _addresses(project, campaigns[-1], run)
     yield from _list_lines(client, of_list)
-    yield from _page_lines("campaign of 200 runs", page_cost(client, of_campaign), 60)
-    yield from _page_lines("run of an hour", page_cost(client, of_run), 50)
+    yield from page_lines("campaign of 200 runs", page_cost(client, of_campaign), 60)
+    yield from page_lines("run of an hour", page_cost(client, of_run), 50)
     yield from _export_lines(client, run)
     yield _stored_line()
 
@@ -78,7 +78,7 @@ def _list_lines(client, address: str) -> Iterator[GoalRow]:
     yield GoalRow("  with nothing kept", f"{first_ms:.0f} ms, {n} statements")
 
 
-def _page_lines(name: str, cost: dict[str, Any], warm_ms: float) -> Iterator[GoalRow]:
+def page_lines(name: str, cost: dict[str, Any], warm_ms: float) -> Iterator[GoalRow]:
     first, p95 = cost["first_ms"], cost["p95_ms"]
     yield GoalRow(f"{name}, first", f"{first:.0f} ms", "≤ 150 ms", first <= 150)
     said = f"{cost['warm_ms']:.0f} ms, p95 {p95:.0f}; {cost['statements']} statements"
