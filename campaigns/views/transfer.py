@@ -39,7 +39,8 @@ class ValidatorMiddleware(ConditionalGetMiddleware):
     token is another one each time."""
 
     def needs_etag(self, response: HttpResponseBase) -> bool:
-        return _media_type(response) != "text/html" and super().needs_etag(response)
+        is_text = _media_type(response) in _TEXTS - {"text/html"}
+        return is_text and response.status_code == 200 and super().needs_etag(response)
 
 
 def _media_type(response: HttpResponseBase) -> str:
