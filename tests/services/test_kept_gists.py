@@ -6,7 +6,7 @@ from campaigns.live import memory
 from campaigns.live.memory import answer_of, gists_of
 from campaigns.models import Campaign, Run
 from campaigns.queries import kept_gists
-from campaigns.services import endings
+from campaigns.services import dispatch, endings
 from campaigns.services.kept_gists import keep_gist, keep_missing_gists
 from campaigns.services.shards import mark_done, record_seconds
 from tests.queries.measured import https_campaign, run_in_blocks
@@ -41,6 +41,7 @@ def test_a_campaign_that_ends_keeps_what_its_page_says(project, read):
     record_seconds(lease=lease, seconds=[second(0)])
     mark_done(lease=lease, end=end())
     settled(run)
+    assert dispatch.finish_campaigns() == 1
     campaign = Campaign.objects.get(pk=run.campaign_id)
     assert gists_of([campaign])[campaign.pk] == answer_of(campaign).gist
     assert read == []
@@ -61,6 +62,7 @@ def test_late_seconds_keep_it_anew(project, read):
     record_seconds(lease=lease, seconds=[second(0)])
     expire(run)
     settled(run)
+    assert dispatch.finish_campaigns() == 1
     before = Campaign.objects.get().gist
     record_seconds(lease=lease, seconds=[second(0), second(1)])
     endings.summarise_late_runs()
