@@ -18,7 +18,7 @@ class ExporterForm(forms.Form):
         widget=text_widget(
             "input-wide", placeholder="http://10.0.0.5:9100/metrics", maxlength=MOST_URL
         ),
-        help_text="Scraped by the injector hosts, so it must be in a network that they may load.",
+        help_text="Scraped by the injector hosts, so its network must be one that load may go to.",
     )
     name = forms.CharField(
         label="Name",

@@ -17,7 +17,7 @@ from tests.injector.servers import scripted
 from tests.services.engine import preparing
 from tests.waiting import eventually
 from tests.workers.node_exporter import BUSY, node_exporter, recorded_after, reply
-from workers import exporter_client, launcher, scraping
+from workers import launcher, scraping
 from workers.scraping import RunClock
 
 # Its seconds are short: what counts here is how long the run takes.
@@ -80,7 +80,7 @@ def test_a_run_has_its_exporters_seconds_from_the_start_to_the_end(run, dispatch
     assert server.n_connections == 1
 
 
-def test_it_is_asked_on_the_whole_seconds_of_the_sites_clock(run, dispatcher, monkeypatch):
+def test_it_is_asked_on_the_whole_seconds_of_the_sites_clock(run, dispatcher):
     asked_at = []
 
     def answer(age_s):
@@ -107,9 +107,7 @@ def test_an_exporter_that_is_not_there_is_said_and_harms_no_run(run, dispatcher)
     assert not run.machine_seconds.exists()
 
 
-def test_an_exporter_that_hangs_delays_no_run(run, dispatcher, monkeypatch):
-    monkeypatch.setattr(exporter_client, "LIMIT_S", 0.3)
-
+def test_an_exporter_that_hangs_delays_no_run(run, dispatcher):
     def hang(sock, server):
         server.read_request(sock)
         time.sleep(30)  # slower than anything that waits for it

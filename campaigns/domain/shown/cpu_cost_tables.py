@@ -17,7 +17,7 @@ _UNIT = "s per 1,000"
 WATCHED = "CPU time of the chosen processes, user and system."
 MACHINE = (
     "CPU time of the whole machine: user, system and interrupts. It includes what the machine uses "
-    "without any load, the agent, and benchsite where both are on one machine."
+    "without any load, the agent or exporter, and benchsite where both are on one machine."
 )
 
 
@@ -49,7 +49,7 @@ def costs_table(costs: Sequence[TestCost]) -> Table:
             Column("cost_low", "from", "", "Lower end of the mean's 95 % interval over repeats."),
             Column("cost_high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
             Column("cores", "cores in use", "", "CPU seconds per second, mean over runs."),
-            Column("runs", "runs", "", "Runs of which an agent told the CPU time."),
+            Column("runs", "runs", "", "Runs of which an agent or an exporter told the CPU time."),
         ),
         _rows([each.label for each in costs], columns),
         label_title="test",
