@@ -235,7 +235,7 @@ def test_a_search_under_way_says_what_happens_next(client, alice, project):
     assert [step for step, _ in page.context["steps_to_come"]] == [
         "The rate is doubled, then halved to the limit",
         "6 searches around it",
-        "More searches, up to 12",
+        "More searches, up to 10",
         "Stops and says so",
     ]
 

@@ -1,7 +1,7 @@
 """How much can it take? A search for the highest rate that keeps an objective, trial by trial.
 
 The rate is doubled until a trial fails, then the bracket is halved to 10 %. Around this first
-answer six searches follow, up to twelve, each a bisection to 3 % in a narrow window of its own,
+answer six searches follow, up to ten, each a bisection to 3 % in a narrow window of its own,
 shifted at random: about three trials, all close to the limit, and one wrong trial spoils one search
 and not the answer. `next_action` is a function of the trials so far, so that the search needs no
 other memory than these while it goes on. Its answer is stored when it ends: a later rule would read
@@ -24,10 +24,10 @@ from campaigns.domain.judged.capacity_interval import (
 )
 
 # Stored with each answer. Raise it with every change of the rule, here or in capacity_interval.
-RULE_VERSION = 2
+RULE_VERSION = 3
 FIRST_RESOLUTION, RESOLUTION = 0.10, 0.03
 WINDOW = 1.125  # of a search: this far up and down, as a factor; three halvings to the resolution
-FEWEST_SEARCHES, MOST_SEARCHES = 6, 12
+FEWEST_SEARCHES, MOST_SEARCHES = 6, 10
 NARROW = 0.10  # the width of the interval at which the search ends
 # After as many trials no further search begins, except to find out whether the target drifts, or
 # to make an interval narrow that is at most so wide.

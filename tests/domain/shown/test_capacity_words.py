@@ -40,7 +40,7 @@ def test_a_capacity_is_said_with_its_interval_and_its_searches():
 
 def test_the_most_searches_have_a_word():
     found = CapacityInterval(1850, 1790, 1910, MOST_SEARCHES)
-    assert "1,910, twelve searches)" in said(capacity=found)
+    assert "1,910, ten searches)" in said(capacity=found)
 
 
 def test_what_stopped_it_is_said_after_what_is_known():
