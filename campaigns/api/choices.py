@@ -16,7 +16,8 @@ from campaigns.domain.lifecycle import (
     Validity,
 )
 from campaigns.domain.measured.perf_counts import PerfOf
-from campaigns.domain.plan.plan import ConnectionMode, HttpVersion
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.tls_profiles import PROFILES
 from campaigns.domain.plan.variables import RowOrder

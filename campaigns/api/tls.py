@@ -62,4 +62,6 @@ class TlsSerializer(StrictSerializer):
     ocsp = serializers.BooleanField(
         default=False, help_text="Whether to ask for a stapled OCSP reply."
     )
-    alpn = serializers.BooleanField(default=True, help_text="Whether ALPN offers http/1.1.")
+    alpn = serializers.BooleanField(
+        default=True, help_text="Whether ALPN offers http/1.1, with HTTP/2 h2."
+    )

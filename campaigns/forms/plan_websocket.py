@@ -17,7 +17,7 @@ HTTP, WEBSOCKET = "http", "websocket"
 PROTOCOLS = [(HTTP, "HTTP requests"), (WEBSOCKET, "WebSocket")]
 KINDS = [("text", "Text"), ("binary", "Binary")]
 # What only HTTP plans have.
-_OF_HTTP = ("order", "session", "http_version")
+_OF_HTTP = ("order", "session", "http_version", "streams")
 _BLANK_STEP = asdict(Step("", "GET", "/"))
 
 

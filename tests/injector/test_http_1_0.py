@@ -3,7 +3,8 @@
 import pytest
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.plan import HttpVersion, Plan
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import always, closed, make_order, scripted
 from workers.injector.cli import make_order as order_of
 from workers.injector.cli import make_parser

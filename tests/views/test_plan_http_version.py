@@ -13,6 +13,21 @@ def test_the_form_takes_the_version_and_shows_it_again(project):
     assert initial_of("add", stored)["http_version"] == "1.0"
 
 
+def test_the_form_takes_streams_with_http_2(project):
+    spec = make_plan(project).value().to_json()
+    form = PlanForm({**initial_of("add", spec), "http_version": "2", "streams": "16"})
+    assert form.is_valid(), form.errors
+    stored = Plan.from_json(form.spec(spec)).to_json()
+    assert (stored["http_version"], stored["streams"]) == ("2", 16)
+
+
+def test_the_form_refuses_streams_of_http_1(project):
+    spec = make_plan(project).value().to_json()
+    form = PlanForm({**initial_of("add", spec), "http_version": "1.1", "streams": "16"})
+    assert not form.is_valid()
+    assert "choose HTTP/2" in str(form.errors["streams"])
+
+
 def test_the_page_names_it(client, bob, project):
     client.force_login(bob)
     plan = make_plan(project).plan

@@ -77,7 +77,7 @@ class Worker(Holder):
                 self._send_rest(connection, request.data, written)
             sent = now()
             if signal := self._to_hub():
-                raise AttemptFailed(_kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
+                raise AttemptFailed(kind_of_signal(signal, Kind.FIRST_BYTE_TIMEOUT))
             try:
                 data = connection.recv(_RECV_BYTES)
             except BlockingIOError:
@@ -115,7 +115,7 @@ class Worker(Holder):
     def park(self, kind: Kind) -> None:
         """Wait in the hub for the connection to be readable. Raises AttemptFailed at the limit."""
         if signal := self._to_hub():
-            raise AttemptFailed(_kind_of_signal(signal, kind))
+            raise AttemptFailed(kind_of_signal(signal, kind))
 
     def wait_writable(self, fd: int, kind: Kind) -> None:
         watcher = gevent.get_hub().loop.io(fd, WRITE)
@@ -230,7 +230,8 @@ class Worker(Holder):
         return kind == Kind.EOF_BEFORE_REPLY and not is_acknowledged(self.connection.sock)
 
 
-def _kind_of_signal(signal: str, kind: Kind) -> Kind:
+def kind_of_signal(signal: str, kind: Kind) -> Kind:
+    """`kind` is that of an attempt whose time is over."""
     return Kind.ABORTED_BY_STOP if signal == STOPPED else kind
 
 

@@ -30,7 +30,7 @@ def add_tls_options(parser: argparse.ArgumentParser) -> None:
     add("--sni", metavar="NAME", default="", help="name to announce and verify (the host)")
     add("--client-certificate", metavar="FILE", help="certificate to show, PEM (none)")
     add("--client-key", metavar="FILE", help="its private key, PEM without a passphrase (none)")
-    add("--no-alpn", action="store_true", help="do not offer http/1.1 (off)")
+    add("--no-alpn", action="store_true", help="do not offer http/1.1, or h2 with --http 2 (off)")
     add("--key-log", metavar="FILE", help=_KEY_LOG)
 
 

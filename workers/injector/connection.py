@@ -66,11 +66,11 @@ class Connection:
         self.sock.close()
 
 
-def _tls_client(endpoint: Origin, *, resumes: bool, key_log: KeyLog | None) -> Any:
+def _tls_client(endpoint: Origin, protocol: str, *, resumes: bool, key_log: KeyLog | None) -> Any:
     """Loaded only for TLS: OpenSSL takes 30 ms and 10 MB of each injector process."""
     from workers.injector.tls_client import TlsClient
 
-    return TlsClient(endpoint, resumes=resumes, key_log=key_log)
+    return TlsClient(endpoint, protocol, resumes=resumes, key_log=key_log)
 
 
 class Dialler:
@@ -85,9 +85,11 @@ class Dialler:
         lookups: Lookups | None = None,
         reads: ReadSample | None = None,
         key_log: KeyLog | None = None,
+        protocol: str = "http/1.1",
     ):
         """`lookups`: resolve the host name for every connection, not once before the run. `reads`:
-        times how late replies are read. `key_log`: gets the secrets of TLS.
+        times how late replies are read. `key_log`: gets the secrets of TLS. `protocol`: what ALPN
+        offers, if the endpoint allows it.
         """
         self._guard = guard
         self._lookups = lookups
@@ -95,10 +97,11 @@ class Dialler:
         self._connect_ns = int(timeouts.connect_s * NS)
         self._tls_ns = int(timeouts.tls_s * NS)
         self._loop = gevent.get_hub().loop
+        self.offers_alpn = endpoint.is_tls and endpoint.tls.alpn
         self.tls = None
         if endpoint.is_tls:
             resumes = mode == ConnectionMode.RESUMED
-            self.tls = _tls_client(endpoint, resumes=resumes, key_log=key_log)
+            self.tls = _tls_client(endpoint, protocol, resumes=resumes, key_log=key_log)
         self._lingering: dict[Connection, int] = {}
         self.n_open = 0
         self._wire = WireCount()

@@ -1,6 +1,9 @@
 """One order's requests, their recorders, and the workers that send them."""
 
+from typing import Any
+
 from campaigns.domain.plan import arrivals
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.session import makes_visits
 from campaigns.domain.plan.step import Step
@@ -29,6 +32,8 @@ class Crew:
         self._order = order
         self._dialler = dialler
         self._mode = drivers.wire_mode(plan, order.mode)
+        is_http2 = plan.http_version == HttpVersion.HTTP_2
+        self._streams = _stream_crew(order, dialler) if is_http2 else None
         self.exchange = None if plan.exchange is None else ExchangeContext.of(order)
         steps = [] if self.exchange else signed_steps(plan, order.secret)
         requests = [self._make_request(number, step) for number, step in enumerate(steps)]
@@ -44,6 +49,8 @@ class Crew:
     def make_worker(self) -> Worker:
         if self.exchange is not None:
             return WebSocketWorker(self._dialler)
+        if self._streams is not None:
+            return self._streams.make_worker(self.sessions)
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
         if self.sessions is not None:
             return worker_class(self.sessions, keeps)(self.sessions, self._dialler, keeps)
@@ -63,6 +70,11 @@ class Crew:
         if self.sessions is not None:
             self.sessions.begin(zero_ns, end_ns)
 
+    def close(self) -> None:
+        """At the end: close the connections that no single worker has."""
+        if self._streams is not None:
+            self._streams.close()
+
     def stop(self) -> None:
         for shared in (self.exchange, self.sessions):
             if shared is not None:
@@ -77,11 +89,22 @@ class Crew:
             arrivals.is_scheduled(plan.load),
             has_calls_between=makes_visits(plan.load, plan.session),
         )
+        if self._streams is not None:
+            return self._streams.make_request(step, data, recorder)
         return Request(plan, step, data, recorder)
 
     def _request_bytes(self, step: Step, is_last: bool = False) -> bytes:
-        """`is_last`: the last request on a kept connection."""
+        """`is_last`: the last request on a kept connection, which HTTP/2 does not announce."""
+        if self._streams is not None:
+            return self._streams.request_data(step)
         endpoint = self._order.endpoint
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
         mode = ConnectionMode.NEW if is_last else self._mode
         return http1.request_bytes(step, host, mode, self._order.plan.http_version)
+
+
+def _stream_crew(order: Order, dialler: Dialler) -> Any:
+    """Loaded only for HTTP/2: its tables are of no use to others."""
+    from workers.injector.http2.crew import StreamCrew
+
+    return StreamCrew(order, dialler)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from campaigns.domain.plan import arrivals
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model, planned_arrivals
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import LoadSlice
@@ -32,6 +33,11 @@ def wire_mode(plan: Plan, mode: ConnectionMode) -> ConnectionMode:
     if load.hold != Hold.CLOSE or plan.calls_per_arrival > 1:
         return ConnectionMode.KEEP_ALIVE
     return ConnectionMode.NEW if mode == ConnectionMode.KEEP_ALIVE else mode
+
+
+def protocol_of(plan: Plan) -> str:
+    """What ALPN offers."""
+    return "h2" if plan.http_version == HttpVersion.HTTP_2 else "http/1.1"
 
 
 def requests_of(plan: Plan, shard: LoadSlice) -> int | None:
@@ -101,4 +107,24 @@ def make_driver(
             return VisitLoad(*settings, context=context)
         return OpenLoad(*settings)
     offsets_ns, limit = arrivals.ramp_offsets_ns(load, shard), arrivals.requests_of(load, shard)
+    if plan.http_version == HttpVersion.HTTP_2:
+        return _closed_streams(order, requests, make_worker, offsets_ns, limit)
     return ClosedLoad(requests, make_worker, shard, offsets_ns, limit)
+
+
+def _closed_streams(
+    order: Order,
+    requests: Sequence[Request],
+    make_worker: Callable[[], Worker],
+    offsets_ns: list[int],
+    limit: int | None,
+) -> ClosedLoad:
+    """All streams of a connection begin with it."""
+    from workers.injector.http2.closed import ClosedStreams
+    from workers.injector.http2.crew import streams_of
+
+    n_streams = streams_of(order.plan, order.mode)
+    each_ns = [offset_ns for offset_ns in offsets_ns for _ in range(n_streams)]
+    longest_wait_ns = int(order.plan.timeouts.total_s * NS)
+    settings = requests, make_worker, order.shard, each_ns, limit
+    return ClosedStreams(*settings, longest_wait_ns=longest_wait_ns)

@@ -16,6 +16,7 @@ from campaigns.domain.measured.injector_end import (
 )
 from campaigns.domain.measured.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.stop_reasons import StopReason
 from workers.injector import drivers
@@ -82,6 +83,7 @@ class Engine:
             _lookups_of(order),
             ReadSample(is_on=_reads_one_by_one(order.plan)),
             self._key_log,
+            drivers.protocol_of(order.plan),
         )
         crew = self._crew = Crew(order, self._dialler)
         ordered = in_order(crew.requests, order.plan.order, order.seed)
@@ -122,6 +124,7 @@ class Engine:
             self._over.wait()
         for timer in timers:
             timer.stop()
+        self._crew.close()
         self._seconds.end(self._load.n_dropped)
         self._dialler.close()
         user_s, system_s = (
@@ -206,7 +209,8 @@ def _lookups_of(order: Order) -> Lookups | None:
 
 def _reads_one_by_one(plan: Plan) -> bool:
     """Whether what is read on a connection belongs to the one attempt under way on it."""
-    return plan.exchange is None and plan.session.pipeline_depth == 1
+    is_shared = plan.session.pipeline_depth > 1 or plan.http_version == HttpVersion.HTTP_2
+    return plan.exchange is None and not is_shared
 
 
 @contextmanager

@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass, field
 
 from campaigns.domain.measured.outcomes import Kind
-from campaigns.domain.plan.plan import ConnectionMode, HttpVersion
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.step import Step
 from workers.injector.order import DEFAULT_PORTS
 

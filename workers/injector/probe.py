@@ -8,12 +8,14 @@ import gevent
 
 from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.plan.addresses import is_address
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import Origin
 from workers.injector import http1
 from workers.injector.attempt import interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
 from workers.injector.credentials import signed_steps
+from workers.injector.drivers import protocol_of
 from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
 from workers.injector.prober import SNIPPET_BYTES, Prober
@@ -89,10 +91,20 @@ def run(order: Order) -> dict[str, Any]:
 
 def _make_prober(order: Order, guard: Guard) -> Prober:
     endpoint = _asking_for_staple(order.endpoint)
-    dialler = Dialler(endpoint, guard, ConnectionMode.NEW, order.plan.timeouts)
+    dialler = Dialler(
+        endpoint,
+        guard,
+        ConnectionMode.NEW,
+        order.plan.timeouts,
+        protocol=protocol_of(order.plan),
+    )
     looker = _make_looker(order, guard)
     if order.plan.exchange is not None:
         return WebSocketProber(dialler, ExchangeContext.of(order), order.message, looker)
+    if order.plan.http_version == HttpVersion.HTTP_2:
+        from workers.injector.http2.probe import make_prober
+
+        return make_prober(order, dialler, looker)
     step = signed_steps(order.plan, order.secret)[0]
     host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
     data = http1.request_bytes(step, host, ConnectionMode.NEW, order.plan.http_version)

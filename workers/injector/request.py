@@ -21,6 +21,9 @@ class Request:
         "simple", "size_bytes", "step",
     )  # fmt: skip
 
+    # How much of each body is kept, whatever its status.
+    keep_bytes = 0
+
     def __init__(self, plan: Plan, step: Step, data: bytes, recorder: StepRecorder):
         self.plan = plan
         self.step = step

@@ -30,18 +30,19 @@ class Call(Request):
     """A step as one worker sends it: shares what replies teach, but has its own bytes."""
 
     __slots__ = (
-        "_base_size", "_template", "index", "is_filled_in", "keeps_reply", "patterns", "reader",
-        "values",
+        "_base_size", "_template", "index", "is_filled_in", "keep_bytes", "keeps_reply", "patterns",
+        "reader", "values",
     )  # fmt: skip
 
     def __init__(self, shared: Request, index: int, names: frozenset[str], keeps_reply: bool):
         super().__init__(shared.plan, shared.step, shared.data, shared.recorder)
-        self._template = shared.data
+        self._template = shared.template
         self.values: tuple[str, ...] = ()
         self.index = index
         self.is_filled_in = bool(names & names_used(shared.step))
         self.patterns = [(each, bounded(each.pattern)) for each in shared.step.extract]
         self.keeps_reply = keeps_reply or bool(self.patterns)
+        self.keep_bytes = EXTRACT_BYTES if self.patterns else 0
         self.reader: ReplyReader | None = None
         self.memo = shared.memo
         self._base_size = shared.size_bytes
@@ -60,7 +61,7 @@ class Call(Request):
         self.data, self.size_bytes, self.reader = data, len(data), None
 
     def make_reader(self) -> ReplyReader:
-        self.reader = ReplyReader(self.memo, EXTRACT_BYTES if self.patterns else 0)
+        self.reader = ReplyReader(self.memo, self.keep_bytes)
         return self.reader
 
     def remember(self, first: bytes, head: Head) -> None:

@@ -23,15 +23,20 @@ _VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
 _OLDEST = "1.2"
 
 
-def make_tls_context(endpoint: Origin, name: str, key_log: KeyLog | None = None) -> SSL.Context:
+def make_tls_context(
+    endpoint: Origin,
+    name: str,
+    key_log: KeyLog | None = None,
+    protocol: str = "http/1.1",
+) -> SSL.Context:
     """A client context; without verification it accepts any certificate, and with a fingerprint
     TlsClient compares it after the handshake. `name`: the name or address to verify, as ASCII.
-    `key_log`: gets the secrets of all connections. Raises Refusal.
+    `key_log`: gets the secrets of all connections. `protocol`: what ALPN offers. Raises Refusal.
 
     Without verification it loads no authorities, which take longer than a handshake.
     """
     try:
-        context = _make(endpoint, name)
+        context = _make(endpoint, name, protocol)
     except (OSError, TypeError, ValueError, SSL.Error, UnsupportedAlgorithm) as error:
         words = _words(error) if isinstance(error, SSL.Error) else error
         raise Refusal("bad_order", f"TLS cannot be set up with these options: {words}.") from None
@@ -40,7 +45,7 @@ def make_tls_context(endpoint: Origin, name: str, key_log: KeyLog | None = None)
     return context
 
 
-def _make(endpoint: Origin, name: str) -> SSL.Context:
+def _make(endpoint: Origin, name: str, protocol: str) -> SSL.Context:
     options = endpoint.tls
     context = SSL.Context(SSL.TLS_CLIENT_METHOD)
     tls_library.write_as_much_as_fits(context)
@@ -62,7 +67,7 @@ def _make(endpoint: Origin, name: str) -> SSL.Context:
     if options.ciphersuites:
         context.set_tls13_ciphersuites(options.ciphersuites.encode())
     if options.alpn:
-        context.set_alpn_protos([b"http/1.1"])
+        context.set_alpn_protos([protocol.encode()])
     if options.client_certificate_pem:
         with _as_file(options.client_certificate_pem) as path:
             context.use_certificate_chain_file(path)

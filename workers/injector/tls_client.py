@@ -23,9 +23,17 @@ class TlsClient:
 
     library = VERSION
 
-    def __init__(self, endpoint: Origin, *, resumes: bool, key_log: KeyLog | None = None):
+    def __init__(
+        self,
+        endpoint: Origin,
+        protocol: str = "http/1.1",
+        *,
+        resumes: bool,
+        key_log: KeyLog | None = None,
+    ):
+        """`protocol`: what ALPN offers."""
         name = _encoded(endpoint.tls.sni or endpoint.host)
-        self._context = make_tls_context(endpoint, name, key_log)
+        self._context = make_tls_context(endpoint, name, key_log, protocol)
         self._announced = None if is_address(name) else name.encode("ascii")
         self._buffer = ReadBuffer()
         self._fingerprint = endpoint.tls.fingerprint

@@ -33,6 +33,10 @@ class Kind(StrEnum):
     WS_UPGRADE_REJECTED = "ws_upgrade_rejected"
     WS_PROTOCOL = "ws_protocol"
     WS_CLOSE_TIMEOUT = "ws_close_timeout"
+    H2_NOT_SPOKEN = "h2_not_spoken"
+    H2_PROTOCOL = "h2_protocol"
+    H2_STREAM_RESET = "h2_stream_reset"
+    H2_GOAWAY = "h2_goaway"
     ABORTED_BY_STOP = "aborted_by_stop"
 
 
@@ -80,5 +84,9 @@ WORDS: dict[Kind, str] = {
     Kind.WS_UPGRADE_REJECTED: "the server did not switch to WebSocket",
     Kind.WS_PROTOCOL: "WebSocket protocol violated",
     Kind.WS_CLOSE_TIMEOUT: "the WebSocket did not close within the limit",
+    Kind.H2_NOT_SPOKEN: "the server does not speak HTTP/2",
+    Kind.H2_PROTOCOL: "HTTP/2 protocol violated",
+    Kind.H2_STREAM_RESET: "the server reset the HTTP/2 stream",
+    Kind.H2_GOAWAY: "the server ended the HTTP/2 connection",
     Kind.ABORTED_BY_STOP: "in flight when the run was stopped",
 }

@@ -3,7 +3,8 @@
 from math import ceil
 from typing import Any
 
-from campaigns.domain.plan.plan import HttpVersion, Plan, Timeouts
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.variables import filled_in
 
@@ -54,8 +55,8 @@ def _what(plan: Plan) -> dict[str, Any]:
         }
     step = _with_values(plan, plan.steps[0]).to_json()
     sent = {name: step[name] for name in ("label", "method", "path", "headers", "body")}
-    is_old = plan.http_version == HttpVersion.HTTP_1_0
-    return {**sent, "http_version": str(plan.http_version)} if is_old else sent
+    is_usual = plan.http_version == HttpVersion.HTTP_1_1
+    return sent if is_usual else {**sent, "http_version": str(plan.http_version)}
 
 
 def _with_values(plan: Plan, step: Step) -> Step:

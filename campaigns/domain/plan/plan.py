@@ -21,6 +21,7 @@ from campaigns.domain.plan.fields import (
     read_scalars,
     whole,
 )
+from campaigns.domain.plan.http_version import MAX_STREAMS, HttpVersion, version_faults
 from campaigns.domain.plan.load import Load, planned_arrivals
 from campaigns.domain.plan.load_rules import read_load
 from campaigns.domain.plan.session import (
@@ -47,13 +48,6 @@ class ConnectionMode(StrEnum):
     NEW = "new"
     KEEP_ALIVE = "keep-alive"
     RESUMED = "resumed"
-
-
-class HttpVersion(StrEnum):
-    """1.0 keeps a connection only where both sides say keep-alive, as ab -k does."""
-
-    HTTP_1_1 = "1.1"
-    HTTP_1_0 = "1.0"
 
 
 class Resolve(StrEnum):
@@ -124,10 +118,24 @@ class Plan:
         help="Values that are filled in, described below.")
     http_version: HttpVersion = choice("HTTP version", HttpVersion.HTTP_1_1,
         {version: f"HTTP/{version}" for version in HttpVersion}, http_only=True, group="http",
-        help="1.0 keeps a connection only where the server says keep-alive too.",
-        detail="1.0 asks for it by `Connection: keep-alive`; refused with pipelining.",
+        help="1.0 keeps a connection only where the server says keep-alive too. 2 sends several "
+        "requests at a time on a connection; over HTTPS the server must agree to it, without TLS "
+        "it must take it at once.",
+        detail="1.0 asks for it by `Connection: keep-alive`; refused with pipelining. 2 is RFC "
+        "9113: only `h2` is offered by ALPN; without TLS, or with `alpn` false, the connection "
+        "begins with HTTP/2 (prior knowledge).",
         option="--http",
-        option_help="version of HTTP; 1.0 keeps a connection only where the server says so too")
+        option_help="version of HTTP; 1.0 keeps a connection only where the server says so too; 2 "
+        "is agreed on in the TLS handshake, and taken for granted without TLS")
+    streams: int = whole("Streams per connection", 1, low=1, high=MAX_STREAMS, http_only=True,
+        later=True, group="http",
+        help="With HTTP/2: requests at a time on each connection, at most as many as the server "
+        "allows. A new connection for each request has one.",
+        detail="Refused above 1 with another `http_version`. A closed load sends on `connections` "
+        "× `streams`; arrivals use up the streams of open connections before another is opened.",
+        fact="{:,} per connection",
+        option="--streams M",
+        option_help="up to M requests at a time on each connection of HTTP/2")
     resolve: Resolve = choice("Resolve host name", Resolve.ONCE,
         {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection"},
         group="http",
@@ -171,8 +179,8 @@ class Plan:
             auth=read_auth(reader.child("auth"), requests),
             variables=read_variables(reader.child("variables"), requests),
         )
-        if plan.http_version == HttpVersion.HTTP_1_0 and plan.session.pipeline_depth > 1:
-            reader.fail("http_version", "HTTP/1.0 does not support pipelining; choose 1.1.")
+        for field, sentence in version_faults(plan.http_version, plan.streams, load, session):
+            reader.fail(field, sentence)
         if exchange is not None:
             _refuse_beside_exchange(reader, plan)
         if reader.errors:

@@ -208,6 +208,11 @@ TERMS = (
     ),
     Term("step", "One request of a plan: method, path, headers and body.", ("steps",)),
     Term(
+        "stream",
+        "One request and its reply on a connection of HTTP/2, which carries several at a time.",
+        ("streams",),
+    ),
+    Term(
         "sweep",
         "A campaign that runs each test at several values of one number (injectors, or a number "
         "of the plan such as its rate), to show what more load brings.",

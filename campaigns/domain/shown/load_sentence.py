@@ -42,7 +42,7 @@ def load_sentence(plan: Plan) -> str:
         return _window_sentence(load)
     if load.model in {Model.OPEN, Model.OVER}:
         return _arrivals_sentence(load, noun)
-    sentence = _connections_sentence(load, noun)
+    sentence = _connections_sentence(load, noun, plan.streams)
     return (
         f"Each injector process: {sentence[0].lower()}{sentence[1:]}"
         if load.per_injector
@@ -80,7 +80,7 @@ def _window_sentence(load: Load) -> str:
     )
 
 
-def _connections_sentence(load: Load, noun: str) -> str:
+def _connections_sentence(load: Load, noun: str, n_streams: int) -> str:
     is_one = load.model == Model.SEQUENTIAL or load.connections == 1
     who = "One connection sends" if is_one else f"{load.connections:,} connections send"
     if load.requests:
@@ -97,6 +97,9 @@ def _connections_sentence(load: Load, noun: str) -> str:
     if noun == "WebSocket":
         at_a_time = "One WebSocket is" if is_one else f"{load.connections:,} WebSockets are"
         return f"{at_a_time} open at a time, each after one has closed, {until}.{ramp}"
+    if n_streams > 1:
+        each = "" if is_one else " each"
+        who = f"{who} on {n_streams:,} streams{each}"
     return f"{who}, each request after the reply to the one before, {until}.{ramp}"
 
 

@@ -43,6 +43,13 @@ REMEDIES: dict[Kind, str] = {
     Kind.WS_PROTOCOL: "The server violated RFC 6455. Its log may say why.",
     Kind.WS_CLOSE_TIMEOUT: "The server did not answer the close frame, or did not close the "
     "connection after it.",
+    Kind.H2_NOT_SPOKEN: "Switch HTTP/2 on at the server, or choose HTTP/1.1 in the plan. Without "
+    "TLS the server must take HTTP/2 at once; an upgrade from HTTP/1.1 is not asked for.",
+    Kind.H2_PROTOCOL: "The server violated RFC 9113. Its log may say why.",
+    Kind.H2_STREAM_RESET: "The server gave this request up; the detail has its code. Its log may "
+    "say why.",
+    Kind.H2_GOAWAY: "The server closed the connection with requests on it. Its limits of time and "
+    "of requests per connection may be too low, or it was restarted.",
     Kind.WRITE_TIMEOUT: "The server accepts connections but does not read from them: it is "
     "overloaded, or its workers are busy.",
     Kind.WRITE_ERROR: "The server closed the connection while the request was being sent. Often "

@@ -1,0 +1,62 @@
+"""The versions of HTTP, and what a plan can do with each."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+from campaigns.domain.plan.load import ArrivalUnit, Load, Model
+from campaigns.domain.plan.session import Session
+
+MAX_STREAMS = 1000
+
+
+class HttpVersion(StrEnum):
+    """1.0 keeps a connection only where both sides say keep-alive, as ab -k does. 2 is agreed on by
+    ALPN over TLS, and taken for granted without TLS."""
+
+    HTTP_1_1 = "1.1"
+    HTTP_1_0 = "1.0"
+    HTTP_2 = "2"
+
+
+def version_faults(
+    version: HttpVersion, streams: int, load: Load, session: Session
+) -> Iterator[tuple[str, str]]:
+    """(field, sentence) for what the version cannot do."""
+    if version == HttpVersion.HTTP_1_0 and session.pipeline_depth > 1:
+        yield "http_version", "HTTP/1.0 does not support pipelining; choose 1.1."
+    if version == HttpVersion.HTTP_2:
+        yield from _faults_of_2(streams, load, session)
+    elif streams > 1:
+        yield (
+            "streams",
+            f"HTTP/{version} has one request at a time on a connection; choose HTTP/2, or leave "
+            "this empty.",
+        )
+
+
+def _faults_of_2(streams: int, load: Load, session: Session) -> Iterator[tuple[str, str]]:
+    if session.pipeline_depth > 1:
+        yield (
+            "http_version",
+            "HTTP/2 has no pipelining; set the streams per connection instead, or choose 1.1.",
+        )
+    if load.model == Model.SEQUENTIAL and streams > 1:
+        yield "streams", "One after another is one stream; leave this empty, or choose closed."
+    if load.model == Model.WINDOW:
+        yield (
+            "http_version",
+            "A window counts connections being opened, each with one request; choose 1.1, or "
+            "another load model.",
+        )
+    if load.arrival_unit != ArrivalUnit.REQUEST:
+        yield (
+            "http_version",
+            "With HTTP/2 requests arrive and share connections; let requests arrive, or choose "
+            "1.1.",
+        )
+    elif session.calls_per_session is not None:
+        yield (
+            "http_version",
+            "With HTTP/2 users share connections, so a session cannot end with its own; leave the "
+            "requests per session empty, or choose 1.1.",
+        )

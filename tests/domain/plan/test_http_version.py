@@ -1,0 +1,66 @@
+"""What a plan can do with each version of HTTP."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.ordered_plan import ordered_plan
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.shown.load_sentence import load_sentence
+from tests.values import plan_spec
+
+pytestmark = pytest.mark.pure
+
+CLOSED = {"model": "closed", "connections": 4, "requests": 100}
+
+
+def plan_of(**spec):
+    return Plan.from_json(plan_spec() | {"load": CLOSED} | spec)
+
+
+def faults_of(**spec):
+    with pytest.raises(InvalidPlan) as invalid:
+        plan_of(**spec)
+    return invalid.value.errors
+
+
+def test_http_2_has_streams_and_comes_back_from_json():
+    plan = plan_of(http_version="2", streams=32)
+    assert Plan.from_json(plan.to_json()) == plan
+    assert (plan.http_version, plan.streams) == ("2", 32)
+
+
+def test_an_older_injector_still_gets_plans_without_streams():
+    assert "streams" not in ordered_plan(plan_of().to_json())
+    assert ordered_plan(plan_of(http_version="2", streams=8).to_json())["streams"] == 8
+
+
+@pytest.mark.parametrize(
+    ("field", "spec"),
+    [
+        ("streams", {"http_version": "1.1", "streams": 2}),
+        ("streams", {"http_version": "1.0", "streams": 2}),
+        ("streams", {"load": {"model": "sequential", "requests": 1}, "streams": 2}),
+        ("streams", {"streams": 0}),
+        ("http_version", {"session": {"pipeline_depth": 2}}),
+        ("http_version", {"session": {"calls_per_session": 3}}),
+        ("http_version", {"load": {"model": "window", "low": 1, "high": 2, "requests": 5}}),
+        (
+            "http_version",
+            {
+                "load": {
+                    "model": "open",
+                    "rate_per_s": 1,
+                    "requests": 2,
+                    "arrival_unit": "connection",
+                }
+            },
+        ),
+    ],
+)
+def test_what_a_version_cannot_do_is_said_at_its_field(field, spec):
+    assert field in faults_of(**{"http_version": "2"} | spec)
+
+
+def test_the_sentence_of_the_load_names_the_streams():
+    plan = plan_of(http_version="2", streams=32)
+    assert load_sentence(plan).startswith("4 connections send on 32 streams each, ")

@@ -1,0 +1,469 @@
+"""The client's side of one connection as a state machine without I/O (RFC 9113).
+
+Strict on purpose, and bounded: what a server may make us keep, answer or wait for has a limit.
+"""
+
+from typing import Any
+
+from campaigns.domain.measured.outcomes import Kind
+from workers.injector.http1 import HEADER_CAP_BYTES, BadReply
+from workers.injector.http2 import frames
+from workers.injector.http2.broken import ConnectionBroken, NotTaken, StreamBroken
+from workers.injector.http2.frames import (
+    CONTINUATION,
+    DATA,
+    DEFAULT_WINDOW,
+    END_HEADERS,
+    END_STREAM,
+    FRAME_BYTES,
+    GOAWAY,
+    HAS_PRIORITY,
+    HEAD_BYTES,
+    HEADERS,
+    LARGEST_FRAME_BYTES,
+    LARGEST_WINDOW,
+    NUMBER,
+    PADDED,
+    PING,
+    PRIORITY,
+    PUSH_PROMISE,
+    RST_STREAM,
+    SETTING,
+    SETTINGS,
+    WINDOW_UPDATE,
+    Code,
+    code_name,
+)
+from workers.injector.http2.header_block import decode
+from workers.injector.http2.reply_heads import BlockMemo, check_fields
+from workers.injector.http2.stream import WINDOW_BYTES, Stream
+from workers.injector.http2.uploads import Uploads
+
+# Of all bodies together: as much as may be on its way to us.
+CONNECTION_WINDOW_BYTES = 1 << 30
+OPENING = (
+    frames.PREFACE
+    + frames.settings(
+        {
+            frames.HEADER_TABLE_SIZE: 0,
+            frames.ENABLE_PUSH: 0,
+            frames.INITIAL_WINDOW_SIZE: WINDOW_BYTES,
+            frames.MAX_HEADER_LIST_SIZE: HEADER_CAP_BYTES,
+        }
+    )
+    + frames.window_update(0, CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW)
+)
+# Frames in a row that bring no reply further; blocks in pieces; streams that we gave up and that
+# the server has not ended.
+IDLE_FRAMES_CAP = 1000
+CONTINUATION_CAP = 128
+LET_GO_CAP = 1000
+# So much may wait to be written, requests and answers to pings together.
+_WAITING_CAP_BYTES = 64 * 1024 * 1024
+_HEAD = frames.HEAD.unpack_from
+
+
+class Http2Client:
+    """`feed` takes what was read, `out` is what to write next.
+
+    `ended`: streams that have ended since somebody took them, complete or with a failure.
+    `written`: streams whose request's last byte is in `out`, likewise. `is_settled`: the server's
+    settings have come, with `most_streams` at a time; None: as many as one likes. `is_draining`: no
+    stream may be begun any more.
+    """
+
+    __slots__ = (
+        "_block", "_goodbye", "_last_taken", "_let_go", "_next_id", "_now", "_rest", "_spare",
+        "_their_room", "_uploads", "ended", "is_draining", "is_settled", "most_streams", "out",
+        "streams", "written",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.out = bytearray(OPENING)
+        self.streams: dict[int, Stream] = {}
+        self.ended: list[Stream] = []
+        self.written: list[Stream] = []
+        self.is_settled = self.is_draining = False
+        self.most_streams: int | None = None
+        self._next_id = 1
+        self._rest = b""
+        self._block: _Block | None = None
+        self._uploads = Uploads(self.out, self.written.append)
+        self._let_go: set[int] = set()
+        self._their_room = CONNECTION_WINDOW_BYTES
+        self._spare = IDLE_FRAMES_CAP
+        self._last_taken = LARGEST_WINDOW
+        self._goodbye = ""
+        self._now = 0
+
+    # --- sending ---------------------------------------------------------------------------------
+    def begin(self, data: bytes, memo: BlockMemo, worker: Any, keep_bytes: int = 0) -> Stream:
+        """Send a request: a HEADERS frame for stream 0, and behind it the body."""
+        stream_id = self._next_id
+        self._next_id = stream_id + 2
+        if self._next_id > LARGEST_WINDOW:
+            self.is_draining = True
+        stream = self.streams[stream_id] = Stream(stream_id, memo, worker, keep_bytes)
+        block_bytes = data[0] << 16 | data[1] << 8 | data[2]
+        size = HEAD_BYTES + block_bytes
+        if block_bytes <= FRAME_BYTES:
+            self.out += data[:5] + NUMBER.pack(stream_id) + data[9:size]
+            stream.sent_bytes = size
+        else:
+            head = frames.header_frames(data[:size], stream_id)
+            self.out += head
+            stream.sent_bytes = len(head)
+        if len(data) == size:
+            self.written.append(stream)
+        else:
+            self._uploads.add(stream, memoryview(data)[size:])
+        return stream
+
+    def write_bodies(self) -> None:
+        """As much of the bodies as the server's windows and `out` have room for."""
+        self._uploads.write()
+
+    @property
+    def has_bodies(self) -> bool:
+        return bool(self._uploads)
+
+    def give_up(self, stream: Stream, code: Code = Code.CANCEL) -> None:
+        """Nobody waits for this stream any more; what still comes of it is skipped."""
+        if self.streams.pop(stream.id, None) is None:
+            return
+        self._uploads.forget(stream.id)
+        self.out += frames.rst_stream(stream.id, code)
+        self._let_go.add(stream.id)
+        if len(self._let_go) >= LET_GO_CAP:
+            self.is_draining = True
+
+    def say_goodbye(self, code: Code = Code.NO_ERROR) -> None:
+        self.is_draining = True
+        self.out += frames.goaway(0, code)
+
+    # --- ending ----------------------------------------------------------------------------------
+    def end_all(self, failure: BadReply | OSError) -> None:
+        """The connection is gone: every stream has ended, in this way."""
+        self.is_draining = True
+        for stream in self.streams.values():
+            stream.failure = failure
+        self.ended += self.streams.values()
+        self.streams.clear()
+        self._uploads.clear()
+
+    def end_of_input(self) -> None:
+        """The server has closed: every stream has ended in the middle, or before its reply."""
+        self.is_draining = True
+        for stream in self.streams.values():
+            stream.failure = self._cut_off(stream)
+        self.ended += self.streams.values()
+        self.streams.clear()
+        self._uploads.clear()
+
+    def _cut_off(self, stream: Stream) -> BadReply:
+        if self._goodbye:
+            return BadReply(Kind.H2_GOAWAY, self._goodbye)
+        if stream.received_bytes:
+            detail = f"closed after {stream.body_bytes} bytes of the body"
+            return BadReply(Kind.EOF_MID_BODY, detail)
+        return BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
+
+    def _finish(self, stream: Stream) -> None:
+        stream.finish(self._now)
+        self._spare = IDLE_FRAMES_CAP
+        del self.streams[stream.id]
+        self.ended.append(stream)
+        if self._uploads.forget(stream.id):
+            # The reply came before the whole request was sent, so the rest of it is not needed.
+            self.out += frames.rst_stream(stream.id, Code.NO_ERROR)
+
+    def _break(self, stream_id: int, fault: StreamBroken) -> None:
+        stream = self.streams.get(stream_id)
+        if stream is not None:
+            stream.failure = fault
+            self.give_up(stream, fault.code)
+            self.ended.append(stream)
+
+    # --- receiving -------------------------------------------------------------------------------
+    def feed(self, data: bytes, instant: int) -> None:
+        """Take what was read at `instant`. Raises ConnectionBroken."""
+        self._now = instant
+        if self._rest:
+            data = self._rest + data
+        if not self.is_settled:
+            _refuse_other_protocols(data)
+        at, size = 0, len(data)
+        while size - at >= HEAD_BYTES:
+            high, low, kind, flags, stream_id = _HEAD(data, at)
+            length = high << 8 | low
+            if length > FRAME_BYTES:
+                raise ConnectionBroken(Code.FRAME_SIZE_ERROR, f"a frame of {length} bytes")
+            start = at + HEAD_BYTES
+            at = start + length
+            if at > size:
+                at = start - HEAD_BYTES
+                break
+            try:
+                self._take(kind, flags, stream_id & LARGEST_WINDOW, data, start, at)
+            except StreamBroken as fault:
+                self._break(stream_id & LARGEST_WINDOW, fault)
+        self._rest = data[at:]
+
+    def _take(
+        self, kind: int, flags: int, stream_id: int, data: bytes, start: int, stop: int
+    ) -> None:
+        if self._block is not None:
+            self._continue_block(kind, flags, stream_id, data[start:stop])
+        elif kind == DATA and self.is_settled:
+            self._take_data(flags, stream_id, data, start, stop)
+        elif kind == HEADERS and self.is_settled:
+            self._take_headers(flags, stream_id, data, start, stop)
+        else:
+            self._take_other(kind, flags, stream_id, data[start:stop])
+
+    def _take_data(self, flags: int, stream_id: int, data: bytes, start: int, stop: int) -> None:
+        size = stop - start
+        self._take_room(size)
+        stream = self.streams.get(stream_id)
+        if stream is None:
+            self._skip(stream_id, flags)
+            return
+        stream.received_bytes += HEAD_BYTES + size
+        self._take_stream_room(stream, size)
+        if flags & PADDED:
+            start, stop = _without_padding(data, start, stop)
+        if stop > start:
+            self._spare = IDLE_FRAMES_CAP
+        elif not flags & END_STREAM:
+            self._spend()
+        stream.take_body(data, start, stop)
+        if flags & END_STREAM:
+            self._finish(stream)
+
+    def _take_room(self, size: int) -> None:
+        self._their_room -= size
+        if self._their_room < CONNECTION_WINDOW_BYTES // 2:
+            if self._their_room < 0:
+                raise ConnectionBroken(Code.FLOW_CONTROL_ERROR, "more than the window allows")
+            self.out += frames.window_update(0, CONNECTION_WINDOW_BYTES - self._their_room)
+            self._their_room = CONNECTION_WINDOW_BYTES
+
+    def _take_stream_room(self, stream: Stream, size: int) -> None:
+        stream.their_room -= size
+        if stream.their_room < WINDOW_BYTES // 2:
+            if stream.their_room < 0:
+                raise StreamBroken(Code.FLOW_CONTROL_ERROR, "more than the window allows")
+            self.out += frames.window_update(stream.id, WINDOW_BYTES - stream.their_room)
+            stream.their_room = WINDOW_BYTES
+
+    def _take_headers(self, flags: int, stream_id: int, data: bytes, start: int, stop: int) -> None:
+        frame_bytes = HEAD_BYTES + stop - start
+        if flags & PADDED:
+            start, stop = _without_padding(data, start, stop)
+        if flags & HAS_PRIORITY:
+            start += 5
+            if start > stop:
+                raise ConnectionBroken(Code.FRAME_SIZE_ERROR, "HEADERS without its priority")
+        block = _Block(stream_id, flags, data[start:stop], frame_bytes)
+        if flags & END_HEADERS:
+            self._take_block(block)
+        else:
+            self._block = block
+
+    def _continue_block(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
+        block = self._block
+        if kind != CONTINUATION or stream_id != block.stream_id:
+            raise _protocol_error("another frame within a header block")
+        block.parts.append(payload)
+        block.frame_bytes += HEAD_BYTES + len(payload)
+        if len(block.parts) > CONTINUATION_CAP or block.frame_bytes > HEADER_CAP_BYTES:
+            detail = f"a head of more than {HEADER_CAP_BYTES} bytes or {CONTINUATION_CAP} frames"
+            raise ConnectionBroken(Code.ENHANCE_YOUR_CALM, detail, Kind.HEADER_CAP)
+        if flags & END_HEADERS:
+            self._block = None
+            self._take_block(block)
+
+    def _take_block(self, block: "_Block") -> None:
+        stream = self.streams.get(block.stream_id)
+        if stream is None:
+            self._skip(block.stream_id, block.flags)
+            return
+        stream.first = stream.first or self._now
+        stream.received_bytes += block.frame_bytes
+        text = block.parts[0] if len(block.parts) == 1 else b"".join(block.parts)
+        is_last = bool(block.flags & END_STREAM)
+        if stream.head is None:
+            stream.take_head(text, block.frame_bytes, is_last=is_last)
+        elif not is_last:
+            raise StreamBroken(Code.PROTOCOL_ERROR, "trailers, but more is to come")
+        else:
+            check_fields(decode(text))
+        if is_last:
+            self._finish(stream)
+
+    def _skip(self, stream_id: int, flags: int) -> None:
+        """Part of a stream that is none of those under way: we gave it up, or it cannot be."""
+        self._spend()
+        self._refuse_unused(stream_id)
+        if stream_id not in self._let_go:
+            detail = f"more on stream {stream_id}, which has ended"
+            raise ConnectionBroken(Code.STREAM_CLOSED, detail)
+        if flags & END_STREAM:
+            self._let_go.discard(stream_id)
+
+    def _refuse_unused(self, stream_id: int) -> None:
+        """Refuse a number that no stream has had."""
+        if not stream_id & 1 or stream_id >= self._next_id:
+            raise _protocol_error(f"a frame for stream {stream_id}, which was never begun")
+
+    # --- what else there is ----------------------------------------------------------------------
+    def _take_other(self, kind: int, flags: int, stream_id: int, payload: bytes) -> None:
+        self._spend()
+        if kind == SETTINGS:
+            self._take_settings(flags, stream_id, payload)
+        elif not self.is_settled:
+            detail = "the first frame is not SETTINGS"
+            raise ConnectionBroken(Code.PROTOCOL_ERROR, detail, Kind.H2_NOT_SPOKEN)
+        elif kind == WINDOW_UPDATE:
+            self._take_window_update(stream_id, payload)
+        elif kind == RST_STREAM:
+            self._take_reset(stream_id, payload)
+        elif kind == PING:
+            self._take_ping(flags, stream_id, payload)
+        elif kind == GOAWAY:
+            self._take_goaway(stream_id, payload)
+        elif kind == PRIORITY:
+            _check(bool(stream_id), len(payload) == 5, "PRIORITY")
+        elif kind == PUSH_PROMISE:
+            raise _protocol_error("a push, which our settings forbid")
+        elif kind == CONTINUATION:
+            raise _protocol_error("CONTINUATION of nothing")
+
+    def _spend(self) -> None:
+        """A frame that brings no reply further."""
+        self._spare -= 1
+        if self._spare < 0:
+            detail = f"more than {IDLE_FRAMES_CAP} frames without a reply among them"
+            raise ConnectionBroken(Code.ENHANCE_YOUR_CALM, detail)
+        if len(self.out) > _WAITING_CAP_BYTES:
+            raise ConnectionBroken(Code.ENHANCE_YOUR_CALM, "the server does not read our answers")
+
+    def _take_settings(self, flags: int, stream_id: int, payload: bytes) -> None:
+        is_ack = bool(flags & frames.ACK)
+        _check(not stream_id, len(payload) % SETTING.size == 0, "SETTINGS")
+        if is_ack:
+            _check(True, not payload, "SETTINGS")
+            if not self.is_settled:
+                raise _protocol_error("an answer to our settings before the server's own")
+            return
+        for name, value in SETTING.iter_unpack(payload):
+            self._set(name, value)
+        self.is_settled = True
+        self.out += frames.frame(SETTINGS, frames.ACK, 0)
+
+    def _set(self, name: int, value: int) -> None:
+        if name == frames.ENABLE_PUSH and value:
+            raise _protocol_error("ENABLE_PUSH of a server")
+        if name == frames.MAX_CONCURRENT_STREAMS:
+            self.most_streams = value
+        elif name == frames.INITIAL_WINDOW_SIZE:
+            self._uploads.set_initial_room(value)
+        elif name == frames.MAX_FRAME_SIZE and not FRAME_BYTES <= value <= LARGEST_FRAME_BYTES:
+            # One that is allowed changes nothing: large frames would keep other streams waiting.
+            raise _protocol_error(f"a MAX_FRAME_SIZE of {value}")
+
+    def _take_window_update(self, stream_id: int, payload: bytes) -> None:
+        _check(True, len(payload) == NUMBER.size, "WINDOW_UPDATE")
+        more = NUMBER.unpack(payload)[0] & LARGEST_WINDOW
+        if not stream_id:
+            if not more:
+                raise _protocol_error("a window that does not grow")
+            self._uploads.grow(more)
+        else:
+            self._grow_stream(stream_id, more)
+        if self._uploads.has_moved:
+            self._uploads.has_moved = False
+            self._spare = IDLE_FRAMES_CAP
+
+    def _grow_stream(self, stream_id: int, more: int) -> None:
+        self._refuse_unused(stream_id)
+        if not more:
+            raise StreamBroken(Code.PROTOCOL_ERROR, "a window that does not grow")
+        self._uploads.grow_stream(stream_id, more)
+
+    def _take_reset(self, stream_id: int, payload: bytes) -> None:
+        _check(True, len(payload) == NUMBER.size, "RST_STREAM")
+        self._refuse_unused(stream_id)
+        self._let_go.discard(stream_id)
+        stream = self.streams.pop(stream_id, None)
+        if stream is None:
+            return
+        self._uploads.forget(stream_id)
+        stream.failure = _reset_by(NUMBER.unpack(payload)[0])
+        self.ended.append(stream)
+
+    def _take_ping(self, flags: int, stream_id: int, payload: bytes) -> None:
+        _check(not stream_id, len(payload) == 8, "PING")
+        if not flags & frames.ACK:
+            self.out += frames.frame(PING, frames.ACK, 0, payload)
+
+    def _take_goaway(self, stream_id: int, payload: bytes) -> None:
+        _check(not stream_id, len(payload) >= 8, "GOAWAY")
+        last, code = (number for (number,) in NUMBER.iter_unpack(payload[:8]))
+        last &= LARGEST_WINDOW
+        if last > self._last_taken:
+            raise _protocol_error("a GOAWAY that takes more than the one before")
+        self._last_taken = last
+        self.is_draining = True
+        words = f"the server ended the connection: {code_name(code)}"
+        if code != Code.NO_ERROR:
+            self._goodbye = words
+        for stream in [each for each in self.streams.values() if each.id > last]:
+            del self.streams[stream.id]
+            self._uploads.forget(stream.id)
+            stream.failure = NotTaken(Kind.H2_GOAWAY, words)
+            self.ended.append(stream)
+
+
+class _Block:
+    """A header block that arrives; `frame_bytes` with its frames' heads and padding."""
+
+    __slots__ = ("flags", "frame_bytes", "parts", "stream_id")
+
+    def __init__(self, stream_id: int, flags: int, part: bytes, frame_bytes: int):
+        self.stream_id = stream_id
+        self.flags = flags
+        self.parts = [part]
+        self.frame_bytes = frame_bytes
+
+
+def _refuse_other_protocols(data: bytes) -> None:
+    if data[:5] == b"HTTP/"[: len(data)]:
+        detail = f"the server answered in HTTP/1: {data[:40]!r}"
+        raise ConnectionBroken(Code.PROTOCOL_ERROR, detail, Kind.H2_NOT_SPOKEN)
+
+
+def _without_padding(data: bytes, start: int, stop: int) -> tuple[int, int]:
+    if start == stop or data[start] >= stop - start:
+        raise _protocol_error("more padding than there is")
+    return start + 1, stop - data[start]
+
+
+def _check(is_in_place: bool, has_right_size: bool, name: str) -> None:
+    if not has_right_size:
+        raise ConnectionBroken(Code.FRAME_SIZE_ERROR, f"{name} of a wrong size")
+    if not is_in_place:
+        raise _protocol_error(f"{name} on a wrong stream")
+
+
+def _reset_by(code: int) -> BadReply:
+    words = f"the server reset the stream: {code_name(code)}"
+    if code == Code.REFUSED_STREAM:
+        return NotTaken(Kind.H2_STREAM_RESET, words)
+    if code == Code.HTTP_1_1_REQUIRED:
+        return BadReply(Kind.H2_NOT_SPOKEN, words)
+    return BadReply(Kind.H2_STREAM_RESET, words)
+
+
+def _protocol_error(detail: str) -> ConnectionBroken:
+    return ConnectionBroken(Code.PROTOCOL_ERROR, detail)

@@ -1,0 +1,248 @@
+"""One HTTP/2 connection with the requests on it; it lives in the hub, not in a greenlet.
+
+The hub hands it what arrives. Whoever's reply has ended is switched to at once and may send its
+next request; all that is to be sent then goes to the kernel in one write.
+"""
+
+import contextlib
+import math
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+
+from campaigns.domain.measured.outcomes import Kind
+from workers.injector.connection import WRITE, Connection, Dialler, now
+from workers.injector.faults import AttemptFailed
+from workers.injector.http1 import BadReply
+from workers.injector.http2.broken import ConnectionBroken, NotTaken
+from workers.injector.http2.client import Http2Client
+from workers.injector.http2.frames import Code
+from workers.injector.http2.stream import Stream
+from workers.injector.wire import is_acknowledged
+
+ALPN = "h2"
+_RECV_BYTES = 64 * 1024
+# TLS hands out one record at a time.
+_RECORDS_PER_TURN = 8
+
+
+class Link:
+    """`n_places`: how many workers may send a request, have one under way, or are about to open
+    the connection. `connection` is None before `open` and after the end.
+
+    `note` is called with the link when it can be used, and when it no longer can.
+    """
+
+    __slots__ = (
+        "_client", "_dialler", "_has_served", "_is_reading", "_loop", "_note", "_streams",
+        "_uses_left", "_writer", "connection", "is_listed", "is_over", "is_ready", "n_places",
+    )  # fmt: skip
+
+    def __init__(
+        self, dialler: Dialler, streams: int, uses: int | None, note: Callable[["Link"], None]
+    ):
+        """`streams`: the most at a time; `uses`: the most in all, None: any number."""
+        self._dialler = dialler
+        self._streams = streams
+        self._uses_left: float = math.inf if uses is None else uses
+        self._note = note
+        self._loop = gevent.get_hub().loop
+        self._client = Http2Client()
+        self._writer: Any = None
+        self._is_reading = self._has_served = False
+        self.connection: Connection | None = None
+        self.n_places = 0
+        self.is_ready = self.is_over = self.is_listed = False
+
+    @property
+    def is_used_up(self) -> bool:
+        return self.is_over or self._client.is_draining or self._uses_left <= 0
+
+    @property
+    def has_room(self) -> bool:
+        limit = self._client.most_streams
+        most = self._streams if limit is None else min(self._streams, limit)
+        return self.n_places < min(most, self._uses_left) and not self.is_used_up
+
+    def open(self, worker: Any) -> Connection:
+        """Dial while `worker` waits; the first request may follow at once. Raises AttemptFailed."""
+        connection = self._dialler.dial(worker)
+        check_protocol(connection, self._dialler)
+        worker.connection = None
+        self.connection = connection
+        connection.watcher.stop()
+        connection.watcher.start(self._read)
+        return connection
+
+    def begin(self, worker: Any, request: Any) -> Stream:
+        """Send a request of this worker, who will be switched to with the stream at its end."""
+        stream = self._client.begin(request.data, request.memo, worker, request.keep_bytes)
+        self._uses_left -= 1
+        if not self._is_reading:
+            self._flush_or_end()
+        return stream
+
+    def give_up(self, stream: Stream) -> None:
+        """The worker of this stream waits no longer."""
+        self._client.give_up(stream)
+        if not self._is_reading:
+            self._flush_or_end()
+
+    def close(self) -> None:
+        """Say goodbye, if the connection is still there, and close it; nobody may be on it."""
+        connection = self.connection
+        if connection is None:
+            return
+        self._client.say_goodbye()
+        # The server may be gone, or not read.
+        with contextlib.suppress(OSError):
+            connection.send(bytes(self._client.out))
+        if self._has_served:
+            self._dialler.keep_session(connection)
+        self._hang_up()
+
+    def _hang_up(self) -> None:
+        connection, self.connection = self.connection, None
+        self.is_over = True
+        if self._writer is not None:
+            self._writer.stop()
+            self._writer.close()
+            self._writer = None
+        if connection is not None:
+            self._dialler.hang_up(connection)
+
+    # --- reading, always in the hub --------------------------------------------------------------
+    def _read(self) -> None:
+        self._is_reading = True
+        try:
+            self._read_some()
+        except BlockingIOError:
+            pass
+        except Exception as error:
+            self._end(error)
+        finally:
+            self._is_reading = False
+        if self.connection is not None:
+            self._flush_or_end()
+
+    def _read_some(self) -> None:
+        """What has arrived. Raises BlockingIOError, and what ends the connection."""
+        connection, client = self.connection, self._client
+        for _ in range(1 if connection.tls is None else _RECORDS_PER_TURN):
+            data = connection.recv(_RECV_BYTES)
+            if not data:
+                self._end(None)
+                return
+            client.feed(data, now())
+            if client.is_settled and not self.is_ready:
+                self.is_ready = True
+                self._note(self)
+            self._hand_out()
+            if self.connection is None:
+                return
+
+    def _hand_out(self) -> None:
+        """Switch to the workers whose streams have ended."""
+        client = self._client
+        while client.ended:
+            ended, client.ended = client.ended, []
+            for stream in ended:
+                self._has_served |= stream.is_complete
+                stream.worker.switch(stream)
+
+    def _end(self, error: Exception | None) -> None:
+        """In the hub: the server has closed (None), or this has ended the connection."""
+        if self.is_over:
+            return
+        client = self._client
+        is_stale = self._has_served and (error is None or isinstance(error, OSError))
+        was_taken = not is_stale or is_acknowledged(self.connection.sock)
+        if error is None:
+            client.end_of_input()
+        else:
+            client.end_all(_as_failure(error))
+        for stream in client.ended:
+            _allow_again(stream, was_taken=was_taken, is_stale=is_stale)
+        if isinstance(error, ConnectionBroken):
+            self._tell(error.code)
+        self._hang_up()
+        self._hand_out()
+        self._note(self)
+
+    def _tell(self, code: Code) -> None:
+        """The server why it is left, if it reads at all."""
+        self._client.say_goodbye(code)
+        with contextlib.suppress(OSError):
+            self.connection.send(bytes(self._client.out))
+
+    # --- writing ---------------------------------------------------------------------------------
+    def _flush_or_end(self) -> None:
+        try:
+            self._flush()
+        except OSError as error:
+            # This may be a worker's turn; the others are switched to from the hub.
+            self._loop.run_callback(self._end, error)
+
+    def _flush(self) -> None:
+        client, connection = self._client, self.connection
+        if connection is None or self._writer is not None:
+            return
+        while client.out:
+            try:
+                written = connection.send(bytes(client.out))
+            except BlockingIOError:
+                written = 0
+            if written < len(client.out):
+                del client.out[:written]
+                self._await_room()
+                return
+            client.out.clear()
+            if client.has_bodies:
+                client.write_bodies()
+        if client.written:
+            instant = now()
+            for stream in client.written:
+                stream.sent = instant
+            client.written.clear()
+
+    def _await_room(self) -> None:
+        self._writer = self._loop.io(self.connection.sock.fileno(), WRITE)
+        self._writer.start(self._write_on)
+
+    def _write_on(self) -> None:
+        self._writer.stop()
+        self._writer.close()
+        self._writer = None
+        self._flush_or_end()
+
+
+def check_protocol(connection: Connection, dialler: Dialler) -> None:
+    """Over TLS the server must have chosen HTTP/2, if it was asked. Raises AttemptFailed."""
+    if connection.tls is None or not dialler.offers_alpn:
+        return
+    chosen = connection.tls.alpn
+    if chosen != ALPN:
+        words = f"chose {chosen}" if chosen else "chose no protocol"
+        raise AttemptFailed(Kind.H2_NOT_SPOKEN, f"in the TLS handshake the server {words}")
+
+
+def _as_failure(error: Exception) -> BadReply | OSError:
+    if isinstance(error, BadReply | OSError):
+        return error
+    traceback.print_exception(error, file=sys.stderr)
+    return BadReply(Kind.CLIENT_OTHER, str(error))
+
+
+def _allow_again(stream: Stream, *, was_taken: bool, is_stale: bool) -> None:
+    """As in HTTP/1.1: what was sent on a kept connection that the server had closed before.
+
+    `is_stale`: TCP ended, after earlier replies; `was_taken`: all that was sent had arrived.
+    """
+    is_lost = is_stale and not stream.received_bytes and not (was_taken and stream.sent)
+    if is_lost and stream.worker.request.is_idempotent:
+        if isinstance(stream.failure, OSError) and stream.sent:
+            return
+        stream.failure = NotTaken(Kind.EOF_BEFORE_REPLY, "closed before the request arrived")

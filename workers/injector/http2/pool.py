@@ -1,0 +1,182 @@
+"""The connections that some workers share, each with several requests at a time."""
+
+from collections import deque
+from typing import Any
+
+import gevent
+
+from campaigns.domain.measured.outcomes import Kind
+from workers.injector.connection import NS, Dialler, now
+from workers.injector.faults import AttemptFailed
+from workers.injector.holding import EXPIRED, STOPPED
+from workers.injector.http2.link import Link
+
+_AGAIN, _TOO_LONG = "again", "too long"
+
+
+class Pool:
+    """A worker has a place on a link from `reserve` to `release`.
+
+    Places of the link that was freed last are taken first, so that no more connections are open
+    than are needed. While a link is being opened, so many workers wait for it as it will have room
+    for; another one opens the next.
+    """
+
+    def __init__(
+        self, dialler: Dialler, streams: int, uses: int | None = None, most: int | None = None
+    ):
+        """`streams`: requests at a time on a connection; `uses`: in all; `most`: connections."""
+        self._dialler = dialler
+        self._streams = streams if uses is None else min(streams, uses)
+        self._uses = uses
+        self._most = most
+        self._links: set[Link] = set()
+        self._roomy: list[Link] = []
+        self._opening: set[Link] = set()
+        self._waiting: deque[Any] = deque()
+        self._loop = gevent.get_hub().loop
+        self._serving: Any = None
+
+    def reserve(self, worker: Any) -> Link:
+        """A place, as soon as there is one; whoever gets a link without a connection opens it.
+
+        Raises AttemptFailed where the worker's attempt is under way and its time is over, or where
+        the link that it waited for could not be opened.
+        """
+        while True:
+            link = self._take_place() or self._take_turn()
+            if link is not None:
+                return link
+            self._wait(worker)
+
+    def await_place(self, worker: Any, until: int, longest_ns: int) -> Link | None:
+        """The same for a worker without an attempt: no longer than until an instant, when None is
+        the answer, or for so long, when its attempt may just as well begin."""
+        limit = min(until, now() + longest_ns)
+        while now() < limit:
+            link = self._take_place() or self._take_turn()
+            if link is not None:
+                return link
+            timer = self._loop.timer((limit - now()) / NS)
+            timer.start(worker.switch, _TOO_LONG)
+            try:
+                self._wait(worker)
+            except AttemptFailed:
+                pass  # this was another's attempt
+            finally:
+                timer.stop()
+                timer.close()
+        return None
+
+    def _take_place(self) -> Link | None:
+        link = self._roomiest()
+        if link is not None:
+            link.n_places += 1
+        return link
+
+    def _roomiest(self) -> Link | None:
+        """The link that was freed last, if there is one with room."""
+        roomy = self._roomy
+        while roomy:
+            link = roomy[-1]
+            if link.has_room:
+                return link
+            roomy.pop().is_listed = False
+            if link.is_used_up and not link.n_places:
+                self._forget(link)
+        return None
+
+    def _take_turn(self) -> Link | None:
+        """A link to be opened by the caller, if no other's is about to have room for it."""
+        if not self._may_open(len(self._waiting)):
+            return None
+        link = Link(self._dialler, self._streams, self._uses, self._note)
+        link.n_places = 1
+        self._links.add(link)
+        self._opening.add(link)
+        return link
+
+    def _may_open(self, n_waiting: int) -> bool:
+        is_full = self._most is not None and self._n_usable >= self._most
+        return not is_full and n_waiting >= len(self._opening) * (self._streams - 1)
+
+    @property
+    def _n_usable(self) -> int:
+        """Without those that only wait for the end of their last requests."""
+        return sum(not link.is_used_up for link in self._links)
+
+    def release(self, link: Link) -> None:
+        """The place is free again; a link that was not opened whole is forgotten."""
+        link.n_places -= 1
+        if link.is_used_up or not link.is_ready:
+            if not link.n_places:
+                self._forget(link)
+        elif not link.is_listed:
+            link.is_listed = True
+            self._roomy.append(link)
+        if self._waiting:
+            self._serve_soon()
+
+    def fail(self, link: Link, failure: AttemptFailed) -> None:
+        """It could not be opened: who waits for it fails, too."""
+        self._opening.discard(link)
+        self._loop.run_callback(self._fail_waiting, failure)
+
+    def _fail_waiting(self, failure: AttemptFailed) -> None:
+        for _ in range(min(len(self._waiting), self._streams - 1)):
+            self._waiting.popleft().switch(failure)
+
+    def close_idle(self) -> None:
+        for link in list(self._links):
+            if not link.n_places:
+                self._forget(link)
+
+    def close(self) -> None:
+        """At the end: close all connections, also those with requests on them."""
+        for link in list(self._links):
+            self._forget(link)
+
+    def _forget(self, link: Link) -> None:
+        self._links.discard(link)
+        self._opening.discard(link)
+        link.close()
+
+    def _note(self, link: Link) -> None:
+        """In the hub: a link has become ready, or is over."""
+        self._opening.discard(link)
+        if link.is_over:
+            if not link.n_places:
+                self._links.discard(link)
+        elif not link.is_listed:
+            link.is_listed = True
+            self._roomy.append(link)
+        self._serve_soon()
+
+    # --- waiting ---------------------------------------------------------------------------------
+    def _wait(self, worker: Any) -> None:
+        """Until it is worth another look. Raises AttemptFailed."""
+        self._waiting.append(worker)
+        signal = worker.sleep()
+        if signal == _AGAIN:
+            return
+        if isinstance(signal, AttemptFailed):
+            raise signal
+        self._waiting.remove(worker)
+        if signal == STOPPED:
+            raise AttemptFailed(Kind.ABORTED_BY_STOP)
+        if signal == EXPIRED:
+            raise AttemptFailed(Kind.WRITE_TIMEOUT, "no free stream within the limit")
+
+    def _serve_soon(self) -> None:
+        if self._waiting and self._serving is None:
+            self._serving = self._loop.run_callback(self._serve)
+
+    def _serve(self) -> None:
+        """In the hub: wake those for whom there is something now."""
+        self._serving = None
+        while self._waiting and self._has_something():
+            self._waiting.popleft().switch(_AGAIN)
+
+    def _has_something(self) -> bool:
+        # Whoever is woken is no longer one of those that wait.
+        return self._roomiest() is not None or self._may_open(len(self._waiting) - 1)

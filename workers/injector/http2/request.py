@@ -1,0 +1,61 @@
+"""A step as HTTP/2 sends it: a header block that is encoded once, and the body."""
+
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.step import Step
+from workers.injector.http2 import frames
+from workers.injector.http2.header_block import Field, encode
+from workers.injector.http2.reply_heads import BlockMemo
+from workers.injector.recorder import StepRecorder
+from workers.injector.request import Request
+
+_WITH_A_LENGTH = {"POST", "PUT", "PATCH"}
+
+
+class StreamRequest(Request):
+    """`data` is a HEADERS frame for stream 0 of any size, and behind it the body."""
+
+    __slots__ = ("_text",)
+
+    memo: BlockMemo
+
+    def __init__(self, plan: Plan, step: Step, data: bytes, recorder: StepRecorder, text: bytes):
+        super().__init__(plan, step, data, recorder)
+        self.memo = BlockMemo(plan, step.method)
+        self._text = text
+
+    @property
+    def template(self) -> bytes:
+        return self._text
+
+
+def request_data(step: Step, scheme: str, authority: str) -> bytes:
+    """The `data` of a request."""
+    body = step.body.encode()
+    block = encode(_fields(step, scheme, authority, len(body)))
+    flags = frames.END_HEADERS | (0 if body else frames.END_STREAM)
+    return frames.frame(frames.HEADERS, flags, 0, block) + body
+
+
+def request_text(step: Step, authority: str) -> bytes:
+    """The same for people, as HTTP/1.1 would write it, without the body."""
+    lines = [f"{step.method} {step.path} HTTP/2", f"host: {authority}"]
+    lines += [f"{name}: {value}" for name, value in _headers(step, len(step.body.encode()))]
+    return "\r\n".join([*lines, "", ""]).encode("latin-1")
+
+
+def _fields(step: Step, scheme: str, authority: str, body_bytes: int) -> list[Field]:
+    named = {"method": step.method, "scheme": scheme, "authority": authority, "path": step.path}
+    pseudo = [(f":{name}", value) for name, value in named.items()]
+    return pseudo + _headers(step, body_bytes)
+
+
+def _headers(step: Step, body_bytes: int) -> list[Field]:
+    """Those of HTTP/1.1, in lower case; a connection's own have no place here."""
+    given = [(name.lower(), value) for name, value in step.headers]
+    names = {name for name, _ in given}
+    usual = [("user-agent", "benchsite"), ("accept", "*/*"), ("accept-encoding", "identity")]
+    headers = [field for field in usual if field[0] not in names]
+    headers += given
+    if body_bytes or step.method in _WITH_A_LENGTH:
+        headers.append(("content-length", str(body_bytes)))
+    return headers

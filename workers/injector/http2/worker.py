@@ -1,0 +1,179 @@
+"""A worker that makes attempts one after the other, each on a stream of a shared connection."""
+
+from campaigns.domain.measured.outcomes import Kind
+from workers.injector import faults
+from workers.injector.attempt import Worker, kind_of, kind_of_signal
+from workers.injector.connection import Dialler, now
+from workers.injector.faults import AttemptFailed
+from workers.injector.http2.broken import NotTaken
+from workers.injector.http2.link import Link
+from workers.injector.http2.pool import Pool
+from workers.injector.http2.stream import Stream
+from workers.injector.recorder import Failure, StepRecorder
+from workers.injector.request import Request
+from workers.injector.session import SessionWorker
+from workers.injector.users import SessionContext
+
+_PAUSE_S = 0.01
+# Of one request that servers do not take: each may close its connections as it likes.
+_MOST_TIMES_SENT = 10
+
+
+class OnStreams(Worker):
+    """`place` is the link that the worker has a place on, if any; `stream` its latest stream.
+
+    `connection` is only there while the worker opens one: from then on the link has it.
+    """
+
+    __slots__ = ()
+
+    pool: Pool
+    place: Link | None
+    stream: Stream | None
+
+    def attempt(self, request: Request, intended: int, start: int) -> float | None:
+        """As in HTTP/1.1: make one attempt and record it; after a failure, the seconds to wait."""
+        self.request = request
+        self.began = start
+        n_times = 1
+        while True:
+            self.stream = None
+            try:
+                self._exchange(request, intended, start)
+                break
+            except NotTaken as refusal:
+                if n_times == _MOST_TIMES_SENT:
+                    return self._note_failure(refusal, intended, start)
+                self._count_replay(request)
+                n_times += 1
+            except Exception as error:
+                return self._note_failure(error, intended, start)
+        self.release()
+        self.began = 0
+        return None
+
+    def _exchange(self, request: Request, intended: int, start: int) -> None:
+        """Send it, await the reply and record that. Raises what ended the attempt."""
+        link = self.place
+        if link is None:
+            link = self.place = self.pool.reserve(self)
+        connected = secured = 0
+        if link.connection is None:
+            connected, secured = self._open(link)
+        stream = self.stream = link.begin(self, request)
+        signal = self._to_hub()
+        if signal is not stream:
+            raise AttemptFailed(kind_of_signal(signal, _phase_of(stream)))
+        if stream.failure is not None:
+            raise stream.failure
+        self._record(request, stream, (intended, start, connected, secured))
+
+    def _open(self, link: Link) -> tuple[int, int]:
+        """(when TCP was ready, when TLS was). Raises AttemptFailed."""
+        try:
+            connection = link.open(self)
+        except AttemptFailed as failure:
+            self.pool.fail(link, failure)
+            raise
+        return connection.connected, connection.secured
+
+    def _record(self, request: Request, stream: Stream, marks: tuple[int, ...]) -> None:
+        status = stream.head.status
+        if not stream.memo.fits[status]:
+            failure = (Kind.STATUS_UNEXPECTED, status, stream.sent_bytes, stream.received_bytes)
+            request.failures.append(Failure(*marks[:2], stream.end, *failure))
+            request.recorder.examples.note(request, *failure[:2], stream.end, stream)
+            return
+        first = stream.first
+        # A reply may come before the whole request was taken: then that was when it came.
+        sent = stream.sent if 0 < stream.sent <= first else first
+        sizes = stream.head_bytes, stream.body_bytes, stream.received_bytes
+        request.record((*marks, sent, first, stream.end, status, *sizes))
+        if stream.sent_bytes != request.size_bytes:
+            request.recorder.extra_sent_bytes += stream.sent_bytes - request.size_bytes
+
+    def _count_replay(self, request: Request) -> None:
+        request.events["replayed"].append(now())
+        if self.stream.sent:
+            request.recorder.extra_sent_bytes += self.stream.sent_bytes
+        self.release()
+
+    def _note_failure(self, error: Exception, intended: int, start: int) -> float:
+        request, stream = self.request, self.stream
+        sent = received = sent_bytes = 0
+        if stream is not None:
+            self.place.give_up(stream)
+            sent, received = stream.sent, stream.received_bytes
+            sent_bytes = stream.sent_bytes if sent else 0
+        kind = kind_of(error, sent, received)
+        by_kernel = faults.is_socket_timeout(error, kind)
+        end = now()
+        failure = (kind, 0, sent_bytes, received, by_kernel)
+        request.failures.append(Failure(intended, start, end, *failure))
+        request.recorder.examples.note(request, kind, 0, end, stream, str(error))
+        self.drop_connection()
+        self.release()
+        self.limit = self.began = 0
+        return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
+
+    def await_place(self, until: int, longest_ns: int) -> None:
+        """Before an attempt: wait for a place, at most until an instant or for so long."""
+        if self.place is None:
+            self.place = self.pool.await_place(self, until, longest_ns)
+
+    def release(self) -> None:
+        """Let others have the place."""
+        place, self.place = self.place, None
+        if place is not None:
+            self.pool.release(place)
+
+    def sleep(self) -> object:
+        """Wait to be switched to, and with what."""
+        return self._to_hub()
+
+    def starts_of(self, recorder: StepRecorder) -> list[int]:
+        return [self.began] if self.request.recorder is recorder else []
+
+    def wind_down(self) -> None:
+        self.release()
+        self.pool.close_idle()
+
+
+class StreamWorker(OnStreams):
+    """Sends the requests that it is given."""
+
+    __slots__ = ("place", "pool", "stream")
+
+    def __init__(self, dialler: Dialler, pool: Pool):
+        super().__init__(dialler, keeps=True)
+        self.pool = pool
+        self.place = self.stream = None
+
+
+class StreamSessionWorker(SessionWorker, OnStreams):
+    """Plays a user, whose connection others use at the same time."""
+
+    __slots__ = ("place", "pool", "stream")
+
+    def __init__(self, context: SessionContext, dialler: Dialler, pool: Pool):
+        super().__init__(context, dialler, keeps=True)
+        self.pool = pool
+        self.place = self.stream = None
+
+    def attempt(self, request: Request, intended: int, start: int) -> float | None:
+        if self._think_until > start:
+            self.release()
+        return super().attempt(request, intended, start)
+
+    def make_call(self, call, is_last: bool, intended: int, start: int) -> float | None:
+        call.send_next(self._bytes_of(call, is_last=False))
+        pause_s = OnStreams.attempt(self, call, intended, start)
+        call.reader = self.stream
+        return pause_s
+
+
+def _phase_of(stream: Stream) -> Kind:
+    """What took too long."""
+    if stream.first:
+        return Kind.BODY_TIMEOUT
+    return Kind.FIRST_BYTE_TIMEOUT if stream.sent else Kind.WRITE_TIMEOUT
