@@ -1,4 +1,4 @@
-"""The command of ab, httperf, wrk or k6 that does what a plan does; or why there is none.
+"""The command of ab, httperf, wrk, k6 or h2load that does what a plan does; or why there is none.
 
 TARGET is a placeholder for host and port, HOST and PORT for either: a plan has none. If a tool
 cannot do what the plan does, there is no command instead of a misleading one.
@@ -9,9 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 
+from campaigns.domain.other_tools.h2load import h2load_command, why_no_h2load
 from campaigns.domain.other_tools.httperf_sessions import call_options, has_calls
 from campaigns.domain.other_tools.k6_script import script, why_no_script
 from campaigns.domain.other_tools.websocket_equivalents import commands_of
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     MAX_REQUESTS,
     ArrivalUnit,
@@ -20,7 +22,7 @@ from campaigns.domain.plan.load import (
     Model,
     mean_rate_per_s,
 )
-from campaigns.domain.plan.plan import ConnectionMode, HttpVersion, Plan
+from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.session import PLAIN_SESSION, AuthKind
 from campaigns.domain.plan.step import Step
 
@@ -50,7 +52,9 @@ def equivalents(plan: Plan) -> list[Equivalent]:
     """One entry for each tool that measures what the plan does."""
     if plan.exchange is not None:
         return [Equivalent(*each) for each in commands_of(plan)]
-    return [_equivalent(tool, make, plan) for tool, make in _TOOLS.items()]
+    is_http2 = plan.http_version == HttpVersion.HTTP_2
+    tools = _TOOLS_OF_HTTP_2 if is_http2 else _TOOLS
+    return [_equivalent(tool, make, plan) for tool, make in tools.items()]
 
 
 def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) -> Equivalent:
@@ -287,6 +291,25 @@ def _k6(plan: Plan) -> tuple[str, str]:
     return command, words + _other_version(plan)
 
 
+# --- HTTP/2 --------------------------------------------------------------------------------------
+def _h2load(plan: Plan) -> tuple[str, str]:
+    _only_step(plan, "h2load")
+    if why_not := why_no_h2load(plan):
+        raise _NoneExists(why_not)
+    return h2load_command(plan, URL)
+
+
+def _k6_of_http_2(plan: Plan) -> tuple[str, str]:
+    raise _NoneExists("k6 uses HTTP/2 where HTTPS offers it, with as many streams as it likes.")
+
+
+def _none_of(tool: str) -> Callable[[Plan], tuple[str, str]]:
+    def refuse(plan: Plan) -> tuple[str, str]:
+        raise _NoneExists(f"{tool} has no HTTP/2.")
+
+    return refuse
+
+
 def _other_version(plan: Plan) -> str:
     return " It uses HTTP/1.1." if plan.http_version != HttpVersion.HTTP_1_1 else ""
 
@@ -296,4 +319,9 @@ _TOOLS: dict[str, Callable[[Plan], tuple[str, str]]] = {
     "httperf": _httperf,
     "wrk": _wrk,
     "k6": _k6,
+}
+_TOOLS_OF_HTTP_2 = {
+    "h2load": _h2load,
+    "k6": _k6_of_http_2,
+    **{tool: _none_of(tool) for tool in ("ab", "httperf", "wrk")},
 }

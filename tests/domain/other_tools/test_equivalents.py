@@ -283,3 +283,29 @@ def test_a_limit_that_had_to_be_rounded_is_said(tool):
     limits = {"connect_s": 1, "tls_s": 1, "total_s": 1.5}
     answer = of(tool, **get(CLOSED, timeouts=limits))
     assert answer.words.endswith("Its limit is 2 s, the plan's 1.5 s.")
+
+
+def test_h2load_is_the_tool_of_http_2():
+    load = {"model": "closed", "connections": 4, "requests": 1000}
+    given = get(load, headers=[("X-A", "b c")], http_version="2", streams=32)
+    assert of("h2load", **given).command == (
+        "h2load -n 1000 -c 4 -m 32 -H 'X-A: b c' 'http://TARGET/a?b=1&c=2'"
+    )
+    assert of("wrk", **given).words == "wrk has no HTTP/2."
+    assert "h2load" not in [each.tool for each in equivalents(Plan.from_json(plan_spec()))]
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (get({"model": "open", "rate_per_s": 9, "requests": 9}), "rate of connections"),
+        (get({**CLOSED, "ramp_up_s": 2}), "in groups"),
+        (get(CLOSED, connection_mode="new"), "connections that it began with"),
+        (get(CLOSED, method="POST", body="x"), "from a file"),
+        (get({**CLOSED, "duration_s": 1.5}), "whole seconds"),
+    ],
+)
+def test_why_there_is_no_command_of_h2load(spec, words):
+    found = of("h2load", **spec, http_version="2")
+    assert found.command == ""
+    assert words in found.words
