@@ -75,6 +75,21 @@ def test_the_servers_limit_of_streams_is_kept():
     assert (server.n_connections, answers.most_at_once) == (1, 3)
 
 
+def test_who_waits_for_a_stream_has_its_turn():
+    """Also where that takes longer than any request may: nothing has begun for it yet."""
+    timeouts = {"connect_s": 0.3, "tls_s": 0.3, "total_s": 0.3}
+
+    def slow(headers, body):
+        time.sleep(0.01)
+        return ok(headers, body)
+
+    with h2_server(slow, most_streams=1) as (server, answers):
+        load = {"model": "closed", "connections": 1, "duration_s": 1.5}
+        result = run(server.port, streams=4, load=load, timeouts=timeouts)
+    assert (result.total.errors, answers.most_at_once) == ({}, 1)
+    assert counted(result, "ok") == counted(result, "started") == (answers.n_requests,)
+
+
 def test_arrivals_open_another_connection_where_the_server_allows_few_streams():
     def slow(headers, body):
         time.sleep(0.02)

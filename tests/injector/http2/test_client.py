@@ -25,7 +25,7 @@ from tests.injector.http2.server_frames import (
     written,
 )
 from workers.injector.http2 import frames
-from workers.injector.http2.broken import ConnectionBroken, NotTaken
+from workers.injector.http2.broken import ConnectionBroken, NotProcessed
 from workers.injector.http2.client import (
     CONNECTION_WINDOW_BYTES,
     CONTINUATION_CAP,
@@ -352,7 +352,7 @@ def test_how_a_server_ends_a_stream(name):
     assert (client.ended, stream.failure.kind) == ([stream], kind)
     assert words in str(stream.failure)
     may_go_again = name == "refused" or "GOAWAY" in name
-    assert isinstance(stream.failure, NotTaken) == may_go_again
+    assert isinstance(stream.failure, NotProcessed) == may_go_again
 
 
 @pytest.mark.parametrize("step", [1, 7, 1 << 20])

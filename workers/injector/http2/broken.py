@@ -21,5 +21,5 @@ class ConnectionBroken(BadReply):
         super().__init__(kind, detail)
 
 
-class NotTaken(BadReply):
+class NotProcessed(BadReply):
     """The server did not process the request, and said so: it may be sent again."""

@@ -8,7 +8,7 @@ from typing import Any
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.http1 import HEADER_CAP_BYTES, BadReply
 from workers.injector.http2 import frames
-from workers.injector.http2.broken import ConnectionBroken, NotTaken, StreamBroken
+from workers.injector.http2.broken import ConnectionBroken, NotProcessed, StreamBroken
 from workers.injector.http2.frames import (
     CONTINUATION,
     DATA,
@@ -421,7 +421,7 @@ class Http2Client:
         for stream in [each for each in self.streams.values() if each.id > last]:
             del self.streams[stream.id]
             self._uploads.forget(stream.id)
-            stream.failure = NotTaken(Kind.H2_GOAWAY, words)
+            stream.failure = NotProcessed(Kind.H2_GOAWAY, words)
             self.ended.append(stream)
 
 
@@ -459,7 +459,7 @@ def _check(is_in_place: bool, has_right_size: bool, name: str) -> None:
 def _reset_by(code: int) -> BadReply:
     words = f"the server reset the stream: {code_name(code)}"
     if code == Code.REFUSED_STREAM:
-        return NotTaken(Kind.H2_STREAM_RESET, words)
+        return NotProcessed(Kind.H2_STREAM_RESET, words)
     if code == Code.HTTP_1_1_REQUIRED:
         return BadReply(Kind.H2_NOT_SPOKEN, words)
     return BadReply(Kind.H2_STREAM_RESET, words)

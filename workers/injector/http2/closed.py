@@ -20,6 +20,7 @@ class ClosedStreams(ClosedLoad):
         self._longest_wait_ns = longest_wait_ns
 
     def _go_through(self, worker: OnStreams, stage: Any) -> None:
+        worker.stays = True
         requests = self._requests
         n_steps = len(requests)
         while True:

@@ -17,7 +17,7 @@ from campaigns.domain.measured.outcomes import Kind
 from workers.injector.connection import WRITE, Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
-from workers.injector.http2.broken import ConnectionBroken, NotTaken
+from workers.injector.http2.broken import ConnectionBroken, NotProcessed
 from workers.injector.http2.client import Http2Client
 from workers.injector.http2.frames import Code
 from workers.injector.http2.stream import Stream
@@ -245,4 +245,4 @@ def _allow_again(stream: Stream, *, was_taken: bool, is_stale: bool) -> None:
     if is_lost and stream.worker.request.is_idempotent:
         if isinstance(stream.failure, OSError) and stream.sent:
             return
-        stream.failure = NotTaken(Kind.EOF_BEFORE_REPLY, "closed before the request arrived")
+        stream.failure = NotProcessed(Kind.EOF_BEFORE_REPLY, "closed before the request arrived")

@@ -19,7 +19,7 @@ class Pool:
 
     Places of the link that was freed last are taken first, so that no more connections are open
     than are needed. While a link is being opened, so many workers wait for it as it will have room
-    for; another one opens the next.
+    for; another one opens the next. `waiting`: those who have no place.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Pool:
         self._links: set[Link] = set()
         self._roomy: list[Link] = []
         self._opening: set[Link] = set()
-        self._waiting: deque[Any] = deque()
+        self.waiting: deque[Any] = deque()
         self._loop = gevent.get_hub().loop
         self._serving: Any = None
 
@@ -43,20 +43,18 @@ class Pool:
         Raises AttemptFailed where the worker's attempt is under way and its time is over, or where
         the link that it waited for could not be opened.
         """
-        while True:
-            link = self._take_place() or self._take_turn()
-            if link is not None:
-                return link
+        link = self._find_behind_others()
+        while link is None:
             self._wait(worker)
+            link = self._find()
+        return link
 
     def await_place(self, worker: Any, until: int, longest_ns: int) -> Link | None:
         """The same for a worker without an attempt: no longer than until an instant, when None is
         the answer, or for so long, when its attempt may just as well begin."""
         limit = min(until, now() + longest_ns)
-        while now() < limit:
-            link = self._take_place() or self._take_turn()
-            if link is not None:
-                return link
+        link = self._find_behind_others()
+        while link is None and now() < limit:
             timer = self._loop.timer((limit - now()) / NS)
             timer.start(worker.switch, _TOO_LONG)
             try:
@@ -66,7 +64,15 @@ class Pool:
             finally:
                 timer.stop()
                 timer.close()
-        return None
+            link = self._find()
+        return link
+
+    def _find(self) -> Link | None:
+        return self._take_place() or self._take_turn()
+
+    def _find_behind_others(self) -> Link | None:
+        """Whoever waits longer goes first."""
+        return self._take_turn() if self.waiting else self._find()
 
     def _take_place(self) -> Link | None:
         link = self._roomiest()
@@ -88,7 +94,7 @@ class Pool:
 
     def _take_turn(self) -> Link | None:
         """A link to be opened by the caller, if no other's is about to have room for it."""
-        if not self._may_open(len(self._waiting)):
+        if not self._may_open(len(self.waiting)):
             return None
         link = Link(self._dialler, self._streams, self._uses, self._note)
         link.n_places = 1
@@ -114,7 +120,7 @@ class Pool:
         elif not link.is_listed:
             link.is_listed = True
             self._roomy.append(link)
-        if self._waiting:
+        if self.waiting:
             self._serve_soon()
 
     def fail(self, link: Link, failure: AttemptFailed) -> None:
@@ -123,8 +129,8 @@ class Pool:
         self._loop.run_callback(self._fail_waiting, failure)
 
     def _fail_waiting(self, failure: AttemptFailed) -> None:
-        for _ in range(min(len(self._waiting), self._streams - 1)):
-            self._waiting.popleft().switch(failure)
+        for _ in range(min(len(self.waiting), self._streams - 1)):
+            self.waiting.popleft().switch(failure)
 
     def close_idle(self) -> None:
         for link in list(self._links):
@@ -155,28 +161,28 @@ class Pool:
     # --- waiting ---------------------------------------------------------------------------------
     def _wait(self, worker: Any) -> None:
         """Until it is worth another look. Raises AttemptFailed."""
-        self._waiting.append(worker)
+        self.waiting.append(worker)
         signal = worker.sleep()
         if signal == _AGAIN:
             return
         if isinstance(signal, AttemptFailed):
             raise signal
-        self._waiting.remove(worker)
+        self.waiting.remove(worker)
         if signal == STOPPED:
             raise AttemptFailed(Kind.ABORTED_BY_STOP)
         if signal == EXPIRED:
             raise AttemptFailed(Kind.WRITE_TIMEOUT, "no free stream within the limit")
 
     def _serve_soon(self) -> None:
-        if self._waiting and self._serving is None:
+        if self.waiting and self._serving is None:
             self._serving = self._loop.run_callback(self._serve)
 
     def _serve(self) -> None:
         """In the hub: wake those for whom there is something now."""
         self._serving = None
-        while self._waiting and self._has_something():
-            self._waiting.popleft().switch(_AGAIN)
+        while self.waiting and self._has_something():
+            self.waiting.popleft().switch(_AGAIN)
 
     def _has_something(self) -> bool:
         # Whoever is woken is no longer one of those that wait.
-        return self._roomiest() is not None or self._may_open(len(self._waiting) - 1)
+        return self._roomiest() is not None or self._may_open(len(self.waiting) - 1)

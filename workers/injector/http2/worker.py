@@ -5,7 +5,7 @@ from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
 from workers.injector.connection import Dialler, now
 from workers.injector.faults import AttemptFailed
-from workers.injector.http2.broken import NotTaken
+from workers.injector.http2.broken import NotProcessed
 from workers.injector.http2.link import Link
 from workers.injector.http2.pool import Pool
 from workers.injector.http2.stream import Stream
@@ -22,6 +22,7 @@ _MOST_TIMES_SENT = 10
 class OnStreams(Worker):
     """`place` is the link that the worker has a place on, if any; `stream` its latest stream.
 
+    `stays`: it keeps its place from one attempt to the next, as long as nobody waits for one.
     `connection` is only there while the worker opens one: from then on the link has it.
     """
 
@@ -29,6 +30,7 @@ class OnStreams(Worker):
 
     pool: Pool
     place: Link | None
+    stays: bool
     stream: Stream | None
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
@@ -41,14 +43,15 @@ class OnStreams(Worker):
             try:
                 self._exchange(request, intended, start)
                 break
-            except NotTaken as refusal:
+            except NotProcessed as refusal:
                 if n_times == _MOST_TIMES_SENT:
                     return self._note_failure(refusal, intended, start)
                 self._count_replay(request)
                 n_times += 1
             except Exception as error:
                 return self._note_failure(error, intended, start)
-        self.release()
+        if not self.stays or self.pool.waiting:
+            self.release()
         self.began = 0
         return None
 
@@ -118,6 +121,8 @@ class OnStreams(Worker):
 
     def await_place(self, until: int, longest_ns: int) -> None:
         """Before an attempt: wait for a place, at most until an instant or for so long."""
+        if self.place is not None and self.place.is_used_up:
+            self.release()
         if self.place is None:
             self.place = self.pool.await_place(self, until, longest_ns)
 
@@ -142,23 +147,25 @@ class OnStreams(Worker):
 class StreamWorker(OnStreams):
     """Sends the requests that it is given."""
 
-    __slots__ = ("place", "pool", "stream")
+    __slots__ = ("place", "pool", "stays", "stream")
 
     def __init__(self, dialler: Dialler, pool: Pool):
         super().__init__(dialler, keeps=True)
         self.pool = pool
         self.place = self.stream = None
+        self.stays = False
 
 
 class StreamSessionWorker(SessionWorker, OnStreams):
     """Plays a user, whose connection others use at the same time."""
 
-    __slots__ = ("place", "pool", "stream")
+    __slots__ = ("place", "pool", "stays", "stream")
 
     def __init__(self, context: SessionContext, dialler: Dialler, pool: Pool):
         super().__init__(context, dialler, keeps=True)
         self.pool = pool
         self.place = self.stream = None
+        self.stays = False
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
         if self._think_until > start:
