@@ -12,6 +12,7 @@ from campaigns.domain.measured.outcomes import Kind
 from campaigns.domain.measured.snapshot import COUNTERS, TIMINGS, Second, Timing, total_of
 from campaigns.domain.measured.vitals import VITALS
 from campaigns.domain.plan.load import Load
+from campaigns.domain.plan.ordered_plan import ordered_plan
 from campaigns.domain.plan.plan import Plan
 from tests.injector.program import OTHER, OURS
 from tests.injector.servers import OK_REPLY, always, closed, make_order, reset, scripted
@@ -44,11 +45,11 @@ def fault(line, name):
 
 
 def whole_order(port, **given):
-    """An order as a launcher gives it: the plan with every field."""
+    """An order as a launcher gives it: the plan with every field that protocol 1 began with."""
     order = make_order(port, **given)
     order["secrets"] = {}
     order.setdefault("shard", {"index": 0, "count": 1})
-    order["plan"] = Plan.from_json(order["plan"]).to_json()
+    order["plan"] = ordered_plan(Plan.from_json(order["plan"]).to_json())
     assert fault(order, "order") is None
     return order
 
@@ -238,3 +239,13 @@ def test_sessions_that_arrive_are_told_in_documented_lines(program):
     total = check_sums(lines)
     assert (total.count("ok"), total.count("sessions_ok")) == (80, 20)
     assert lines[-1]["sessions_in_flight"] == 0
+
+
+def test_an_injector_that_has_no_http_2_refuses_it_with_a_sentence(program):
+    order = whole_order(1, load=closed(5), plan={"http_version": "2"})
+    refused, status = program(order, OTHER).rest()
+    assert (refused[0]["kind"], status) == ("bad_order", 2)
+    assert refused[0]["reason"] == "plan.http_version: this injector speaks HTTP/1.1 only."
+    order["plan"]["streams"] = 8
+    refused, _ = program(order, OTHER).rest()
+    assert refused[0]["reason"] == "plan.streams: this injector knows no such field."

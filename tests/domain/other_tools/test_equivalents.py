@@ -287,7 +287,8 @@ def test_a_limit_that_had_to_be_rounded_is_said(tool):
 
 def test_h2load_is_the_tool_of_http_2():
     load = {"model": "closed", "connections": 4, "requests": 1000}
-    given = get(load, headers=[("X-A", "b c")], http_version="2", streams=32)
+    kept = {"connection_mode": "keep-alive", "http_version": "2", "streams": 32}
+    given = get(load, headers=[("X-A", "b c")], **kept)
     assert of("h2load", **given).command == (
         "h2load -n 1000 -c 4 -m 32 -H 'X-A: b c' 'http://TARGET/a?b=1&c=2'"
     )
@@ -306,6 +307,6 @@ def test_h2load_is_the_tool_of_http_2():
     ],
 )
 def test_why_there_is_no_command_of_h2load(spec, words):
-    found = of("h2load", **spec, http_version="2")
+    found = of("h2load", **{"connection_mode": "keep-alive"} | spec, http_version="2")
     assert found.command == ""
     assert words in found.words

@@ -117,7 +117,9 @@ CASES = {
     "half a frame": case(says(head()[:5]), "first_byte_timeout"),
     "a head and silence": case(answers(lambda nth: head(stream_id=nth)), "body_timeout"),
     "half a head and silence": case(says(head(flags=0)), "first_byte_timeout"),
-    "a body without end": alone(says(head(), floods(body(bytes(16_000), flags=0))), "body_cap"),
+    "a body without end": alone(
+        says(head(), floods(body(bytes(16_000), flags=0))), "body_cap", "body_timeout"
+    ),
     "a body byte by byte": alone(says(head(), drips(PART)), "body_timeout"),
     "a head byte by byte": alone(says(b"", drips(LONG_HEAD)), "first_byte_timeout"),
     "interim replies, slowly": alone(says(b"", drips(INTERIM * 20)), "body_timeout"),

@@ -32,6 +32,8 @@ def check(order):
     plan, endpoint = order["plan"], order["endpoint"]
     if unknown := sorted(set(plan) - KNOWN):
         raise Cannot("bad_order", f"plan.{unknown[0]}: this injector knows no such field.")
+    if plan["http_version"] != USUAL["http_version"]:
+        raise Cannot("bad_order", "plan.http_version: this injector speaks HTTP/1.1 only.")
     if plan["load"]["requests"] is not None and plan["load"]["duration_s"] is not None:
         raise Cannot("bad_order", "plan.load.duration_s: requests say already when it ends.")
     if plan["load"]["model"] not in {"closed", "sequential"}:

@@ -67,6 +67,12 @@ class Link:
         most = self._streams if limit is None else min(self._streams, limit)
         return self.n_places < min(most, self._uses_left) and not self.is_used_up
 
+    @property
+    def lets_stay(self) -> bool:
+        """Whether those who have a place may send another request."""
+        limit = self._client.most_streams
+        return not self.is_used_up and (limit is None or self.n_places <= limit)
+
     def open(self, worker: Any) -> Connection:
         """Dial while `worker` waits; the first request may follow at once. Raises AttemptFailed."""
         connection = self._dialler.dial(worker)

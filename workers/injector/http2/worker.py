@@ -121,7 +121,7 @@ class OnStreams(Worker):
 
     def await_place(self, until: int, longest_ns: int) -> None:
         """Before an attempt: wait for a place, at most until an instant or for so long."""
-        if self.place is not None and self.place.is_used_up:
+        if self.place is not None and not self.place.lets_stay:
             self.release()
         if self.place is None:
             self.place = self.pool.await_place(self, until, longest_ns)
