@@ -5,6 +5,7 @@ from collections.abc import Callable
 from campaigns.domain.judged.capacity import CapacityAnswer
 from campaigns.domain.judged.criteria import JudgementReason
 from campaigns.domain.judged.judgement import Finding, Judgement
+from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.models import Campaign, Run, RunSummary, Search
 from campaigns.models.dbtime import db_now
@@ -33,14 +34,12 @@ REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
 def searching(project, start: float = 100, limit: float = 5000, **fields) -> Campaign:
     host(slots=8)
     spec = {**plan_spec(model="open", rate_per_s=10, duration_s=30), "thresholds": OBJECTIVE}
-    spec = fields.pop("spec", spec)
+    spec, target = fields.pop("spec", spec), fields.pop("target", None) or make_target(project)
     campaign = start_search(
         by=owner_of(project),
         project=project,
         name="How much can it take?",
-        cell=CampaignCell(
-            make_plan(project, spec=spec), make_endpoint(make_target(project)), "new"
-        ),
+        cell=CampaignCell(make_plan(project, spec=spec), make_endpoint(target), "new"),
         start_per_s=start,
         limit_per_s=limit,
         seed=1,
@@ -70,14 +69,18 @@ def rate_of(run: Run) -> float:
     return run.frozen.plan.load.rate_per_s
 
 
-def end_trial(campaign: Campaign, p95_ms: float, judgement: Judgement | None = None) -> Run:
+def end_trial(
+    campaign: Campaign,
+    p95_ms: float,
+    judgement: Judgement | None = None,
+    verdict: Verdict | None = None,
+) -> Run:
     """End the run that is next, as the dispatcher does, and go on."""
     run = campaign.runs.exclude(state="done").get()
-    rule = {"rule": "p95 < 300 ms", "metric": "p95", "limit": 300, "unit": "ms", "since": None}
-    verdict = {**rule, "measured": p95_ms, "passed": p95_ms < 300}
+    of_p95 = Verdict("p95 < 300 ms", "p95", 300, "ms", p95_ms, p95_ms < 300, None)
     RunSummary.objects.create(
         run=run, revision=1, n_seconds=1, digest="", duration_s=20, total={}, steps=[], series=[],
-        vitals=[VITALS], thresholds=[verdict],
+        vitals=[VITALS], thresholds=[(verdict or of_p95).to_json()],
     )  # fmt: skip
     Run.objects.filter(pk=run.pk).update(
         state="done",

@@ -14,7 +14,7 @@ from campaigns.domain.judged.capacity import (
     TrialResult,
     next_action,
 )
-from campaigns.domain.judged.capacity_trial import trial_of
+from campaigns.domain.judged.capacity_trial import trial_of, without_machine
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.shown.capacity_limiter import Limiter
@@ -47,6 +47,13 @@ class SearchReport:
     answer: CapacityAnswer
     rules: tuple[Threshold, ...]
     ending: Ending | None
+
+    def without_machine(self) -> "SearchReport":
+        """For readers who may not know what the target's machine did."""
+        for each in self.made:
+            each.run.shows_machine = False
+        made = [replace(each, trial=without_machine(each.trial)) for each in self.made]
+        return replace(self, made=made)
 
     @property
     def sentence(self) -> Sentence:
@@ -135,6 +142,12 @@ def trial_runs(search: Search) -> list[Run]:
     """The runs that count as trials, by their numbers."""
     done = search.campaign.runs.filter(state=RunState.DONE).exclude(outcome__in=_FROM_OUTSIDE)
     return list(with_verdicts(done.order_by("repeat")))
+
+
+def untold_rules(search: Search) -> list[str]:
+    """The rules about the target's machine that nobody told a figure for in the last trial."""
+    last = next(reversed(trial_runs(search)), None)
+    return [each.rule for each in last.verdicts if each.lacks_agent] if last else []
 
 
 def was_ended_from_outside(search: Search) -> bool:

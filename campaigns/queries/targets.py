@@ -43,6 +43,13 @@ def archived_endpoints(target: Target):
     return target.endpoints.exclude(archived_at=None)
 
 
+def is_watched(target: Target) -> bool:
+    """Whether its next run is told what its machine does: an agent reports at this moment, or it
+    has an exporter that is not known to tell nothing."""
+    is_heard = live_agents(target).filter(is_heard=True).exists()
+    return is_heard or target.exporters.filter(problem="").exists()
+
+
 def live_agents(target: Target):
     """Those that are not revoked, each with whether it `is_heard`: it reports every few seconds."""
     heard = Q(heard_at__gt=db_now(-HEARD_S))

@@ -26,12 +26,19 @@ from campaigns.domain.plan.search_start import PAUSE_S
 from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.trial_plan import trial_plan
 from campaigns.live.pokes import poke
-from campaigns.models import Campaign, Project, Run, Search, Shard
+from campaigns.models import Campaign, Project, Run, Search, Shard, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.caps import most_requests_per_s
 from campaigns.queries.search_limiter import limiter_of_search
-from campaigns.queries.searches import action_of, replayed_report, to_store, was_ended_from_outside
+from campaigns.queries.searches import (
+    action_of,
+    replayed_report,
+    to_store,
+    untold_rules,
+    was_ended_from_outside,
+)
+from campaigns.queries.targets import is_watched
 from campaigns.services import audit
 from campaigns.services.blocks import queued_run, snapshot_of
 from campaigns.services.campaign_cells import CampaignCell, check_slots
@@ -50,6 +57,15 @@ SILENT_AFTER_S = 60
 _SILENT = "The target did not answer within {:g} s after the last trial."
 _NO_OBJECTIVE = (
     "Say what must be kept, such as p95 < 300 ms: neither the search nor its plan has a rule."
+)
+
+_NO_AGENT = (
+    "{rule} needs an agent or an exporter on the machine of {target}, and none tells anything now. "
+    "Start one as the target's page says, or leave the rule out."
+)
+_UNTOLD = (
+    "Nobody told what {} needs in the last trial, so no rate can be judged by it. Look on the "
+    "target's page for its agent or exporter, then search again."
 )
 
 
@@ -79,6 +95,7 @@ def start_search(
     plan = _plan_of_trial(cell.plan_version.value(), start_per_s, trial_s, rules)
     if not plan.thresholds:
         raise InvalidFields({"objective": _NO_OBJECTIVE})
+    _require_agent(cell.endpoint.target, plan)
     campaign = create_campaign(
         by=by,
         project=project,
@@ -143,6 +160,13 @@ def _read_objective(objective: Sequence[str]) -> list[dict[str, Any]]:
         return [parse_rule(each) for each in objective]
     except ValueError as fault:
         raise InvalidFields({"objective": str(fault)}) from None
+
+
+def _require_agent(target: Target, plan: Plan) -> None:
+    """A rule about the target's machine is never kept while nobody tells what the machine does."""
+    rule = next((each.rule for each in plan.thresholds if each.is_of_machine), None)
+    if rule and not is_watched(target):
+        raise InvalidFields({"objective": _NO_AGENT.format(rule=rule, target=target.name)})
 
 
 def _plan_of_trial(
@@ -220,7 +244,13 @@ def _go_on(search: Search, trial: NextTrial) -> None:
 
 def _halt(search: Search) -> Ending | None:
     is_stopped = search.campaign.stop_requested_at or was_ended_from_outside(search)
-    return Ending.STOPPED if is_stopped else None
+    return Ending.STOPPED if is_stopped or _stops_untold(search) else None
+
+
+def _stops_untold(search: Search) -> bool:
+    """Whether it stops because nobody told what its objective needs: to go on would not help."""
+    untold = untold_rules(search)
+    return bool(untold) and stop_by_itself(search.campaign, _UNTOLD.format(" and ".join(untold)))
 
 
 def _would_be_late(search: Search) -> bool:

@@ -4,11 +4,14 @@ import pytest
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.judged.capacity import CapacityAnswer, Ending
+from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Trust
-from campaigns.models import Campaign, Project, Run, Search, TestFigures
+from campaigns.domain.measured.machine import AgentReport
+from campaigns.models import Campaign, Exporter, Project, Run, Search, TestFigures
 from campaigns.models.dbtime import db_now
 from campaigns.queries.searches import action_of, report_of_search
 from campaigns.services import dispatch
+from campaigns.services.agents import create_agent, take_report
 from campaigns.services.blocks import add_blocks
 from campaigns.services.campaigns import repeat_campaign
 from campaigns.services.kept_figures import keep_figures
@@ -18,6 +21,7 @@ from campaigns.services.searches import (
     advance_searches,
     ask_silent_targets,
 )
+from tests.factories import make_target
 from tests.searches import (
     REFUSED,
     answered,
@@ -33,6 +37,8 @@ from tests.services.engine import at_once, owner_of
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
+OF_MACHINE = "target_cpu < 80 %"
+UNTOLD = Verdict(OF_MACHINE, "target_cpu", 80, "%", measured=None, passed=False, since=None)
 
 
 class TestStarting:
@@ -68,6 +74,23 @@ class TestStarting:
             searching(project, limit=1001)
         assert searching(project, limit=1000)
 
+    def test_a_rule_about_the_machine_is_refused_while_nobody_tells_it(self, project, as_bob):
+        shop = make_target(project, "shop")
+        with pytest.raises(InvalidFields) as invalid:
+            searching(project, target=shop, objective=[OF_MACHINE])
+        assert invalid.value.errors["objective"] == (
+            "target_cpu < 80 % needs an agent or an exporter on the machine of shop, and none "
+            "tells anything now. Start one as the target's page says, or leave the rule out."
+        )
+        assert not Campaign.objects.exists()
+        scraped = make_target(project, "scraped shop")
+        Exporter.objects.create(target=scraped, name="node", url="http://127.0.0.1:9100/metrics")
+        assert searching(project, target=scraped, objective=[OF_MACHINE]).runs.count() == 1
+        shop = make_target(project, "watched shop")
+        agent, _ = create_agent(by=as_bob, target=shop)
+        take_report(agent=agent, report=AgentReport.from_json({"host": "shop-1"}))
+        assert searching(project, target=shop, objective=[OF_MACHINE]).runs.count() == 1
+
     @pytest.mark.parametrize(
         "wrong",
         [{"start": 6000}, {"start": 0}, {"limit": 200_000}, {"trial_s": 1}, {"longest_s": 10}],
@@ -90,6 +113,16 @@ class TestGoingOn:
         assert rate_of(campaign.runs.get(repeat=2)) == 200
         campaign.refresh_from_db()
         assert (campaign.repeats, campaign.state) == (2, "running")
+
+    def test_it_stops_with_what_is_known_when_nobody_told_its_rule(self, project):
+        campaign = searching(project)
+        end_trial(campaign, p95_ms=20)
+        end_trial(campaign, p95_ms=20, verdict=UNTOLD)
+        campaign.refresh_from_db()
+        assert campaign.stop_reason.startswith("Nobody told what target_cpu < 80 % needs")
+        assert campaign.runs.count() == 2
+        answer = found(Search.objects.get(pk=campaign.pk))
+        assert (answer.ending, answer.at_least, answer.below) == (Ending.STOPPED, 100, None)
 
     def test_two_dispatchers_at_once_queue_one_trial(self, project, transactional_db):
         campaign = searching(project)

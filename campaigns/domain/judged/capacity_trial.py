@@ -1,12 +1,14 @@
 """What came of one trial of a search: passed, failed or not counted, from the end of its run."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from campaigns.domain.judged.capacity import Trial, TrialResult
 from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.target_state import SATURATED
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
+from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.domain.units import DASH, figure, with_unit
 
 # Beyond the objective: signs that the target did not keep up with the rate.
@@ -23,16 +25,24 @@ def trial_of(
 ) -> Trial:
     """`why`: the run's own reason. A trial passes if its run is complete and trusted, every rule of
     the objective is kept, and the target kept up: at least 99.9 % were sent, and requests in flight
-    did not grow."""
+    did not grow. It does not count where nobody told what a rule about the machine needs."""
     if outcome != Outcome.COMPLETE or judgement is None:
         return Trial(rate_per_s, TrialResult.UNTRUSTED, why or NOT_COMPLETE)
     if judgement.measurement.state != Trust.TRUSTED:
         return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
+    if untold := [each.metric for each in verdicts if each.lacks_agent]:
+        return Trial(rate_per_s, TrialResult.UNTRUSTED, f"Nobody told {' and '.join(untold)}.")
     broken = ", ".join(_measured(each) for each in verdicts if not each.passed)
     left = [each.text for each in judgement.target.reasons if each.code in _NOT_KEPT_UP]
     reason = broken or (left[0] if left else "")
     result = TrialResult.FAILED if broken or left else TrialResult.PASSED
     return Trial(rate_per_s, result, reason)
+
+
+def without_machine(trial: Trial) -> Trial:
+    """For readers who may not know what the target's machine did."""
+    told = [each for each in trial.reason.split(", ") if not each.startswith(TARGET_METRICS)]
+    return replace(trial, reason=", ".join(told))
 
 
 def _measured(verdict: Verdict) -> str:

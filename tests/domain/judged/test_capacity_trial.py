@@ -2,8 +2,8 @@
 
 import pytest
 
-from campaigns.domain.judged.capacity import TrialResult
-from campaigns.domain.judged.capacity_trial import trial_of
+from campaigns.domain.judged.capacity import Trial, TrialResult
+from campaigns.domain.judged.capacity_trial import trial_of, without_machine
 from campaigns.domain.judged.criteria import JudgementReason
 from campaigns.domain.judged.judgement import Finding, Judgement
 from campaigns.domain.judged.thresholds import Verdict
@@ -39,6 +39,24 @@ def test_a_broken_rule_fails_with_what_was_measured():
 
 def test_a_rule_about_times_that_do_not_exist_fails():
     assert tried(judged(), rule(None, False)) == (FAILED, "p95 –")
+
+
+def test_a_rule_about_the_machine_that_nobody_told_says_nothing_of_the_rate():
+    untold = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", None, False, None)
+    assert tried(judged(), untold, rule(758, False)) == (UNTRUSTED, "Nobody told target_cpu.")
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        ("target_cpu 91 %", ""),
+        ("p95 758 ms, target_memory 95 %", "p95 758 ms"),
+        ("It grew, and stayed.", "It grew, and stayed."),
+    ],
+)
+def test_who_may_not_know_the_machine_reads_no_figure_of_it(reason, shown):
+    found = without_machine(Trial(100, FAILED, reason))
+    assert (found.result, found.reason) == (FAILED, shown)
 
 
 @pytest.mark.parametrize("code", ["in_flight_growing", "sent_share", "dropped", "no_success"])
