@@ -128,7 +128,8 @@ class Followed:
         self._measured: Shared[Measurement | None] = Shared(bell)
         self._points: list[Point] = []
         self._columns = point_columns([])
-        self._reported: tuple[Hashable, RunReport | None] = (None, None)
+        # With and without what the target's machine did, each with what it was made from.
+        self._reported: dict[bool, tuple[Hashable, RunReport]] = {}
 
     def points(self) -> list[Point]:
         """All so far, oldest first."""
@@ -180,9 +181,11 @@ class Followed:
         if measured is None:  # the run has ended meanwhile
             return run_report(run)
         key = (run.state, _newest_event(run=run), measured.last_second)
-        if self._reported[0] != key:
-            self._reported = key, run_report(run, measured)
-        return self._reported[1]
+        known, report = self._reported.get(run.shows_machine, (None, None))
+        if known != key:
+            report = run_report(run, measured)
+            self._reported[run.shows_machine] = key, report
+        return report
 
 
 class Feed:

@@ -68,11 +68,17 @@ _TOOL_REPORTS: Memory[list[tuple[str, str]]] = Memory(32)
 
 
 def answer_of(
-    campaign: Campaign, chosen: tuple[int, int] | None = None, relative: int = 1
+    campaign: Campaign,
+    chosen: tuple[int, int] | None = None,
+    relative: int = 1,
+    *,
+    shows_machines: bool = True,
 ) -> Answer:
     """The answer, with the pair of tests and the column that were chosen (see campaign_answer)."""
-    key = (*campaign_key(campaign), chosen, relative)
-    return _ANSWERS.get(key, lambda: campaign_answer(campaign, chosen, relative))
+    key = (*campaign_key(campaign), chosen, relative, shows_machines)
+    return _ANSWERS.get(
+        key, lambda: campaign_answer(campaign, chosen, relative, shows_machines=shows_machines)
+    )
 
 
 def gist_of(campaign: Campaign) -> Gist:
@@ -118,7 +124,7 @@ def report_of(run: Run) -> RunReport:
     """The feed follows an active run; a finished one is read once."""
     if not run.is_done:
         return FEED.report(run)
-    return _REPORTS.get(run_key(run), lambda: run_report(run))
+    return _REPORTS.get((*run_key(run), run.shows_machine), lambda: run_report(run))
 
 
 def point_columns_of(run: Run) -> dict[str, list]:

@@ -3,6 +3,7 @@
 States change only by compare-and-set in services; a trigger (migration 0028) refuses illegal moves.
 """
 
+from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -12,7 +13,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from campaigns.domain.judged.judgement import Judgement
-from campaigns.domain.judged.thresholds import Verdict, threshold_state
+from campaigns.domain.judged.thresholds import Verdict, threshold_state, without_machine
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     LIVE_SHARD_STATES,
@@ -88,6 +89,9 @@ class Run(models.Model):
 
     objects = SharedQuerySet.as_manager()
 
+    # Of a row in memory: False for a reader who may not know what the target's machine did.
+    shows_machine = True
+
     class Meta:
         ordering = ["campaign", "position"]
         constraints = [
@@ -147,18 +151,29 @@ class Run(models.Model):
     @property
     def judged(self) -> Judgement | None:
         """Its judgement; None until it is summarised."""
-        return Judgement.from_json(self.judgement) if self.judgement else None
+        if not self.judgement:
+            return None
+        judged = Judgement.from_json(self.judgement)
+        return judged if self.shows_machine else judged.without_machine()
 
-    @cached_property
+    @property
     def verdicts(self) -> list[Verdict]:
         """On its plan's rules, by its newest summary; `queries.runs.with_verdicts` reads those of
         many runs at once."""
+        return self.shown_of(self._verdicts)
+
+    @cached_property
+    def _verdicts(self) -> list[Verdict]:
         if "newest_thresholds" in self.__dict__:
             stored = self.newest_thresholds
         else:
             newest = self.summaries.order_by("-revision")
             stored = newest.values_list("thresholds", flat=True).first()
         return [Verdict.from_json(each) for each in stored or ()]
+
+    def shown_of(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
+        """Those that the reader may know."""
+        return list(verdicts) if self.shows_machine else without_machine(verdicts)
 
     @property
     def threshold_state(self) -> ThresholdState | None:

@@ -61,22 +61,34 @@ _CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
 
 
 def campaign_answer(
-    campaign: Campaign, chosen: tuple[int, int] | None = None, relative: int = 1
+    campaign: Campaign,
+    chosen: tuple[int, int] | None = None,
+    relative: int = 1,
+    *,
+    shows_machines: bool = True,
 ) -> Answer:
     """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests.
 
     `chosen`: the ids of two tests, candidate and baseline, that are compared instead. `relative`:
-    the column that the matrix of several targets is relative to, from 1.
+    the column that the matrix of several targets is relative to, from 1. `shows_machines`: whether
+    the reader may know what the targets' machines did.
     """
-    return campaign_answers([campaign], chosen, relative)[campaign.pk]
+    answers = campaign_answers([campaign], chosen, relative, shows_machines=shows_machines)
+    return answers[campaign.pk]
 
 
 def campaign_answers(
-    campaigns: Sequence[Campaign], chosen: tuple[int, int] | None = None, relative: int = 1
+    campaigns: Sequence[Campaign],
+    chosen: tuple[int, int] | None = None,
+    relative: int = 1,
+    *,
+    shows_machines: bool = True,
 ) -> dict[int, Answer]:
     """The answers by campaign, in four queries for all of them, and a few for each search."""
     rows = Run.objects.filter(campaign__in=campaigns).prefetch_related("shards")
     runs = measured_runs(rows.order_by("campaign", "position"))
+    for each in runs:
+        each.run.shows_machine = shows_machines
     related = ("plan_version__plan", "endpoint__target", "campaign__search")
     tests = Test.objects.filter(campaign__in=campaigns).select_related(*related)
     tests = list(tests.order_by("campaign", "position"))

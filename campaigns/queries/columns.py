@@ -213,8 +213,9 @@ def _reference(text: str) -> tuple[str, int, tuple[date, date] | None] | None:
     return (noun, int(number), days) if noun == "test" and days[0] <= days[1] else None
 
 
-def sides_of(columns: Sequence[ComparedColumn]) -> list[Side]:
-    """The columns with their tests and runs, in a fixed number of queries."""
+def sides_of(columns: Sequence[ComparedColumn], *, shows_machines: bool = True) -> list[Side]:
+    """The columns with their tests and runs, in a fixed number of queries. `shows_machines`:
+    whether the reader may know what the targets' machines did."""
     pks = {noun: [c.row.pk for c in columns if c.noun == noun] for noun in _ROWS}
     runs = Run.objects.filter(
         Q(campaign__in=pks["campaign"])
@@ -222,6 +223,8 @@ def sides_of(columns: Sequence[ComparedColumn]) -> list[Side]:
         | Q(pk__in=pks["run"])
     )
     measured = measured_runs(runs.order_by("campaign", "position").prefetch_related("shards"))
+    for each in measured:
+        each.run.shows_machine = shows_machines
     tests = Test.objects.filter(
         Q(campaign__in=pks["campaign"])
         | Q(pk__in=pks["test"])

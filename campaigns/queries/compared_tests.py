@@ -54,14 +54,20 @@ _NO_WORD = {
 }
 
 
-def comparison_of(columns: Sequence[ComparedColumn], asked: str = "", show: str = "") -> Comparison:
+def comparison_of(
+    columns: Sequence[ComparedColumn],
+    asked: str = "",
+    show: str = "",
+    *,
+    shows_machines: bool = True,
+) -> Comparison:
     """The columns against the first of them, in a fixed number of queries. Needs two or more.
 
     `asked` is the key of the test whose detail is wanted: by default the first one of the list
-    that `show` asks for.
+    that `show` asks for. `shows_machines` as in `sides_of`.
     """
     searches = searches_among(columns)
-    baseline, *candidates = _sides(columns, searches)
+    baseline, *candidates = _sides(columns, searches, shows_machines=shows_machines)
     capacities = {
         side.column.letter: compared_capacity(baseline.column, side.column, searches)
         for side in candidates
@@ -116,9 +122,15 @@ def comparison_of(columns: Sequence[ComparedColumn], asked: str = "", show: str 
     )
 
 
-def _sides(columns: Sequence[ComparedColumn], searches: Mapping[str, SearchColumn]) -> list[Side]:
+def _sides(
+    columns: Sequence[ComparedColumn],
+    searches: Mapping[str, SearchColumn],
+    *,
+    shows_machines: bool,
+) -> list[Side]:
     """The columns with their tests; a search has none to compare."""
-    measured = sides_of([each for each in columns if each.letter not in searches])
+    others = [each for each in columns if each.letter not in searches]
+    measured = sides_of(others, shows_machines=shows_machines)
     by_letter = {side.column.letter: side for side in measured}
     return [by_letter.get(each.letter) or Side(each, []) for each in columns]
 

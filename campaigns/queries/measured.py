@@ -40,7 +40,7 @@ class MeasuredRun:
 
     @property
     def thresholds(self) -> list[Verdict]:
-        return self.measurement.thresholds if self.measurement else []
+        return self.run.shown_of(self.measurement.thresholds) if self.measurement else []
 
     @property
     def threshold_state(self) -> ThresholdState | None:

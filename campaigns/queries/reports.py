@@ -63,7 +63,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         curve=curve(total.timing("response")),
         judged=state.judged,
         checks=run_checks(state, answers),
-        thresholds=run_thresholds_table(seen.thresholds),
+        thresholds=run_thresholds_table(state.verdicts),
     )
 
 
@@ -89,7 +89,7 @@ def run_status(run: Run, seen: Measurement) -> RunStatus:
         figures=seen.figures,
         plan=seen.plan,
         failures=tuple(seen.failures),
-        verdicts=tuple(seen.thresholds),
+        verdicts=tuple(run.shown_of(seen.thresholds)),
         measured=progress_of(seen).words,
         failed_reply_us=seen.total.timing("failed_reply").percentile_us(P50),
     )

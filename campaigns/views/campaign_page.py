@@ -48,9 +48,12 @@ def campaign_context(
     `relative`: the column that the matrix of several targets is relative to, from 1. `asked`: its
     address, of which `campaign_runs` reads what it shows.
     """
-    answer = answer_of(campaign, chosen, relative)
+    has_machines = shows_machines(actor)
+    answer = answer_of(campaign, chosen, relative, shows_machines=has_machines)
     asked = asked or {}
     runs, repeats = runs_page(campaign, asked), repeats_of(answer, asked)
+    for run in runs:
+        run.shows_machine = has_machines
     first = _named_first(campaign, answer, repeats)
     current = current_run_of(campaign)
     is_live = campaign.state in {"running", "stopping"}
@@ -76,8 +79,8 @@ def campaign_context(
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": Cursor(event=FEED.campaign(campaign.pk).event),
         "tiles": tiles_of(answer),
-        "cpu": cpu_costs(campaign, answer) if shows_machines(actor) else None,
-        "counters": tool_counters(campaign, answer) if shows_machines(actor) else None,
+        "cpu": cpu_costs(campaign, answer) if has_machines else None,
+        "counters": tool_counters(campaign, answer) if has_machines else None,
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),

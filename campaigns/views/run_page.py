@@ -25,6 +25,7 @@ from campaigns.views.sparks import sparks_of
 
 def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     """The page's context without the project's navigation and the user's rights."""
+    run.shows_machine = shows_machines(actor)
     # Read the cursor first: later changes may be sent twice, but are never missed.
     event = FEED.run(run.pk).event
     points = points_of(run) if run.is_done else FEED.points(run.pk)
@@ -51,9 +52,9 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "points": point_columns_of(run) if run.is_done else None,
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": drawing,
-        "machine": machine_report(run) if shows_machines(actor) else {},
-        "outputs": outputs_of_run(run) if shows_machines(actor) else [],
-        "happened": happenings(run, points, shows_machines=shows_machines(actor)),
+        "machine": machine_report(run) if run.shows_machine else {},
+        "outputs": outputs_of_run(run) if run.shows_machine else [],
+        "happened": happenings(run, points, shows_machines=run.shows_machine),
         "under_way": waiting or ("" if run.is_done else _under_way(run)),
         "waiting": waiting,
         "cursor": Cursor(event),

@@ -34,6 +34,7 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     busy = busy_by_run(report.made, with_machines=with_machines)
     near = busy_near(report, busy)
     limiter = limiter_beside(report, near, with_machines=with_machines)
+    report = report if with_machines else report.without_machine()
     current, shown = current_run_of(campaign), shown_of(trials, report)
     now_per_s = current.frozen.plan.load.rate_per_s if current else None
     drawing = search_drawing(report, busy, now_per_s)

@@ -143,7 +143,8 @@ def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
     """Of what differs a visitor reads only the names: values may be headers or addresses."""
     columns = shared_columns(Actor(user=share.created_by), share.comparison)
     asked = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
-    compared = comparison_of(columns, asked.get("test", ""), asked.get("show", ""))
+    shown = asked.get("test", ""), asked.get("show", "")
+    compared = comparison_of(columns, *shown, shows_machines=share.shows_machines)
     return comparison_context(columns, compared, asked)
 
 

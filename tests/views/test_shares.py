@@ -7,11 +7,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import urlencode
 
+from campaigns.domain.judged.criteria import TARGET_MACHINE
+from campaigns.domain.judged.thresholds import Verdict
 from campaigns.forms.shares import ShareForm
-from campaigns.models import ShareLink
+from campaigns.models import Campaign, ShareLink
 from tests.factories import make_campaign, make_run, make_test
-from tests.queries.measured import https_campaign, measure, run_in_blocks
+from tests.queries.measured import https_campaign, measure, run_in_blocks, spoil
 from tests.searches import limit_of, search_through, searching
 
 pytestmark = pytest.mark.django_db
@@ -187,3 +190,54 @@ def test_a_shared_search_shows_its_answer_and_trials_and_leads_nowhere(as_editor
     assert "<title>Trial 3: 300 requests/s" in page
     assert "Arrivals" not in page
     assert "/runs/" not in page
+
+
+OF_THE_MACHINE = ("CPU was at", "link was full", "queue overflowed", "target_cpu")
+
+
+def on_a_full_machine(run):
+    """Its target's machine ran out of everything, and a rule about it is broken."""
+    spoil(run, **dict.fromkeys(TARGET_MACHINE, 20))
+    rules = [("target_cpu", 91.0, False), ("errors", 0.0, True)]
+    verdicts = [
+        Verdict(f"{metric} < 80 %", metric, 80, "%", measured, passed, None if passed else 2)
+        for metric, measured, passed in rules
+    ]
+    run.summaries.update(thresholds=[each.to_json() for each in verdicts])
+    return run
+
+
+def told_of_the_machine(page: str) -> list[str]:
+    return [words for words in OF_THE_MACHINE if words in page.replace("&#x27;", "'")]
+
+
+@pytest.mark.parametrize("page", ["run-share", "campaign-share"])
+def test_a_visitor_reads_that_the_target_was_overloaded_and_not_by_what(as_editor, run, page):
+    on_a_full_machine(run)
+    Campaign.objects.update(started_at=timezone.now(), finished_at=timezone.now())
+    pk = run.pk if page == "run-share" else run.campaign_id
+    hidden = visit(make_link(as_editor, page, pk)).content.decode()
+    assert told_of_the_machine(hidden) == []
+    assert "Overloaded" in hidden
+    assert "What its machine did is not shown here." in hidden
+    assert "errors &lt; 80 %" in hidden
+    shown = visit(make_link(as_editor, page, pk, shows_machines="on")).content.decode()
+    assert told_of_the_machine(shown) == list(OF_THE_MACHINE)
+
+
+def test_a_shared_comparison_says_it_only_where_it_shows_machines(as_editor, project):
+    _, tests = https_campaign(project)
+    runs = run_in_blocks(tests, [[12_000] * 3, [24_000] * 3])
+    for each in runs:
+        on_a_full_machine(each)
+    columns = {"a": f"test-{tests[0].pk}", "b": f"test-{tests[1].pk}"}
+    address = f"{reverse('comparison-share')}?{urlencode(columns)}"
+    hidden, shown = (
+        re.search(r'id="link">http://testserver(/s/[^<]+)<', made.content.decode())[1]
+        for made in (
+            as_editor.post(address, {"days": 7, **ticked})
+            for ticked in ({}, {"shows_machines": "on"})
+        )
+    )
+    assert told_of_the_machine(visit(hidden).content.decode()) == []
+    assert told_of_the_machine(visit(shown).content.decode()) == ["CPU was at"]

@@ -5,11 +5,18 @@ excludes a run from verdicts. Facts of the setting are notes: they explain, and 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from campaigns.domain.judged import precision, target_state, trust
-from campaigns.domain.judged.criteria import JudgementReason, Limits, Observed, excess, reason_for
+from campaigns.domain.judged.criteria import (
+    TARGET_MACHINE,
+    JudgementReason,
+    Limits,
+    Observed,
+    excess,
+    reason_for,
+)
 from campaigns.domain.lifecycle import Precision, TargetState, Trust, Validity
 from campaigns.domain.measured.snapshot import Timing
 
@@ -34,6 +41,10 @@ QUESTIONS: dict[str, str] = {
     **dict.fromkeys(_NOTE_SENTENCES, "note"),
 }
 TARGET_NOT_JUDGED = "not_judged"
+# Instead of reasons that are told by the target's machine, for those who may not know it.
+_MACHINE_UNTOLD = JudgementReason(
+    "machine_untold", TargetState.OVERLOADED, "What its machine did is not shown here."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +99,14 @@ class Judgement:
         """Every reason, by question, worst first."""
         beside = (*self.target.reasons, *self.precision.reasons, *self.notes)
         return (*self.measurement.reasons, *beside)
+
+    def without_machine(self) -> "Judgement":
+        """For readers who may not know what the target's machine did: the same answers."""
+        state, reasons = self.target.state, self.target.reasons
+        told = tuple(each for each in reasons if each.code not in TARGET_MACHINE)
+        if len(told) < len(reasons) and all(each.state != state for each in told):
+            told = (_MACHINE_UNTOLD, *told)
+        return replace(self, target=Finding(state, told))
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -4,7 +4,7 @@ A rule is judged on everything measured so far, not second by second. A run that
 still a good measurement; whether its figures can be trusted is separate (judged.trust).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any, Self
@@ -72,9 +72,14 @@ class Verdict:
     since: int | None
 
     @property
+    def is_of_machine(self) -> bool:
+        """Whether it is about the target's machine."""
+        return self.metric in TARGET_METRICS
+
+    @property
     def lacks_agent(self) -> bool:
         """It is about the target's machine, of which nobody told anything."""
-        return self.metric in TARGET_METRICS and self.measured is None
+        return self.is_of_machine and self.measured is None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -82,6 +87,11 @@ class Verdict:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         return cls(**data)
+
+
+def without_machine(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """For readers who may not know what the target's machine did."""
+    return [each for each in verdicts if not each.is_of_machine]
 
 
 def threshold_state(verdicts: Sequence[Verdict], trust: str | None) -> ThresholdState | None:

@@ -16,6 +16,7 @@ from campaigns.domain.judged.judgement import Judgement
 from campaigns.domain.judged.target_state import SATURATED
 from campaigns.domain.judged.thresholds import Verdict
 from campaigns.domain.judged.trust import LIMITS
+from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.domain.units import DASH, counted, percent
 
 # Where on a row's bar the doubtful value is, in percent of its length.
@@ -99,14 +100,20 @@ class Limiter:
         return Limiter(word, f"{why}{_room_words(rows)}", rows)
 
     def without_machine(self) -> "Limiter":
-        """For readers who may not see the target's machine."""
+        """For readers who may not see the target's machine: without its signs, and the rules about
+        it."""
         rows = _without_unknown(self.rows)
-        return replace(self, rows=tuple(r for r in rows if r.figure not in _MACHINE_SIGNS.values()))
+        return replace(self, rows=tuple(row for row in rows if not _is_of_machine(row)))
 
     @property
     def names_machine(self) -> bool:
         """Whether what the target's machine told makes it the likely limit."""
         return self.word in (_TARGET_CPU, _TARGET_NETWORK)
+
+
+def _is_of_machine(row: LimitRow) -> bool:
+    is_sign = row.figure in _MACHINE_SIGNS.values()
+    return is_sign or row.figure.startswith(TARGET_METRICS)
 
 
 def signs_of(verdicts: Iterable[Verdict], judgement: Judgement | None) -> list[str]:

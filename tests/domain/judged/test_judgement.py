@@ -347,3 +347,28 @@ def test_settings_may_move_a_limit_but_not_invent_one():
     assert (found.measurement.state, found.notes) == (TRUSTED, ())
     with pytest.raises(KeyError, match="unknown codes: mood"):
         limits_with({"mood": (1, 2)})
+
+
+class TestWithoutTheMachine:
+    """For those who may not know what the target's machine did."""
+
+    FULL = Observed(20, measure=" from 0:42 on")
+
+    @pytest.mark.parametrize("code", target_state.TARGET_MACHINE)
+    def test_the_answer_stays_and_its_reason_is_that_nothing_is_shown(self, code):
+        found = judged(**{code: self.FULL}).without_machine().target
+        assert found.state is OVERLOADED
+        assert codes(found) == ["machine_untold"]
+        assert found.text == "What its machine did is not shown here."
+
+    def test_another_reason_for_the_same_answer_is_enough(self):
+        found = judged(target_cpu=self.FULL, in_flight_growing=0.5).without_machine()
+        assert codes(found.target) == ["in_flight_growing"]
+
+    def test_what_is_left_of_a_worse_answer_is_its_own_reason(self):
+        found = judged(target_cpu=self.FULL, errors=0.5).without_machine()
+        assert (found.target.state, codes(found.target)) == (FAILING, ["errors"])
+
+    def test_a_judgement_without_the_machine_is_the_same(self):
+        for found in (judged(errors=0.5), judged(cpu=0.9), judged()):
+            assert found.without_machine() == found
