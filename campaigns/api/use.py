@@ -29,6 +29,7 @@ class StoredSerializer(serializers.Serializer):
     seconds_bytes = serializers.IntegerField(source="seconds", default=0)
     summary_bytes = serializers.IntegerField(source="summaries", default=0)
     example_bytes = serializers.IntegerField(source="examples", default=0)
+    output_bytes = serializers.IntegerField(source="outputs", default=0)
 
 
 class DaySerializer(serializers.Serializer):

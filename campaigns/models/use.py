@@ -18,6 +18,9 @@ class RunUse(models.Model):
     seconds_bytes = models.BigIntegerField(default=0)
     summary_bytes = models.BigIntegerField(default=0)
     example_bytes = models.BigIntegerField(default=0)
+    output_bytes = models.BigIntegerField(
+        default=0
+    )  # what tools printed; people add it at any time
     measured_at = models.DateTimeField(null=True)
     # When retention removed its seconds; its summaries stay.
     thinned_at = models.DateTimeField(null=True)

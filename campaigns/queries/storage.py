@@ -31,7 +31,7 @@ _KINDS = {
     ToolOutput._meta.db_table: "Output of tools",
 }
 _OTHER = "All other tables"
-STORED_BYTES = Sum(F("seconds_bytes") + F("summary_bytes") + F("example_bytes"))
+STORED_BYTES = Sum(F("seconds_bytes") + F("summary_bytes") + F("example_bytes") + F("output_bytes"))
 _SIZES = """
     SELECT relname, pg_table_size(oid), pg_indexes_size(oid), greatest(reltuples, 0)
     FROM pg_class
@@ -95,5 +95,6 @@ def _summed(rows):
         seconds=Sum("seconds_bytes"),
         summaries=Sum("summary_bytes"),
         examples=Sum("example_bytes"),
+        outputs=Sum("output_bytes"),
         total=STORED_BYTES,
     )

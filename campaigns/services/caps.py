@@ -52,6 +52,11 @@ def require_room_for_load(project: Project, estimates: Sequence[TestEstimate]) -
     _require_room(project, {LOAD_HOURS: min(load_s, DAY_S), STORED_GB: n_bytes})
 
 
+def require_room_for_bytes(project: Project, n_bytes: int) -> None:
+    """Raise Refused if so much is more than the project may store."""
+    _require_room(project, {STORED_GB: n_bytes})
+
+
 def _check_rates(tests: Sequence[Test]) -> None:
     most = most_requests_per_s()
     for test in tests:

@@ -8,6 +8,8 @@ from campaigns.domain.printed.reading import read_output
 from campaigns.models import Run, ToolOutput
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
+from campaigns.services.caps import require_room_for_bytes
+from campaigns.services.use import measure_outputs
 
 MOST_OUTPUTS = 10  # of a run
 
@@ -15,15 +17,17 @@ MOST_OUTPUTS = 10  # of a run
 @transaction.atomic
 def add_output(*, by: Actor, run: Run, text: str) -> ToolOutput:
     """Keep the text as it is, with what it says. Raises InvalidFields with the line that was not
-    understood."""
+    understood, and Refused where a run or its project has no room for it."""
     project = run.campaign.project
     require(by, Action.EDIT, project)
     if run.tool_outputs.count() >= MOST_OUTPUTS:
         raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")
     printed = read_output(text)
+    require_room_for_bytes(project, len(text.encode()))
     output = ToolOutput.objects.create(
         run=run, tool=printed.tool, text=text, read=printed.to_json(), added_by=by.user
     )
+    measure_outputs(run)
     audit.note(by, Deed.OUTPUT_ADDED, _label(output), project=project)
     return output
 
@@ -35,6 +39,7 @@ def delete_output(*, by: Actor, output: ToolOutput) -> None:
     require(by, Action.EDIT, project)
     audit.note(by, Deed.DELETED, _label(output), project=project)
     output.delete()
+    measure_outputs(output.run)
 
 
 def _label(output: ToolOutput) -> str:

@@ -1,4 +1,5 @@
-"""Notes what runs use of their project's caps: planned when queued, measured when they ended."""
+"""Notes what runs use of their project's caps: planned when queued, measured when they ended, and
+with each output of a tool that is added or deleted."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,10 +19,17 @@ _SIZES = """
         (SELECT count(*) FROM campaigns_shardsecond WHERE run_id = %(run)s),
         (SELECT avg(pg_column_size(each.*)) FROM
             (SELECT * FROM campaigns_shardsecond WHERE run_id = %(run)s LIMIT %(sample)s) each),
+        (SELECT count(*) FROM campaigns_machinesecond WHERE run_id = %(run)s),
+        (SELECT avg(pg_column_size(each.*)) FROM
+            (SELECT * FROM campaigns_machinesecond WHERE run_id = %(run)s LIMIT %(sample)s) each),
         (SELECT sum(pg_column_size(each.*)) FROM campaigns_runsummary each
             WHERE run_id = %(run)s),
         (SELECT sum(pg_column_size(each.*)) FROM campaigns_failureexample each
             WHERE run_id = %(run)s)
+"""
+_OUTPUTS = """
+    SELECT coalesce(sum(pg_column_size(each.*)), 0) FROM campaigns_tooloutput each
+    WHERE run_id = %(run)s
 """
 
 
@@ -48,13 +56,22 @@ def measure_use(run: Run) -> None:
     """Note how many bytes the run has stored. Its cost does not grow with the run's size."""
     with connection.cursor() as cursor:
         cursor.execute(_SIZES, {"run": run.pk, "sample": SAMPLE})
-        n_seconds, average, summary, examples = cursor.fetchone()
+        n_seconds, size, n_of_machines, size_of_machines, summary, examples = cursor.fetchone()
     values = {
         "project_id": run.campaign.project_id,
         "n_seconds": n_seconds,
-        "seconds_bytes": round(n_seconds * (average or 0)),
+        "seconds_bytes": round(n_seconds * (size or 0) + n_of_machines * (size_of_machines or 0)),
         "summary_bytes": summary or 0,
         "example_bytes": examples or 0,
         "measured_at": Now(),
     }
+    RunUse.objects.update_or_create(run=run, defaults=values)
+
+
+def measure_outputs(run: Run) -> None:
+    """Note how many bytes the outputs of tools have that were added to the run."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OUTPUTS, {"run": run.pk})
+        (n_bytes,) = cursor.fetchone()
+    values = {"project_id": run.campaign.project_id, "output_bytes": n_bytes}
     RunUse.objects.update_or_create(run=run, defaults=values)

@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 
 from campaigns.domain.caps import LOAD_HOURS, STORED_GB
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.models import AuditEntry, Project, Run, RunUse
+from campaigns.models import AuditEntry, MachineSecond, Project, Run, RunUse
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.caps import use_of
@@ -18,6 +18,7 @@ from campaigns.services.campaigns import edit_draft, repeat_campaign, start_camp
 from campaigns.services.caps import set_caps
 from campaigns.services.plans import create_plan
 from campaigns.services.shards import mark_done, record_seconds
+from campaigns.services.use import measure_use
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
 from tests.services.engine import draft, end, finish, host, running, second, settled, started
 from tests.values import plan_spec
@@ -178,6 +179,16 @@ class TestStoredBytes:
         assert use.summary_bytes > 500
         assert used(project, STORED_GB).used == use.seconds_bytes + use.summary_bytes
         assert used(project, STORED_GB).planned == 0
+
+    def test_the_seconds_of_the_target_s_machine_count_with_those_of_the_injectors(self, project):
+        run, _ = running(project)
+        did = {"user_s": 0.5, "memory_bytes": 8_000_000_000}
+        MachineSecond.objects.bulk_create(
+            MachineSecond(run=run, source="shop-1", second=second, lasted_s=1, did=did)
+            for second in range(20)
+        )
+        measure_use(run)
+        assert 20 * 60 < run.use.seconds_bytes < 20 * 400
 
 
 class TestCounts:

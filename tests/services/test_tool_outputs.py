@@ -1,8 +1,10 @@
 import pytest
 
+from campaigns.domain.caps import STORED_GB
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
-from campaigns.models import AuditEntry, ToolOutput
+from campaigns.models import AuditEntry, RunUse, ToolOutput
+from campaigns.queries.caps import use_of
 from campaigns.services.tool_outputs import MOST_OUTPUTS, add_output, delete_output
 from tests.domain.printed.samples import PERF_GERMAN, VMSTAT
 
@@ -44,6 +46,28 @@ def test_a_run_has_a_limited_number(as_bob, run):
         add_output(by=as_bob, run=run, text=VMSTAT)
     with pytest.raises(Refused, match="Delete one of them first"):
         add_output(by=as_bob, run=run, text=VMSTAT)
+
+
+def test_the_originals_count_among_what_the_project_stores(as_bob, run, project):
+    def stored() -> float:
+        return next(use.used for use in use_of(project) if use.cap is STORED_GB)
+
+    outputs = [add_output(by=as_bob, run=run, text=text) for text in (VMSTAT, PERF_GERMAN)]
+    both = stored()
+    assert both > len(VMSTAT) + len(PERF_GERMAN)
+    delete_output(by=as_bob, output=outputs[0])
+    assert both > stored() > len(PERF_GERMAN)
+    delete_output(by=as_bob, output=outputs[1])
+    assert stored() == 0
+
+
+def test_what_its_project_has_no_room_for_is_refused_and_not_kept(as_bob, run, project):
+    project.caps = {"STORED_GB": 1}
+    project.save()
+    RunUse.objects.create(run=run, project=project, seconds_bytes=10**9)
+    with pytest.raises(Refused, match=r"1\.00 of at most 1\.00 GB of results.* Delete campaigns"):
+        add_output(by=as_bob, run=run, text=VMSTAT)
+    assert not ToolOutput.objects.exists()
 
 
 def test_they_are_deleted_with_their_run(as_bob, run):
