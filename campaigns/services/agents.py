@@ -117,10 +117,16 @@ def _rows(agent: Agent, report: AgentReport) -> Iterator[MachineSecond]:
             yield machine_second(
                 run=span.run,
                 source=report.host,
-                second=(at - span.zero) // timedelta(seconds=1),
+                second=_second_of(at, span.zero),
                 lasted_s=each.lasted_s,
                 did=each.did,
             )
+
+
+def _second_of(at: datetime, zero: datetime) -> int:
+    """A sample goes from one whole second of the clock to the next, with its middle now and then a
+    little late: as it is, two that follow each other could fall into one second of the run."""
+    return (at.replace(microsecond=500_000) - zero) // timedelta(seconds=1)
 
 
 def _instant(second: AgentSecond) -> datetime:

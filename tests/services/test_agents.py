@@ -86,7 +86,7 @@ def running(campaign, made) -> Run:
     """A run of the agent's target that began to send 20 s ago, with 5 s of warm-up."""
     version = make_plan(campaign.project, spec=plan_spec() | {"warm_up_s": 5, "thresholds": [RULE]})
     test = make_test(campaign, version)
-    run = make_run(test, t0=timezone.now() - timedelta(seconds=20))
+    run = make_run(test, t0=timezone.now().replace(microsecond=0) - timedelta(seconds=20))
     Run.objects.filter(pk=run.pk).update(target=made[0].target)
     return run
 
@@ -118,6 +118,17 @@ def test_counts_are_kept_with_their_second(made, running):
     take_report(agent=agent, report=report(running, 6.5, perf=perf))
     (second,) = MachineSecond.objects.filter(run=running)
     assert second.did["perf"] == perf
+
+
+@pytest.mark.parametrize("begins_s", [0.0, 0.49, 0.5, 0.51, 0.99])
+def test_samples_that_are_late_now_and_then_stay_one_a_second(made, running, begins_s):
+    whole = running.t0
+    Run.objects.filter(pk=running.pk).update(t0=whole + timedelta(seconds=begins_s))
+    late_s = (0.5, 0.53, 0.502, 0.52, 0.501, 0.54)
+    given = report(running, *(7 + second + late for second, late in enumerate(late_s)))
+    assert take_report(agent=made[0], report=given) == 6
+    seconds = [second for _, second in stored(running)]
+    assert seconds == list(range(seconds[0], seconds[0] + 6))
 
 
 def test_a_report_may_arrive_twice_and_late(made, running):
