@@ -1,11 +1,13 @@
-"""A whole study as a draft: several targets at the file sets of the Uniserve study."""
+"""A whole study as a draft: the file sets of the Uniserve study on several targets, or on one with
+what its machine does meanwhile."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from django.db import transaction
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.file_sets import REPEATS, file_sets, is_local
+from campaigns.domain.plan.file_sets import REPEATS, file_sets, is_local, lasting_file_sets
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.models import Campaign, Endpoint, Project, Target
 from campaigns.permissions import Action, Actor, require
@@ -23,12 +25,25 @@ def create_file_set_study(*, by: Actor, project: Project, targets: Sequence[Targ
     require(by, Action.EDIT, project)
     if not 2 <= len(targets) <= MOST_TARGETS:
         raise Refused(f"Tick 2 to {MOST_TARGETS} targets to compare.")
-    cells = [cell for target in targets for cell in _cells(by, project, target)]
+    cells = [cell for target in targets for cell in _cells(by, project, target, file_sets)]
     names = ", ".join(target.name for target in targets)
+    return _draft(by, project, f"File sets: {names}", cells)
+
+
+@transaction.atomic
+def create_machine_study(*, by: Actor, project: Project, target: Target) -> Campaign:
+    """A draft of L1 to L3, or R1 to R3, on one target, for as long as they took in the study: an
+    agent samples once a second. Raises Forbidden or Refused."""
+    require(by, Action.EDIT, project)
+    cells = _cells(by, project, target, lasting_file_sets)
+    return _draft(by, project, f"File sets and machine: {target.name}", cells)
+
+
+def _draft(by: Actor, project: Project, name: str, cells: Sequence[CampaignCell]) -> Campaign:
     return create_campaign(
         by=by,
         project=project,
-        name=f"File sets: {names}"[:150],
+        name=name[:150],
         cells=sorted(cells, key=lambda cell: cell.plan_version.plan.name),
         repeats=REPEATS,
         order=Campaign.Order.BLOCKS,
@@ -36,7 +51,9 @@ def create_file_set_study(*, by: Actor, project: Project, targets: Sequence[Targ
     )
 
 
-def _cells(by: Actor, project: Project, target: Target) -> list[CampaignCell]:
+def _cells(
+    by: Actor, project: Project, target: Target, sets: Callable[..., dict[str, dict[str, Any]]]
+) -> list[CampaignCell]:
     endpoints = list(target.endpoints.filter(archived_at=None, scheme="http").order_by("pk"))
     if not endpoints:
         raise Refused(f"{target.name} has no HTTP endpoint. Add one, or untick it.")
@@ -47,5 +64,5 @@ def _cells(by: Actor, project: Project, target: Target) -> list[CampaignCell]:
     return [
         CampaignCell(plan_of_spec(by, project, name, spec), endpoint, ConnectionMode.NEW)
         for local, endpoint in found
-        for name, spec in file_sets(local=local).items()
+        for name, spec in sets(local=local).items()
     ]

@@ -29,6 +29,7 @@ from campaigns.views.campaign_runs import repeats_of, run_rows, run_that_speaks,
 from campaigns.views.campaign_tiles import tiles_of
 from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.error_rows import errors_section
+from campaigns.views.machine_runs import machine_runs_section
 from campaigns.views.remedies import remedies_context, worst_test
 from campaigns.views.run_page import run_context, shows_machines
 from campaigns.views.sweep_curve import drawn_sweeps
@@ -81,6 +82,7 @@ def campaign_context(
         "tiles": tiles_of(answer),
         "cpu": cpu_costs(campaign, answer) if has_machines else None,
         "counters": tool_counters(campaign, answer) if has_machines else None,
+        "machine_runs": machine_runs_section(campaign, answer) if has_machines else None,
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),

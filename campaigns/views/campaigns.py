@@ -51,7 +51,7 @@ from campaigns.queries.trends import trends_of
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
 from campaigns.services.first_requests import try_again, try_cells
-from campaigns.services.studies import create_file_set_study
+from campaigns.services.studies import create_file_set_study, create_machine_study
 from campaigns.views.access import actor_of, answers_refusals, find, rights_in
 from campaigns.views.campaign_initial import (
     asked_again,
@@ -153,16 +153,26 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
 
 
 def _study(request: HttpRequest, project: Project) -> HttpResponse:
-    """A draft of the ticked targets at the study's file sets, filled in to be looked at."""
+    """A draft of the ticked targets at a study's file sets, filled in to be looked at."""
     page = reverse("campaign-new", args=[project.pk])
-    ticked = [whole(each) for each in request.POST.getlist("targets")]
-    targets = list(project.targets.filter(pk__in=ticked, archived_at=None).order_by("pk"))
     try:
-        draft = create_file_set_study(by=actor_of(request), project=project, targets=targets)
+        draft = _draft_of_study(request, project)
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect(page)
     return redirect(f"{page}?edit={draft.pk}")
+
+
+def _draft_of_study(request: HttpRequest, project: Project) -> Campaign:
+    """Raises Refused. Of several servers, or of one with what its machine does."""
+    who = {"by": actor_of(request), "project": project}
+    ticked = [whole(each) for each in request.POST.getlist("targets")]
+    targets = list(project.targets.filter(pk__in=ticked, archived_at=None).order_by("pk"))
+    if request.POST["study"] != "machine":
+        return create_file_set_study(**who, targets=targets)
+    if not targets:
+        raise Refused("Choose a target.")
+    return create_machine_study(**who, target=targets[0])
 
 
 def _page_of(campaign: Campaign, confirm: Confirmation | None) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.permissions import NOBODY
-from campaigns.services.studies import create_file_set_study
+from campaigns.services.studies import create_file_set_study, create_machine_study
 from tests.factories import make_endpoint, make_target
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +51,21 @@ def test_it_compares_at_least_two_servers_over_http(project, as_bob):
     assert not project.plans.exists()
 
 
+def test_with_the_machine_one_server_gets_them_for_as_long_as_in_the_study(project, as_bob):
+    shop = server(project, "shop", "127.0.0.1")
+    for _ in range(2):
+        draft = create_machine_study(by=as_bob, project=project, target=shop)
+    assert (draft.state, draft.repeats, draft.order) == ("draft", 5, "blocks")
+    names = ["L1 for 5 s", "L2 for 25 s", "L3 for 5 s"]
+    assert cells_of(draft) == [(name, "shop") for name in names]
+    plans = [test.plan_version.value() for test in draft.tests.order_by("position")]
+    assert [plan.load.duration_s for plan in plans] == [5, 25, 5]
+    assert [plan.load.requests for plan in plans] == [None] * 3
+    assert [len(plan.steps) for plan in plans] == [1, 5, 5]
+
+
 def test_who_may_not_edit_makes_none(project):
     with pytest.raises(Forbidden):
         create_file_set_study(by=NOBODY, project=project, targets=[])
+    with pytest.raises(Forbidden):
+        create_machine_study(by=NOBODY, project=project, target=server(project, "shop"))

@@ -94,6 +94,20 @@ def test_the_grid_s_head_tells_near_and_far_endpoints_of_a_target_apart(as_edito
     assert ">10.77.0.2:9402<" in page
 
 
+def test_the_study_with_the_server_s_machine_is_one_choice(as_editor, project, ticked):
+    shop = make_target(project, "shop")
+    make_endpoint(shop, host="127.0.0.1")
+    page = text_of(as_editor.get(new_url(project)))
+    assert "What does the server's machine do meanwhile?" in page.replace("&#x27;", "'")
+    asked = {"study": "machine", "targets": [shop.pk]}
+    filled = as_editor.post(new_url(project), asked, follow=True)
+    form = filled.context["form"]
+    assert (form["name"].value(), form["repeats"].value()) == ("File sets and machine: shop", 5)
+    assert filled.context["estimate"].n_runs == 15
+    refused = as_editor.post(new_url(project), {"study": "machine"}, follow=True)
+    assert "Choose a target." in text_of(refused)
+
+
 def test_a_study_without_targets_says_what_to_tick(as_editor, project, ticked):
     page = as_editor.post(new_url(project), {"study": "file-sets"}, follow=True)
     assert "Tick 2 to 8 targets to compare." in text_of(page)

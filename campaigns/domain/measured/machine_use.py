@@ -11,8 +11,9 @@ from campaigns.domain.measured.perf_counts import PerfUse, perf_use
 Pair = tuple[float, float]  # mean and highest second
 # Figures per second, beside those of GAUGES: each of these counts over the length of its second.
 _RATES = (
-    "received_bytes", "sent_bytes", "loopback_bytes", "dropped_packets", "retransmitted",
-    "listen_overflows", "disk_read_bytes", "disk_written_bytes", "swapped_pages",
+    "received_bytes", "sent_bytes", "loopback_bytes", "received_packets", "sent_packets",
+    "dropped_packets", "retransmitted", "listen_overflows", "disk_read_bytes",
+    "disk_written_bytes", "swapped_pages",
 )  # fmt: skip
 _CORES = "busiest_core"
 _FEW_SECONDS = 5

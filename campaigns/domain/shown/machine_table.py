@@ -22,6 +22,8 @@ _ROWS = (
     ("received_bytes", "received, MB/s", 1e-6, False),
     ("sent_bytes", "sent, MB/s", 1e-6, False),
     ("loopback_bytes", "loopback, MB/s", 1e-6, True),
+    ("received_packets", "packets received/s", 1, True),
+    ("sent_packets", "packets sent/s", 1, True),
     ("dropped_packets", "packets dropped/s", 1, True),
     ("retransmitted", "segments sent again/s", 1, False),
     ("listen_overflows", "listen queue overflows/s", 1, False),

@@ -15,10 +15,11 @@ def cells(table) -> dict[str, list[str]]:
 
 
 def test_the_table_names_what_cpu_and_memory_are_a_share_of():
-    use = machine_use("shop-1", [point(memory_bytes=8e9, memory_used_bytes=2e9)])
-    shown = cells(machine_table(use, None))
+    did = {"memory_bytes": 8e9, "memory_used_bytes": 2e9, "sent_packets": 2700}
+    shown = cells(machine_table(machine_use("shop-1", [point(**did)]), None))
     assert shown["CPU, % of 2 cores"] == ["50.0", "50.0"]
     assert shown["memory, GB of 8.00"] == ["2.00", "2.00"]
+    assert shown["packets sent/s"] == ["2,700", "2,700"]
 
 
 def test_the_cost_of_requests_comes_first_and_has_no_maximum():

@@ -1,0 +1,80 @@
+"""What the target's machine did over all runs of a campaign, as its agent told it.
+
+Checks no permissions: callers pass campaigns found with visible_to.
+"""
+
+from functools import reduce
+from itertools import groupby
+from operator import add
+from typing import Any
+
+from django.db.models import Avg, F, FloatField, QuerySet, Sum, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast, Coalesce, NullIf
+
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.measured.machine import CPU
+from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
+from campaigns.models import Campaign, MachineSecond
+
+MOST_STEPS = 600  # that are drawn, of all runs together
+_NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loopback_bytes"}
+
+
+def machine_runs(campaign: Campaign) -> MachineRuns | None:
+    """Of the first machine by name; None where nobody told anything. The database adds the seconds
+    up, so that long campaigns are read as quickly as short ones."""
+    told = MachineSecond.objects.filter(
+        run__campaign=campaign, run__state=RunState.DONE, second__gte=0
+    )
+    source = told.order_by("source").values_list("source", flat=True).first()
+    if source is None:
+        return None
+    told = told.filter(source=source)
+    step_s = max(1, -(-told.count() // MOST_STEPS))
+    by_run = groupby(_summed(told, step_s), lambda row: row["run"])
+    return MachineRuns(source, step_s, tuple(_run(list(rows)) for _, rows in by_run))
+
+
+def _summed(told: QuerySet[MachineSecond], step_s: int) -> QuerySet[MachineSecond, dict[str, Any]]:
+    steps = told.annotate(step=F("second") / Value(step_s)).order_by("run__position", "step")
+    named = steps.values(
+        "run", "step", test=F("run__test"), position=F("run__position"), repeat=F("run__repeat")
+    )
+    memory = _figure("memory_used_bytes") / NullIf(_figure("memory_bytes"), Value(0.0))
+    return named.annotate(
+        took_s=Sum("lasted_s"),
+        busy=Sum("busy_s"),
+        watched=Sum("watched_s"),
+        system=Sum(_figure("system_s")),
+        whole=Sum(reduce(add, (Coalesce(_figure(state), 0.0) for state in CPU))),
+        memory=Avg(memory),
+        **{name: Sum(_figure(counted)) for name, counted in _NETWORK.items()},
+    )
+
+
+def _figure(name: str) -> Cast:
+    return Cast(KeyTextTransform(name, "did"), FloatField())
+
+
+def _run(rows: list[dict[str, Any]]) -> MachineRun:
+    first = rows[0]
+    steps = tuple(map(_step, rows))
+    return MachineRun(first["run"], first["test"], first["position"], first["repeat"], steps)
+
+
+def _step(row: dict[str, Any]) -> MachineStep:
+    def share(name: str) -> float | None:
+        return None if row[name] is None or not row["whole"] else 100 * row[name] / row["whole"]
+
+    def mb_per_s(name: str) -> float | None:
+        return None if row[name] is None or not row["took_s"] else row[name] / row["took_s"] / 1e6
+
+    return MachineStep(
+        row["step"],
+        cpu=share("busy"),
+        system=share("system"),
+        watched=share("watched"),
+        memory=None if row["memory"] is None else 100 * row["memory"],
+        **{name: mb_per_s(name) for name in _NETWORK},
+    )

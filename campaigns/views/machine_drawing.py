@@ -1,0 +1,135 @@
+"""What a target's machine did over all runs of a campaign, drawn one run after another: x in
+percent of the width, y in px from the top. Pure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
+from campaigns.views.drawings import Tick, round_up
+
+TOP, FLOOR = 8.0, 108.0
+_GAP = 0.6  # percent between two runs
+_MOST_GAPS = 30.0  # percent of all gaps together
+_LETTER = 0.75  # percent of a letter of a label
+_STEPS = (1, 2, 5, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Where a run is; `label` is "" if it would not fit."""
+
+    x: float
+    width: float
+    name: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachineLine:
+    """`path`: of an SVG, with a horizontal piece for each step."""
+
+    name: str
+    dash: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachinePanel:
+    title: str
+    unit: str
+    lines: list[MachineLine]
+    y_ticks: list[Tick]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineDrawing:
+    bands: list[Band]
+    panels: list[MachinePanel]
+
+
+# Of each panel: the lines' names by the figure that they draw, and the value above which its axis
+# goes to 100 %.
+_PANELS = (
+    ("CPU", "% of all cores", {"cpu": "all", "system": "system", "watched": "processes"}, 40.0),
+    ("Memory", "% used", {"memory": "used"}, 0.0),
+    ("Network", "MB a second", {"received": "received", "sent": "sent", "loopback": "loopback"},
+     None),
+)  # fmt: skip
+_DASHES = ("", "5 3", "1 3")
+
+
+def machine_drawing(told: MachineRuns, name_of: Callable[[MachineRun], str]) -> MachineDrawing:
+    bands = _bands(told.runs, name_of)
+    panels = [
+        _panel(title, unit, names, told, bands, whole_above)
+        for title, unit, names, whole_above in _PANELS
+        if any(map(told.tells, names))
+    ]
+    return MachineDrawing(bands, panels)
+
+
+def _bands(runs: Sequence[MachineRun], name_of: Callable[[MachineRun], str]) -> list[Band]:
+    """Each run as wide as it has steps."""
+    n_gaps = len(runs) - 1
+    gap = min(_GAP, _MOST_GAPS / n_gaps) if n_gaps else 0.0
+    per_step = (100 - gap * n_gaps) / sum(run.n_steps for run in runs)
+    bands, x = [], 0.0
+    for run in runs:
+        name, width = name_of(run), per_step * run.n_steps
+        label = next((each for each in (name, str(run.position)) if _fits(each, width)), "")
+        bands.append(Band(round(x, 3), round(width, 3), name, label))
+        x += width + gap
+    return bands
+
+
+def _fits(label: str, width: float) -> bool:
+    return _LETTER * len(label) <= width
+
+
+def _panel(
+    title: str,
+    unit: str,
+    names: dict[str, str],
+    told: MachineRuns,
+    bands: Sequence[Band],
+    whole_above: float | None,
+) -> MachinePanel:
+    shown = [name for name in names if told.tells(name)]
+    steps = [step for run in told.runs for step in run.steps]
+    highest = max(getattr(step, name) or 0.0 for step in steps for name in shown)
+    is_whole = whole_above is not None and highest > whole_above
+    top = 100.0 if is_whole else 1.05 * highest
+    y_step = round_up(top / 2, _STEPS)
+    n_ticks = -int(-top // y_step)
+
+    def y(value: float) -> float:
+        return round(FLOOR - (FLOOR - TOP) * value / (y_step * n_ticks), 1)
+
+    lines = [
+        MachineLine(
+            names[name], dash, _path(told.runs, bands, lambda step, of=name: getattr(step, of), y)
+        )
+        for name, dash in zip(shown, _DASHES, strict=False)
+    ]
+    ticks = [Tick(y(y_step * n), f"{y_step * n:,g}") for n in range(n_ticks + 1)]
+    return MachinePanel(title, unit, lines, ticks)
+
+
+def _path(
+    runs: Sequence[MachineRun],
+    bands: Sequence[Band],
+    read: Callable[[MachineStep], float | None],
+    y: Callable[[float], float],
+) -> str:
+    """Interrupted between runs, and where nothing was told."""
+    pieces: list[str] = []
+    for run, band in zip(runs, bands, strict=True):
+        width, last = band.width / run.n_steps, None
+        for step in run.steps:
+            if (value := read(step)) is None:
+                continue
+            begin, end = (round(band.x + width * (step.number + n), 2) for n in (0, 1))
+            move = "L" if last == step.number - 1 else "M"
+            pieces.append(f"{move}{begin:g} {y(value):g}H{end:g}")
+            last = step.number
+    return "".join(pieces)

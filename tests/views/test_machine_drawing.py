@@ -1,0 +1,75 @@
+"""Where the runs of a target's machine are drawn, and their lines."""
+
+import pytest
+
+from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns, MachineStep
+from campaigns.domain.shown.machine_runs_table import machine_runs_table
+from campaigns.views.machine_drawing import FLOOR, TOP, machine_drawing
+
+
+def run_of(position: int, cpu: list[float | None], **others) -> MachineRun:
+    steps = [
+        MachineStep(number, cpu=value, memory=40.0, **others)
+        for number, value in enumerate(cpu)
+        if value is not None
+    ]
+    return MachineRun(100 + position, 1, position, position, tuple(steps))
+
+
+def told_of(*runs: MachineRun) -> MachineRuns:
+    return MachineRuns("shop-1", 1, runs)
+
+
+def name_of(run: MachineRun) -> str:
+    return f"run {run.repeat}"
+
+
+def test_runs_stand_beside_each_other_as_wide_as_they_lasted():
+    drawing = machine_drawing(told_of(run_of(1, [50] * 10), run_of(2, [50] * 30)), name_of)
+    first, second = drawing.bands
+    assert first.x == 0
+    assert second.x > first.width
+    assert second.x + second.width == pytest.approx(100, abs=0.01)
+    assert second.width == pytest.approx(3 * first.width, abs=0.01)
+    assert (first.label, second.label) == ("run 1", "run 2")
+
+
+def test_a_label_that_does_not_fit_is_its_number_or_nothing():
+    runs = [run_of(number, [50] * (30 if number == 1 else 1)) for number in range(1, 40)]
+    labels = [band.label for band in machine_drawing(told_of(*runs), name_of).bands]
+    assert labels[:3] == ["run 1", "2", "3"]
+    assert labels[-1] == ""
+
+
+def test_a_line_has_a_piece_for_each_second_and_none_where_nothing_was_told():
+    (cpu, _) = machine_drawing(told_of(run_of(1, [50, 100, None, 50])), name_of).panels
+    (line,) = cpu.lines
+    middle = line.path.split("H")[0].split()[1]
+    assert line.path == f"M0 {middle}H25L25 {y_of(cpu, 100):g}H50M75 {middle}H100"
+    assert TOP == y_of(cpu, 100) < float(middle) < FLOOR
+
+
+def y_of(panel, value: float) -> float:
+    """By its ticks, which are even."""
+    zero, one = panel.y_ticks[:2]
+    return round(zero.at + (one.at - zero.at) * value / float(one.text), 1)
+
+
+def test_memory_has_always_the_whole_axis_and_an_untold_figure_no_panel():
+    panels = machine_drawing(told_of(run_of(1, [1.0])), name_of).panels
+    assert [panel.title for panel in panels] == ["CPU", "Memory"]
+    assert [tick.text for tick in panels[1].y_ticks] == ["0", "50", "100"]
+
+
+def test_a_network_has_a_line_for_each_way_that_carried_something():
+    panels = machine_drawing(told_of(run_of(1, [1.0], received=0.0, sent=2.5)), name_of).panels
+    assert [(line.name, line.dash) for line in panels[-1].lines] == [("sent", "")]
+
+
+def test_the_table_has_the_means_of_each_run():
+    table = machine_runs_table(told_of(run_of(1, [40, 60, None]), run_of(2, [10])), name_of)
+    assert [column.title for column in table.columns] == ["CPU", "memory"]
+    assert [(row.label, row.cells[0].value, row.link) for row in table.rows] == [
+        ("run 1", 50.0, {"run": 101}),
+        ("run 2", 10.0, {"run": 102}),
+    ]
