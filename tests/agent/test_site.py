@@ -80,6 +80,16 @@ def test_what_the_site_cannot_take_is_sent_later_and_once(site, outbox, capsys):
     assert "answers again" in capsys.readouterr().err
 
 
+def test_what_was_seen_before_the_sites_clock_was_known_goes_out_in_its_time(site, outbox):
+    site.fault = ConnectionRefusedError("refused")
+    outbox.add(seen(17.5))
+    outbox.send_all()
+    site.fault = None
+    outbox.send_all()
+    assert site.bodies[0]["seconds"] == []
+    assert [second["at_s"] for second in site.seconds] == [pytest.approx(5017.5, abs=0.002)]
+
+
 def test_an_hour_is_kept_and_the_oldest_goes_first(site, outbox):
     site.fault = OSError("away")
     for second in range(KEPT_S + 10):

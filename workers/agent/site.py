@@ -38,6 +38,10 @@ class SiteClock:
         self._trips = deque([*agreeing, (took_ns, offset_ns)], maxlen=8)
 
     @property
+    def is_known(self) -> bool:
+        return bool(self._trips)
+
+    @property
     def offset_ns(self) -> int:
         return min(self._trips)[1] if self._trips else time.time_ns() - boot_ns()
 
@@ -147,6 +151,9 @@ class Outbox:
     def send_all(self) -> None:
         """Raises TokenRefused. What the site cannot take now stays."""
         while batch := list(self._waiting)[:AT_ONCE]:
+            # By this machine's own clock they could be at another time.
+            if not self._clock.is_known and not self.says_hello():
+                return
             if not self._send(batch):
                 return
             last_ns = batch[-1][0]
