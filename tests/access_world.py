@@ -261,6 +261,8 @@ def _watch_machine(run, secret: str) -> None:
     cpu = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "stolen_s": 0, "idle_s": 1.6}
     did = {**cpu, "cores": [20, 20], "processes": {f"{secret}-server": {"cpu_s": 0.3}}}
     did |= {"memory_bytes": 8e9, "memory_used_bytes": 2e9, "sent_bytes": 9e5, "retransmitted": 2}
+    counts = {"task-clock": [300, 100], "page-faults": [42, 83.2]}
+    did["perf"] = {"of": "processes", "lasted_s": 1.0, "counts": counts, "lacks": {}}
     MachineSecond.objects.bulk_create(
         MachineSecond(run=run, source=f"{secret}-1", second=second, lasted_s=1, busy_s=0.4, did=did)
         for second in range(3)
