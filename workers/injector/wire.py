@@ -6,6 +6,8 @@ The kernel is asked once per connection, when it is closed; the hot path counts 
 import select
 import socket
 import struct
+from fcntl import ioctl
+from termios import FIONREAD
 
 import numpy as np
 
@@ -23,6 +25,8 @@ _FOLD_AT = 256
 _UP_TO_RESENT = 216
 _TAKEN = struct.Struct("=120xQ72xQQ")  # tcpi_bytes_acked, tcpi_bytes_sent, tcpi_bytes_retrans
 _CARRIED = struct.Struct("=128xQ64xQQ")  # tcpi_bytes_received, …sent, …retrans
+_COUNT = struct.Struct("@i")
+_NO_COUNT = bytes(_COUNT.size)
 _SENT_DATA = struct.Struct("=156xI40xQ")  # tcpi_data_segs_out, tcpi_bytes_sent
 
 
@@ -33,12 +37,25 @@ def sent_with_data(sock: socket.SocketType) -> tuple[int, int]:
 
 
 def carried_bytes(sock: socket.SocketType) -> tuple[int, int] | None:
-    """(sent, received) so far, without retransmissions; None if the kernel is too old to tell."""
-    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_RESENT)
+    """(sent, read) so far, without retransmissions; None if the kernel is too old to tell."""
+    info, unread = _info(sock), _unread_bytes(sock)
+    while unread:
+        # What arrives between the two questions is in one answer only: ask until nothing has.
+        info, before, unread = _info(sock), unread, _unread_bytes(sock)
+        if unread == before:
+            break
     if len(info) < _UP_TO_RESENT:
         return None
     received, sent, resent = _CARRIED.unpack(info)
-    return sent - resent, received
+    return sent - resent, received - unread
+
+
+def _info(sock: socket.SocketType) -> bytes:
+    return sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UP_TO_RESENT)
+
+
+def _unread_bytes(sock: socket.SocketType) -> int:
+    return _COUNT.unpack(ioctl(sock, FIONREAD, _NO_COUNT))[0]
 
 
 def is_acknowledged(sock: socket.socket) -> bool:
