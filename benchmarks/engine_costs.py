@@ -116,8 +116,8 @@ def _ticks(project) -> Iterator[GoalRow]:
         tick()
         costs = [_cost(tick) for _ in range(TICKS - 1)]
         took_ms, cpu_ms = (median(each) for each in list(zip(*costs, strict=True))[:2])
-        n = max(n for *_, n in costs)
-        said = f"{took_ms:.0f} ms ({cpu_ms:.0f} of CPU, database included), {n} statements"
+        n = max(n for *_, n in costs)  # of one with the rules that can wait
+        said = f"{took_ms:.0f} ms ({cpu_ms:.0f} of CPU, database included), ≤ {n} statements"
         if slots == 4:
             name = f"tick: {QUEUED:,} queued, {PREPARING} preparing, {HOSTS} hosts"
             yield GoalRow(name, said, "≤ 100 ms, ≤ 25", took_ms <= 100 and n <= 25)
@@ -182,11 +182,11 @@ def _copy(cursor, row, *numbered: str) -> None:
     columns = [each.column for each in row._meta.concrete_fields]
     if "id" not in numbered:
         columns.remove("id")
-    values = [f"{FIRST} + n" if each in numbered else quoted(each) for each in columns]
+    values = [f"{FIRST} + copy" if each in numbered else quoted(each) for each in columns]
     table, into = row._meta.db_table, ", ".join(map(quoted, columns))
     cursor.execute(
         f"INSERT INTO {table} ({into}) SELECT {', '.join(values)} "  # noqa: S608 (our own names)
-        f"FROM {table}, generate_series(1, {HISTORY - 1}) n WHERE id = {row.pk}"
+        f"FROM {table}, generate_series(1, {HISTORY - 1}) copy WHERE id = {row.pk}"
     )
 
 
