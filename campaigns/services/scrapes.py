@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.exporters import ExporterAddress
-from campaigns.models import Exporter, MachineSecond, Run, RunEvent
+from campaigns.models import Exporter, MachineSecond, RunEvent
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.ownership import networks_for
 from campaigns.services.machine_seconds import store_machine_seconds
@@ -53,8 +53,7 @@ class Scraped:
 
 def exporters_to_scrape(*, run_id: int) -> list[ScrapeOrder]:
     """Those of the run's target, as they are now."""
-    target = Run.objects.values_list("target", flat=True).get(pk=run_id)
-    found = Exporter.objects.filter(target=target).select_related("target")
+    found = Exporter.objects.filter(target__runs=run_id).select_related("target")
     return [_order(each) for each in found]
 
 

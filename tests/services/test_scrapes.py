@@ -59,6 +59,12 @@ def test_a_runs_host_is_told_the_exporters_of_its_target_alone(run, settings):
     assert found.address.origin.port == 9100
 
 
+def test_a_run_without_exporters_costs_its_host_one_statement(run, django_assert_num_queries):
+    Exporter.objects.all().delete()
+    with django_assert_num_queries(1):
+        assert exporters_to_scrape(run_id=run.pk) == []
+
+
 def test_a_token_is_in_the_order_and_not_in_its_words(run):
     Exporter.objects.update(token=encrypt("s3cret"))
     found = order(run)
