@@ -171,6 +171,32 @@ def test_several_targets_are_overlaid_by_name_each_with_its_own_style(campaign):
     assert len({curve.style for curve in group["panels"][0].curves}) == 2
 
 
+def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(campaign):
+    version = make_plan(campaign.project, spec=OPEN)
+    apache = measured(sweep_of_rate(campaign, [10, 20], "apache", version), [100, 200])
+    measured(sweep_of_rate(campaign, [20, 40], "nginx", version), [200, 400])
+    spoil(apache[1], cpu=0.7)
+    (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
+    side = group["side"]
+    assert [name for name, _ in side.arms] == ["apache", "nginx"]
+    assert [label for label, _ in side.rows] == ["10", "20", "40"]
+    assert [[bool(arm.cells) for arm in arms] for _, arms in side.rows] == [
+        [True, False],
+        [True, True],
+        [False, True],
+    ]
+    assert [arm.is_apart for arm in side.rows[1][1]] == [True, False]
+    ((where, why),) = side.doubts
+    assert where == "20, apache"
+    assert why == "Doubtful: the injector was busy"
+
+
+def test_one_arm_keeps_its_own_table(campaign):
+    measured(sweep_of_rate(campaign, [10, 20]), [100, 200])
+    (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
+    assert group["side"] is None
+
+
 def test_the_points_of_a_sweep_are_in_no_history(campaign):
     tests = sweep_of_rate(campaign, [100, 200])
     measured(tests, [1000, 2000])
