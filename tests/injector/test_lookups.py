@@ -146,7 +146,7 @@ def test_an_address_needs_no_lookup(monkeypatch):
 
 def test_answers_that_are_never_the_same_do_not_fill_the_memory(monkeypatch):
     judged = []
-    monkeypatch.setattr(guard, "vet", lambda address, *_: judged.append(address))
+    monkeypatch.setattr(guard, "why_refused", lambda address, *_: judged.append(address))
     monkeypatch.setattr(guard, "MAX_VERDICTS", 2)
     met = guard.Guard(Origin("http", NAME, 80), ())
     for last in (1, 2, 1, 2, 3, 1):

@@ -63,7 +63,8 @@ def with_table(found: Measured, caption: str) -> Measured:
 
 
 def test_what_https_costs_the_server_is_read_on_the_campaigns_page(watched, measure):
-    found = measure("https", {"requests": "600", "over_s": "4"}, {"repeats": "1"})
+    plan = {"name": "https, with its machine", "requests": "600", "over_s": "4"}
+    found = measure("https", plan, {"repeats": "1"})
     (row,) = with_table(found, COST).table(COST)
     http, https, difference = (number(row[name]) for name in ("HTTP", "HTTPS", "difference"))
     assert 0 < http < https
@@ -79,7 +80,8 @@ def test_what_https_costs_the_server_is_read_on_the_campaigns_page(watched, meas
 
 def test_the_study_s_pictures_of_the_server_s_machine_are_drawn_over_all_runs(watched, measure):
     slow = dict.fromkeys(("path", "step2_path", "step3_path", "step4_path", "step5_path"), SLOW)
-    found = measure("l3", {"requests": "600", **slow}, {"repeats": "2"})
+    plan = {"name": "l3, with its machine", "requests": "600"}
+    found = measure("l3", plan | slow, {"repeats": "2"})
     found.page.reload()
     section = found.page.locator("section[aria-labelledby=machine-runs-title]")
     for title in ("CPU", "Memory", "Network"):
