@@ -94,6 +94,14 @@ def test_a_campaign_whose_other_tests_can_be_used_says_in_part_and_how_precise_t
     assert precision == "Up to p99"
 
 
+def test_a_target_is_healthy_by_the_runs_that_could_judge_it(project):
+    campaign, (http, https) = https_campaign(project)
+    run_in_blocks([http], [HTTP], lateness_us=5_000)
+    run_in_blocks([https], [HTTPS])
+    _, target, _ = told(campaign_answer(done(campaign)).answers)
+    assert target == ("Healthy", "No errors in 12,000 requests.")
+
+
 def test_a_campaign_says_how_many_runs_are_in_doubt_and_keeps_its_word(project):
     campaign, tests = https_campaign(project)
     run_in_blocks(tests, [HTTP, HTTPS], vitals={"cpu_share": 0.7})

@@ -58,7 +58,7 @@ def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer
     if not state:
         return ShownAnswer(_TARGET, "", "Not judged", runs[0].judged.target.text)
     if state == TargetState.HEALTHY:
-        remark = runs[0].judged.target.text
+        remark = next(each for each in runs if each.judged.target.state == state).judged.target.text
         untold = remark and remark not in said
         return ShownAnswer(_TARGET, state, "Healthy", remark if untold else f"{_errors(runs)}.")
     such = [each for each in runs if each.judged.target.state == state]
