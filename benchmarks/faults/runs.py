@@ -62,10 +62,29 @@ def start(round_: Round) -> list[int]:
 
 
 def _start(round_: Round, place: int, endpoint) -> int:
+    asks_first = round_.begins_with_first_request(place)
+    return _start_at(
+        endpoint,
+        f"Round {round_.number}, {place + 1}",
+        path_of(round_, place),
+        injectors=2 if place == 0 else 1,
+        asks_first=asks_first,
+    )
+
+
+def start_one(path: str, measured_s: int) -> int:
+    """A run with one injector and no first request."""
+    return _start_at(_endpoints()[0], path, path, measured_s=measured_s)
+
+
+def _start_at(
+    endpoint, name: str, path: str, *, measured_s: int = MEASURED_S, injectors: int = 1,
+    asks_first: bool = False,
+) -> int:  # fmt: skip
     project = endpoint.target.project
-    load = {"model": "open", "rate_per_s": RATE_PER_S, "duration_s": MEASURED_S}
+    load = {"model": "open", "rate_per_s": RATE_PER_S, "duration_s": measured_s}
     spec = {
-        "steps": [{"label": "", "method": "GET", "path": path_of(round_, place)}],
+        "steps": [{"label": "", "method": "GET", "path": path}],
         "load": load,
         "warm_up_s": WARM_UP_S,
         "timeouts": {"connect_s": 2, "tls_s": 2, "total_s": 4},
@@ -73,15 +92,14 @@ def _start(round_: Round, place: int, endpoint) -> int:
     campaign = create_campaign(
         by=owner(),
         project=project,
-        name=f"Round {round_.number}, {place + 1}",
+        name=name,
         cells=[CampaignCell(make_plan(project, spec=spec), endpoint, "keep-alive")],
         repeats=1,
         order="listed",
         pause_s=0,
-        injectors=2 if place == 0 else 1,
+        injectors=injectors,
         keeps_going=True,
     )
-    asks_first = round_.begins_with_first_request(place)
     start_campaign(by=owner(), campaign=campaign, anyway=not asks_first)
     return campaign.runs.get().pk
 
@@ -133,6 +151,15 @@ def _begin_of(run_id: int, phase: RunPhase) -> float | None:
         return now if state in OVER else None
     offsets_s = {RunPhase.WARM_UP: 0, RunPhase.MEASURED: WARM_UP_S}
     return now + left.total_seconds() + offsets_s.get(phase, WARM_UP_S + MEASURED_S)
+
+
+def hosts_of(run_id: int) -> set[str]:
+    """The hosts that have taken shares of the run."""
+    return set(Shard.objects.filter(run=run_id).exclude(host="").values_list("host", flat=True))
+
+
+def is_sending(run_id: int) -> bool:
+    return Run.objects.filter(pk=run_id, state=RunState.RUNNING, t0__lt=db_now()).exists()
 
 
 def victim_of(run_id: int) -> Victim:
