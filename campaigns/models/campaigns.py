@@ -161,12 +161,12 @@ class Test(models.Model):
 
     @property
     def plan_words(self) -> str:
-        """checkout v3, rate 200 requests/s"""
+        """checkout v3, rate of 200 requests/s"""
         return ", ".join(filter(None, [str(self.plan_version), self.swept_words]))
 
     @property
     def swept_words(self) -> str:
-        """rate 200 requests/s; "" for the plan as it is."""
+        """rate of 200 requests/s; "" for the plan as it is."""
         return point_words(self.swept, self.swept_value) if self.swept else ""
 
     def plan(self) -> Plan:

@@ -70,8 +70,8 @@ def campaign_answer(
     """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests.
 
     `chosen`: the ids of two tests, candidate and baseline, that are compared instead. `relative`:
-    the column that the matrix of several targets is relative to, from 1. `shows_machines`: whether
-    the reader may know what the targets' machines did.
+    the column that a matrix or sweeps of several arms are relative to, from 1. `shows_machines`:
+    whether the reader may know what the targets' machines did.
     """
     answers = campaign_answers([campaign], chosen, relative, shows_machines=shows_machines)
     return answers[campaign.pk]
@@ -123,7 +123,7 @@ def _answer(
     arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
-    sweeps = sweep_answers(arms)
+    sweeps = sweep_answers(campaign, arms, relative)
     # A sweep's tables and curves tell its targets apart at each value.
     matrix = None if sweeps else target_matrix(campaign, arms, relative)
     # A reference is compared only if somebody chooses it.

@@ -37,6 +37,10 @@ class MeasuredTest:
         """All requests of these runs merged."""
         return pooled_of(self.runs)
 
+    @cached_property
+    def ended(self) -> list[MeasuredRun]:
+        return [each for each in self.runs if each.run.is_done]
+
     @property
     def error_share(self) -> float:
         """Of all requests of the counted runs; 0 without any."""

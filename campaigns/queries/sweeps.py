@@ -1,34 +1,113 @@
 """A campaign's sweeps: tests that differ only in one number, of the plan or of the injectors."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.measured.figures import figures_of
 from campaigns.domain.measured.snapshot import total_of
 from campaigns.domain.plan.sweep import INJECTORS, parameter_label
 from campaigns.domain.shown.results import SweepAnswer
-from campaigns.domain.shown.sweep_points import SweepPoint, of_runs, with_speed_up
+from campaigns.domain.shown.sweep_points import PointAgainst, SweepPoint, of_runs, with_speed_up
 from campaigns.domain.shown.sweep_table import sweep_table
-from campaigns.models import Test
-from campaigns.queries.arm_pairs import MeasuredTest
+from campaigns.models import Campaign, Test
+from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.arms import arm_words
 from campaigns.queries.measured import MeasuredRun, judged_in_short, target_state_of, trust_of
+from campaigns.queries.overheads import compare
 
+_NO_RUN = "No run has ended yet."
+_OVERLOADED = "The target was overloaded, so there is no response time to compare."
 _DISTURBED = "not all its runs are trusted"
 
 
-def sweep_answers(arms: Sequence[MeasuredTest]) -> list[SweepAnswer]:
-    """One per plan and arm with several values of one number."""
+_Families = dict[tuple[str, str], list[list[MeasuredTest]]]  # by plan and parameter
+
+
+def sweep_answers(
+    campaign: Campaign, arms: Sequence[MeasuredTest], relative: int = 1
+) -> list[SweepAnswer]:
+    """One per plan and arm with several values of one number, arms of one sweep together.
+
+    `relative`: the arm of each sweep that the others are compared with, from 1; an unknown one is
+    the first.
+    """
     groups: dict[tuple, list[MeasuredTest]] = {}
     for arm in arms:
         groups.setdefault(_key(arm.test), []).append(arm)
-    found = [group for group in groups.values() if len(group) > 1]
-    names_target = len({arm.test.endpoint.target_id for arm in arms}) > 1
-    names_arm = len({arm_words(arm.test) for arm in arms}) > 1
+    families: _Families = {}
+    for group in groups.values():
+        if len(group) > 1:
+            families.setdefault((group[0].plan_label, _field(group[0])), []).append(group)
+    namer = _Namer(arms)
     return [
-        _answer(group, names_target=names_target, names_arm=names_arm or not names_target)
-        for group in found
+        answer
+        for family in families.values()
+        for answer in _answers(campaign, family, relative, namer)
     ]
+
+
+def _answers(
+    campaign: Campaign, family: Sequence[list[MeasuredTest]], relative: int, namer: "_Namer"
+) -> Iterator[SweepAnswer]:
+    reference = family[relative - 1 if 1 <= relative <= len(family) else 0]
+    base = {_value(arm): arm for arm in reference}
+    for group in family:
+        against = {} if group is reference else _against(campaign, base, group)
+        points = [replace(_point(arm), against=against.get(_value(arm))) for arm in group]
+        name = "" if group is reference else namer.name(reference[0])
+        yield _answer(group, points, namer, name)
+
+
+def _against(
+    campaign: Campaign, base: Mapping[float, MeasuredTest], group: Sequence[MeasuredTest]
+) -> dict[float, PointAgainst]:
+    found = {_value(arm): arm for arm in group if _value(arm) in base}
+    return {value: _pair_against(campaign, base[value], arm) for value, arm in found.items()}
+
+
+def _pair_against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PointAgainst:
+    """Only where both points are trusted and measure response times, not overload."""
+    for each in (base, arm):
+        if not _is_trusted_point(each):
+            return PointAgainst(why=_why_not(each.ended) or _NO_RUN)
+        if not (each.counted and each.is_sound):
+            return PointAgainst(why=_OVERLOADED)
+    found = compare(campaign, ArmPair(base, arm, is_chosen=True))
+    word = found.verdict.word if found.has_word else ""
+    return PointAgainst(found.mean, word, found.verdict.text)
+
+
+@dataclass(frozen=True)
+class _Namer:
+    """What tells the arms of a sweep apart: their targets, and their schemes and modes where these
+    differ."""
+
+    arms: Sequence[MeasuredTest]
+
+    @cached_property
+    def _names_target(self) -> bool:
+        return len({arm.test.endpoint.target_id for arm in self.arms}) > 1
+
+    @cached_property
+    def _names_arm(self) -> bool:
+        return not self._names_target or len({arm_words(arm.test) for arm in self.arms}) > 1
+
+    def whole(self, arm: MeasuredTest) -> str:
+        target = arm.test.endpoint.target.name if self._names_target else ""
+        return ", ".join(filter(None, [arm_words(arm.test), target]))
+
+    def name(self, arm: MeasuredTest) -> str:
+        return self.whole(arm) if self._names_arm else arm.test.endpoint.target.name
+
+
+def _field(arm: MeasuredTest) -> str:
+    return arm.test.swept or INJECTORS
+
+
+def _value(arm: MeasuredTest) -> float:
+    return arm.test.swept_value if arm.test.swept else arm.test.injectors
 
 
 def _key(test: Test) -> tuple:
@@ -37,21 +116,14 @@ def _key(test: Test) -> tuple:
     return test.plan_version_id, *arm, test.swept, injectors
 
 
-def _answer(group: list[MeasuredTest], *, names_target: bool, names_arm: bool) -> SweepAnswer:
-    first = group[0]
-    field = first.test.swept or INJECTORS
-    target = first.test.endpoint.target.name if names_target else ""
-    arm = ", ".join(filter(None, [arm_words(first.test), target]))
-    points = with_speed_up(field, [_point(arm) for arm in group])
-    title = f"{first.plan_label}: {arm}, by {_parameter(field)}"
-    return SweepAnswer(
-        title,
-        first.plan_label,
-        field,
-        arm if names_arm else target,
-        sweep_table(f"sweep-{first.test.pk}", title, field, points),
-        points,
-    )
+def _answer(
+    group: list[MeasuredTest], points: Sequence[SweepPoint], namer: _Namer, reference: str
+) -> SweepAnswer:
+    first, field = group[0], _field(group[0])
+    points = with_speed_up(field, points)
+    title = f"{first.plan_label}: {namer.whole(first)}, by {_parameter(field)}"
+    table = sweep_table(f"sweep-{first.test.pk}", title, field, points, reference)
+    return SweepAnswer(title, first.plan_label, field, namer.name(first), table, points, reference)
 
 
 def _parameter(field: str) -> str:
@@ -59,15 +131,14 @@ def _parameter(field: str) -> str:
 
 
 def _point(arm: MeasuredTest) -> SweepPoint:
-    test = arm.test
-    ended = [each for each in arm.runs if each.run.is_done]
+    ended = arm.ended
     trusted = [each for each in ended if _is_trusted(each)]
-    is_trusted = bool(trusted) and len(trusted) == len(ended)
+    is_trusted = _is_trusted_point(arm)
     shown = trusted if is_trusted else arm.counted or [each for each in ended if each.is_whole]
     figures = _pooled(shown)
     rate, mean_us = of_runs([each.figures for each in shown]) if is_trusted else (None, None)
     return SweepPoint(
-        value=test.swept_value if test.swept else test.injectors,
+        value=_value(arm),
         figures=figures,
         is_trusted=is_trusted,
         is_usable=bool(arm.counted),
@@ -79,6 +150,10 @@ def _point(arm: MeasuredTest) -> SweepPoint:
         mean_us=mean_us,
         why="" if is_trusted else _why_not(ended),
     )
+
+
+def _is_trusted_point(arm: MeasuredTest) -> bool:
+    return bool(arm.ended) and all(map(_is_trusted, arm.ended))
 
 
 def _is_trusted(each: MeasuredRun) -> bool:

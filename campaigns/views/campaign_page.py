@@ -46,12 +46,13 @@ def campaign_context(
     """The page's context without the project's navigation and the user's rights.
 
     `chosen`: the tests that are compared, candidate and baseline; by default HTTPS against HTTP.
-    `relative`: the column that the matrix of several targets is relative to, from 1. `asked`: its
-    address, of which `campaign_runs` reads what it shows.
+    `relative`: the column that a matrix or sweeps of several arms are relative to, from 1. `asked`:
+    its address, which also says which runs and which points of sweeps it shows.
     """
     has_machines = shows_machines(actor)
     answer = answer_of(campaign, chosen, relative, shows_machines=has_machines)
     asked = asked or {}
+    trusted_only = asked.get("points") == "trusted"
     runs, repeats = runs_page(campaign, asked), repeats_of(answer, asked)
     for run in runs:
         run.shows_machine = has_machines
@@ -87,7 +88,8 @@ def campaign_context(
         "forest": forest_groups(answer.overheads, campaign.practical_threshold),
         "bars": split_bars([each.split for each in answer.overheads if each.split]),
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
-        "sweeps": drawn_sweeps(answer.sweeps),
+        "sweeps": drawn_sweeps(answer.sweeps, trusted_only=trusted_only),
+        "trusted_only": trusted_only,
         "drawn_from": "Drawn from the first usable run on.",
         "plots": drawn_plots(answer, drawn, is_live=is_live, is_only=runs.count == 1),
         "plot_data": plot_data(answer, campaign.repeats, drawn, first),

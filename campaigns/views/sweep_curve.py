@@ -1,7 +1,7 @@
 """Positions of a sweep's curves, in percent of width and height. Pure; see drawings."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import floor, log
 from typing import Any
@@ -11,10 +11,12 @@ from campaigns.domain.plan.sweep import (
     INJECTORS,
     parameter_label,
     parameter_unit,
+    point_words,
     value_text,
 )
 from campaigns.domain.shown.results import SweepAnswer
 from campaigns.domain.shown.sweep_points import SweepPoint
+from campaigns.domain.shown.tables import Table
 from campaigns.domain.units import figure
 from campaigns.views.drawings import round_up
 from campaigns.views.line_styles import LineStyle, line_style
@@ -32,8 +34,9 @@ _Ends = Callable[[SweepPoint], tuple[float, float] | None]
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """`low` and `high`: the ends of its interval, None without one. `name`: of an arm whose point
-    is not trusted."""
+    """`value` and `at`: of the parameter, as number and text; `words`: what was measured.
+    `low` and `high`: the ends of its interval, None without one. `name`: of an arm whose point is
+    not trusted."""
 
     x: float
     y: float
@@ -42,6 +45,8 @@ class Dot:
     low: float | None = None
     high: float | None = None
     name: str = ""
+    value: float = 0.0
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,8 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """One figure of each point: how it is called, read, and where its interval is."""
+    """One figure of each point: how it is called beside others of its panel, read, and where its
+    interval is."""
 
     name: str
     read: _Read
@@ -75,10 +81,15 @@ class _Series:
     is_second: bool = False
 
 
-def drawn_sweeps(sweeps: Sequence[SweepAnswer]) -> list[dict[str, Any]]:
+def drawn_sweeps(
+    sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False
+) -> list[dict[str, Any]]:
     """The sweeps of one plan and parameter together, their arms on the same axes:
-    [{"sweeps", "parameter", "keys": [(name, style)], "side": their table together, None of one
-    arm, "panels"}]."""
+    [{"sweeps", "tables", "parameter", "keys": [(name, style)], "side": their table together, None
+    of one arm, "panels", "has_apart": whether a point is not trusted}].
+
+    `trusted_only`: without the points that are not trusted; the axes stay.
+    """
     groups: dict[tuple[str, str], list[SweepAnswer]] = {}
     for sweep in sweeps:
         groups.setdefault((sweep.plan_label, sweep.field), []).append(sweep)
@@ -88,11 +99,18 @@ def drawn_sweeps(sweeps: Sequence[SweepAnswer]) -> list[dict[str, Any]]:
             "sweeps": group,
             "parameter": parameter_words(field),
             "keys": [(each.name, line_style(n)) for n, each in enumerate(group)],
-            "side": side_by_side(group) if len(group) > 1 else None,
-            "panels": _panels(field, group),
+            "tables": [_shown(each.table, trusted_only) for each in group],
+            "side": side_by_side(group, trusted_only=trusted_only) if len(group) > 1 else None,
+            "panels": _panels(field, group, trusted_only),
+            "has_apart": any(not point.is_trusted for each in group for point in each.points),
         }
         for (plan, field), group in groups.items()
     ]
+
+
+def _shown(table: Table, trusted_only: bool) -> Table:
+    rows = tuple(row for row in table.rows if row.kind != "sweep-apart")
+    return replace(table, rows=rows) if trusted_only else table
 
 
 def parameter_words(field: str) -> str:
@@ -102,11 +120,23 @@ def parameter_words(field: str) -> str:
     return ", ".join(filter(None, words))
 
 
-def _panels(field: str, group: Sequence[SweepAnswer]) -> list[Panel]:
+def _panels(field: str, group: Sequence[SweepAnswer], trusted_only: bool) -> list[Panel]:
+    panels = _all_panels(field, group)
+    return [_trusted(panel) for panel in panels] if trusted_only else panels
+
+
+def _trusted(panel: Panel) -> Panel:
+    curves = [
+        replace(curve, dots=[dot for dot in curve.dots if dot.is_trusted]) for curve in panel.curves
+    ]
+    return replace(panel, curves=curves)
+
+
+def _all_panels(field: str, group: Sequence[SweepAnswer]) -> list[Panel]:
     points = [point for each in group for point in each.points]
     if not any(point.rate_per_s and point.is_usable for point in points):
         return []
-    rates = _Series("ok requests/s", lambda p: p.rate_per_s, lambda p: p.rate_ends)
+    rates = _Series("", lambda p: p.rate_per_s, lambda p: p.rate_ends)
     p95 = _Series("p95", lambda p: p.p95_ms)
     mean = _Series("average", lambda p: p.mean_ms, lambda p: p.mean_ends_ms, is_second=True)
     panels = [
@@ -114,12 +144,12 @@ def _panels(field: str, group: Sequence[SweepAnswer]) -> list[Panel]:
         _panel("Response time", "ms", group, [p95, mean]),
     ]
     if field in DIVIDED and any(point.speed_up for point in points):
-        speed_up = _Series("speed-up", lambda p: p.speed_up)
-        efficiency = _Series("efficiency", lambda p: p.efficiency and 100 * p.efficiency)
+        speed_up = _Series("", lambda p: p.speed_up)
+        efficiency = _Series("", lambda p: p.efficiency and 100 * p.efficiency)
         panels.append(_panel("Speed-up", "times the smallest value", group, [speed_up]))
         panels.append(_panel("Efficiency", "%", group, [efficiency]))
     if any(point.error_share for point in points):
-        errors = _Series("errors", lambda p: p.error_share and 100 * p.error_share)
+        errors = _Series("", lambda p: p.error_share and 100 * p.error_share)
         panels.append(_panel("Errors", "% of all requests", group, [errors]))
     return panels
 
@@ -183,9 +213,8 @@ def _curve(
         if value is None:
             return None
         ends = series.ends(point) if point.is_trusted else None
-        called = f"{sweep.name}, {series.name}" if is_named else series.name
-        said = f"{value_text(point.value)}: {called} {figure(value)}"
-        said += "" if unit == series.name else f" {unit}"
+        called = " ".join(filter(None, [sweep.name * is_named, series.name]))
+        said = " ".join(filter(None, [called, figure(value), unit]))
         low, high = (at_y(max(0.0, each)) for each in ends) if ends else (None, None)
         return Dot(
             at_x(point.value),
@@ -195,6 +224,8 @@ def _curve(
             low,
             high,
             sweep.name if is_named and not point.is_trusted and not series.is_second else "",
+            point.value,
+            point_words(sweep.field, point.value),
         )
 
     dots = [dot(point) for point in sweep.points]

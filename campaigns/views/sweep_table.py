@@ -6,12 +6,14 @@ The cells are those of each sweep's own table, which has all figures.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from campaigns.domain.judged.words import Word
 from campaigns.domain.shown.results import SweepAnswer
 from campaigns.domain.shown.tables import Cell, Row
 from campaigns.domain.units import DASH
 from campaigns.views.line_styles import LineStyle, line_style
 
 _KEYS = ("rate", "mean", "p95", "speed_up", "efficiency", "under_way", "trusted")
+_AGAINST = ("difference", "difference_low", "difference_high", "word")
 _HEADS = {
     "rate": ("throughput", "ok/s"),
     "mean": ("mean", "ms"),
@@ -41,43 +43,100 @@ class ArmAtValue:
 
 
 @dataclass(frozen=True, slots=True)
+class ArmAgainst:
+    """How an arm's mean compares with the reference's at one value: texts, "" where there is none.
+    `why`: why there is no word."""
+
+    difference: str = ""
+    interval: str = ""
+    word: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRow:
+    """`against`: of each arm but the reference."""
+
+    label: str
+    arms: list[ArmAtValue]
+    against: list[ArmAgainst]
+
+
+@dataclass(frozen=True, slots=True)
 class SideBySide:
-    """`arms`: [(name, style)]; `heads`: [(title, unit)] of each; `rows`: [(value, arms)]; `doubts`:
-    [(value and arm, why it is not trusted)]."""
+    """`arms`: [(name, style)]; `relative`: the number of the reference among them, from 1;
+    `heads`: [(title, unit)] of each; `compared`: the names of the others; `doubts`: [(value and
+    arm, why it is not trusted)]; `open_why`: why words are missing or inconclusive elsewhere, each
+    reason once."""
 
     label_title: str
     arms: list[tuple[str, LineStyle]]
+    relative: int
     heads: list[tuple[str, str]]
-    rows: list[tuple[str, list[ArmAtValue]]]
+    compared: list[str]
+    rows: list[ValueRow]
     doubts: list[tuple[str, str]]
+    open_why: list[str]
+
+    @property
+    def reference(self) -> str:
+        return self.arms[self.relative - 1][0]
 
 
-def side_by_side(sweeps: Sequence[SweepAnswer]) -> SideBySide:
+def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -> SideBySide:
+    """`trusted_only`: without what is not trusted, and without values that have nothing else."""
     keys = [key for key in _KEYS if any(_has(sweep, key) for sweep in sweeps)]
     values = sorted({point.value for sweep in sweeps for point in sweep.points})
     by_value = [_rows_by_value(sweep) for sweep in sweeps]
     labels = {value: row.label for rows in by_value for value, row in rows.items()}
+    others = [number for number, sweep in enumerate(sweeps) if sweep.reference]
+    rows = []
+    for value in values:
+        found = [each.get(value) for each in by_value]
+        if trusted_only:
+            found = [row and (None if row.kind == "sweep-apart" else row) for row in found]
+        if any(found) or not trusted_only:
+            arms = [_at_value(*each, keys) for each in zip(sweeps, found, strict=True)]
+            against = [_against(sweeps[n], by_value[n].get(value)) for n in others]
+            rows.append(ValueRow(labels[value], arms, against))
     return SideBySide(
         sweeps[0].table.label_title,
         [(sweep.name, line_style(number)) for number, sweep in enumerate(sweeps)],
+        next((n for n, sweep in enumerate(sweeps, 1) if not sweep.reference), 1),
         [_HEADS[key] for key in keys],
-        [
-            (
-                labels[value],
-                [
-                    _at_value(sweep, rows.get(value), keys)
-                    for sweep, rows in zip(sweeps, by_value, strict=True)
-                ],
-            )
-            for value in values
-        ],
+        [sweeps[n].name for n in others],
+        rows,
         [
             (f"{labels[point.value]}, {sweep.name}", point.why)
             for sweep in sweeps
             for point in sweep.points
             if point.why
         ],
+        _open_why(sweeps),
     )
+
+
+def _open_why(sweeps: Sequence[SweepAnswer]) -> list[str]:
+    told = {point.why for sweep in sweeps for point in sweep.points}
+    every = [point.against for sweep in sweeps for point in sweep.points if point.against]
+    whys = [each.why for each in every if each.word in {"", Word.INCONCLUSIVE}]
+    return [why for why in dict.fromkeys(whys) if why and why not in told]
+
+
+def _against(sweep: SweepAnswer, row: Row | None) -> ArmAgainst:
+    if row is None:
+        return ArmAgainst()
+    difference, low, high, word = (_cells(sweep, row)[key] for key in _AGAINST)
+    if difference.value is None:
+        return ArmAgainst(word="no word", why=difference.why)
+    ends = "" if low.value is None else f"[{low.text}, {high.text}]"
+    said = "no word" if word.value is None else word.text
+    return ArmAgainst(f"{difference.text}\N{NARROW NO-BREAK SPACE}%", ends, said, word.why)
+
+
+def _cells(sweep: SweepAnswer, row: Row) -> Mapping[str, Cell]:
+    names = [column.key for column in sweep.table.columns]
+    return dict(zip(names, row.cells, strict=True))
 
 
 def _has(sweep: SweepAnswer, key: str) -> bool:
@@ -91,8 +150,7 @@ def _rows_by_value(sweep: SweepAnswer) -> Mapping[float, Row]:
 def _at_value(sweep: SweepAnswer, row: Row | None, keys: Sequence[str]) -> ArmAtValue:
     if row is None:
         return ArmAtValue([])
-    names = [column.key for column in sweep.table.columns]
-    cells = dict(zip(names, row.cells, strict=True))
+    cells = _cells(sweep, row)
     is_end = row.kind == "sweep-end"
     return ArmAtValue(
         [

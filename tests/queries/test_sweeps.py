@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.models import TestFigures
+from campaigns.models import Run, TestFigures
 from campaigns.queries.answers import campaign_answer
 from campaigns.services.kept_figures import keep_figures
 from campaigns.views.campaign_tiles import tiles_of
@@ -18,7 +18,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.queries.measured import measure, spoil
+from tests.queries.measured import measure, run_in_blocks, spoil
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -113,7 +113,7 @@ def test_an_untrusted_run_is_drawn_apart_and_is_in_no_speed_up_no_line_and_no_wo
     assert "not trusted" in curve.dots[2].words
     assert len(curve.pieces) == 1
     said = plain_text(campaign_answer(campaign).sentence)
-    assert "grows up to at least 2 injector processes: 190 requests/s, 1.9 times 1." in said
+    assert "still grows with 2 injector processes: 190 requests/s, 1.9 times as much as" in said
     assert "What comes beyond 2 injector processes is not known" in said
 
 
@@ -179,13 +179,13 @@ def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(camp
     (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
     side = group["side"]
     assert [name for name, _ in side.arms] == ["apache", "nginx"]
-    assert [label for label, _ in side.rows] == ["10", "20", "40"]
-    assert [[bool(arm.cells) for arm in arms] for _, arms in side.rows] == [
+    assert [row.label for row in side.rows] == ["10", "20", "40"]
+    assert [[bool(arm.cells) for arm in row.arms] for row in side.rows] == [
         [True, False],
         [True, True],
         [False, True],
     ]
-    assert [arm.is_apart for arm in side.rows[1][1]] == [True, False]
+    assert [arm.is_apart for arm in side.rows[1].arms] == [True, False]
     ((where, why),) = side.doubts
     assert where == "20, apache"
     assert why == "Doubtful: the injector was busy"
@@ -239,3 +239,87 @@ def test_tests_without_a_tile_are_counted_in_the_last_one(campaign):
     tiles = tiles_of(campaign_answer(campaign))
     assert len(tiles) == 5
     assert (tiles[-1]["value"], tiles[-1]["unit"]) == ("3", "more tests")
+
+
+def two_servers(campaign, means_us):
+    """A sweep of connections over two servers in blocks; mean µs by value, for each server."""
+    version = make_plan(campaign.project)
+    ends = [make_endpoint(make_target(campaign.project, name)) for name in means_us]
+    tests = [
+        make_test(campaign, version, endpoint=end, injectors=n)
+        for end, means in zip(ends, means_us.values(), strict=True)
+        for n in means
+    ]
+    values = [us for means in means_us.values() for us in means.values()]
+    runs_by_block = run_in_blocks(tests, [[us, 1.01 * us, 1.005 * us] for us in values], n=200)
+    for run in Run.objects.filter(campaign=campaign):
+        spoil(run)
+    return runs_by_block
+
+
+@pytest.fixture
+def in_blocks(project):
+    now = timezone.now()
+    return make_campaign(project, repeats=3, started_at=now, finished_at=now)
+
+
+SERVERS = {"apache": {1: 10_000, 2: 20_000, 4: 40_000}, "nginx": {1: 8_000, 2: 16_000, 4: 52_000}}
+
+
+def test_one_server_is_said_against_the_other_at_each_value(in_blocks):
+    two_servers(in_blocks, SERVERS)
+    apache, nginx = campaign_answer(in_blocks).sweeps
+    assert (apache.reference, nginx.reference) == ("", "apache")
+    assert "difference" not in {each.key for each in apache.table.columns}
+    assert column(nginx.table, "difference") == ["−20.0", "−20.0", "+30.0"]
+    assert column(nginx.table, "word") == ["faster", "faster", "slower"]
+    lows, highs = (column(nginx.table, f"difference_{end}") for end in ("low", "high"))
+    assert all(low != "–" != high for low, high in zip(lows, highs, strict=True))
+    said = plain_text(campaign_answer(in_blocks).sentence)
+    assert "nginx is faster than apache at 2 and slower than apache at 1 of 3 values." in said
+    (group,) = drawn_sweeps([apache, nginx])
+    assert group["side"].compared == ["nginx"]
+    assert [row.against[0].word for row in group["side"].rows] == ["faster", "faster", "slower"]
+
+
+def test_the_reader_chooses_what_they_are_relative_to(in_blocks):
+    two_servers(in_blocks, SERVERS)
+    apache, nginx = campaign_answer(in_blocks, None, 2).sweeps
+    assert (apache.reference, nginx.reference) == ("nginx", "")
+    assert column(apache.table, "word") == ["slower", "slower", "faster"]
+    assert campaign_answer(in_blocks, None, 9).sweeps[0].reference == "", "unknown: the first"
+
+
+def test_an_untrusted_point_gets_no_word_and_is_not_in_the_sentence(in_blocks):
+    two_servers(in_blocks, SERVERS)
+    spoil(in_blocks.tests.get(endpoint__target__name="apache", injectors=4).runs.first(), cpu=0.99)
+    _, nginx = campaign_answer(in_blocks).sweeps
+    assert column(nginx.table, "word") == ["faster", "faster", "–"]
+    assert column(nginx.table, "difference")[2] == "–"
+    said = plain_text(campaign_answer(in_blocks).sentence)
+    assert "nginx is faster than apache at 2 of 2 values." in said
+
+
+def test_trusted_only_takes_the_others_away_and_leaves_the_axes(campaign):
+    runs = measured(sweep(campaign, [1, 2, 4]), [1000, 1900, 9000])
+    spoil(runs[2], cpu=0.99)
+    sweeps = campaign_answer(campaign).sweeps
+    ((every,), (trusted,)) = (drawn_sweeps(sweeps, trusted_only=only) for only in (False, True))
+    assert every["has_apart"]
+    assert [len(each["panels"][0].curves[0].dots) for each in (every, trusted)] == [3, 2]
+    assert [len(each["tables"][0].rows) for each in (every, trusted)] == [3, 2]
+    assert every["panels"][0].y_ticks == trusted["panels"][0].y_ticks
+    assert every["panels"][0].x_ticks == trusted["panels"][0].x_ticks
+
+
+def test_the_page_offers_trusted_only_where_a_point_is_not(client, bob, campaign):
+    runs = measured(sweep(campaign, [1, 2, 4]), [1000, 1900, 9000])
+    spoil(runs[2], cpu=0.99)
+    client.force_login(bob)
+    address = reverse("campaign-detail", args=[campaign.pk])
+    page, trusted = (
+        client.get(address + asked).content.decode() for asked in ("", "?points=trusted")
+    )
+    assert ">trusted only</a>" in page
+    assert ("s-apart" in page, "s-apart" in trusted) == (True, False)
+    assert "Only trusted points are shown" in trusted

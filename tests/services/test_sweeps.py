@@ -58,13 +58,16 @@ def test_each_run_of_a_sweep_sends_the_plan_with_one_number_replaced(project, as
     runs = again.runs.order_by("position")
     assert [run.snapshot["plan"]["load"]["rate_per_s"] for run in runs] == [100, 250.5]
     assert [run.frozen.plan.load.rate_per_s for run in runs] == [100, 250.5]
-    assert [run.frozen.swept for run in runs] == ["rate 100 requests/s", "rate 250.5 requests/s"]
+    assert [run.frozen.swept for run in runs] == [
+        "rate of 100 requests/s",
+        "rate of 250.5 requests/s",
+    ]
     assert version.plan.versions.count() == 1, "the plan itself has not changed"
 
 
 def test_a_sweep_of_values_that_the_plan_cannot_have_is_refused(project, as_bob):
     cells = [sequential_of_each(project)]
-    with pytest.raises(Refused, match="cannot be measured with rate 100 requests/s"):
+    with pytest.raises(Refused, match="cannot be measured at a rate of 100 requests/s"):
         create(as_bob, project, cells=cells, sweep=Sweep("rate_per_s", (100, 200)))
     with pytest.raises(Refused, match="at most 20 values"):
         create(as_bob, project, cells=cells, sweep=Sweep("requests", tuple(range(1, 22))))

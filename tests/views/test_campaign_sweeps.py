@@ -47,7 +47,7 @@ def test_the_estimate_follows_the_values(as_editor, project, ticked):
         ({"sweep_field": "rate_per_s"}, "Enter the values of the sweep."),
         ({"sweep_field": "rate_per_s", "sweep_values": "fast"}, "Enter a list such as"),
         ({"sweep_values": "1, 2"}, "Choose what these values are of."),
-        ({"sweep_field": "rate_per_s", "sweep_values": "0, 2"}, "rate 0 requests/s"),
+        ({"sweep_field": "rate_per_s", "sweep_values": "0, 2"}, "rate of 0 requests/s"),
         (
             {"sweep_field": "rate_per_s", "sweep_values": "1, 2", "injectors": "1, 2"},
             "Sweep one number at a time",
@@ -69,7 +69,7 @@ def test_a_sweep_is_run_again_as_it_was(as_editor, project, ticked):
     assert (form["sweep_field"].value(), form["sweep_values"].value()) == ("rate_per_s", "100, 200")
     assert form.known()["sweep"].values == (100, 200)
     page = text_of(as_editor.get(reverse("campaign-detail", args=[draft.pk])))
-    assert "rate 100 requests/s" in page
+    assert "rate of 100 requests/s" in page
 
 
 def test_the_study_of_several_servers_is_one_choice(as_editor, project, ticked):

@@ -18,6 +18,22 @@ INJECTORS = "injectors"
 MAX_POINTS = 20
 # What more of it divides among itself: speed-up and efficiency mean something.
 DIVIDED = frozenset({INJECTORS, "connections"})
+# Numbers whose labels are no noun that an amount can follow.
+_PHRASES = {
+    "hold_s": "a holding time of {}",
+    "over_s": "a spread over {}",
+    "max_in_flight": "a limit of {} in flight",
+    "start_offset_s": "a stagger of {}",
+    "timeouts.connect_s": "a connect timeout of {}",
+    "timeouts.tls_s": "a TLS timeout of {}",
+    "timeouts.total_s": "a reply timeout of {}",
+    "order.block_repeat": "a block size of {}",
+    "exchange.close_timeout_s": "a close timeout of {}",
+    "session.think_time.mean_s": "a mean think time of {}",
+    "session.think_time.min_s": "a shortest think time of {}",
+    "session.think_time.max_s": "a longest think time of {}",
+}
+_CODES = frozenset({"exchange.close_code"})  # no amounts: 1000, not 1,000
 _NUMBER = r"\d{1,9}(?:\.\d{1,6})?"
 _RANGE = re.compile(rf"({_NUMBER}) to ({_NUMBER})(?: step ({_NUMBER}))?")
 
@@ -77,13 +93,49 @@ def value_text(value: float) -> str:
 
 
 def point_words(field: str, value: float) -> str:
-    """2 injector processes; rate 200 requests/s."""
+    """2 injector processes; 8 connections; rate of 200 requests/s."""
+    return point_phrase(field, value).removeprefix("a ")
+
+
+def point_phrase(field: str, value: float) -> str:
+    """As a sentence says it: 2 injector processes; 8 connections; a rate of 200 requests/s."""
+    if nouns := _counted_nouns(field):
+        things, per, of = nouns.partition(" per ")
+        return f"{value_text(value)} {_one(things) if value == 1 else things}{per}{of}"
+    if field in _CODES:
+        return f"a {_label_in_text(field)} {value:g}"
+    amount = " ".join(filter(None, [value_text(value), _unit_of(field, value)]))
+    return _PHRASES.get(field, f"a {_label_in_text(field)} of {{}}").format(amount)
+
+
+def at_point(field: str, value: float) -> str:
+    """with 8 connections; at a rate of 200 requests/s."""
+    word = "at" if parameter_unit(field).endswith("/s") else "with"
+    return f"{word} {point_phrase(field, value)}"
+
+
+def _unit_of(field: str, value: float) -> str:
+    """1 request/s, 2 requests/s, 1 B."""
+    things, per, time = parameter_unit(field).partition("/")
+    return f"{_one(things)}{per}{time}" if value == 1 and per else f"{things}{per}{time}"
+
+
+def _one(nouns: str) -> str:
+    return counted(1, nouns).removeprefix("1 ")
+
+
+def _counted_nouns(field: str) -> str:
+    """Connections, requests per burst: what a label without a unit counts; "" of an amount."""
     if field == INJECTORS:
-        return counted(int(value), "injector processes")
+        return "injector processes"
+    label = _label_in_text(field)
+    is_counted = not parameter_unit(field) and label.partition(" ")[0].endswith("s")
+    return label if is_counted and field not in _PHRASES else ""
+
+
+def _label_in_text(field: str) -> str:
     label = parameter_label(field)
-    return " ".join(
-        filter(None, [label[0].lower() + label[1:], value_text(value), parameter_unit(field)])
-    )
+    return label[0].lower() + label[1:]
 
 
 def swept_plan(plan: Plan, field: str, value: float) -> Plan:
@@ -96,7 +148,7 @@ def swept_plan(plan: Plan, field: str, value: float) -> Plan:
         return Plan.from_json(spec)
     except InvalidPlan as invalid:
         why = next(iter(invalid.errors.values()))
-        raise Refused(f"It cannot be measured with {point_words(field, value)}: {why}") from None
+        raise Refused(f"It cannot be measured {at_point(field, value)}: {why}") from None
 
 
 def fields_used_by(plans: Sequence[Plan]) -> list[SweepField]:

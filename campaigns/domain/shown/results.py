@@ -142,7 +142,8 @@ class OverheadAnswer:
 @dataclass(frozen=True, slots=True)
 class SweepAnswer:
     """One plan on one arm at several values of `field`: `table` has a row for each, `points` are
-    its curve. `name` tells the arm apart from the others of the same sweep."""
+    its curve. `name` tells the arm apart from the others of the same sweep. `reference`: the one
+    of them that its points are compared with, "" for that one itself and of a single arm."""
 
     title: str
     plan_label: str
@@ -150,6 +151,7 @@ class SweepAnswer:
     name: str
     table: Table
     points: list[SweepPoint]
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,24 @@ part in what the sweep's sentence says.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from campaigns.domain.judged.overhead import OverheadRow
 from campaigns.domain.judged.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.measured.figures import Figures
 from campaigns.domain.percentiles import P95, Shown, shown
 from campaigns.domain.plan.sweep import DIVIDED
 
 # Growth has ended where a value has this share of the highest throughput.
-_PLATEAU = 0.95
+PLATEAU = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class PointAgainst:
+    """A point's mean response time against the reference's at the same value. `mean` is None where
+    nothing is compared; `word` is "" without a word, and `why` says why."""
+
+    mean: OverheadRow | None = None
+    word: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +33,7 @@ class SweepPoint:
     trusted, else of all that ended with figures; None without any. `is_usable`: not only of runs
     that nobody may believe. `rate` and `mean_us` are means over its runs, with an interval from
     three on. `why`: why it is not trusted. `speed_up` and `efficiency`: against the smallest value,
-    where more of the parameter divides the work.
+    where more of the parameter divides the work. `against`: another arm, where there is one.
     """
 
     value: float
@@ -38,6 +49,7 @@ class SweepPoint:
     why: str = ""
     speed_up: float | None = None
     efficiency: float | None = None
+    against: PointAgainst | None = None
 
     @property
     def rate_per_s(self) -> float | None:
@@ -105,7 +117,7 @@ def end_of_growth(points: Sequence[SweepPoint]) -> tuple[SweepPoint, bool] | Non
     if len(trusted) < 2:
         return None
     most = max(point.rate_per_s for point in trusted)
-    index = next(i for i, point in enumerate(trusted) if point.rate_per_s >= _PLATEAU * most)
+    index = next(i for i, point in enumerate(trusted) if point.rate_per_s >= PLATEAU * most)
     return trusted[index], index < len(trusted) - 1
 
 

@@ -1,6 +1,6 @@
 """A sweep as a table: the same plan on the same arm at several values, a row for each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from campaigns.domain.judged.repeats import MIN_REPEATS
 from campaigns.domain.lifecycle import TargetState, Trust
@@ -15,13 +15,14 @@ from campaigns.domain.plan.sweep import (
 from campaigns.domain.shown.cells import Figure, column_cells, count_cell, text_cell
 from campaigns.domain.shown.latency_table import figures_by_key
 from campaigns.domain.shown.metrics import METRICS
-from campaigns.domain.shown.sweep_points import SweepPoint, end_of_growth
+from campaigns.domain.shown.sweep_points import PointAgainst, SweepPoint, end_of_growth
 from campaigns.domain.shown.tables import Cell, Column, Row, Table
 
 _TIMES = ("duration", "interval", "mean", "mean_low", "mean_high", "min", "p50", "p95", "max")
 _RATES = ("rate", "rate_low", "rate_high")
 _DIVIDED = ("speed_up", "efficiency")
 _WORDS = ("measurement", "target_state")
+_AGAINST = ("difference", "difference_low", "difference_high")
 _OWN_COLUMNS = {
     "mean_low": Column("mean_low", "95 % from", "ms"),
     "mean_high": Column("mean_high", "to", "ms"),
@@ -31,6 +32,10 @@ _OWN_COLUMNS = {
     "under_way": Column(
         "under_way", "under way", "", "Little's law: throughput × mean response time."
     ),
+    "difference": Column("difference", "mean, difference", "%"),
+    "difference_low": Column("difference_low", "95 % from", "%"),
+    "difference_high": Column("difference_high", "to", "%"),
+    "word": Column("word", "word", is_text=True),
     "trusted": Column("trusted", "trusted runs", "", "Of all that ended."),
 }
 _TONES = {
@@ -43,6 +48,7 @@ _TONES = {
 _NO_RUN = "No usable runs yet."
 _NOT_JUDGED = "Nothing is said about the target: no measurement can be trusted."
 _FEW = f"An interval needs {MIN_REPEATS} repeats."
+_NOT_THERE = PointAgainst(why="The reference was not measured at this value.")
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
 
 
@@ -50,12 +56,22 @@ def injector_words(injectors: int) -> str:
     return point_words(INJECTORS, injectors)
 
 
-def sweep_table(key: str, title: str, field: str, points: Sequence[SweepPoint]) -> Table:
-    """The points in the order of their values."""
+def sweep_table(
+    key: str, title: str, field: str, points: Sequence[SweepPoint], reference: str = ""
+) -> Table:
+    """The points in the order of their values. `reference`: what they are compared with, "" where
+    there is nothing to compare with."""
     figured = (*_TIMES, *_RATES, *(_DIVIDED if field in DIVIDED else ()), "under_way")
     rows = [_figures(point) for point in points]
     columns = {name: column_cells([row[name] for row in rows]) for name in figured}
     keys = ("n", *figured, "errors", "trusted", *_WORDS)
+    if reference:
+        compared = [_differences(point) for point in points]
+        columns |= {
+            name: column_cells([row[name] for row in compared], decimals=1, signed=True)
+            for name in _AGAINST
+        }
+        keys = (*keys, *_AGAINST, "word")
     ended = end_of_growth(points)
     return Table(
         key,
@@ -64,16 +80,48 @@ def sweep_table(key: str, title: str, field: str, points: Sequence[SweepPoint]) 
         tuple(
             Row(
                 _label(field, point.value),
-                _cells(point, [columns[name][index] for name in figured]),
+                (
+                    *_cells(point, [columns[name][index] for name in figured]),
+                    *_against_cells(point, columns, index, reference),
+                ),
                 _kind(point, bool(ended) and ended[0] is point),
             )
             for index, point in enumerate(points)
         ),
         label_title=_label_title(field),
-        note="Bold: the first with 95 % of the highest trusted throughput. Grey and ~: not all its "
+        note=_compared_with(reference)
+        + "Bold: the first with 95 % of the highest trusted throughput. Grey and ~: not all its "
         "runs are trusted, so it has no interval and no speed-up. Injector processes on one host "
         "share its cores.",
     )
+
+
+def _compared_with(reference: str) -> str:
+    return f"Differences and words are of the mean, against {reference}. " if reference else ""
+
+
+def _against_cells(
+    point: SweepPoint, columns: Mapping[str, Sequence[Cell]], index: int, reference: str
+) -> tuple[Cell, ...]:
+    if not reference:
+        return ()
+    against = point.against or _NOT_THERE
+    word = text_cell(against.word, against.why)
+    return (*(columns[name][index] for name in _AGAINST), word)
+
+
+def _differences(point: SweepPoint) -> dict[str, Figure]:
+    """In percent, of the mean response time."""
+    against = point.against or _NOT_THERE
+    row = against.mean
+    if row is None:
+        return dict.fromkeys(_AGAINST, Figure(None, against.why))
+    interval = row.interval if row.interval and row.interval.k >= MIN_REPEATS else None
+    ends = (interval.low, interval.high) if interval else (None, None)
+    return {
+        name: Figure(None if ratio is None else 100 * (ratio - 1), row.why or _FEW)
+        for name, ratio in zip(_AGAINST, (row.ratio, *ends), strict=True)
+    }
 
 
 def _label(field: str, value: float) -> str:

@@ -1,11 +1,14 @@
-"""Sweeps in one sentence: up to where throughput grows, and what is not known."""
+"""Sweeps in a few sentences: how throughput goes with the value, what is not known, and who is
+faster than whom."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from campaigns.domain.plan.sweep import DIVIDED, point_words, value_text
+from campaigns.domain.judged.words import Word
+from campaigns.domain.plan.sweep import DIVIDED, at_point, point_phrase
 from campaigns.domain.shown.results import Sentence, SweepAnswer
-from campaigns.domain.shown.sweep_points import SweepPoint, end_of_growth
-from campaigns.domain.units import number, rate
+from campaigns.domain.shown.sweep_points import PLATEAU, SweepPoint, end_of_growth
+from campaigns.domain.units import counted, number, rate
 
 _MOST = 4  # arms in the sentence; the tables below have all
 
@@ -14,23 +17,68 @@ def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
     """[] where no arm has two trusted points."""
     said: Sentence = []
     has_plans = len({each.plan_label for each in sweeps}) > 1
-    for sweep in sweeps:
-        if (ended := end_of_growth(sweep.points)) and len(said) < 2 * _MOST:
-            name = ", ".join(filter(None, [sweep.plan_label * has_plans, sweep.name]))
-            said += _clause(name, sweep, *ended)
-    if not said:
+    told = [each for each in sweeps if end_of_growth(each.points)]
+    for sweep in told[:_MOST]:
+        name = ", ".join(filter(None, [sweep.plan_label * has_plans, sweep.name]))
+        said += [*_clause(name, sweep), (" ", False)]
+    if not told:
         return []
+    if len(told) > _MOST:
+        said.append((f"{counted(len(told) - _MOST, 'more sweeps')} below. ", False))
+    said += [(f"{words} ", False) for words in _against(sweeps)]
     unknown = _unknown(sweeps)
     return [*said, *([(unknown, True)] if unknown else [])]
 
 
-def _clause(name: str, sweep: SweepAnswer, point: SweepPoint, has_ended: bool) -> Sentence:
-    at_least = "" if has_ended else "at least "
-    grows = f"{name} grows up to {at_least}{point_words(sweep.field, point.value)}"
-    times = ""
-    if sweep.field in DIVIDED and point.speed_up:
-        times = f", {number(point.speed_up, 1)} times {value_text(sweep.points[0].value)}"
-    return [(f"{grows}: {rate(point.rate_per_s)} requests/s", True), (f"{times}. ", False)]
+def _clause(name: str, sweep: SweepAnswer) -> Sentence:
+    point, has_ended = end_of_growth(sweep.points)
+    trusted = [each for each in sweep.points if each.is_trusted and each.rate_per_s]
+    first, last, field = trusted[0], trusted[-1], sweep.field
+    if point is first and _is_lower(last, point):
+        start = f"{name} falls from {rate(first.rate_per_s)} requests/s"
+        end = f"{rate(last.rate_per_s)} {at_point(field, last.value)}"
+        return [(start, True), (f" {at_point(field, first.value)} to {end}.", False)]
+    if point is first:
+        ends = f"{point_phrase(field, first.value)} to {point_phrase(field, last.value)}"
+        return [(f"{name} stays {_span(trusted)}", True), (f", from {ends}.", False)]
+    grows = f"{name} grows up to {point_phrase(field, point.value)}"
+    if not has_ended:
+        grows = f"{name} still grows {at_point(field, point.value)}"
+    rest = _times(sweep, point)
+    if _is_lower(last, point):
+        rest += f", and falls to {rate(last.rate_per_s)} {at_point(field, last.value)}"
+    return [(f"{grows}: {rate(point.rate_per_s)} requests/s", True), (f"{rest}.", False)]
+
+
+def _is_lower(last: SweepPoint, point: SweepPoint) -> bool:
+    return last.rate_per_s < PLATEAU * point.rate_per_s
+
+
+def _span(trusted: Sequence[SweepPoint]) -> str:
+    rates = [each.rate_per_s for each in trusted]
+    low, high = rate(min(rates)), rate(max(rates))
+    return f"at {low} requests/s" if low == high else f"between {low} and {high} requests/s"
+
+
+def _times(sweep: SweepAnswer, point: SweepPoint) -> str:
+    if sweep.field not in DIVIDED or not point.speed_up:
+        return ""
+    fewest = at_point(sweep.field, sweep.points[0].value)
+    return f", {number(point.speed_up, 1)} times as much as {fewest}"
+
+
+def _against(sweeps: Sequence[SweepAnswer]) -> Iterator[str]:
+    """nginx is faster than apache at 3 of 4 values."""
+    for sweep in [each for each in sweeps if each.reference][: _MOST - 1]:
+        judged = [each.against.word for each in sweep.points if each.against and each.against.word]
+        words = Counter(judged)
+        said = [
+            f"{word} than {sweep.reference} at {words[word]}"
+            for word in (Word.FASTER, Word.SLOWER)
+            if words[word]
+        ]
+        if said:
+            yield f"{sweep.name} is {' and '.join(said)} of {counted(len(judged), 'values')}."
 
 
 def _unknown(sweeps: Sequence[SweepAnswer]) -> str:
@@ -39,5 +87,5 @@ def _unknown(sweeps: Sequence[SweepAnswer]) -> str:
     beyond = [p for each in sweeps for p in each.points if p.value > max(trusted)]
     if not beyond:
         return ""
-    words = point_words(sweeps[0].field, max(trusted))
+    words = point_phrase(sweeps[0].field, max(trusted))
     return f"What comes beyond {words} is not known: those runs are not trusted."

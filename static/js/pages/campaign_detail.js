@@ -4,6 +4,7 @@ import $ from "../../lib/jquery.module.min.js";
 import { blocksChart } from "../charts/blocks.js";
 import { percentilePlot } from "../charts/percentiles.js";
 import { overTime } from "../charts/series.js";
+import { sweepReader } from "../charts/sweep.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
@@ -77,11 +78,13 @@ function second(news) {
   tellNow();
 }
 
+const findSweeps = sweepReader();
 drawPlots();
 takeRun();
 livePage({
   second,
-  replaced() {
+  replaced(names) {
+    if (names.includes("sweep")) findSweeps();
     drawPlots();
     takeRun();
   },
