@@ -7,11 +7,12 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.session import makes_visits
 from campaigns.domain.plan.step import Step
-from workers.injector import drivers, http1
+from workers.injector import http1
 from workers.injector.attempt import Worker
 from workers.injector.connection import Dialler
 from workers.injector.credentials import signed_steps
 from workers.injector.examples import secrets_of
+from workers.injector.modes import requests_at_once, wire_mode
 from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
 from workers.injector.recorder import StepRecorder
@@ -31,7 +32,7 @@ class Crew:
         plan = order.plan
         self._order = order
         self._dialler = dialler
-        self._mode = drivers.wire_mode(plan, order.mode)
+        self._mode = wire_mode(plan, order.mode)
         is_http2 = plan.http_version == HttpVersion.HTTP_2
         self._streams = _stream_crew(order, dialler) if is_http2 else None
         self.exchange = None if plan.exchange is None else ExchangeContext.of(order)
@@ -42,8 +43,9 @@ class Crew:
         for recorder in self.recorders:
             recorder.examples.secrets = secrets_of(plan.auth.user, order.secret)
         has_sessions = self.exchange is None and not is_plain(plan)
+        at_once = requests_at_once(plan, order.mode)
         self.sessions = (
-            SessionContext(order, requests, self._request_bytes) if has_sessions else None
+            SessionContext(order, requests, self._request_bytes, at_once) if has_sessions else None
         )
 
     def make_worker(self) -> Worker:

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.load import ArrivalUnit, Hold, Model, planned_arrivals
-from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.load import Hold, Model, planned_arrivals
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.shards import LoadSlice
 from workers.injector.attempt import Worker
-from workers.injector.connection import NS, Dialler
+from workers.injector.connection import NS
 from workers.injector.loads import ClosedLoad, OpenLoad
+from workers.injector.modes import streams_of
 from workers.injector.order import Order
 from workers.injector.request import Request
 from workers.injector.users import SessionContext
@@ -18,21 +19,6 @@ from workers.injector.websocket.window import WebSocketWindow
 from workers.injector.window import Marks, WindowLoad, make_http_opener
 
 Load = ClosedLoad | OpenLoad | WindowLoad
-
-
-def wire_mode(plan: Plan, mode: ConnectionMode) -> ConnectionMode:
-    """The mode that a request's Connection header announces.
-
-    In a window, and where connections arrive, every connection is new. It is kept alive while it is
-    held or has more calls to make.
-    """
-    load = plan.load
-    is_connection = load.arrival_unit == ArrivalUnit.CONNECTION
-    if load.model != Model.WINDOW and not is_connection:
-        return mode
-    if load.hold != Hold.CLOSE or plan.calls_per_arrival > 1:
-        return ConnectionMode.KEEP_ALIVE
-    return ConnectionMode.NEW if mode == ConnectionMode.KEEP_ALIVE else mode
 
 
 def protocol_of(plan: Plan) -> str:
@@ -75,7 +61,6 @@ def connections_of(plan: Plan, shard: LoadSlice) -> tuple[int, int | None]:
 def make_driver(
     order: Order,
     requests: Sequence[Request],
-    dialler: Dialler,
     make_worker: Callable[[], Worker],
     n_connections: int,
     context: SessionContext | None,
@@ -96,8 +81,8 @@ def make_driver(
         if plan.exchange is not None:
             return WebSocketWindow(requests[0], *settings)
         if has_visits:
-            return VisitWindow(requests, dialler, context, *settings)
-        return WindowLoad(make_http_opener(requests, dialler), *settings)
+            return VisitWindow(requests, context, *settings)
+        return WindowLoad(make_http_opener(requests), *settings)
     if arrivals.is_scheduled(load):
         schedule = arrivals.schedule(load, plan.warm_up_s, shard, order.seed)
         drain_ns = int(plan.timeouts.total_s * NS)
@@ -121,7 +106,6 @@ def _closed_streams(
 ) -> ClosedLoad:
     """All streams of a connection begin with it."""
     from workers.injector.http2.closed import ClosedStreams
-    from workers.injector.http2.crew import streams_of
 
     n_streams = streams_of(order.plan, order.mode)
     each_ns = [offset_ns for offset_ns in offsets_ns for _ in range(n_streams)]

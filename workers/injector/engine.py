@@ -90,7 +90,6 @@ class Engine:
         load = self._load = drivers.make_driver(
             order,
             ordered,
-            self._dialler,
             crew.make_worker,
             capacity.connections,
             crew.sessions,

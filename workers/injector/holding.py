@@ -4,7 +4,7 @@ The last ok attempt is held back: it is recorded when the next one begins, when 
 or when the worker ends. If unexpected bytes arrive on its connection before that, it was not ok.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 import gevent
 
@@ -21,6 +21,22 @@ _WIND_DOWN_S = 0.05
 _END = FIELDS.index("end")
 # What a client sends of a handshake: its hello, and its end.
 _TLS_FLIGHTS = 2
+
+
+class Held(Protocol):
+    """Something that was opened."""
+
+    def close(self) -> None:
+        """Close without waiting; the time it takes does not count as opening."""
+
+
+class _HeldConnection:
+    def __init__(self, dialler: Dialler, connection: Connection):
+        self._dialler = dialler
+        self._connection = connection
+
+    def close(self) -> None:
+        self._dialler.hang_up(self._connection)
 
 
 class Holder:
@@ -52,6 +68,16 @@ class Holder:
         connection, self.connection = self.connection, None
         if connection is not None:
             self.dialler.hang_up(connection)
+
+    def detach(self) -> "Held | None":
+        """Let go of the connection, if there is one, and leave it open."""
+        connection, self.connection = self.connection, None
+        if connection is None:
+            return None
+        # Nobody waits for it any more; whatever the server sends before we close is not read.
+        connection.watcher.stop()
+        self.dialler.keep_session(connection)
+        return _HeldConnection(self.dialler, connection)
 
     def check_idle(self) -> bool:
         """An idle connection became readable: the server closed it, or sent unexpected bytes.

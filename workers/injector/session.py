@@ -171,6 +171,15 @@ class SessionWorker(Worker):
         """Wait until no call is unanswered; without pipelining that is always so."""
         return None
 
+    def join(self, lead: "SessionWorker") -> None:
+        """Make calls of the same user beside its other worker."""
+        self.user = lead.user
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether the next call needs no new connection."""
+        return self.connection is not None
+
     def leave(self) -> None:
         """The user leaves; close its connection."""
         if self.connection is not None:

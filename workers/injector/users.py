@@ -20,11 +20,12 @@ _THINK_STREAM = 0x7468696E6B
 class SessionContext:
     """What the session workers of one engine share: the plan, the requests, when to stop.
 
-    `makes_visits`: an arrival makes several calls; in a closed load workers continue on their own.
+    `makes_visits`: an arrival makes several calls, at most `at_once` of them at a time; in a closed
+    load workers continue on their own.
     `visits` is None if neither sessions nor visits are counted.
     """
 
-    def __init__(self, order: Order, requests: list[Request], make_bytes: Any):
+    def __init__(self, order: Order, requests: list[Request], make_bytes: Any, at_once: int):
         load = order.plan.load
         self.plan: Plan = order.plan
         self.session = order.plan.session
@@ -32,6 +33,7 @@ class SessionContext:
         self.seed = order.seed
         self.endpoint = order.endpoint
         self.make_bytes = make_bytes
+        self.at_once = at_once
         self.names = order.plan.variable_names
         self.is_stopped = False
         self.announces_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE

@@ -1,7 +1,8 @@
 """Arrivals with more than one request: a session, or a connection with several calls.
 
 A visitor is a slot for visits, one after the other. It makes the calls of a visit in bursts, on one
-connection or several at once, with pauses in between. A failure ends the visit.
+connection or several at once, with pauses in between; over HTTP/2 on several streams of each. A
+failure ends the visit.
 """
 
 from collections.abc import Callable, Sequence
@@ -79,7 +80,7 @@ class Visitor:
         if self._user.n_failed or self._context.is_stopped:
             return True
         # If connections arrive, one that the server closes is not replaced.
-        has_lost_its_own = not self._visits.has_sessions and self._lead.connection is None
+        has_lost_its_own = not self._visits.has_sessions and not self._lead.is_connected
         return has_lost_its_own and self._n_made > 0
 
     def _pause(self) -> bool:
@@ -143,10 +144,10 @@ class Visitor:
             self._visits.retried(start)
             pause_s = worker.call_again(call, start)
 
-    # --- several connections ---------------------------------------------------------------------
+    # --- several at once ---------------------------------------------------------------------
     def _start_helpers(self) -> None:
-        most = self._context.session.connections_per_session or 1
-        wanted = 0 if self._is_cut_short else max(0, min(most, self._n_allowed) - 1)
+        most = min(self._context.at_once, self._n_allowed)
+        wanted = 0 if self._is_cut_short else max(0, most - 1)
         while len(self._helpers) < wanted:
             self._add_helper()
         self._n_helping = wanted
@@ -155,7 +156,7 @@ class Visitor:
 
     def _add_helper(self) -> None:
         helper = self._add_worker()
-        helper.user = self._user
+        helper.join(self._lead)
         helper.switch = gevent.spawn(self._help, helper).switch
         self._helpers.append(helper)
 

@@ -6,16 +6,25 @@ from typing import Any
 import gevent
 
 from workers.injector.attempt import Worker
-from workers.injector.connection import Dialler, now
+from workers.injector.connection import now
 from workers.injector.loads import OpenLoad
 from workers.injector.request import Request
 from workers.injector.session import SessionWorker
 from workers.injector.users import SessionContext
 from workers.injector.visit import Visitor
-from workers.injector.window import WindowLoad, hold_open
+from workers.injector.window import WindowLoad
 
 
-class VisitLoad(OpenLoad):
+class _AddsWorkers:
+    """A driver whose visitors make several calls at a time."""
+
+    def _add_worker(self) -> SessionWorker:
+        worker = self._make_worker()
+        self.workers.append(worker)
+        return worker
+
+
+class VisitLoad(_AddsWorkers, OpenLoad):
     """An open load whose `max_in_flight` counts visits, not requests."""
 
     def __init__(self, *settings: Any, context: SessionContext):
@@ -33,11 +42,6 @@ class VisitLoad(OpenLoad):
                 arrival = self._queue.popleft()
             else:
                 arrival = self._wait_for_arrival(worker)
-
-    def _add_worker(self) -> SessionWorker:
-        worker = self._make_worker()
-        self.workers.append(worker)
-        return worker
 
     def _events_of(self, number: int) -> dict[str, list[int]]:
         """The events of the step that the arrival's first call would send."""
@@ -59,29 +63,26 @@ class VisitLoad(OpenLoad):
         super()._drop_queue()
 
 
-class VisitWindow(WindowLoad):
+class VisitWindow(_AddsWorkers, WindowLoad):
     """A window whose connections make several calls each.
 
     A connection is open when its first reply is complete; its other calls are not in the window.
     """
 
-    def __init__(
-        self, requests: Sequence[Request], dialler: Dialler, context: SessionContext, *settings: Any
-    ):
+    def __init__(self, requests: Sequence[Request], context: SessionContext, *settings: Any):
         super().__init__(_open_nothing, *settings)
         self._requests = requests
-        self._dialler = dialler
         self._context = context
         self._n_calling = 0
 
     def _run(self, worker: Worker, task: tuple[int, bool]) -> None:
         to_hub = gevent.get_hub().switch
-        add_worker, note_first = self._make_worker, self._note_first
+        add_worker, note_first = self._add_worker, self._note_first
         visitor = Visitor(worker, self._context, self._requests, add_worker, note_first)
         while True:
             number, is_warm_up = task
             visitor.receive(number, now())
-            held = hold_open(worker, self._dialler)
+            held = worker.detach()
             gevent.sleep(0)
             if held is not None:
                 self._keep_or_close(held, is_warm_up)

@@ -8,23 +8,15 @@ are held or closed. A callable opens each connection, so the driver works with a
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import gevent
 
 from campaigns.domain.plan.load import Hold
 from workers.injector.attempt import Worker
-from workers.injector.connection import NS, Connection, Dialler, now
+from workers.injector.connection import NS, now
+from workers.injector.holding import Held
 from workers.injector.pacer import make_pacer
 from workers.injector.request import Request
-
-
-class Held(Protocol):
-    """Something that was opened."""
-
-    def close(self) -> None:
-        """Close without waiting; the time it takes does not count as opening."""
-
 
 # Opens connection number k; returns it once open, or None if it failed or is closed already. It
 # records its own attempt, and sets `began` and `limit` of its worker as an attempt does.
@@ -192,16 +184,7 @@ class WindowLoad:
         return not self._n_opening and not self._held and self._is_over(now())
 
 
-class _HeldConnection:
-    def __init__(self, dialler: Dialler, connection: Connection):
-        self._dialler = dialler
-        self._connection = connection
-
-    def close(self) -> None:
-        self._dialler.hang_up(self._connection)
-
-
-def make_http_opener(requests: Sequence[Request], dialler: Dialler) -> OpenOne:
+def make_http_opener(requests: Sequence[Request]) -> OpenOne:
     """Opens a connection with one request: it counts as open when the reply is complete."""
     n_requests = len(requests)
 
@@ -210,17 +193,6 @@ def make_http_opener(requests: Sequence[Request], dialler: Dialler) -> OpenOne:
         pause_s = worker.attempt(requests[number % n_requests], start, start)
         if pause_s is not None:
             gevent.sleep(pause_s)
-        return hold_open(worker, dialler)
+        return worker.detach()
 
     return open_one
-
-
-def hold_open(worker: Worker, dialler: Dialler) -> Held | None:
-    """Detach and return the worker's connection, if it still has one."""
-    connection, worker.connection = worker.connection, None
-    if connection is None:
-        return None
-    # Nobody waits for it any more; whatever the server sends before we close is not read.
-    connection.watcher.stop()
-    dialler.keep_session(connection)
-    return _HeldConnection(dialler, connection)

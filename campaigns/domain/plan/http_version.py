@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from campaigns.domain.plan.load import ArrivalUnit, Load, Model
-from campaigns.domain.plan.session import Session
+from campaigns.domain.plan.session import Session, makes_visits
 
 MAX_STREAMS = 1000
 
@@ -40,23 +40,29 @@ def _faults_of_2(streams: int, load: Load, session: Session) -> Iterator[tuple[s
             "http_version",
             "HTTP/2 has no pipelining; set the streams per connection instead, or choose 1.1.",
         )
-    if load.model == Model.SEQUENTIAL and streams > 1:
-        yield "streams", "One after another is one stream; leave this empty, or choose closed."
-    if load.model == Model.WINDOW:
-        yield (
-            "http_version",
-            "A window counts connections being opened, each with one request; choose 1.1, or "
-            "another load model.",
+    if streams > 1 and (sentence := _why_one_stream(load, session)):
+        yield "streams", sentence
+
+
+def _why_one_stream(load: Load, session: Session) -> str:
+    """A sentence where connections have one request at a time; else ""."""
+    if load.model == Model.SEQUENTIAL:
+        return "One after another is one stream; leave this empty, or choose closed."
+    if makes_visits(load, session):
+        if session.burst_length > 1:
+            return ""
+        return (
+            "Requests are sent one after another, so one stream is enough; make the bursts longer, "
+            "or leave this empty."
         )
-    if load.arrival_unit != ArrivalUnit.REQUEST:
-        yield (
-            "http_version",
-            "With HTTP/2 requests arrive and share connections; let requests arrive, or choose "
-            "1.1.",
+    if load.model == Model.WINDOW or load.arrival_unit == ArrivalUnit.CONNECTION:
+        return (
+            "Each connection sends one request, so one stream is enough; set the requests per "
+            "connection and make the bursts longer, or leave this empty."
         )
-    elif session.calls_per_session is not None:
-        yield (
-            "http_version",
-            "With HTTP/2 users share connections, so a session cannot end with its own; leave the "
-            "requests per session empty, or choose 1.1.",
+    if session.calls_per_session is not None:
+        return (
+            "With several streams users share a connection, so a session cannot end with its own; "
+            "leave this empty, or let sessions arrive."
         )
+    return ""

@@ -130,9 +130,11 @@ class Plan:
     streams: int = whole("Streams per connection", 1, low=1, high=MAX_STREAMS, http_only=True,
         later=True, group="http",
         help="With HTTP/2: requests at a time on each connection, at most as many as the server "
-        "allows. A new connection for each request has one.",
-        detail="Refused above 1 with another `http_version`. A closed load sends on `connections` "
-        "× `streams`; arrivals use up the streams of open connections before another is opened.",
+        "allows. A new connection for each request has one. Where sessions or connections arrive, "
+        "and in a window, the requests of a burst share the streams.",
+        detail="Refused above 1 with another `http_version`, and where requests are sent one after "
+        "another. A closed load sends on `connections` × `streams`; arriving requests use up the "
+        "streams of open connections before another is opened.",
         fact="{:,} per connection",
         option="--streams M",
         option_help="up to M requests at a time on each connection of HTTP/2")

@@ -10,6 +10,10 @@ from tests.values import plan_spec
 
 pytestmark = pytest.mark.pure
 
+WINDOW = {"model": "window", "low": 1, "high": 2, "requests": 5}
+ARRIVING = {"model": "open", "rate_per_s": 1, "requests": 2}
+CONNECTIONS = ARRIVING | {"arrival_unit": "connection"}
+SESSIONS = ARRIVING | {"arrival_unit": "session"}
 CLOSED = {"model": "closed", "connections": 4, "requests": 100}
 
 
@@ -42,23 +46,32 @@ def test_an_older_injector_still_gets_plans_without_streams():
         ("streams", {"load": {"model": "sequential", "requests": 1}, "streams": 2}),
         ("streams", {"streams": 0}),
         ("http_version", {"session": {"pipeline_depth": 2}}),
-        ("http_version", {"session": {"calls_per_session": 3}}),
-        ("http_version", {"load": {"model": "window", "low": 1, "high": 2, "requests": 5}}),
-        (
-            "http_version",
-            {
-                "load": {
-                    "model": "open",
-                    "rate_per_s": 1,
-                    "requests": 2,
-                    "arrival_unit": "connection",
-                }
-            },
-        ),
+        ("streams", {"session": {"calls_per_session": 3}, "streams": 2}),
+        ("streams", {"load": WINDOW, "streams": 2}),
+        ("streams", {"load": CONNECTIONS, "streams": 2}),
+        ("streams", {"load": WINDOW, "session": {"calls_per_connection": 5}, "streams": 2}),
+        ("streams", {"load": SESSIONS, "session": {"calls_per_session": 5}, "streams": 2}),
     ],
 )
 def test_what_a_version_cannot_do_is_said_at_its_field(field, spec):
     assert field in faults_of(**{"http_version": "2"} | spec)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"session": {"calls_per_session": 3}},
+        {"session": {"think_time": {"kind": "constant", "mean_s": 1}}, "streams": 8},
+        {"load": WINDOW},
+        {"load": WINDOW, "session": {"calls_per_connection": 5, "burst_length": 5}, "streams": 4},
+        {"load": CONNECTIONS},
+        {"load": CONNECTIONS, "session": {"calls_per_connection": 4, "burst_length": 2},
+         "streams": 2},
+        {"load": SESSIONS, "session": {"calls_per_session": 4, "burst_length": 4}, "streams": 4},
+    ],
+)  # fmt: skip
+def test_every_load_model_takes_http_2(spec):
+    assert plan_of(http_version="2", **spec).http_version == "2"
 
 
 def test_the_sentence_of_the_load_names_the_streams():

@@ -68,6 +68,9 @@ def _serve(sock: socket.socket, answers: Answers) -> None:
         serving.reply()
         sock.sendall(connection.data_to_send())
         if serving.has_ended:
+            # What is still on its way would make the end a reset, and the goodbye be lost.
+            while sock.recv(65536):
+                pass
             return
 
 

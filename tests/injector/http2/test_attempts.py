@@ -103,6 +103,21 @@ def test_arrivals_open_another_connection_where_the_server_allows_few_streams():
     assert server.n_connections > 1
 
 
+def test_arrivals_beyond_the_limit_are_dropped_or_wait():
+    def slow(headers, body):
+        time.sleep(0.02)
+        return ok(headers, body)
+
+    load = {"model": "open", "rate_per_s": 400, "requests": 80, "max_in_flight": 4}
+    for choice in ("drop", "queue"):
+        with h2_server(slow) as (server, answers):
+            result = run(server.port, load=load | {"when_saturated": choice})
+        n_ok, n_dropped, n_queued = counted(result, "ok", "dropped", "queued")
+        assert (n_ok, n_ok + n_dropped, result.total.errors) == (answers.n_requests, 80, {})
+        assert (n_dropped > 0, n_queued > 0) == (choice == "drop", choice == "queue")
+        assert answers.most_at_once <= 4
+
+
 def test_requests_that_a_goodbye_leaves_out_go_again():
     with h2_server(requests_per_connection=10) as (server, answers):
         result = run(server.port, streams=4, load=closed(95, 1), method="POST")
@@ -223,9 +238,12 @@ def test_with_alpn_off_http_2_is_taken_for_granted(server_tls):
     [
         ({"http_version": "1.1", "streams": 4}, "choose HTTP/2"),
         ({"load": {"model": "sequential", "requests": 1}, "streams": 2}, "One after another"),
-        ({"load": {"model": "window", "low": 1, "high": 2, "requests": 5}}, "window"),
+        (
+            {"load": {"model": "window", "low": 1, "high": 2, "requests": 5}, "streams": 2},
+            "Each connection sends one request",
+        ),
         ({"session": {"pipeline_depth": 2}}, "no pipelining"),
-        ({"session": {"calls_per_session": 2}}, "users share connections"),
+        ({"session": {"calls_per_session": 2}, "streams": 2}, "users share a connection"),
         ({"streams": 1001}, "1,000"),
     ],
 )

@@ -1,26 +1,24 @@
 """The workers of a plan of HTTP/2, and which of them share their connections."""
 
-from campaigns.domain.plan.load import Load, Model
+from campaigns.domain.plan.load import ArrivalUnit, Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.session import makes_visits
 from campaigns.domain.plan.step import Step
 from workers.injector import http1
 from workers.injector.connection import Dialler
 from workers.injector.http2.pool import Pool
 from workers.injector.http2.request import StreamRequest, request_data, request_text
 from workers.injector.http2.worker import OnStreams, StreamSessionWorker, StreamWorker
+from workers.injector.modes import streams_of, wire_mode
 from workers.injector.order import Order
 from workers.injector.recorder import StepRecorder
 from workers.injector.users import SessionContext
 
 
-def streams_of(plan: Plan, mode: ConnectionMode) -> int:
-    """Requests at a time on a connection: a new one for each request has only that."""
-    return plan.streams if mode == ConnectionMode.KEEP_ALIVE else 1
-
-
 class StreamCrew:
     """Makes workers in the order in which their driver begins them: in a closed load each so many
-    share a connection of their own, in others all share all."""
+    share a connection of their own; visitors and openings of a window have their own connections;
+    requests that arrive share all."""
 
     def __init__(self, order: Order, dialler: Dialler):
         self._plan = order.plan
@@ -28,9 +26,9 @@ class StreamCrew:
         self._scheme = order.endpoint.scheme
         endpoint = order.endpoint
         self._authority = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
-        self._keeps = order.mode == ConnectionMode.KEEP_ALIVE
+        self._keeps = wire_mode(order.plan, order.mode) == ConnectionMode.KEEP_ALIVE
         self._streams = streams_of(order.plan, order.mode)
-        self._has_own = _is_closed(order.plan.load)
+        self._sharers = _sharers(order.plan, self._streams)
         self._pools: list[Pool] = []
         self._n_workers = 0
 
@@ -49,16 +47,35 @@ class StreamCrew:
 
     def _next_pool(self) -> Pool:
         nth, self._n_workers = self._n_workers, self._n_workers + 1
-        if not self._pools or (self._has_own and nth % self._streams == 0):
-            uses = (self._plan.session.calls_per_connection or None) if self._keeps else 1
-            most = 1 if self._has_own else None
-            self._pools.append(Pool(self._dialler, self._streams, uses, most))
+        if not self._pools or (self._sharers and nth % self._sharers == 0):
+            self._pools.append(self._make_pool())
         return self._pools[-1]
+
+    def _make_pool(self) -> Pool:
+        session, is_connection = self._plan.session, _counts_connections(self._plan)
+        # A connection that arrived ends with its visit, or is held.
+        uses = None if is_connection else session.calls_per_connection or None
+        return Pool(
+            self._dialler,
+            self._streams,
+            uses if self._keeps else 1,
+            (session.connections_per_session or 1) if self._sharers else None,
+            replaces=not is_connection,
+        )
 
     def close(self) -> None:
         for pool in self._pools:
             pool.close()
 
 
-def _is_closed(load: Load) -> bool:
-    return load.model in {Model.CLOSED, Model.SEQUENTIAL}
+def _counts_connections(plan: Plan) -> bool:
+    """Whether the load counts connections, so that none may take another's place."""
+    return plan.load.model == Model.WINDOW or plan.load.arrival_unit == ArrivalUnit.CONNECTION
+
+
+def _sharers(plan: Plan, streams: int) -> int | None:
+    """How many workers share connections of their own; None: all share all."""
+    if plan.load.model in {Model.CLOSED, Model.SEQUENTIAL}:
+        return streams
+    has_own = _counts_connections(plan) or makes_visits(plan.load, plan.session)
+    return 1 if has_own else None

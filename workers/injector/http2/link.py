@@ -106,9 +106,13 @@ class Link:
         # The server may be gone, or not read.
         with contextlib.suppress(OSError):
             connection.send(bytes(self._client.out))
-        if self._has_served:
-            self._dialler.keep_session(connection)
+        self.keep_session()
         self._hang_up()
+
+    def keep_session(self) -> None:
+        """The TLS session, for connections that resume it; not if the server never answered."""
+        if self._has_served and self.connection is not None:
+            self._dialler.keep_session(self.connection)
 
     def _hang_up(self) -> None:
         connection, self.connection = self.connection, None

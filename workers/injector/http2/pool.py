@@ -23,13 +23,22 @@ class Pool:
     """
 
     def __init__(
-        self, dialler: Dialler, streams: int, uses: int | None = None, most: int | None = None
+        self,
+        dialler: Dialler,
+        streams: int,
+        uses: int | None = None,
+        most: int | None = None,
+        *,
+        replaces: bool = True,
     ):
-        """`streams`: requests at a time on a connection; `uses`: in all; `most`: connections."""
+        """`streams`: requests at a time on a connection; `uses`: in all; `most`: connections at a
+        time; `replaces`: a request whose connection ends before it was processed, or before it had
+        its turn, may go on another."""
         self._dialler = dialler
         self._streams = streams if uses is None else min(streams, uses)
         self._uses = uses
         self._most = most
+        self.replaces = replaces
         self._links: set[Link] = set()
         self._roomy: list[Link] = []
         self._opening: set[Link] = set()
@@ -46,6 +55,8 @@ class Pool:
         link = self._find_behind_others()
         while link is None:
             self._wait(worker)
+            if not (self.replaces or self.is_connected):
+                raise AttemptFailed(Kind.EOF_BEFORE_REPLY, "the connection has ended")
             link = self._find()
         return link
 
@@ -107,6 +118,11 @@ class Pool:
         return not is_full and n_waiting >= len(self._opening) * (self._streams - 1)
 
     @property
+    def is_connected(self) -> bool:
+        """Whether a connection takes requests, or is being opened."""
+        return self._n_usable > 0
+
+    @property
     def _n_usable(self) -> int:
         """Without those that only wait for the end of their last requests."""
         return sum(not link.is_used_up for link in self._links)
@@ -136,6 +152,11 @@ class Pool:
         for link in list(self._links):
             if not link.n_places:
                 self._forget(link)
+
+    def take_out(self) -> Link | None:
+        """The idle connection of a pool that has no other, for the caller to close."""
+        self._roomy.clear()
+        return self._links.pop() if self._links else None
 
     def close(self) -> None:
         """At the end: close all connections, also those with requests on them."""

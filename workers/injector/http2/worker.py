@@ -5,6 +5,7 @@ from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
 from workers.injector.connection import Dialler, now
 from workers.injector.faults import AttemptFailed
+from workers.injector.holding import Held
 from workers.injector.http2.broken import NotProcessed
 from workers.injector.http2.link import Link
 from workers.injector.http2.pool import Pool
@@ -44,7 +45,7 @@ class OnStreams(Worker):
                 self._exchange(request, intended, start)
                 break
             except NotProcessed as refusal:
-                if n_times == _MOST_TIMES_SENT:
+                if n_times == _MOST_TIMES_SENT or not self.pool.replaces:
                     return self._note_failure(refusal, intended, start)
                 self._count_replay(request)
                 n_times += 1
@@ -132,6 +133,14 @@ class OnStreams(Worker):
         if place is not None:
             self.pool.release(place)
 
+    def detach(self) -> Held | None:
+        """Let go of the connection, if there is one, and leave it open."""
+        self.release()
+        link = self.pool.take_out()
+        if link is not None:
+            link.keep_session()
+        return link
+
     def sleep(self) -> object:
         """Wait to be switched to, and with what."""
         return self._to_hub()
@@ -157,7 +166,7 @@ class StreamWorker(OnStreams):
 
 
 class StreamSessionWorker(SessionWorker, OnStreams):
-    """Plays a user, whose connection others use at the same time."""
+    """Plays a user, whose connections others use at the same time, or its other workers."""
 
     __slots__ = ("place", "pool", "stays", "stream")
 
@@ -166,6 +175,18 @@ class StreamSessionWorker(SessionWorker, OnStreams):
         self.pool = pool
         self.place = self.stream = None
         self.stays = False
+
+    def join(self, lead: "StreamSessionWorker") -> None:
+        super().join(lead)
+        self.pool = lead.pool
+
+    @property
+    def is_connected(self) -> bool:
+        return self.pool.is_connected
+
+    def leave(self) -> None:
+        self.release()
+        self.pool.close_idle()
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
         if self._think_until > start:
