@@ -3,8 +3,6 @@
 Strict on purpose, and bounded: what a server may make us keep, answer or wait for has a limit.
 """
 
-from typing import Any
-
 from campaigns.domain.measured.outcomes import Kind
 from workers.injector.http1 import HEADER_CAP_BYTES, BadReply
 from workers.injector.http2 import frames
@@ -12,7 +10,6 @@ from workers.injector.http2.broken import ConnectionBroken, NotProcessed, Stream
 from workers.injector.http2.frames import (
     CONTINUATION,
     DATA,
-    DEFAULT_WINDOW,
     END_HEADERS,
     END_STREAM,
     FRAME_BYTES,
@@ -35,156 +32,41 @@ from workers.injector.http2.frames import (
     code_name,
 )
 from workers.injector.http2.header_block import decode
-from workers.injector.http2.reply_heads import BlockMemo, check_fields
+from workers.injector.http2.reply_heads import check_fields
 from workers.injector.http2.stream import WINDOW_BYTES, Stream
-from workers.injector.http2.uploads import Uploads
+from workers.injector.http2.streams import CONNECTION_WINDOW_BYTES, Streams
 
-# Of all bodies together: as much as may be on its way to us.
-CONNECTION_WINDOW_BYTES = 1 << 30
-OPENING = (
-    frames.PREFACE
-    + frames.settings(
-        {
-            frames.HEADER_TABLE_SIZE: 0,
-            frames.ENABLE_PUSH: 0,
-            frames.INITIAL_WINDOW_SIZE: WINDOW_BYTES,
-            frames.MAX_HEADER_LIST_SIZE: HEADER_CAP_BYTES,
-        }
-    )
-    + frames.window_update(0, CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW)
-)
-# Frames in a row that bring no reply further; blocks in pieces; streams that we gave up and that
-# the server has not ended.
+# Frames in a row that bring no reply further; blocks in pieces.
 IDLE_FRAMES_CAP = 1000
 CONTINUATION_CAP = 128
-LET_GO_CAP = 1000
 # So much may wait to be written, requests and answers to pings together.
 _WAITING_CAP_BYTES = 64 * 1024 * 1024
 _HEAD = frames.HEAD.unpack_from
 
 
-class Http2Client:
-    """`feed` takes what was read, `out` is what to write next.
+class Http2Client(Streams):
+    """`feed` takes what was read.
 
-    `ended`: streams that have ended since somebody took them, complete or with a failure.
-    `written`: streams whose request's last byte is in `out`, likewise. `is_settled`: the server's
-    settings have come, with `most_streams` at a time; None: as many as one likes. `is_draining`: no
-    stream may be begun any more.
+    `is_settled`: the server's settings have come, with `most_streams` at a time; None: as many as
+    one likes.
     """
 
     __slots__ = (
-        "_block", "_goodbye", "_last_taken", "_let_go", "_next_id", "_now", "_rest", "_spare",
-        "_their_room", "_uploads", "ended", "is_draining", "is_settled", "most_streams", "out",
-        "streams", "written",
+        "_block", "_last_taken", "_now", "_rest", "_spare", "_their_room", "is_settled",
+        "most_streams",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.out = bytearray(OPENING)
-        self.streams: dict[int, Stream] = {}
-        self.ended: list[Stream] = []
-        self.written: list[Stream] = []
-        self.is_settled = self.is_draining = False
+        super().__init__()
+        self.is_settled = False
         self.most_streams: int | None = None
-        self._next_id = 1
         self._rest = b""
         self._block: _Block | None = None
-        self._uploads = Uploads(self.out, self.written.append)
-        self._let_go: set[int] = set()
         self._their_room = CONNECTION_WINDOW_BYTES
         self._spare = IDLE_FRAMES_CAP
         self._last_taken = LARGEST_WINDOW
-        self._goodbye = ""
         self._now = 0
 
-    # --- sending ---------------------------------------------------------------------------------
-    def begin(self, data: bytes, memo: BlockMemo, worker: Any, keep_bytes: int = 0) -> Stream:
-        """Send a request: a HEADERS frame for stream 0, and behind it the body."""
-        stream_id = self._next_id
-        self._next_id = stream_id + 2
-        if self._next_id > LARGEST_WINDOW:
-            self.is_draining = True
-        stream = self.streams[stream_id] = Stream(stream_id, memo, worker, keep_bytes)
-        block_bytes = data[0] << 16 | data[1] << 8 | data[2]
-        size = HEAD_BYTES + block_bytes
-        if block_bytes <= FRAME_BYTES:
-            self.out += data[:5] + NUMBER.pack(stream_id) + data[9:size]
-            stream.sent_bytes = size
-        else:
-            head = frames.header_frames(data[:size], stream_id)
-            self.out += head
-            stream.sent_bytes = len(head)
-        if len(data) == size:
-            self.written.append(stream)
-        else:
-            self._uploads.add(stream, memoryview(data)[size:])
-        return stream
-
-    def write_bodies(self) -> None:
-        """As much of the bodies as the server's windows and `out` have room for."""
-        self._uploads.write()
-
-    @property
-    def has_bodies(self) -> bool:
-        return bool(self._uploads)
-
-    def give_up(self, stream: Stream, code: Code = Code.CANCEL) -> None:
-        """Nobody waits for this stream any more; what still comes of it is skipped."""
-        if self.streams.pop(stream.id, None) is None:
-            return
-        self._uploads.forget(stream.id)
-        self.out += frames.rst_stream(stream.id, code)
-        self._let_go.add(stream.id)
-        if len(self._let_go) >= LET_GO_CAP:
-            self.is_draining = True
-
-    def say_goodbye(self, code: Code = Code.NO_ERROR) -> None:
-        self.is_draining = True
-        self.out += frames.goaway(0, code)
-
-    # --- ending ----------------------------------------------------------------------------------
-    def end_all(self, failure: BadReply | OSError) -> None:
-        """The connection is gone: every stream has ended, in this way."""
-        self.is_draining = True
-        for stream in self.streams.values():
-            stream.failure = failure
-        self.ended += self.streams.values()
-        self.streams.clear()
-        self._uploads.clear()
-
-    def end_of_input(self) -> None:
-        """The server has closed: every stream has ended in the middle, or before its reply."""
-        self.is_draining = True
-        for stream in self.streams.values():
-            stream.failure = self._cut_off(stream)
-        self.ended += self.streams.values()
-        self.streams.clear()
-        self._uploads.clear()
-
-    def _cut_off(self, stream: Stream) -> BadReply:
-        if self._goodbye:
-            return BadReply(Kind.H2_GOAWAY, self._goodbye)
-        if stream.received_bytes:
-            detail = f"closed after {stream.body_bytes} bytes of the body"
-            return BadReply(Kind.EOF_MID_BODY, detail)
-        return BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
-
-    def _finish(self, stream: Stream) -> None:
-        stream.finish(self._now)
-        self._spare = IDLE_FRAMES_CAP
-        del self.streams[stream.id]
-        self.ended.append(stream)
-        if self._uploads.forget(stream.id):
-            # The reply came before the whole request was sent, so the rest of it is not needed.
-            self.out += frames.rst_stream(stream.id, Code.NO_ERROR)
-
-    def _break(self, stream_id: int, fault: StreamBroken) -> None:
-        stream = self.streams.get(stream_id)
-        if stream is not None:
-            stream.failure = fault
-            self.give_up(stream, fault.code)
-            self.ended.append(stream)
-
-    # --- receiving -------------------------------------------------------------------------------
     def feed(self, data: bytes, instant: int) -> None:
         """Take what was read at `instant`. Raises ConnectionBroken."""
         self._now = instant
@@ -238,7 +120,11 @@ class Http2Client:
             self._spend()
         stream.take_body(data, start, stop)
         if flags & END_STREAM:
-            self._finish(stream)
+            self._complete(stream)
+
+    def _complete(self, stream: Stream) -> None:
+        self._finish(stream, self._now)
+        self._spare = IDLE_FRAMES_CAP
 
     def _take_room(self, size: int) -> None:
         self._their_room -= size
@@ -299,7 +185,7 @@ class Http2Client:
         else:
             check_fields(decode(text))
         if is_last:
-            self._finish(stream)
+            self._complete(stream)
 
     def _skip(self, stream_id: int, flags: int) -> None:
         """Part of a stream that is none of those under way: we gave it up, or it cannot be."""
@@ -395,12 +281,7 @@ class Http2Client:
         _check(True, len(payload) == NUMBER.size, "RST_STREAM")
         self._refuse_unused(stream_id)
         self._let_go.discard(stream_id)
-        stream = self.streams.pop(stream_id, None)
-        if stream is None:
-            return
-        self._uploads.forget(stream_id)
-        stream.failure = _reset_by(NUMBER.unpack(payload)[0])
-        self.ended.append(stream)
+        self._fail(stream_id, _reset_by(NUMBER.unpack(payload)[0]))
 
     def _take_ping(self, flags: int, stream_id: int, payload: bytes) -> None:
         _check(not stream_id, len(payload) == 8, "PING")
@@ -418,11 +299,7 @@ class Http2Client:
         words = f"the server ended the connection: {code_name(code)}"
         if code != Code.NO_ERROR:
             self._goodbye = words
-        for stream in [each for each in self.streams.values() if each.id > last]:
-            del self.streams[stream.id]
-            self._uploads.forget(stream.id)
-            stream.failure = NotProcessed(Kind.H2_GOAWAY, words)
-            self.ended.append(stream)
+        self._leave_out(last, words)
 
 
 class _Block:

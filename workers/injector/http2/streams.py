@@ -1,0 +1,161 @@
+"""The streams of a connection: how each begins and how it ends. What comes is in client.py."""
+
+from typing import Any
+
+from campaigns.domain.measured.outcomes import Kind
+from workers.injector.http1 import HEADER_CAP_BYTES, BadReply
+from workers.injector.http2 import frames
+from workers.injector.http2.broken import NotProcessed, StreamBroken
+from workers.injector.http2.frames import (
+    DEFAULT_WINDOW,
+    FRAME_BYTES,
+    HEAD_BYTES,
+    LARGEST_WINDOW,
+    NUMBER,
+    Code,
+)
+from workers.injector.http2.reply_heads import BlockMemo
+from workers.injector.http2.stream import WINDOW_BYTES, Stream
+from workers.injector.http2.uploads import Uploads
+
+# Of all bodies together: as much as may be on its way to us.
+CONNECTION_WINDOW_BYTES = 1 << 30
+OPENING = (
+    frames.PREFACE
+    + frames.settings(
+        {
+            frames.HEADER_TABLE_SIZE: 0,
+            frames.ENABLE_PUSH: 0,
+            frames.INITIAL_WINDOW_SIZE: WINDOW_BYTES,
+            frames.MAX_HEADER_LIST_SIZE: HEADER_CAP_BYTES,
+        }
+    )
+    + frames.window_update(0, CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW)
+)
+# Streams that we gave up and that the server has not ended.
+LET_GO_CAP = 1000
+
+
+class Streams:
+    """`out` is what to write next.
+
+    `ended`: streams that have ended since somebody took them, complete or with a failure.
+    `written`: streams whose request's last byte is in `out`, likewise. `is_draining`: no stream may
+    be begun any more.
+    """
+
+    __slots__ = (
+        "_goodbye", "_let_go", "_next_id", "_uploads", "ended", "is_draining", "out", "streams",
+        "written",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.out = bytearray(OPENING)
+        self.streams: dict[int, Stream] = {}
+        self.ended: list[Stream] = []
+        self.written: list[Stream] = []
+        self.is_draining = False
+        self._next_id = 1
+        self._uploads = Uploads(self.out, self.written.append)
+        self._let_go: set[int] = set()
+        self._goodbye = ""
+
+    # --- beginning -------------------------------------------------------------------------------
+    def begin(self, data: bytes, memo: BlockMemo, worker: Any, keep_bytes: int = 0) -> Stream:
+        """Send a request: a HEADERS frame for stream 0, and behind it the body."""
+        stream_id = self._next_id
+        self._next_id = stream_id + 2
+        if self._next_id > LARGEST_WINDOW:
+            self.is_draining = True
+        stream = self.streams[stream_id] = Stream(stream_id, memo, worker, keep_bytes)
+        block_bytes = data[0] << 16 | data[1] << 8 | data[2]
+        size = HEAD_BYTES + block_bytes
+        if block_bytes <= FRAME_BYTES:
+            self.out += data[:5] + NUMBER.pack(stream_id) + data[9:size]
+            stream.sent_bytes = size
+        else:
+            head = frames.header_frames(data[:size], stream_id)
+            self.out += head
+            stream.sent_bytes = len(head)
+        if len(data) == size:
+            self.written.append(stream)
+        else:
+            self._uploads.add(stream, memoryview(data)[size:])
+        return stream
+
+    def write_bodies(self) -> None:
+        """As much of the bodies as the server's windows and `out` have room for."""
+        self._uploads.write()
+
+    @property
+    def has_bodies(self) -> bool:
+        return bool(self._uploads)
+
+    def give_up(self, stream: Stream, code: Code = Code.CANCEL) -> None:
+        """Nobody waits for this stream any more; what still comes of it is skipped."""
+        if self.streams.pop(stream.id, None) is None:
+            return
+        self._uploads.forget(stream.id)
+        self.out += frames.rst_stream(stream.id, code)
+        self._let_go.add(stream.id)
+        if len(self._let_go) >= LET_GO_CAP:
+            self.is_draining = True
+
+    def say_goodbye(self, code: Code = Code.NO_ERROR) -> None:
+        self.is_draining = True
+        self.out += frames.goaway(0, code)
+
+    # --- ending ----------------------------------------------------------------------------------
+    def end_all(self, failure: BadReply | OSError) -> None:
+        """The connection is gone: every stream has ended, in this way."""
+        for stream in self.streams.values():
+            stream.failure = failure
+        self._forget_all()
+
+    def end_of_input(self) -> None:
+        """The server has closed: every stream has ended in the middle, or before its reply."""
+        for stream in self.streams.values():
+            stream.failure = self._cut_off(stream)
+        self._forget_all()
+
+    def _forget_all(self) -> None:
+        self.is_draining = True
+        self.ended += self.streams.values()
+        self.streams.clear()
+        self._uploads.clear()
+
+    def _cut_off(self, stream: Stream) -> BadReply:
+        if self._goodbye:
+            return BadReply(Kind.H2_GOAWAY, self._goodbye)
+        if stream.received_bytes:
+            detail = f"closed after {stream.body_bytes} bytes of the body"
+            return BadReply(Kind.EOF_MID_BODY, detail)
+        return BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
+
+    def _finish(self, stream: Stream, instant: int) -> None:
+        stream.finish(instant)
+        del self.streams[stream.id]
+        self.ended.append(stream)
+        if self._uploads.forget(stream.id):
+            # The reply came before the whole request was sent, so the rest of it is not needed.
+            self.out += frames.rst_stream(stream.id, Code.NO_ERROR)
+
+    def _break(self, stream_id: int, fault: StreamBroken) -> None:
+        stream = self.streams.get(stream_id)
+        if stream is not None:
+            stream.failure = fault
+            self.give_up(stream, fault.code)
+            self.ended.append(stream)
+
+    def _fail(self, stream_id: int, failure: BadReply) -> None:
+        """The server has ended this stream, if it was under way."""
+        stream = self.streams.pop(stream_id, None)
+        if stream is not None:
+            self._uploads.forget(stream_id)
+            stream.failure = failure
+            self.ended.append(stream)
+
+    def _leave_out(self, last: int, why: str) -> None:
+        """The server takes no stream above this one."""
+        for stream_id in [each for each in self.streams if each > last]:
+            self._fail(stream_id, NotProcessed(Kind.H2_GOAWAY, why))
