@@ -18,7 +18,6 @@ from campaigns.api.judgement import VALIDITY_OF, JudgementSerializer, ValidityFi
 from campaigns.api.negotiation import CSV, AnyAccept
 from campaigns.domain.shown.results import Answer, OverheadAnswer, RunReport, TestAnswer
 from campaigns.domain.shown.sentences import plain_text
-from campaigns.domain.shown.tables import Table
 from campaigns.exports.files import text_file, text_stream, wants_blocks
 from campaigns.exports.known import unless_known
 from campaigns.exports.runs import csv_of_runs
@@ -28,12 +27,11 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
-from campaigns.queries.cpu_costs import cpu_costs
 from campaigns.queries.machines import machine_tables
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_matrix import relative_column
-from campaigns.queries.tool_counters import tool_counters
+from campaigns.queries.target_side import target_side
 from campaigns.queries.tool_outputs import output_tables
 
 
@@ -197,6 +195,10 @@ class CampaignTablesSerializer(serializers.Serializer):
     counters = TableSerializer(
         many=True, help_text="What tools printed on the target's machine, over the runs."
     )
+    machine_runs = TableSerializer(
+        allow_null=True,
+        help_text="Means of the target's machine in every run; null with fewer than two.",
+    )
 
 
 class RunTablesSerializer(serializers.Serializer):
@@ -252,7 +254,8 @@ class CampaignTablesCsv(APIView):
         chosen_tests(campaign, request.query_params)  # refused also where they choose nothing
         if not wants_blocks(request.query_params):
             return unless_known(request, final_key(campaign), lambda: _runs_file(campaign))
-        tables = _answer(request, campaign).tables
+        answer = _answer(request, campaign)
+        tables = [*answer.tables, *target_side(campaign, answer).tables]
         return text_file(f"campaign-{campaign.pk}-tables.csv", csv_of_tables(tables))
 
 
@@ -278,6 +281,8 @@ def _answer(request, campaign: Campaign) -> Answer:
 
 
 def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
+    of_target = target_side(campaign, answer)
+    machine_runs = of_target.machine_runs
     return {
         "campaign": campaign.pk,
         "sentence": plain_text(answer.sentence),
@@ -296,19 +301,10 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "matrix": answer.matrix.table.to_json() if answer.matrix else None,
         "network": _network_json(answer),
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
-        "cpu": [table.to_json() for table in _cpu_tables(campaign, answer)],
-        "counters": [table.to_json() for table in _counter_tables(campaign, answer)],
+        "cpu": [table.to_json() for table in of_target.cpu],
+        "counters": [table.to_json() for table in of_target.counters],
+        "machine_runs": machine_runs.to_json() if machine_runs else None,
     }
-
-
-def _cpu_tables(campaign: Campaign, answer: Answer) -> list[Table]:
-    found = cpu_costs(campaign, answer)
-    return found["tables"] if found else []
-
-
-def _counter_tables(campaign: Campaign, answer: Answer) -> list[Table]:
-    found = tool_counters(campaign, answer)
-    return found.tables if found else []
 
 
 def _network_json(answer: Answer) -> dict[str, Any] | None:

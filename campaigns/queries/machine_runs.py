@@ -36,6 +36,12 @@ def machine_runs(campaign: Campaign) -> MachineRuns | None:
     return MachineRuns(source, step_s, tuple(_run(list(rows)) for _, rows in by_run))
 
 
+def runs_beside_each_other(campaign: Campaign) -> MachineRuns | None:
+    """Of two runs or more: one run's curves are its own."""
+    told = machine_runs(campaign)
+    return told if told and len(told.runs) > 1 else None
+
+
 def _summed(told: QuerySet[MachineSecond], step_s: int) -> QuerySet[MachineSecond, dict[str, Any]]:
     steps = told.annotate(step=F("second") / Value(step_s)).order_by("run__position", "step")
     named = steps.values(

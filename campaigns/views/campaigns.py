@@ -47,6 +47,7 @@ from campaigns.queries.measured import whole_runs
 from campaigns.queries.perf_counts import perf_checks
 from campaigns.queries.room import room_checks, room_of
 from campaigns.queries.target_matrix import relative_column
+from campaigns.queries.target_side import target_side
 from campaigns.queries.trends import trends_of
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
@@ -397,7 +398,8 @@ def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponseBase:
     if not _checked(wants_blocks, request.GET):
         return unless_known(request, final_key(found), lambda: _runs_file(found))
     answer = answer_of(found, _chosen(request, found), relative_column(request.GET))
-    return text_file(f"campaign-{found.pk}-tables.csv", csv_of_tables(answer.tables))
+    tables = [*answer.tables, *target_side(found, answer).tables]
+    return text_file(f"campaign-{found.pk}-tables.csv", csv_of_tables(tables))
 
 
 def _runs_file(campaign: Campaign) -> StreamingHttpResponse:

@@ -1,9 +1,14 @@
 """What the target's machine did over all runs, on the page of the campaign and behind a link."""
 
+import csv
+import re
+from io import StringIO
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from tests.api.conftest import token_client
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.queries.test_machine_runs import tell
 from tests.views.test_shares import make_link, visit
@@ -48,3 +53,57 @@ def test_a_single_run_has_its_own_curves_instead(as_editor, project):
         tell(run, range(10))
     page = text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk])))
     assert TITLE not in page
+
+
+def means_on(page: str) -> dict[str, list[str]]:
+    """Of the table below the drawing: the texts of each run."""
+    table = page.split('data-table="machine-runs"')[1].split("</table>")[0]
+    rows = re.findall(r'<th scope="row">(.*?)</th>(.*?)</tr>', table, re.DOTALL)
+    return {plain(label): [plain(cell) for cell in cells_in(row)] for label, row in rows}
+
+
+def cells_in(row: str) -> list[str]:
+    return re.findall(r"<td.*?</td>", row, re.DOTALL)
+
+
+def plain(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+def means_in(text: str) -> dict[str, list[str]]:
+    """Of the table in a file of all tables."""
+    rows = list(csv.reader(StringIO(text)))
+    start = rows.index(["Means of every run"])
+    end = next((n for n in range(start, len(rows)) if not rows[n]), len(rows))
+    return {label: cells for label, *cells in rows[start + 2 : end]}
+
+
+def test_its_table_has_the_same_texts_on_the_page_in_both_files_and_over_rest(
+    as_editor, alice, campaign
+):
+    api = token_client(alice)
+    shown = means_on(text_of(as_editor.get(reverse("campaign-detail", args=[campaign.pk]))))
+    assert len(shown) == 6
+    assert shown["HTTP new connection, run 1"] == ["20.0", "25.0", "1.00", "4.00"]
+    blocks = {"format": "blocks"}
+    files = [
+        as_editor.get(reverse("campaign-csv", args=[campaign.pk]), blocks),
+        api.get(f"/api/v1/campaigns/{campaign.pk}/tables.csv", blocks),
+    ]
+    assert [means_in(text_of(file)) for file in files] == [shown, shown]
+    table = api.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()["machine_runs"]
+    assert {row["label"]: [*row["values"].values()] for row in table["rows"]} == {
+        label: [float(cell) for cell in cells] for label, cells in shown.items()
+    }
+    assert [row["run"] for row in table["rows"]] == [
+        run.pk for run in campaign.runs.order_by("position")
+    ]
+
+
+def test_without_an_agent_there_is_no_table_anywhere(as_editor, alice, project):
+    campaign, tests = https_campaign(project, started_at=timezone.now())
+    run_in_blocks(tests, [[12_000], [24_000]])
+    answer = token_client(alice).get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
+    assert answer["machine_runs"] is None
+    file = as_editor.get(reverse("campaign-csv", args=[campaign.pk]), {"format": "blocks"})
+    assert "Means of every run" not in text_of(file)

@@ -1,11 +1,13 @@
 """The table of a target's machine over the runs of a campaign: a row for each of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from campaigns.domain.measured.machine_runs import MachineRun, MachineRuns
 from campaigns.domain.shown.cells import Figure, column_cells
+from campaigns.domain.shown.results import TestAnswer
 from campaigns.domain.shown.tables import Column, Row, Table
 
+_NAMES = ("plan_label", "label")
 _UNTOLD = "The agent did not tell it."
 _COLUMNS = (
     Column("cpu", "CPU", "% of all cores"),
@@ -34,3 +36,18 @@ def machine_runs_table(told: MachineRuns, name_of: Callable[[MachineRun], str]) 
         ),
         label_title="run",
     )
+
+
+def namer_of_runs(tests: Iterable[TestAnswer]) -> Callable[[MachineRun], str]:
+    """Names such as "L1, run 2": without what all tests have in common."""
+    known = {test.test_id: test for test in tests}
+    differing = [
+        name for name in _NAMES if len({getattr(each, name) for each in known.values()}) > 1
+    ]
+
+    def name_of(run: MachineRun) -> str:
+        test = known.get(run.test)
+        words = [getattr(test, name) for name in differing] if test else ["reference"]
+        return ", ".join([*words, f"run {run.repeat}"])
+
+    return name_of
