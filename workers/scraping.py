@@ -118,6 +118,7 @@ class _Scrape(threading.Thread):
             second=second,
             lasted_s=scraped.lasted_s,
             did=scraped.did,
+            is_scraped=True,
         )
 
     def _say(self, problem: str) -> None:

@@ -25,6 +25,8 @@ class Agent(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     host = models.CharField(max_length=100, blank=True)
+    # domain.measured.machine.machine_of: an exporter of the same machine tells the same.
+    machine = models.CharField(max_length=60, blank=True)
     watched = models.JSONField(default=list)  # the processes that it watches, by name
     heard_since = models.DateTimeField(null=True, blank=True)  # without a longer pause
     heard_at = models.DateTimeField(null=True, blank=True)
@@ -67,6 +69,9 @@ class Exporter(models.Model):
     # Sent as a bearer token; encrypted by services.vault. Only orders to scrape carry it.
     token = models.TextField(default="", blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
+    machine = models.CharField(
+        max_length=60, blank=True
+    )  # as an agent's
     asked_at = models.DateTimeField(null=True, blank=True)  # a check that is not answered yet
     told_at = models.DateTimeField(null=True, blank=True)  # when it last told something
     offers = models.JSONField(default=list)  # what it told then, in words
@@ -94,7 +99,8 @@ class Exporter(models.Model):
 
 
 class MachineSecond(models.Model):
-    """What a machine of the target did in a second of a run. Immutable; may be written twice."""
+    """What a machine of the target did in a second of a run. May be written twice; only what an
+    exporter told is replaced, by what an agent of the same machine tells of that second."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="machine_seconds")
     source = models.CharField(max_length=100)  # the machine's name, or its exporter's
@@ -103,6 +109,8 @@ class MachineSecond(models.Model):
     # Of all cores, and of the chosen processes; beside `did`, so that the database can add them up.
     busy_s = models.FloatField(null=True)
     watched_s = models.FloatField(null=True)
+    # By an exporter: an agent of the same machine tells more, and takes its place.
+    is_scraped = models.BooleanField(default=False)
     did = models.JSONField()  # domain.measured.machine.AgentSecond.did
 
     class Meta:

@@ -18,13 +18,17 @@ from django.utils import timezone
 
 from campaigns.domain.deeds import Deed
 from campaigns.domain.errors import Refused
-from campaigns.domain.measured.machine import AgentReport, AgentSecond
+from campaigns.domain.measured.machine import AgentReport, AgentSecond, machine_of
 from campaigns.models import Agent, MachineSecond, Run, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 from campaigns.services.keyed_hash import keyed_hash
-from campaigns.services.machine_seconds import machine_second, store_machine_seconds
+from campaigns.services.machine_seconds import (
+    join_exporter,
+    machine_second,
+    store_machine_seconds,
+)
 
 MOST_AGENTS = 20  # live ones of a target
 # An agent keeps an hour; what is older was not measured when it says.
@@ -79,9 +83,12 @@ def database_time() -> float:
 def take_report(*, agent: Agent, report: AgentReport) -> int:
     """Store the seconds that fall into runs of the agent's target; how many did. May be called
     twice with the same report."""
+    machine = machine_of(report.seconds[-1].did) if report.seconds else ""
+    is_new = machine not in {"", agent.machine}
     since = Case(When(heard_at__gte=db_now(-SILENT_AFTER_S), then=F("heard_since")), default=Now())
     Agent.objects.filter(pk=agent.pk).update(
         host=report.host,
+        machine=machine or agent.machine,
         watched=report.watched,
         heard_since=since,
         heard_at=Now(),
@@ -89,6 +96,8 @@ def take_report(*, agent: Agent, report: AgentReport) -> int:
         clock_error_s=report.clock_error_s,
     )
     rows = list(_rows(agent, report))
+    if is_new:
+        join_exporter(runs={row.run_id for row in rows}, machine=machine, host=report.host)
     store_machine_seconds(rows=rows, told_by="agent")
     return len(rows)
 

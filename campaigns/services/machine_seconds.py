@@ -1,17 +1,25 @@
-"""Stores what was told of targets' machines, whoever told it: agents, or exporters."""
+"""Stores what was told of targets' machines, whoever told it: agents, or exporters.
 
+A machine has one source in a run, whatever watches it: what several added up would count twice. The
+source is the name by which an agent of the target calls it; an exporter of the same machine tells
+under that name, and only what the agent does not tell.
+"""
+
+from collections import defaultdict
 from collections.abc import Collection
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.measured.machine import busy_s, watched_s
+from campaigns.domain.measured.machine import busy_s, machine_of, watched_s
 from campaigns.models import MachineSecond, Run, RunEvent
 from campaigns.services.shards import LATE_SECONDS
 
 MOST_SOURCES = 20  # of a run
 
 
-def machine_second(*, run: int, source: str, second: int, lasted_s: float, did) -> MachineSecond:
+def machine_second(
+    *, run: int, source: str, second: int, lasted_s: float, did, is_scraped: bool = False
+) -> MachineSecond:
     """A row to store; `did` as in AgentSecond."""
     return MachineSecond(
         run_id=run,
@@ -21,16 +29,39 @@ def machine_second(*, run: int, source: str, second: int, lasted_s: float, did) 
         busy_s=busy_s(did),
         watched_s=watched_s(did),
         did=did,
+        is_scraped=is_scraped,
     )
 
 
 def store_machine_seconds(*, rows: Collection[MachineSecond], told_by: str) -> None:
     """Store them; those that are stored already stay as they are. Raises Refused for a machine more
     than a run may have. `told_by`: agent or exporter. Call it in a transaction."""
+    seconds = defaultdict(list)
+    for row in rows:
+        if not row.is_scraped:
+            seconds[row.run_id, row.source].append(row.second)
     for run, source in {(row.run_id, row.source) for row in rows}:
         _check_sources(run, source)
+        scraped = MachineSecond.objects.filter(run=run, source=source, is_scraped=True)
+        scraped.filter(second__in=seconds[run, source]).delete()
     MachineSecond.objects.bulk_create(rows, ignore_conflicts=True)
     _note_late({row.run_id for row in rows}, told_by)
+
+
+def join_exporter(*, runs: Collection[int], machine: str, host: str) -> None:
+    """An agent tells for the first time that it is on this machine: what an exporter told of it in
+    these runs has its name from now on. Call it in a transaction."""
+    told = MachineSecond.objects.filter(run__in=runs)
+    taken = set(told.filter(source=host).values_list("run", "second"))
+    others = told.filter(is_scraped=True).exclude(source=host).order_by("source", "second")
+    same = {
+        pk: second
+        for pk, did, *second in others.values_list("pk", "did", "run", "second")
+        if machine_of(did) == machine
+    }
+    twice = {pk for pk, (run, second) in same.items() if (run, second) in taken}
+    told.filter(pk__in=twice).delete()
+    told.filter(pk__in=same.keys() - twice).update(source=host)
 
 
 def _check_sources(run: int, source: str) -> None:

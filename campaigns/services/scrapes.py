@@ -1,16 +1,19 @@
 """What injector hosts need to scrape the exporters of targets, and what they tell of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Case, When
 from django.db.models.functions import Now
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.measured.machine import machine_of
 from campaigns.domain.plan.exporters import ExporterAddress
-from campaigns.models import Exporter, MachineSecond, RunEvent
+from campaigns.models import Agent, Exporter, MachineSecond, RunEvent
+from campaigns.models.dbtime import db_now
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.ownership import networks_for
 from campaigns.services.machine_seconds import store_machine_seconds
@@ -18,6 +21,8 @@ from campaigns.services.own_services import policy
 from campaigns.services.vault import decrypt
 
 _MOST_PROBLEM = 500
+# An agent that the site answers reports every 2 s.
+TELLING_S = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +101,41 @@ def finish_exporter_check(
 @transaction.atomic
 def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
     """Store the seconds, and say on the pages of target and run what went wrong. The same seconds
-    may be stored twice."""
-    store_machine_seconds(rows=[each.row for each in scraped if each.row], told_by="exporter")
+    may be stored twice. Those of a machine that an agent of the target watches as well count only
+    while the agent is not heard."""
     for order, last in {each.order: each for each in scraped}.items():
         state = _problem(last.problem) if last.problem else _told(last.offers)
+        if last.row:
+            state["machine"] = machine_of(last.row.did)
         Exporter.objects.filter(pk=order.exporter, url=order.url).update(**state)
+    store_machine_seconds(rows=list(_rows(run_id, scraped)), told_by="exporter")
     RunEvent.objects.bulk_create(
         RunEvent(run_id=run_id, kind=EXPORTER_PROBLEM, data=_said(each))
         for each in scraped
         if each.problem
     )
+
+
+def _rows(run_id: int, scraped: Iterable[Scraped]) -> Iterator[MachineSecond]:
+    """To store, each with the one source of its machine."""
+    told = [each.row for each in scraped if each.row]
+    machines = {machine for row in told if (machine := machine_of(row.did))}
+    agents = _agents(run_id, machines)
+    exporters = Exporter.objects.filter(target__runs=run_id, machine__in=machines).order_by("-name")
+    first = dict(exporters.values_list("machine", "name"))
+    for row in told:
+        machine = machine_of(row.did)
+        agent = agents.get(machine)
+        if agent is None or not agent.is_telling:
+            row.source = agent.host if agent else first.get(machine, row.source)
+            yield row
+
+
+def _agents(run_id: int, machines: Collection[str]) -> dict[str, Agent]:
+    """Of the target, by machine: the one heard last, with whether it `is_telling`."""
+    telling = Case(When(heard_at__gt=db_now(-TELLING_S), then=True), default=False)
+    agents = Agent.objects.filter(target__runs=run_id, revoked_at=None, machine__in=machines)
+    return {each.machine: each for each in agents.annotate(is_telling=telling).order_by("heard_at")}
 
 
 def _said(scraped: Scraped) -> dict[str, str]:

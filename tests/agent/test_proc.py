@@ -93,7 +93,7 @@ def test_cpu_time_is_read_by_state_and_per_core():
         "idle_s": 38168.08,
     }
     assert [whole - busy for busy, whole in cpu.cores] == [2006095, 1840409]
-    assert cpu.gauges == {"running": 3, "blocked": 1}
+    assert cpu.gauges == {"booted_s": 1795315615, "running": 3, "blocked": 1}
 
 
 def test_an_old_kernel_without_steal_has_no_stolen_time():

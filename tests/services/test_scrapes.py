@@ -5,9 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.models import Exporter, MachineSecond, Run
+from campaigns.domain.measured.machine import AgentReport
+from campaigns.models import Agent, Exporter, MachineSecond, Run
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.runs import happenings
+from campaigns.services.agents import take_report
 from campaigns.services.machine_seconds import machine_second
 from campaigns.services.scrapes import (
     Scraped,
@@ -148,3 +150,97 @@ def test_a_check_is_answered_once(run):
 
 def test_a_check_of_an_exporter_that_was_removed_is_none(run):
     assert what_to_scrape_once(exporter_id=987_654_321) is None
+
+
+BOOTED = {**DID, "booted_s": 1_795_315_615, "memory_bytes": 8e9}
+
+
+def scraped(run: Run, *seconds: int, name: str = "shop-1", **did) -> list[Scraped]:
+    orders = {each.name: each for each in exporters_to_scrape(run_id=run.pk)}
+    rows = (
+        machine_second(
+            run=run.pk,
+            source=name,
+            second=second,
+            lasted_s=1.0,
+            did={**BOOTED, **did},
+            is_scraped=True,
+        )
+        for second in seconds
+    )
+    return [Scraped(orders[name], row, ("CPU",)) for row in rows]
+
+
+def agent_tells(run: Run, *seconds: int, **did) -> None:
+    """The agent of the target on the same machine, which it calls by its host's name."""
+    agent, _ = Agent.objects.get_or_create(target=run.target, lookup="0" * 16)
+    zero = (run.t0 + timedelta(seconds=5)).timestamp()
+    report = {
+        "host": "server-1",
+        "seconds": [
+            {"at_s": zero + second + 0.5, "did": {**BOOTED, "open_files": 9, **did}}
+            for second in seconds
+        ],
+    }
+    take_report(agent=agent, report=AgentReport.from_json(report))
+
+
+def sources(run: Run) -> list[tuple[str, int, bool]]:
+    rows = MachineSecond.objects.filter(run=run).order_by("second", "source")
+    return list(rows.values_list("source", "second", "is_scraped"))
+
+
+def agent_falls_silent() -> None:
+    Agent.objects.update(heard_at=timezone.now() - timedelta(seconds=30))
+
+
+def test_a_machine_that_an_agent_watches_is_not_counted_twice(run):
+    agent_tells(run, 0)
+    take_scraped(run_id=run.pk, scraped=scraped(run, 0, 1))
+    agent_tells(run, 1)
+    assert sources(run) == [("server-1", 0, False), ("server-1", 1, False)]
+
+
+def test_while_the_agent_is_silent_the_exporter_tells_under_its_machine_s_name(run):
+    agent_tells(run, 0)
+    agent_falls_silent()
+    take_scraped(run_id=run.pk, scraped=scraped(run, 1, 2))
+    assert sources(run) == [("server-1", 0, False), ("server-1", 1, True), ("server-1", 2, True)]
+
+
+def test_what_the_agent_sends_later_takes_the_place_of_what_was_scraped(run):
+    agent_tells(run, 0)
+    agent_falls_silent()
+    take_scraped(run_id=run.pk, scraped=scraped(run, 1, 2))
+    agent_tells(run, 1)
+    assert sources(run) == [("server-1", 0, False), ("server-1", 1, False), ("server-1", 2, True)]
+    assert MachineSecond.objects.get(run=run, second=1).did["open_files"] == 9
+
+
+def test_an_agent_that_comes_during_a_run_joins_the_exporter_of_its_machine(run):
+    take_scraped(run_id=run.pk, scraped=scraped(run, 0, 1))
+    assert {source for source, *_ in sources(run)} == {"shop-1"}
+    agent_tells(run, 2)
+    assert sources(run) == [("server-1", 0, True), ("server-1", 1, True), ("server-1", 2, False)]
+
+
+def test_two_exporters_of_one_machine_are_one_source(run):
+    Exporter.objects.create(target=run.target, name="shop-2", url=URL + "?collect[]=cpu")
+    both = [*scraped(run, 0), *scraped(run, 0, 1, name="shop-2")]
+    take_scraped(run_id=run.pk, scraped=both)
+    assert sources(run) == [("shop-1", 0, True), ("shop-1", 1, True)]
+    agent_tells(run, 1)
+    assert sources(run) == [("server-1", 0, True), ("server-1", 1, False)]
+
+
+@pytest.mark.parametrize("other", [{"booted_s": 1_795_315_616}, {"memory_bytes": 16e9}])
+def test_another_machine_stays_another_source(run, other):
+    agent_tells(run, 0)
+    take_scraped(run_id=run.pk, scraped=scraped(run, 0, **other))
+    assert sources(run) == [("server-1", 0, False), ("shop-1", 0, True)]
+
+
+def test_the_exporter_of_a_process_tells_of_no_machine_and_stays_its_own_source(run):
+    agent_tells(run, 0)
+    take_scraped(run_id=run.pk, scraped=told(run, 0))
+    assert {source for source, *_ in sources(run)} == {"server-1", "shop-1"}

@@ -15,6 +15,7 @@ _CPU_STATES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "st
 _VIRTUAL = re.compile(r"(veth|docker|br-|virbr|cni|cali|flannel|tun|tap|wg|bond|dummy|ifb)|.*[.:@]")
 _PARTS_OF_DISKS = re.compile(r"loop|ram|zram|dm-|md|sr|fd|(sd|vd|xvd|hd)[a-z]+\d|.*\dp\d")
 _LISTENING = "0A"
+_GAUGES = {"procs_running": "running", "procs_blocked": "blocked", "btime": "booted_s"}
 
 Figures = dict[str, float]
 
@@ -41,8 +42,8 @@ def cpu_of(stat: str) -> Cpu:
             else:
                 waiting = ticks["idle"] + ticks["iowait"]
                 cores.append((sum(ticks.values()) - waiting, sum(ticks.values())))
-        elif name in {"procs_running", "procs_blocked"}:
-            gauges[name.removeprefix("procs_")] = int(words[0])
+        elif name in _GAUGES:
+            gauges[_GAUGES[name]] = int(words[0])
     return Cpu(counters, cores, gauges)
 
 

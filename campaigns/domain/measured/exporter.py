@@ -74,6 +74,7 @@ _GAUGES = {
     "node_sockstat_TCP_tw": "time_wait",
     "node_sockstat_TCP_orphan": "orphaned",
     "node_filefd_allocated": "open_files",
+    "node_boot_time_seconds": "booted_s",
 }
 _AVAILABLE = ("node_memory_MemAvailable_bytes", "node_memory_MemFree_bytes")
 _SWAP = ("node_memory_SwapTotal_bytes", "node_memory_SwapFree_bytes")

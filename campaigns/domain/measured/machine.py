@@ -26,7 +26,7 @@ COUNTED = (
 # As they were at the end of the second.
 GAUGES = (
     "running", "blocked", "memory_bytes", "memory_used_bytes", "swap_used_bytes", "established",
-    "time_wait", "orphaned", "open_files", "link_bytes_per_s",
+    "time_wait", "orphaned", "open_files", "link_bytes_per_s", "booted_s",
 )  # fmt: skip
 _CPU_TIMES = {*CPU, "cpu_s"}
 OF_PROCESSES = ("cpu_s", "processes", "threads", "memory_bytes", "open_files")
@@ -80,6 +80,13 @@ class AgentReport:
 def busy_s(did: Mapping[str, Any]) -> float | None:
     """The CPU time that the machine used; None if it was not told."""
     return sum(did[state] for state in BUSY) if set(BUSY) <= did.keys() else None
+
+
+def machine_of(did: Mapping[str, Any]) -> str:
+    """What agents and exporters of one machine tell alike and those of two do not: when it was
+    booted, in seconds since 1970 by its own clock, and its memory. "" where either is not told."""
+    told = [did.get(name) for name in ("booted_s", "memory_bytes")]
+    return "" if None in told else f"{told[0]:.0f}/{told[1]:.0f}"
 
 
 def watched_s(did: Mapping[str, Any]) -> float | None:

@@ -13,8 +13,9 @@ from campaigns.domain.measured.exporter_seconds import (
     reading_of,
 )
 from campaigns.domain.measured.exposition import NotExposition, samples_of
-from campaigns.domain.measured.machine import AgentReport
+from campaigns.domain.measured.machine import AgentReport, machine_of
 from workers.agent import machine, proc
+from workers.agent.proc import cpu_of, memory_of
 
 pytestmark = pytest.mark.pure
 S = 1_000_000_000
@@ -173,7 +174,8 @@ def test_more_cpu_time_than_there_was_makes_a_gap(grown_s):
 
 def test_nothing_is_compared_over_a_start_of_the_machine():
     boot = "node_boot_time_seconds %s\nnode_netstat_Tcp_OutSegs %d\n"
-    assert did(boot % ("1.7e+09", 10), boot % ("1700000000.4", 12)) == {"segments_sent": 2}
+    told = did(boot % ("1.7e+09", 10), boot % ("1700000000.4", 12))
+    assert told == {"segments_sent": 2, "booted_s": 1700000000.4}
     assert did(boot % ("1.7e+09", 10), boot % ("1.70000009e+09", 12)) is None
 
 
@@ -291,3 +293,14 @@ def test_an_answer_without_a_metric_that_is_known_says_what_to_do():
         reading_of("<html>", counts_process=False)
     with pytest.raises(NotExposition, match="Line 2 "):
         reading_of("node_load1 3\nnode_procs_running many\n", counts_process=False)
+
+
+def test_an_exporter_and_the_agent_tell_alike_which_machine_they_are_on():
+    text = "node_boot_time_seconds 1.795315615e+09\nnode_memory_MemTotal_bytes 8.330481664e+09\n"
+    of_agent = cpu_of("btime 1795315615\n").gauges | memory_of("MemTotal: 8135236 kB\n")
+    assert machine_of(did(text, text)) == machine_of(of_agent) == "1795315615/8330481664"
+
+
+@pytest.mark.parametrize("line", ["node_boot_time_seconds 1.7e+09\n", "node_procs_running 3\n"])
+def test_which_machine_it_is_takes_its_start_and_its_memory(line):
+    assert machine_of(did(line, line)) == ""
