@@ -69,9 +69,7 @@ class Exporter(models.Model):
     # Sent as a bearer token; encrypted by services.vault. Only orders to scrape carry it.
     token = models.TextField(default="", blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
-    machine = models.CharField(
-        max_length=60, blank=True
-    )  # as an agent's
+    machine = models.CharField(max_length=60, blank=True)  # as an agent's
     asked_at = models.DateTimeField(null=True, blank=True)  # a check that is not answered yet
     told_at = models.DateTimeField(null=True, blank=True)  # when it last told something
     offers = models.JSONField(default=list)  # what it told then, in words
