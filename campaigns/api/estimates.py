@@ -16,6 +16,7 @@ from campaigns.models import Project
 from campaigns.permissions import Action, require
 from campaigns.queries.checks import checks_before_start, first_requests_check
 from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.machine_rules import machine_rule_checks
 from campaigns.queries.perf_counts import perf_checks
 from campaigns.queries.references import why_no_reference
 from campaigns.queries.room import room_checks, room_of
@@ -89,6 +90,7 @@ class CampaignEstimate(APIView):
             *checks_before_start(
                 [each.endpoint for each in cells], max(each.injectors for each in points)
             ),
+            *machine_rule_checks((each.plan_version.value(), each.endpoint) for each in cells),
             *perf_checks([each.endpoint for each in cells], asked["perf"]),
             *room_checks(estimate, room_of(hosts())),
         ]

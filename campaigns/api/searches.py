@@ -178,7 +178,9 @@ class SearchEstimate(APIView):
             **asdict(cost),
             "usual_trials": USUAL_TRIALS,
             "most_per_s": asked["limit_per_s"],
-            "checks": checks_of_search(project, plan, cell.endpoint, cell.injectors, cost),
+            "checks": checks_of_search(
+                project, plan, cell.endpoint, cell.injectors, cost, asked.get("objective") or ()
+            ),
         }
         return Response(SearchEstimateSerializer(found).data)
 

@@ -30,6 +30,7 @@ from campaigns.models import Campaign, Project, Run, Search, Shard, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.caps import most_requests_per_s
+from campaigns.queries.machine_rules import untold_rule
 from campaigns.queries.search_limiter import limiter_of_search
 from campaigns.queries.searches import (
     action_of,
@@ -38,7 +39,6 @@ from campaigns.queries.searches import (
     untold_rules,
     was_ended_from_outside,
 )
-from campaigns.queries.targets import is_watched
 from campaigns.services import audit
 from campaigns.services.blocks import queued_run, snapshot_of
 from campaigns.services.campaign_cells import CampaignCell, check_slots
@@ -57,11 +57,6 @@ SILENT_AFTER_S = 60
 _SILENT = "The target did not answer within {:g} s after the last trial."
 _NO_OBJECTIVE = (
     "Say what must be kept, such as p95 < 300 ms: neither the search nor its plan has a rule."
-)
-
-_NO_AGENT = (
-    "{rule} needs an agent or an exporter on the machine of {target}, and none tells anything now. "
-    "Start one as the target's page says, or leave the rule out."
 )
 _UNTOLD = (
     "Nobody told what {} needs in the last trial, so no rate can be judged by it. Look on the "
@@ -164,9 +159,8 @@ def _read_objective(objective: Sequence[str]) -> list[dict[str, Any]]:
 
 def _require_agent(target: Target, plan: Plan) -> None:
     """A rule about the target's machine is never kept while nobody tells what the machine does."""
-    rule = next((each.rule for each in plan.thresholds if each.is_of_machine), None)
-    if rule and not is_watched(target):
-        raise InvalidFields({"objective": _NO_AGENT.format(rule=rule, target=target.name)})
+    if untold := untold_rule(target, plan.thresholds):
+        raise InvalidFields({"objective": untold})
 
 
 def _plan_of_trial(

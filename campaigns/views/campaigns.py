@@ -43,6 +43,7 @@ from campaigns.queries.checks import checks_before_start, first_requests_check
 from campaigns.queries.confirming import Confirmation, sides_in
 from campaigns.queries.first_requests import tried_lately
 from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.machine_rules import machine_rule_checks
 from campaigns.queries.measured import whole_runs
 from campaigns.queries.perf_counts import perf_checks
 from campaigns.queries.room import room_checks, room_of
@@ -267,6 +268,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "checks": [
             first_requests_check(requests),
             *checks_before_start([each for _, each in requests], max(known["injectors"])),
+            *machine_rule_checks(requests),
             *perf_checks([arm.endpoint for _, arm in cells], known["perf"]),
             *room_checks(estimate, room),
         ]

@@ -16,6 +16,7 @@ from campaigns.domain.plan.search_start import (
     SearchCost,
     limit_for,
     objective_for,
+    rules_of_text,
     start_for,
 )
 from campaigns.domain.shown.first_steps import nothing_to_tick
@@ -105,7 +106,14 @@ def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
         "cost": cost,
         "most": number(known["limit_per_s"]),
         "usual_trials": USUAL_TRIALS,
-        "checks": checks_of_search(project, row.plan, arm.endpoint, known["injectors"], cost),
+        "checks": checks_of_search(
+            project,
+            row.plan,
+            arm.endpoint,
+            known["injectors"],
+            cost,
+            rules_of_text(known["objective"] or ""),
+        ),
     }
 
 

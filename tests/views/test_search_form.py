@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from campaigns.models import Campaign, Search
+from campaigns.models import Campaign, Exporter, Search, Target
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.searches import limit_of, search_through, searching
 from tests.values import plan_spec
@@ -116,3 +116,25 @@ def test_the_campaign_form_s_questions_lead_here_and_back(as_editor, project, ta
 
 def test_without_a_plan_it_says_what_is_missing(as_editor, project, target):
     assert "This project has <b>no plan</b> yet." in text_of(as_editor.get(form_url(project)))
+
+
+@pytest.mark.parametrize("objective", ["target_cpu < 80 %", "p95 < 1 s, target_memory < 90 %"])
+def test_a_rule_that_nobody_would_tell_is_said_before_the_start(
+    as_editor, project, filled_in, objective
+):
+    asked = {**filled_in, "objective": objective}
+    address = reverse("search-estimate", args=[project.pk])
+    page = text_of(as_editor.post(address, asked)).replace("&lt;", "<")
+    assert f"{objective.split(', ')[-1]} needs an agent or an exporter on the machine of" in page
+    refused = as_editor.post(form_url(project), asked)
+    assert (refused.status_code, Search.objects.count()) == (422, 0)
+    Exporter.objects.create(
+        target=Target.objects.get(), name="node", url="http://127.0.0.1:9100/metrics"
+    )
+    assert "needs an agent" not in text_of(as_editor.post(address, asked))
+
+
+def test_a_rule_that_is_still_being_typed_says_nothing_of_agents(as_editor, project, filled_in):
+    address = reverse("search-estimate", args=[project.pk])
+    page = as_editor.post(address, {**filled_in, "objective": "target_cpu <"})
+    assert "needs an agent" not in text_of(page)
