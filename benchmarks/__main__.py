@@ -80,8 +80,7 @@ def main() -> int:
     if selection.wants(CAPACITY):
         show(capacity.TITLE, capacity.measure())
     if selection.wants(CAPACITY_REAL):
-        searches = selection.searches or capacity_real.SEARCHES
-        show(capacity_real.title(searches), capacity_real.measure_all(searches))
+        show(capacity_real.TITLE, capacity_real.measure_all(*selection.real_searches))
     if selection.wants(JUDGEMENT):
         for title, lines in judgement.measure_all(selection.trials or judgement.TRIALS):
             show(f"{judgement.TITLE}. {title}", lines)
@@ -99,12 +98,13 @@ def _read_selection() -> Selection:
     parser.add_argument("--trials", type=int, metavar="N", help=trials)
     searches = f"real searches of each server ({capacity_real.SEARCHES})"
     parser.add_argument("--searches", type=int, metavar="N", help=searches)
-    part = "a part of words-real (all of them); may be given again"
-    parser.add_argument("--part", action="append", default=[], choices=words_real.PARTS, help=part)
+    part = "a part of words-real or capacity-real (all of them); may be given again"
+    parts = [*words_real.PARTS, *capacity_real.PARTS]
+    parser.add_argument("--part", action="append", default=[], choices=parts, help=part)
     usual = ", ".join(str(n) for _, n in words_real.PARTS.values())
     campaigns = f"real campaigns of each part of words-real ({usual})"
     parser.add_argument("--campaigns", type=int, metavar="N", help=campaigns)
-    results = "to which words-real adds what each campaign said; what is there counts as well"
+    results = "to which they add what each campaign or search said; what is there counts as well"
     parser.add_argument("--results", type=Path, metavar="FILE", help=results)
     options = parser.parse_args()
     names = options.names
@@ -112,8 +112,16 @@ def _read_selection() -> Selection:
         parser.error(f"there is no {unknown[0]}; choose from {', '.join(NAMES)}")
     given = (options.trials, options.searches, options.campaigns)
     trials, searches, campaigns = (n and max(1, n) for n in given)
-    real_words = (options.part, campaigns, options.results)
-    return Selection(frozenset(names), trials, searches, real_words)
+    of_words, of_searches = (
+        [part for part in options.part if part in known.PARTS]
+        for known in (words_real, capacity_real)
+    )
+    return Selection(
+        frozenset(names),
+        trials,
+        (of_searches, searches, options.results),
+        (of_words, campaigns, options.results),
+    )
 
 
 def _measure_pinned(selection: Selection, server: Server) -> None:

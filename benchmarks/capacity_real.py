@@ -3,18 +3,23 @@ injector that the product's own functions judge.
 
 The limit of a token bucket is planted. That of a server which computes 4 ms for each request is
 measured: the throughput of a closed load just before the search and just after it, their mean.
+What a search said is a line of JSON in the file of results, so that parts can be measured at
+different times: the table is of all lines that the file has.
 """
 
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from pathlib import Path
 from random import Random
 from statistics import median
 
 from benchmarks.figures import GoalRow
 from benchmarks.injected_run import measure
 from benchmarks.judgement import judgement_of
+from benchmarks.results import Line, add_line, read_lines
 from benchmarks.servers import free_ports, program
 from campaigns.domain.judged.capacity import (
     CapacityAnswer,
@@ -41,11 +46,16 @@ _PLAN = {"steps": [{"path": "/"}], "load": {"model": "open", "rate_per_s": 1, "d
 _SATURATING = {"model": "closed", "connections": 8, "duration_s": _SATURATED_S}
 
 
-def title(searches: int) -> str:
-    return (
-        f"Search for a capacity, {searches} real searches each: {_OBJECTIVE}, trials of "
-        f"{_TRIAL_S:g} s, injector and server on a core of their own"
-    )
+_COMPUTING = "computes"
+# What each part's server is called in the table.
+PARTS = {
+    **{f"bucket-{rate}": f"token bucket, {rate:,}/s" for rate in _RATES},
+    _COMPUTING: "computes 4 ms for each request",
+}
+TITLE = (
+    f"Search for a capacity, real: {_OBJECTIVE}, trials of {_TRIAL_S:g} s, injector and server on "
+    "a core of their own"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +66,65 @@ class Searched:
     limit_per_s: float
     results: Counter[TrialResult]
 
-    @property
-    def contains_it(self) -> bool:
-        found = self.answer.capacity
-        if self.answer.ending != Ending.FOUND:
-            return False
-        return found.low <= self.limit_per_s <= found.high
+    def to_json(self, part: str, seed: int, took_s: float) -> Line:
+        found = self.answer.capacity if self.answer.ending == Ending.FOUND else None
+        return {
+            "part": part,
+            "seed": seed,
+            "ending": self.answer.ending,
+            "limit": round(self.limit_per_s, 2),
+            "interval": found and [found.low, found.high],
+            "width": found and found.width,
+            "trials": self.results.total(),
+            "untrusted": self.results[TrialResult.UNTRUSTED],
+            "took_s": round(took_s, 1),
+        }
 
 
-def measure_all(searches: int = SEARCHES) -> Iterator[GoalRow]:
-    for rate in _RATES:
-        (port,) = free_ports(1)
-        with program("benchmarks.limited_target", str(rate), str(port), port=port, core=1):
-            found = [_search(port, rate, k) for k in range(searches)]
-        yield row(f"token bucket, {rate:,}/s", found)
+def measure_all(
+    parts: Sequence[str] = (), searches: int | None = None, results: Path | None = None
+) -> Iterator[GoalRow]:
+    """Makes so many more searches of each of PARTS, all by default, and tells of all that there
+    are."""
+    lines = read_lines(results)
+    for part in parts or PARTS:
+        first = sum(line["part"] == part for line in lines)
+        lines += _searched(part, range(first, first + (searches or SEARCHES)), results)
+    yield from rows_of(lines)
+
+
+def rows_of(lines: Sequence[Line]) -> Iterator[GoalRow]:
+    """The table of what searches said, whenever they were made."""
+    for part, name in PARTS.items():
+        if some := [line for line in lines if line["part"] == part]:
+            yield row(name, some)
+
+
+def _searched(part: str, seeds: range, results: Path | None) -> Iterator[Line]:
     (port,) = free_ports(1)
-    with program("benchmarks.bad_target", "saturated", str(port), port=port, core=1):
-        found = [_search_between(port, k) for k in range(searches)]
-    yield row("computes 4 ms for each request", found)
+    with _server(part, port):
+        for number, seed in enumerate(seeds, 1):
+            began = time.monotonic()
+            found = _of_part(part, port, seed)
+            line = found.to_json(part, seed, time.monotonic() - began)
+            add_line(line, results, f"{number} of {len(seeds)}")
+            yield line
+
+
+def _server(part: str, port: int):
+    if part == _COMPUTING:
+        return program("benchmarks.bad_target", "saturated", str(port), port=port, core=1)
+    return program("benchmarks.limited_target", str(_rate(part)), str(port), port=port, core=1)
+
+
+def _of_part(part: str, port: int, seed: int) -> Searched:
+    if part == _COMPUTING:
+        return _search_between(port, seed)
+    return _search(port, _rate(part), seed)
+
+
+def _rate(part: str) -> int:
+    return int(part.removeprefix("bucket-"))
 
 
 def _search_between(port: int, seed: int) -> Searched:
@@ -106,15 +157,22 @@ def _trial(port: int, rate_per_s: float) -> Trial:
     return trial_of(rate_per_s, Outcome.COMPLETE, "", judgement_of(seen), verdicts)
 
 
-def row(name: str, found: list[Searched]) -> GoalRow:
+def row(name: str, lines: Sequence[Line]) -> GoalRow:
     """Contained counts among all searches, however they ended."""
-    contained = sum(each.contains_it for each in found)
-    trials = median(each.results.total() for each in found)
-    doubtful = sum(each.results[TrialResult.UNTRUSTED] for each in found)
-    text = f"contained {contained} of {len(found)}, {trials:g} trials, {doubtful} not counted"
-    widths = [each.answer.capacity.width for each in found if each.answer.ending == Ending.FOUND]
-    if widths:
+    contained = sum(map(contains_it, lines))
+    trials, took_s = (median(line[key] for line in lines) for key in ("trials", "took_s"))
+    doubtful = sum(line["untrusted"] for line in lines)
+    text = f"contained {contained} of {len(lines)}, {trials:g} trials in {took_s:.0f} s, "
+    text += f"{doubtful} not counted"
+    if widths := [line["width"] for line in lines if line["interval"]]:
         text += f", {median(widths):.1%} wide"
-    others = Counter(each.answer.ending for each in found if each.answer.ending != Ending.FOUND)
+    others = Counter(line["ending"] for line in lines if line["ending"] != Ending.FOUND)
     text += "".join(f", {n} {ending}" for ending, n in others.items())
-    return GoalRow(name, text, f"≥ {_GOAL:.0%}", contained >= _GOAL * len(found))
+    return GoalRow(name, text, f"≥ {_GOAL:.0%}", contained >= _GOAL * len(lines))
+
+
+def contains_it(line: Line) -> bool:
+    if line["interval"] is None:
+        return False
+    low, high = line["interval"]
+    return low <= line["limit"] <= high

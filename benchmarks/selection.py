@@ -22,12 +22,12 @@ NAMES = (COST, TLS, WEBSOCKET, ON_TIME, ACCURACY, *_OF_THE_SITE, *CASE_NAMES)
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Of `NAMES`; without any, everything. `trials`: runs in each cell of the judgement;
-    `searches`: real searches of each server; None for as many as usual. `real_words`: the arguments
-    of `words_real.measure_all`."""
+    None for as many as usual. `real_searches`, `real_words`: the arguments of `measure_all` of
+    capacity_real and words_real."""
 
     names: frozenset[str]
     trials: int | None = None
-    searches: int | None = None
+    real_searches: tuple[Sequence[str], int | None, Path | None] = ((), None, None)
     real_words: tuple[Sequence[str], int | None, Path | None] = ((), None, None)
 
     def wants(self, name: str) -> bool:

@@ -8,9 +8,7 @@ lines that the file has.
 """
 
 import contextlib
-import json
 import random
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +21,7 @@ from benchmarks import starvation
 from benchmarks.figures import GoalRow
 from benchmarks.injected_run import measure
 from benchmarks.judgement import judgement_of
+from benchmarks.results import Line, add_line, read_lines
 from benchmarks.servers import free_ports, program
 from campaigns.domain.judged.comparison import ComparisonVerdict, Word, verdict
 from campaigns.domain.judged.overhead import OverheadRow, mean_row
@@ -36,7 +35,7 @@ _BURNERS = 3
 _SPELL_S = 9.0  # about five runs, one arm of those one after the other; from half to one and a half
 _QUIET_S, _BURNT_S = 1.3, 1.0  # of a run
 _Arm = list[tuple[int, Figures]]  # block and figures of each run that counts
-Line = dict[str, Any]  # what one campaign said: its part, its seed, runs that do not count
+# A line is what one campaign said: its part, its seed, runs that do not count.
 
 TITLE = (
     f"Words of real campaigns: 100 requests/s, runs of {_QUIET_S:g} s, {_REPEATS} repeats, the "
@@ -50,7 +49,7 @@ def measure_all(
 ) -> Iterator[GoalRow]:
     """Measures so many more campaigns of each of PARTS, all by default, and tells of all that there
     are."""
-    lines = _read(results)
+    lines = read_lines(results)
     (port,) = free_ports(1)
     with program("workers.echo", "--http-port", str(port), port=port, core=1):
         for part in parts or PARTS:
@@ -67,18 +66,8 @@ def _measured(
     with _comes_and_goes() if part in _UNDER_A_BURNER else contextlib.nullcontext():
         for seed in range(first, first + n):
             made.append({"part": part, "seed": seed, **of_one(port, seed)})
-            text = json.dumps(made[-1])
-            print(f"  {len(made)} of {n}: {text}", file=sys.stderr)
-            if results:
-                with results.open("a") as file:
-                    file.write(text + "\n")
+            add_line(made[-1], results, f"{len(made)} of {n}")
     return made
-
-
-def _read(results: Path | None) -> list[Line]:
-    if results is None or not results.exists():
-        return []
-    return [json.loads(line) for line in results.read_text().splitlines()]
 
 
 def rows_of(lines: Sequence[Line]) -> Iterator[GoalRow]:
